@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::server::Server;
 use crate::world::World;
-use crate::{build, clouds, docker, http, needs, paths, shell, trials};
+use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 
 /// Options of `bench`.
 #[derive(clap::Args)]
@@ -153,7 +153,7 @@ fn compile() -> Result<()> {
 }
 
 fn page() -> Result<()> {
-    build::site(build::Speed::Release, true)?;
+    progress::side_by_side(vec![build::pages(build::Profile::Release)])?;
     let program = build::program()?;
     let mut pieces = build::pieces()?;
     let mut piece = |name: &str| -> Result<Vec<String>> {
@@ -193,7 +193,8 @@ fn core(program: &Path) -> Result<Vec<String>> {
 }
 
 fn memory() -> Result<()> {
-    let programs = build::programs(build::Profile::Release)?;
+    progress::side_by_side(vec![build::programs(build::Profile::Release)])?;
+    let programs = build::Programs::of(build::Profile::Release);
     let dir = paths::target().join("bench");
     if dir.is_dir() {
         std::fs::remove_dir_all(&dir)?;
@@ -208,7 +209,7 @@ fn memory() -> Result<()> {
         catalog: paths::root().join("catalog"),
         log: Some(dir.join("server.log")),
     };
-    let _daemon = docker::ensure()?;
+    let _daemon = docker::ensure_daemon()?;
     let process = server.start(&programs.server)?;
     for path in ["/login", "/readyz", "/api/v1/clouds"] {
         http::get(&server.address, path)?;
@@ -262,9 +263,13 @@ fn browser() -> Result<()> {
 /// What a bench of the browser wrote to its file.
 fn played(bench: &str, profile: build::Profile, catalog: &Path, file: &str) -> Result<String> {
     needs::ensure(&needs::for_testing())?;
-    let _daemon = docker::ensure()?;
-    build::site(build::Speed::Release, true)?;
-    let world = World::start(&build::programs(profile)?, catalog)?;
+    let _daemon = docker::ensure_daemon()?;
+    progress::side_by_side(vec![
+        docker::images(),
+        build::pages(build::Profile::Release),
+        build::programs(profile),
+    ])?;
+    let world = World::start(&build::Programs::of(profile), catalog)?;
     let file = paths::root().join("end2end/test-results").join(file);
     if file.exists() {
         std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::children::{self, Child};
+use crate::progress::{Part, Step};
 use crate::shell::{self, as_root, cmd};
 use crate::{apt, paths};
 
@@ -53,14 +54,17 @@ pub const IMAGES: [Image; 4] = [
     },
 ];
 
-/// Daemon, base and images. The daemon is given back when it is ours to stop.
-pub fn ensure() -> Result<Option<Child>> {
-    let daemon = ensure_daemon()?;
-    ensure_base()?;
-    for image in IMAGES {
-        ensure_image(image)?;
-    }
-    Ok(daemon)
+/// The images that are missing or whose files have changed.
+pub fn images() -> Part {
+    Part::new("images", 8, |step| {
+        step.note(BASE);
+        ensure_base(step)?;
+        for (index, image) in IMAGES.into_iter().enumerate() {
+            step.note(format!("{} of {}", index + 1, IMAGES.len()));
+            ensure_image(image)?;
+        }
+        Ok(())
+    })
 }
 
 /// Whether a daemon answers.
@@ -83,7 +87,8 @@ pub fn is_current(image: Image) -> bool {
     matches!((built, context_hash(image)), (Ok(built), Ok(now)) if built == now)
 }
 
-fn ensure_daemon() -> Result<Option<Child>> {
+/// A daemon that answers. It is given back when it is ours to stop.
+pub fn ensure_daemon() -> Result<Option<Child>> {
     if answers() {
         return Ok(None);
     }
@@ -124,18 +129,17 @@ fn daemon_command() -> std::process::Command {
     command
 }
 
-fn ensure_base() -> Result<()> {
+fn ensure_base(step: &Step<'_>) -> Result<()> {
     if has_image(BASE) {
         return Ok(());
     }
-    shell::headline(&format!("Getting the base image {BASE}"));
     if shell::succeeds(&mut cmd(
         "timeout",
         ["120", "docker", "pull", "--quiet", BASE],
     )) {
         return Ok(());
     }
-    eprintln!("it cannot be pulled; making it with debootstrap");
+    step.note("base by debootstrap");
     let sources = apt::sources();
     let mirror = mirror(&sources)?;
     let dir = scratch_dir()?;
@@ -213,7 +217,6 @@ fn ensure_image(image: Image) -> Result<()> {
     if is_current(image) {
         return Ok(());
     }
-    shell::headline(&format!("Building the image {}", image.tag));
     let label = format!("{CONTEXT_LABEL}={}", context_hash(image)?);
     shell::fetch(
         cmd("docker", ["build", "--tag", image.tag, "--label", &label]).arg(context_dir(image)),

@@ -6,8 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::children::{self, Child};
-use crate::shell;
-use crate::{build, docker, http, needs, paths};
+use crate::{build, docker, http, needs, paths, progress, shell};
 
 /// Options of `lab`.
 #[derive(clap::Args)]
@@ -27,9 +26,10 @@ pub fn run(options: &Options) -> Result<()> {
     match options.command {
         Command::Reset => {
             needs::ensure(&needs::for_running())?;
-            let _daemon = docker::ensure()?;
-            let programs = build::programs(build::Profile::Release)?;
-            Lab::of_run().reset(&programs.lab)
+            let _daemon = docker::ensure_daemon()?;
+            let profile = build::Profile::Dev;
+            progress::side_by_side(vec![build::programs(profile)])?;
+            Lab::of_run().reset(&build::Programs::of(profile).lab)
         }
     }
 }

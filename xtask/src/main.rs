@@ -1,8 +1,8 @@
 //! The project's own commands, so that a fresh machine needs nothing but `cargo xtask run`.
 //!
-//! Each command is a file. They share four things: [`needs`] (what the machine must have, and how to get it),
-//! [`docker`] (daemon, base image, our images), [`build`] (what the browser gets) and [`children`] (programs that we
-//! start and therefore stop). All state goes below `target/`, so that removing that folder removes all of it.
+//! Each command is a file. They share five things: [`needs`] (programs that the machine must have, and their packages),
+//! [`docker`] (daemon, base image, our images), [`build`] (pages and programs), [`progress`] (long work side by side) and
+//! [`children`] (programs that we start and therefore stop). All state goes below `target/`, so that removing that folder removes all of it.
 //!
 //! The crate stays light on purpose: everybody's first minute is spent compiling it. Programs that every
 //! distribution has (`gzip`, `brotli`, `wasm-opt`, `npm`, `docker`) are called, not linked.
@@ -12,6 +12,7 @@ mod bench;
 mod build;
 mod children;
 mod clouds;
+mod compiler;
 mod contract;
 mod disk;
 mod docker;
@@ -21,6 +22,7 @@ mod lab;
 mod needs;
 mod paths;
 mod pictures;
+mod progress;
 mod run;
 mod server;
 mod shell;

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::shell;
-use crate::{apt, build};
+use crate::{apt, compiler};
 
 /// One thing that must be there.
 pub struct Need {
@@ -145,10 +145,10 @@ pub fn ensure(needs: &[Need]) -> Result<()> {
 
 /// How wasm would be compiled, in words; for `doctor`.
 pub fn wasm_compiler() -> Result<&'static str, &'static str> {
-    if build::has_rustup_target() {
+    if compiler::has_rustup_target() {
         return Ok("rustup's wasm32 target");
     }
-    if apt::missing(&build::DEBIAN_PACKAGES).is_empty() {
+    if apt::missing(&compiler::DEBIAN_PACKAGES).is_empty() {
         return Ok("Debian's rustc-web");
     }
     Err("will be added by rustup, else by Debian's rustc-web")

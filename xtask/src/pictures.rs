@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::world::{self, World};
-use crate::{build, docker, needs, paths, shell};
+use crate::{build, docker, needs, paths, progress, shell};
 
 /// Options of `pictures`.
 #[derive(clap::Args)]
@@ -34,17 +34,16 @@ pub struct Options {
 /// Builds what is needed, starts lab and server, takes the pictures, stops both.
 pub fn run(options: &Options) -> Result<()> {
     needs::ensure(&needs::for_testing())?;
-    let _daemon = docker::ensure()?;
-    let speed = if options.dev {
-        build::Speed::Dev
-    } else {
-        build::Speed::Release
-    };
-    build::site(speed, true)?;
+    let _daemon = docker::ensure_daemon()?;
+    progress::side_by_side(vec![
+        docker::images(),
+        build::pages(build::Profile::of_pages(options.dev)),
+        build::programs(build::Profile::Dev),
+    ])?;
     let folder = paths::root().join(&options.to);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
-    let programs = build::programs(build::Profile::Dev)?;
+    let programs = build::Programs::of(build::Profile::Dev);
     let world = World::start(&programs, &paths::root().join("catalog"))?;
     let mut camera = world.playwright(&["--config", "pictures.config.ts"]);
     camera

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::children::{self, Child};
 use crate::lab::Lab;
 use crate::server::Server;
-use crate::{build, clouds, docker, http, needs, paths, shell};
+use crate::{build, clouds, docker, http, needs, paths, progress, shell};
 
 /// Options of `run`.
 #[derive(clap::Args)]
@@ -23,9 +23,9 @@ pub struct Options {
     /// Leave the lab cloud out.
     #[arg(long)]
     no_lab: bool,
-    /// Build for a look, not for size and speed: sooner there, slower in use.
+    /// Build as it is shipped: later there, faster in use.
     #[arg(long)]
-    dev: bool,
+    release: bool,
 }
 
 /// Runs until told to stop.
@@ -38,14 +38,19 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("{address} is taken; set STACKLOOM_ADDR to another address, or stop what is there");
     }
     // Dropped in reverse: the server first, then the lab, then the daemon.
-    let mut running: Vec<Child> = docker::ensure()?.into_iter().collect();
-    let (speed, profile) = match options.dev {
-        true => (build::Speed::Dev, build::Profile::Dev),
-        false => (build::Speed::Release, build::Profile::Release),
+    let mut running: Vec<Child> = docker::ensure_daemon()?.into_iter().collect();
+    let profile = if options.release {
+        build::Profile::Release
+    } else {
+        build::Profile::Dev
     };
     shell::headline("Building");
-    build::site(speed, true)?;
-    let programs = build::programs(profile)?;
+    progress::side_by_side(vec![
+        docker::images(),
+        build::pages(profile),
+        build::programs(profile),
+    ])?;
+    let programs = build::Programs::of(profile);
     if children::is_raised(&stop) {
         return Ok(());
     }

@@ -175,7 +175,8 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-fn shown(command: &Command) -> String {
+/// Its words, for messages.
+pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words
         .map(|word| word.to_string_lossy().into_owned())

@@ -8,7 +8,7 @@
 //! `cargo xtask test cli` installs the program and runs a sample, with `--full` all sessions. By hand:
 //!
 //! ```text
-//! STACKLOOM_OPENSTACK=~/.cache/stackloom/cli/bin/openstack cargo test -p lab --features cli-tests --test cli -- --include-ignored
+//! STACKLOOM_OPENSTACK=~/.cache/stackloom/cli/bin/openstack cargo test -p lab --test cli -- --include-ignored
 //! ```
 //!
 //! With `STACKLOOM_WRITE_TRANSCRIPTS=1` the files are written anew: read what changed before it is committed.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::packed::{is_older, write_if_changed};
+use super::files::{is_older, write_if_changed};
 use crate::paths;
 use crate::shell::{self, cmd};
 

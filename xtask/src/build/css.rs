@@ -7,11 +7,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::Speed;
+use super::{Profile, files};
 use crate::paths;
 
 /// Writes `pkg/stackloom.css`.
-pub fn build(speed: Speed) -> Result<()> {
+pub fn build(profile: Profile) -> Result<()> {
     let main = paths::root().join("style/main.css");
     if !main.is_file() {
         eprintln!(
@@ -20,11 +20,11 @@ pub fn build(speed: Speed) -> Result<()> {
         );
         return Ok(());
     }
-    let text = inline(&main, speed)?;
-    super::packed::write_if_changed(&paths::pkg().join("stackloom.css"), text.as_bytes())
+    let text = inline(&main, profile)?;
+    files::write_if_changed(&paths::pkg().join("stackloom.css"), text.as_bytes())
 }
 
-fn inline(file: &Path, speed: Speed) -> Result<String> {
+fn inline(file: &Path, profile: Profile) -> Result<String> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let folder = file.parent().unwrap_or(Path::new("."));
@@ -39,14 +39,14 @@ fn inline(file: &Path, speed: Speed) -> Result<String> {
                     );
                 }
                 let imported = folder.join(path);
-                if speed == Speed::Dev && !imported.exists() {
+                if profile == Profile::Dev && !imported.exists() {
                     eprintln!(
                         "warning: {} imports {path}, which is not there yet",
                         file.display()
                     );
                     continue;
                 }
-                let inner = inline(&imported, speed)?;
+                let inner = inline(&imported, profile)?;
                 match layer {
                     Some(layer) => out.push_str(&format!("@layer {layer} {{\n{inner}}}\n")),
                     None => out.push_str(&inner),

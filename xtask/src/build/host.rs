@@ -1,20 +1,12 @@
 //! The programs that run on the host: server and lab.
 
 use std::path::PathBuf;
+use std::process::Command;
 
-use anyhow::{Result, bail};
-
+use super::Profile;
 use crate::paths;
-use crate::shell::{self, cargo};
-
-/// How they are compiled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Profile {
-    /// For tests: what `cargo test` has compiled already is used again.
-    Dev,
-    /// For people.
-    Release,
-}
+use crate::progress::Part;
+use crate::shell::cargo;
 
 /// Where the programs are.
 pub struct Programs {
@@ -24,26 +16,50 @@ pub struct Programs {
     pub lab: PathBuf,
 }
 
-/// Builds both.
-pub fn programs(profile: Profile) -> Result<Programs> {
-    let mut build = cargo(["build", "--package", "server", "--package", "lab", "--bins"]);
-    let folder = match profile {
-        Profile::Dev => "debug",
-        Profile::Release => {
-            build.arg("--release");
-            "release"
-        }
-    };
-    shell::run(&mut build)?;
-    let dir = paths::target().join(folder);
-    let programs = Programs {
-        server: dir.join("stackloom"),
-        lab: dir.join("stackloom-lab"),
-    };
-    for program in [&programs.server, &programs.lab] {
-        if !program.is_file() {
-            bail!("cargo built no {}", program.display());
+impl Programs {
+    /// Those of a profile, once they are built.
+    pub fn of(profile: Profile) -> Programs {
+        let folder = match profile {
+            Profile::Dev => "debug",
+            Profile::Release => "release",
+        };
+        let dir = paths::target().join(folder);
+        Programs {
+            server: dir.join("stackloom"),
+            lab: dir.join("stackloom-lab"),
         }
     }
-    Ok(programs)
+}
+
+const BUILD: [&str; 6] = ["build", "--package", "server", "--package", "lab", "--bins"];
+
+/// Builds both.
+pub fn programs(profile: Profile) -> Part {
+    let (mut build, usual_minutes) = (cargo(BUILD), 8);
+    match profile {
+        Profile::Dev => build.args(AS_TESTED),
+        Profile::Release => build.arg("--release"),
+    };
+    Part::new("programs", usual_minutes, move |step| {
+        step.cargo(&mut build)
+    })
+}
+
+/// The selection of features that the tests need too. With any other, most crates would be compiled twice.
+const AS_TESTED: [&str; 2] = ["--features", "store/testing"];
+
+/// Builds both as the tests have them, which takes no time after the tests.
+pub fn tested_programs() -> Part {
+    let mut build = lint(cargo(BUILD));
+    build.args(AS_TESTED);
+    Part::new("programs", 8, move |step| step.cargo(&mut build))
+}
+
+/// Lets clippy compile our crates, with its findings as errors. It compiles like `rustc` and lints on the way; `cargo clippy` would
+/// read all dependencies a second time.
+pub fn lint(mut command: Command) -> Command {
+    command
+        .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+        .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
+    command
 }

@@ -4,25 +4,42 @@
 //! `icons.svg` from npm packages. Each part is made again only when what it is made from has changed.
 
 mod assets;
-mod compiler;
 mod css;
+mod files;
 mod host;
 mod packed;
 mod program;
 mod split;
 mod wasm;
 
-pub use compiler::{DEBIAN_PACKAGES, has_rustup_target};
-pub use host::{Profile, Programs, programs};
-pub use packed::is_older;
+pub use files::is_older;
+pub use host::{Programs, lint, programs, tested_programs};
 pub use program::{folder as program, pieces};
-pub use wasm::Speed;
-
-use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::{needs, paths, shell};
+use crate::progress::{self, Part};
+use crate::{needs, paths};
+
+/// What matters: the time to build, or speed and size of the result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Profile {
+    /// Pages without link-time optimisation, `wasm-opt` and compression; programs as `cargo test` compiles them.
+    Dev,
+    /// As it is shipped.
+    Release,
+}
+
+impl Profile {
+    /// The profile for an option `--dev`.
+    pub fn of_pages(is_dev: bool) -> Profile {
+        if is_dev {
+            Profile::Dev
+        } else {
+            Profile::Release
+        }
+    }
+}
 
 /// Options of `build`.
 #[derive(clap::Args)]
@@ -38,34 +55,40 @@ pub struct Options {
 /// Builds after making sure that the tools for it are there.
 pub fn run(options: &Options) -> Result<()> {
     needs::ensure(&needs::for_building())?;
-    let speed = if options.dev {
-        Speed::Dev
+    let profile = Profile::of_pages(options.dev);
+    if options.no_wasm {
+        styles(profile)?;
+        compress(profile)?;
     } else {
-        Speed::Release
-    };
-    let start = Instant::now();
-    site(speed, !options.no_wasm)?;
-    eprintln!(
-        "built {} in {}",
-        paths::pkg().display(),
-        shell::duration(start.elapsed())
-    );
+        progress::side_by_side(vec![pages(profile)])?;
+    }
+    eprintln!("built {}", paths::pkg().display());
     Ok(())
 }
 
 /// The whole of `target/site`.
-pub fn site(speed: Speed, with_wasm: bool) -> Result<()> {
+pub fn pages(profile: Profile) -> Part {
+    Part::new("pages", 8, move |step| {
+        step.note("fonts and icons");
+        styles(profile)?;
+        wasm::build(profile, step)?;
+        step.note("compressing");
+        compress(profile)
+    })
+}
+
+/// Style sheet, fonts and icons.
+fn styles(profile: Profile) -> Result<()> {
     std::fs::create_dir_all(paths::pkg())?;
     assets::build()?;
-    css::build(speed)?;
-    if with_wasm {
-        wasm::build(speed)?;
-    }
+    css::build(profile)
+}
+
+fn compress(profile: Profile) -> Result<()> {
     for folder in [Ok(paths::pkg()), program::folder()].into_iter().flatten() {
-        if speed == Speed::Release {
-            packed::build(&folder)?;
-        } else {
-            packed::remove(&folder)?;
+        match profile {
+            Profile::Release => packed::build(&folder)?,
+            Profile::Dev => packed::remove(&folder)?,
         }
     }
     Ok(())

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::packed::write_if_changed;
+use super::files::{files_of, write_if_changed};
 use super::split::Pieces;
-use super::wasm::files_of;
 use crate::paths;
 use crate::shell::{self, cmd};
 

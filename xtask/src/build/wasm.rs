@@ -10,19 +10,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
-use super::compiler::{Compiler, TARGET};
-use super::{program, split};
+use super::files::files_of;
+use super::{Profile, program, split};
+use crate::compiler::{Compiler, TARGET};
 use crate::paths;
+use crate::progress::Step;
 use crate::shell::{self, cargo, cmd};
-
-/// What matters: the time to build or the size of the result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Speed {
-    /// No link-time optimisation, no `wasm-opt`.
-    Dev,
-    /// Profile `wasm-release`, then `wasm-opt -Oz`.
-    Release,
-}
 
 /// What rustc uses by default. Not `--all-features`: an older `wasm-opt` then writes types of a draft of the garbage
 /// collection proposal, which browsers refuse.
@@ -36,12 +29,12 @@ const FEATURES: [&str; 6] = [
 ];
 
 /// Builds the program's folder in `pkg` (see `program`).
-pub fn build(speed: Speed) -> Result<()> {
-    let module = compile(speed)?;
+pub fn build(profile: Profile, step: &Step<'_>) -> Result<()> {
+    let module = compile(profile, step)?;
     let wasm =
         std::fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
     let stamp_file = paths::web().join("bound");
-    let stamp = stamp(&wasm, speed);
+    let stamp = stamp(&wasm, profile);
     let is_there = program::folder().is_ok_and(|folder| folder.is_dir());
     if is_there && std::fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
         return Ok(());
@@ -50,9 +43,11 @@ pub fn build(speed: Speed) -> Result<()> {
     if dir.is_dir() {
         std::fs::remove_dir_all(&dir).with_context(|| format!("cannot empty {}", dir.display()))?;
     }
+    step.note("splitting");
     let core = split::split(&wasm, &dir)?;
-    bind(&core, &dir, speed)?;
-    if speed == Speed::Release && shell::has("wasm-opt") {
+    bind(&core, &dir, profile)?;
+    if profile == Profile::Release && shell::has("wasm-opt") {
+        step.note("wasm-opt");
         for module in files_of(&dir, &["wasm"])? {
             optimise(&module)?;
         }
@@ -62,11 +57,11 @@ pub fn build(speed: Speed) -> Result<()> {
         .with_context(|| format!("cannot write {}", stamp_file.display()))
 }
 
-fn compile(speed: Speed) -> Result<PathBuf> {
+fn compile(profile: Profile, step: &Step<'_>) -> Result<PathBuf> {
     let compiler = Compiler::ensure()?;
-    let (profile, folder) = match speed {
-        Speed::Dev => ("dev", "debug"),
-        Speed::Release => ("wasm-release", "wasm-release"),
+    let profile = match profile {
+        Profile::Dev => "wasm-dev",
+        Profile::Release => "wasm-release",
     };
     let target_dir = compiler.target_dir();
     let mut build = cargo([
@@ -80,17 +75,12 @@ fn compile(speed: Speed) -> Result<PathBuf> {
         profile,
     ]);
     build.arg("--target-dir").arg(&target_dir);
-    if speed == Speed::Dev {
-        build
-            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-            .env("CARGO_PROFILE_DEV_DEBUG", "false");
-    }
     compiler.apply(&mut build);
-    shell::run(&mut build)?;
-    Ok(target_dir.join(TARGET).join(folder).join("frontend.wasm"))
+    step.cargo(&mut build)?;
+    Ok(target_dir.join(TARGET).join(profile).join("frontend.wasm"))
 }
 
-fn bind(module: &Path, dir: &Path, speed: Speed) -> Result<()> {
+fn bind(module: &Path, dir: &Path, profile: Profile) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen
         .input_path(module)
@@ -99,7 +89,7 @@ fn bind(module: &Path, dir: &Path, speed: Speed) -> Result<()> {
         // The pieces import these by the names that the splitter gave them.
         .keep_lld_exports(true)
         .demangle(false)
-        .remove_name_section(speed == Speed::Release);
+        .remove_name_section(profile == Profile::Release);
     bindgen
         .web(true)?
         .generate(dir)
@@ -107,7 +97,7 @@ fn bind(module: &Path, dir: &Path, speed: Speed) -> Result<()> {
 }
 
 fn optimise(module: &Path) -> Result<()> {
-    shell::run(
+    shell::run_quiet(
         cmd("wasm-opt", ["-Oz"])
             .args(FEATURES)
             .arg("-o")
@@ -153,27 +143,14 @@ fn point_exports_at_their_tables(module: &mut walrus::Module) -> bool {
     has_changed
 }
 
-pub(super) fn files_of(dir: &Path, kinds: &[&str]) -> Result<Vec<PathBuf>> {
-    let entries =
-        std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?;
-    let is_wanted = |path: &PathBuf| {
-        let kind = path.extension().and_then(|kind| kind.to_str());
-        kind.is_some_and(|kind| kinds.contains(&kind))
-    };
-    Ok(entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(is_wanted)
-        .collect())
-}
-
 /// Changes with the module, with the tool that treats it, and with the way it is treated, which is this file.
-fn stamp(wasm: &[u8], speed: Speed) -> String {
+fn stamp(wasm: &[u8], profile: Profile) -> String {
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);
     include_str!("wasm.rs").hash(&mut hasher);
     include_str!("split.rs").hash(&mut hasher);
     format!(
-        "{:016x} {speed:?} {}",
+        "{:016x} {profile:?} {}",
         hasher.finish(),
         shell::has("wasm-opt")
     )

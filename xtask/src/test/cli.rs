@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 
 use super::counted::{self, Counts};
-use crate::{paths, shell};
+use crate::{build, paths, shell};
 
 /// Fixed, for the transcripts show what these versions print.
 const PACKAGES: &[&str] = &[
@@ -16,18 +16,13 @@ const PACKAGES: &[&str] = &[
     "python-octaviaclient==3.15.0",
 ];
 
+/// The test among all tests.
+pub const TEST: &[&str] = &["--test", "cli"];
+
 /// Runs a sample of the sessions, or all of them with `--full`.
 pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
     let program = install()?;
-    let mut test = shell::cargo([
-        "test",
-        "--package",
-        "lab",
-        "--features",
-        "cli-tests",
-        "--test",
-        "cli",
-    ]);
+    let mut test = build::lint(shell::cargo([super::ALL, TEST].concat()));
     test.env("STACKLOOM_OPENSTACK", program);
     if options.full {
         test.args(["--", "--include-ignored"]);

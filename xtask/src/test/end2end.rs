@@ -6,17 +6,16 @@ use anyhow::{Context, Result};
 
 use super::counted::{self, Counts};
 use crate::world::{self, World};
-use crate::{build, paths, shell};
+use crate::{build, docker, paths, progress, shell};
 
 /// Builds what is needed, starts lab and server, runs Playwright, stops both.
 pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
-    let speed = if options.dev {
-        build::Speed::Dev
-    } else {
-        build::Speed::Release
-    };
-    build::site(speed, true)?;
-    let programs = build::programs(build::Profile::Dev)?;
+    progress::side_by_side(vec![
+        docker::images(),
+        build::pages(build::Profile::of_pages(options.dev)),
+        build::tested_programs(),
+    ])?;
+    let programs = build::Programs::of(build::Profile::Dev);
     let world = World::start(&programs, &paths::root().join("catalog"))?;
     let mut playwright = world.playwright(&[]);
     if let Some(grep) = &options.grep {

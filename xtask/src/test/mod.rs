@@ -1,8 +1,10 @@
 //! `cargo xtask test`: every check, in one command.
 //!
-//! Stages run in order of their price: format, lints, tests of the crates (those against the lab cloud and Docker
-//! included), the pages' build, and a real browser against all of it. A failed stage does not keep the others from
+//! Stages run in order of their price: format, circles, the build of everything with lints, tests of the crates (those against
+//! the lab cloud and Docker included), and a real browser against all of it. A failed stage does not keep the others from
 //! running; what they printed stays as it was, and a summary follows.
+//!
+//! A crate is compiled once: clippy is the compiler of the tests, and the browser tests use the programs that the tests use.
 
 mod circles;
 mod cli;
@@ -17,8 +19,9 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use crate::children;
+use crate::progress::Part;
 use crate::shell::{self, cargo};
-use crate::{build, disk, docker, needs, paths, trials};
+use crate::{build, disk, docker, needs, paths, progress, trials};
 use counted::Counts;
 
 /// Options of `test`.
@@ -44,16 +47,14 @@ enum Stage {
     Fmt,
     /// No circles among the modules of a crate.
     Circles,
-    /// Lints as errors, for the host's side and for the browser's.
-    Clippy,
+    /// Side by side: images, pages as they are shipped, and the tests. Lints are errors.
+    Build,
     /// `cargo test`: unit, property and integration tests.
     Unit,
     /// With `--full`: the templates in the folder that `STACKLOOM_CORPUS` names, against Heat's answers in its `golden.csv`.
     Corpus,
     /// The `openstack` command line against the lab cloud.
     Cli,
-    /// Wasm, style sheet, fonts, icons.
-    Web,
     /// The browser tests.
     E2e,
 }
@@ -68,7 +69,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let uses_docker = stages
         .iter()
-        .any(|stage| matches!(stage, Stage::Unit | Stage::E2e));
+        .any(|stage| matches!(stage, Stage::Build | Stage::Unit | Stage::E2e));
     disk::warn_when_scarce(&paths::root());
     let begin = Instant::now();
     needs::ensure(&if uses_docker {
@@ -79,7 +80,14 @@ pub fn run(options: &Options) -> Result<()> {
     if stages.contains(&Stage::Cli) {
         needs::ensure(&[needs::PYTHON])?;
     }
-    let _daemon = if uses_docker { docker::ensure()? } else { None };
+    let _daemon = if uses_docker {
+        docker::ensure_daemon()?
+    } else {
+        None
+    };
+    if stages.contains(&Stage::Unit) && !stages.contains(&Stage::Build) {
+        progress::side_by_side(vec![docker::images()])?;
+    }
     let mut outcomes = vec![Outcome {
         name: "prepare".into(),
         took: begin.elapsed(),
@@ -110,58 +118,53 @@ impl Stage {
         match self {
             Stage::Fmt => plain(cargo(["fmt", "--all", "--check"]), stop),
             Stage::Circles => circles::run().map(|()| Counts::default()),
-            Stage::Clippy => clippy(stop),
+            Stage::Build => build_all(options),
             Stage::Unit => {
-                let mut test = cargo([
-                    "test",
-                    "--workspace",
-                    "--exclude",
-                    "frontend",
-                    "--no-fail-fast",
-                ]);
-                if options.full {
-                    test.args(["--", "--include-ignored"]);
-                }
-                counted::run(test, stop)
+                let results = [ALL, OWN].map(|tests| {
+                    let mut test = build::lint(cargo(tests));
+                    test.arg("--no-fail-fast");
+                    if options.full {
+                        test.args(["--", "--include-ignored"]);
+                    }
+                    counted::run(test, stop)
+                });
+                let [all, own] = results;
+                Ok(all?.plus(own?))
             }
             Stage::Corpus => match std::env::var_os("STACKLOOM_CORPUS").filter(|_| options.full) {
                 Some(dir) => plain(trials::corpus_command(&PathBuf::from(dir))?, stop),
                 None => Ok(Counts::default()),
             },
             Stage::Cli => cli::run(options, stop),
-            Stage::Web => build::site(build::Speed::Release, true).map(|()| Counts::default()),
             Stage::E2e => end2end::run(options, stop),
         }
     }
 }
 
-/// The two sides have features that exclude each other, so they are looked at one after the other.
-fn clippy(stop: &AtomicBool) -> Result<Counts> {
-    let host = [
-        "clippy",
-        "--workspace",
-        "--exclude",
-        "frontend",
-        "--all-targets",
-        "--features",
-        "lab/cli-tests",
-        "--",
-        "-D",
-        "warnings",
-    ];
-    plain(cargo(host), stop)?;
-    let browser = [
-        "clippy",
-        "--package",
-        "app",
-        "--package",
-        "frontend",
-        "--features",
-        "app/hydrate",
-    ];
-    let mut command = cargo(browser);
-    command.args(["--", "-D", "warnings"]);
-    plain(command, stop)
+/// The tests of everything that the host compiles. The pages' wasm entry has features that exclude the server's. xtask is left
+/// out: with its dependencies in the selection, these would be compiled again, with other features than in the xtask that runs.
+const ALL: &[&str] = &[
+    "test",
+    "--workspace",
+    "--exclude",
+    "frontend",
+    "--exclude",
+    "xtask",
+];
+
+/// The tests of xtask.
+const OWN: &[&str] = &["test", "--package", "xtask"];
+
+fn build_all(options: &Options) -> Result<Counts> {
+    let tests = Part::new("tests", 15, |step| {
+        for selection in [ALL, &[ALL, cli::TEST].concat(), OWN] {
+            step.cargo(build::lint(cargo(selection)).arg("--no-run"))?;
+        }
+        Ok(())
+    });
+    let pages = build::pages(build::Profile::of_pages(options.dev));
+    progress::side_by_side(vec![docker::images(), pages, tests])?;
+    Ok(Counts::default())
 }
 
 fn plain(command: std::process::Command, stop: &AtomicBool) -> Result<Counts> {
