@@ -1,6 +1,5 @@
 //! The workflow as a graph, left to right: what waits for what, and what happens side by side.
 
-pub mod layered;
 mod view;
 
 pub use view::{GraphStep, WorkflowGraph, step_icon, step_verb};

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use api::{StepKind, StepState};
+use canvas::layered::{self, Lane, Sizes};
 use leptos::{html, prelude::*};
 
-use super::layered::{self, Lane, Sizes};
 use crate::{
     designer::surface::on_resize_of,
     ui::{Icon, state::Shown, state::icon_of},

@@ -2,7 +2,7 @@
 //!
 //! Everything that the Design page knows about drawing is here, without a browser: what a template
 //! looks like ([`drawing`]), where nodes stand ([`layout`]), what a drop, a connection or a deletion
-//! means ([`commands`]), and how to take it back ([`history`]). The Leptos side measures pointers and
+//! means ([`commands`]), and how to take it back ([`history`]). So is the drawing of a workflow ([`layered`]). The Leptos side measures pointers and
 //! paints rectangles; every decision is a pure function that is tested natively.
 //!
 //! ```text
@@ -20,6 +20,7 @@ pub mod editor;
 pub mod form;
 pub mod geometry;
 pub mod history;
+pub mod layered;
 pub mod layout;
 mod node;
 pub mod palette;
