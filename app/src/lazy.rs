@@ -1,8 +1,8 @@
 //! Pages that the browser loads when they are opened.
 //!
-//! The login page and the list of designs are what everybody sees first: they are in the core. All others are in two pieces that the
-//! build splits off: `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments, catalogue).
-//! What both need, such as the parser and the drawing, is a third that comes along with either.
+//! The login page and the list of designs are what everybody sees first: they are in the core. All others are in two pieces that
+//! the build splits off: `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments,
+//! catalogue). What both need, such as the parser and the drawing, is a third that comes along with either.
 //!
 //! The server renders every page whole, and names the page's piece in the document's head, so that it is under way while the core
 //! starts. On the list of designs the pieces are fetched when the browser has nothing else to do ([`warm_up`]), so opening a

@@ -1,15 +1,17 @@
 //! Logins that fail: who guesses has to wait.
 //!
 //! Keystone locks nobody out by default, and a guess costs it much more than it costs who makes it. So failures in a row are
-//! counted twice. For each account and the address that they come from: the first few are free, then each doubles the time until the
-//! next try, up to a minute. And for each account wherever they come from, for addresses are cheap: the same, but many more are free. So
-//! who guesses from one place keeps nobody elsewhere waiting, the account's owner least of all; and who guesses from hundreds is held up as a
-//! whole. From where somebody got in lately, only the first count holds: the owner gets through then, too. An account is never locked.
+//! counted twice. For each account and the address that they come from: the first few are free, then each doubles the time until
+//! the next try, up to a minute. And for each account wherever they come from, for addresses are cheap: the same, but many more
+//! are free. So who guesses from one place keeps nobody elsewhere waiting, the account's owner least of all; and who guesses from
+//! hundreds is held up as a whole. From where somebody got in lately, only the first count holds: the owner gets through then,
+//! too. An account is never locked.
 //!
-//! An IPv6 address counts as its network of 64 bits: who has one has all of it. Behind a proxy everybody has the proxy's address, unless the
-//! settings name it (`Config::proxies`).
+//! An IPv6 address counts as its network of 64 bits: who has one has all of it. Behind a proxy everybody has the proxy's address,
+//! unless the settings name it (`Config::proxies`).
 //!
-//! Names count as the same where a cloud's database might take them for the same ([`folded`]): spelling is no way around it either.
+//! Names count as the same where a cloud's database might take them for the same ([`folded`]): spelling is no way around it
+//! either.
 //!
 //! A try counts as failed until it is known to be right: many at once are no way around it. What is counted is in memory only,
 //! and forgotten a while after the last failure.
@@ -33,7 +35,8 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 const REMEMBERED_FOR: Duration = Duration::from_secs(15 * 60);
 /// How long an account's place is known after a login from there.
 const AT_HOME_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Counts that are remembered; those with the fewest failures, and of them those that failed longest ago, make room. As many places.
+/// Counts that are remembered; those with the fewest failures, and of them those that failed longest ago, make room. As many
+/// places.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// All accounts whose last login failed, and where they got in.

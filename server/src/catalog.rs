@@ -1,7 +1,8 @@
 //! Resource types as an answer.
 //!
-//! They stay the same until somebody uploads an item, and a browser asks for them at every design that is opened: so they are written
-//! once, and sent only to who has not got them yet. The tag is made of what is sent, so a project's own types make another one.
+//! They stay the same until somebody uploads an item, and a browser asks for them at every design that is opened: so they are
+//! written once, and sent only to who has not got them yet. The tag is made of what is sent, so a project's own types make
+//! another one.
 
 use axum::{
     body::Bytes,

@@ -11,7 +11,8 @@ use crate::services::Services;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The address that a request comes from; unknown where the server was put together without connections (a test of the router alone).
+/// The address that a request comes from; unknown where the server was put together without connections (a test of the router
+/// alone).
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAddress(pub Option<IpAddr>);
 
@@ -30,8 +31,8 @@ impl FromRequestParts<Services> for ClientAddress {
     }
 }
 
-/// Each proxy adds the address that it sees at the end of the list. So from the end: past those that are ours; what comes before the first
-/// stranger is whatever the stranger likes.
+/// Each proxy adds the address that it sees at the end of the list. So from the end: past those that are ours; what comes before
+/// the first stranger is whatever the stranger likes.
 fn behind(peer: IpAddr, headers: &HeaderMap, proxies: &[IpAddr]) -> IpAddr {
     let lists = headers.get_all(FORWARDED_FOR).iter();
     let told: Vec<&str> = lists

@@ -42,8 +42,8 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PUBLIC_URL")]
     pub public_url: Option<String>,
 
-    /// Addresses of proxies in front: what they say in `X-Forwarded-For` is believed. Without it, all who come through a proxy count as one
-    /// when logins fail.
+    /// Addresses of proxies in front: what they say in `X-Forwarded-For` is believed. Without it, all who come through a proxy
+    /// count as one when logins fail.
     #[arg(long, env = "STACKLOOM_PROXIES", value_delimiter = ',')]
     pub proxies: Vec<IpAddr>,
 
@@ -71,8 +71,9 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_RETRY_PAUSE", default_value_t = Seconds(engine_defaults::RETRY_PAUSE))]
     pub retry_pause: Seconds,
 
-    /// How long after a request's answer was given up the cloud may still carry the request out, in seconds. The default is the sum of
-    /// what services wait for each other (60 s, `rpc_response_timeout`) and what a proxy or client in front waits for them (60 s).
+    /// How long after a request's answer was given up the cloud may still carry the request out, in seconds. The default is the
+    /// sum of what services wait for each other (60 s, `rpc_response_timeout`) and what a proxy or client in front waits for them
+    /// (60 s).
     #[arg(long, env = "STACKLOOM_COMMIT_HORIZON", default_value_t = Seconds(engine_defaults::COMMIT_HORIZON))]
     pub commit_horizon: Seconds,
 

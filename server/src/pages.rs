@@ -27,8 +27,8 @@ const PROGRAM: &str = "app-";
 
 /// What leptos must know; in code, so that no file has to lie beside the program.
 ///
-/// `pkg/program` names the folder of scripts and modules (see `xtask build`). It is read once: a server goes on with the pages that it
-/// started with. Without that file, or below `cargo leptos watch`, they lie in `pkg` itself.
+/// `pkg/program` names the folder of scripts and modules (see `xtask build`). It is read once: a server goes on with the pages
+/// that it started with. Without that file, or below `cargo leptos watch`, they lie in `pkg` itself.
 pub fn options(config: &Config) -> LeptosOptions {
     let program = std::fs::read_to_string(config.site.join("pkg/program"))
         .ok()

@@ -1,8 +1,8 @@
 //! A login that something lasting hangs on, such as a socket: it must not outlive the login.
 //!
-//! A request asks once who sends it. What goes on for hours asks again: when the session ends (a logout, a login as somebody else in the same
-//! browser), when the token does, and now and then, for a token may be revoked and a session may be removed by another
-//! process on the same database.
+//! A request asks once who sends it. What goes on for hours asks again: when the session ends (a logout, a login as somebody else
+//! in the same browser), when the token does, and now and then, for a token may be revoked and a session may be removed by
+//! another process on the same database.
 
 use std::time::Duration;
 

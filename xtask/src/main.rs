@@ -2,7 +2,8 @@
 //!
 //! Each command is a file. They share five things: [`needs`] (programs that the machine must have, and their packages),
 //! [`docker`] (daemon, base image, our images), [`build`] (pages and programs), [`progress`] (long work side by side) and
-//! [`children`] (programs that we start and therefore stop). All state goes below `target/`, so that removing that folder removes all of it.
+//! [`children`] (programs that we start and therefore stop). All state goes below `target/`, so that removing that folder removes
+//! all of it.
 //!
 //! The crate stays light on purpose: everybody's first minute is spent compiling it. Programs that every
 //! distribution has (`gzip`, `brotli`, `wasm-opt`, `npm`, `docker`) are called, not linked.

@@ -53,8 +53,8 @@ pub fn run_quiet(command: &mut Command) -> Result<()> {
 /// Between tries to get something from elsewhere.
 const FETCH_PAUSES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
-/// Runs what gets something from elsewhere, unseen, three times at most: a line that broke, or a mirror that is just being renewed, is
-/// no failure yet. What it has done so far must not stand in its way.
+/// Runs what gets something from elsewhere, unseen, three times at most: a line that broke, or a mirror that is just being
+/// renewed, is no failure yet. What it has done so far must not stand in its way.
 pub fn fetch(command: &mut Command) -> Result<()> {
     for pause in FETCH_PAUSES {
         match run_quiet(command) {

@@ -1,5 +1,5 @@
-//! Copy, cut and paste of resources, by the browser's own events: no permission is asked for, and what is copied is text that other
-//! designs and editors take.
+//! Copy, cut and paste of resources, by the browser's own events: no permission is asked for, and what is copied is text that
+//! other designs and editors take.
 
 use leptos::{ev, prelude::*};
 

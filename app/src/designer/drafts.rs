@@ -1,8 +1,8 @@
 //! Drafts: what the server does not have yet, kept on this machine.
 //!
-//! Each visit of a design writes a draft of its own, so that two tabs of one design never write over each other's work. The next visit
-//! takes the newest one that it finds; it is forgotten when what was made of it is on the server. Nothing is forgotten that is
-//! newer than what the server took: a person may type and leave while a save is on its way.
+//! Each visit of a design writes a draft of its own, so that two tabs of one design never write over each other's work. The next
+//! visit takes the newest one that it finds; it is forgotten when what was made of it is on the server. Nothing is forgotten that
+//! is newer than what the server took: a person may type and leave while a save is on its way.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

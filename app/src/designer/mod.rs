@@ -117,8 +117,8 @@ fn load_cloud(workspace: Workspace) {
     });
 }
 
-/// What is not saved when the page goes is kept on this machine and sent on its way. Where neither may be enough, the person is asked
-/// first; whoever then stays has left nothing behind that the page does not know of.
+/// What is not saved when the page goes is kept on this machine and sent on its way. Where neither may be enough, the person is
+/// asked first; whoever then stays has left nothing behind that the page does not know of.
 fn keep_on_leaving(workspace: Workspace) {
     let saving = workspace.saving;
     let would_lose = move || {

@@ -13,8 +13,8 @@ pub struct ImportRequest {
 }
 
 impl ImportRequest {
-    /// Whether a text reads like a template of others rather than HOT: by its version, or by `Resources` where HOT says `resources`.
-    /// HOT that was exported here is one too, by its marks: the server knows the design that it was made from.
+    /// Whether a text reads like a template of others rather than HOT: by its version, or by `Resources` where HOT says
+    /// `resources`. HOT that was exported here is one too, by its marks: the server knows the design that it was made from.
     ///
     /// Only the template's own keys count: a template may well stand in another one's text, as a server's user data.
     pub fn fits(text: &str) -> bool {
@@ -33,7 +33,8 @@ impl ImportRequest {
         top_keys(text).contains(&"heat_template_version")
     }
 
-    /// What a file is called once it is HOT: `.yaml`, as a nested one is asked for, or with a number where another file has that name.
+    /// What a file is called once it is HOT: `.yaml`, as a nested one is asked for, or with a number where another file has that
+    /// name.
     pub fn name_for(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let plain = format!("{stem}.yaml");

@@ -101,8 +101,8 @@ impl LoginRequest {
 
 /// Whether an address leads to one of our own pages, and is none that a browser takes for another site's.
 ///
-/// Where to go after the login comes from an address that anybody may have made up. Browsers read `\` as `/`, and leave out tabs and
-/// line ends before they read anything (WHATWG URL, section 4.4).
+/// Where to go after the login comes from an address that anybody may have made up. Browsers read `\` as `/`, and leave out tabs
+/// and line ends before they read anything (WHATWG URL, section 4.4).
 pub fn is_own_page(address: &str) -> bool {
     address.starts_with('/')
         && !address.starts_with("//")

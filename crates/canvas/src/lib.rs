@@ -2,8 +2,8 @@
 //!
 //! Everything that the Design page knows about drawing is here, without a browser: what a template
 //! looks like ([`drawing`]), where nodes stand ([`layout`]), what a drop, a connection or a deletion
-//! means ([`commands`]), and how to take it back ([`history`]). So is the drawing of a workflow ([`layered`]). The Leptos side measures pointers and
-//! paints rectangles; every decision is a pure function that is tested natively.
+//! means ([`commands`]), and how to take it back ([`history`]). So is the drawing of a workflow ([`layered`]). The Leptos side
+//! measures pointers and paints rectangles; every decision is a pure function that is tested natively.
 //!
 //! ```text
 //! template text --Document--> Template --drawing::draw(places)--> Drawing --> the page paints it

@@ -1,8 +1,8 @@
 //! What is lost, changed or wanted when a design goes from one language to another.
 //!
-//! No language holds all that another can say, so whoever converts (`export`, `import`) keeps a [`Report`]. It stands in the result
-//! too, as a comment, since files part from what was said about them. A report is bounded: its length comes from the text of a
-//! stranger, and nobody reads a thousand lines.
+//! No language holds all that another can say, so whoever converts (`export`, `import`) keeps a [`Report`]. It stands in the
+//! result too, as a comment, since files part from what was said about them. A report is bounded: its length comes from the text
+//! of a stranger, and nobody reads a thousand lines.
 
 use std::collections::HashSet;
 

@@ -309,8 +309,8 @@ pub trait Driver: Send + Sync {
         self.update(context, physical_id).await
     }
 
-    /// Properties of which a change takes away what they said before: lists and maps. What a change tries is noted before it begins,
-    /// for [`Context::tried`].
+    /// Properties of which a change takes away what they said before: lists and maps. What a change tries is noted before it
+    /// begins, for [`Context::tried`].
     fn takes_away(&self) -> &'static [&'static str] {
         &[]
     }

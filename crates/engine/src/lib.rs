@@ -1,8 +1,8 @@
 //! Runs workflows, and never loses one.
 //!
 //! The core is a pure function: [`machine::advance`] takes a run, an event and the time, and returns moves and effects. All other
-//! modules are a shell around it. The moves are written to the [`journal`] first, then the effects start. After a crash the journal
-//! is read and the same function continues. An effect may therefore start twice, so every effect looks before it creates.
+//! modules are a shell around it. The moves are written to the [`journal`] first, then the effects start. After a crash the
+//! journal is read and the same function continues. An effect may therefore start twice, so every effect looks before it creates.
 //!
 //! # A deployment
 //!

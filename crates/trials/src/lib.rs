@@ -2,8 +2,8 @@
 //!
 //! The language crates have no I/O, so what reads folders, measures times or runs for minutes stands here: the corpus with
 //! Heat's own answers beside ours ([`corpus`]), times from text to workflow ([`times`]), and templates broken on
-//! purpose ([`fuzz`]), both held against the same [`laws`]. `cargo xtask corpus`, `bench` and `fuzz` start this crate's one program; it is a crate of its own so
-//! that neither `xtask` nor the tests of the language pay for it.
+//! purpose ([`fuzz`]), both held against the same [`laws`]. `cargo xtask corpus`, `bench` and `fuzz` start this crate's one
+//! program; it is a crate of its own so that neither `xtask` nor the tests of the language pay for it.
 
 pub mod corpus;
 pub mod fuzz;

@@ -1,8 +1,8 @@
 //! How long it takes from a template's text to a workflow: parse, check, passes, plan, compile.
 //!
 //! And from a keystroke to fresh diagnostics, which is parse and check alone. Each figure is the mean of some rounds,
-//! in processor time: one thread works and waits for nothing, so that is what a quiet machine takes, and a busy one gives the same.
-//! Types that nobody can make yet are measured as if they could: what is measured is the planning.
+//! in processor time: one thread works and waits for nothing, so that is what a quiet machine takes, and a busy one gives the
+//! same. Types that nobody can make yet are measured as if they could: what is measured is the planning.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -45,9 +45,9 @@ pub async fn get(
 
 /// An item of one's own, as tar.gz: an Ansible role with an `item.yml`.
 ///
-/// The archive holds the item itself, or one folder with it. Its files are taken as they are and run in the sandbox only. A version never
-/// changes: the same files again change nothing (200), other files under the same version are refused (409). Deployments keep the
-/// version that they were made with.
+/// The archive holds the item itself, or one folder with it. Its files are taken as they are and run in the sandbox only. A
+/// version never changes: the same files again change nothing (200), other files under the same version are refused (409).
+/// Deployments keep the version that they were made with.
 #[utoipa::path(
     post, path = "/api/v1/catalog", tag = "catalogue",
     request_body(content = Vec<u8>, content_type = "application/gzip"),

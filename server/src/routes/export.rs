@@ -40,8 +40,8 @@ pub struct ExportQuery {
 
 /// A design as plain HOT, Terraform JSON, TOSCA or a picture.
 ///
-/// With `download=true` the file itself, or an archive (`.tar.gz`) of it and the files that it needs; else these with a report of what
-/// they leave out, which stands in the files too. `additions=drawn` leaves out what a deployment would add.
+/// With `download=true` the file itself, or an archive (`.tar.gz`) of it and the files that it needs; else these with a report of
+/// what they leave out, which stands in the files too. `additions=drawn` leaves out what a deployment would add.
 #[utoipa::path(get, path = "/api/v1/designs/{id}/export", tag = "designs", params(("id" = String, Path), ("format" = ExportFormat, Query), ("download" = Option<bool>, Query), ("additions" = Option<ExportAdditions>, Query)), responses((status = 200, body = Exported)))]
 pub async fn design(
     State(services): State<Services>,

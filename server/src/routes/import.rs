@@ -12,7 +12,8 @@ use crate::{
     services::Services,
 };
 
-/// A CloudFormation template as HOT, with a report of what was not plain; plain HOT that was exported here, as the design that it was.
+/// A CloudFormation template as HOT, with a report of what was not plain; plain HOT that was exported here, as the design that it
+/// was.
 ///
 /// Nothing is stored: the answer's template is what a new design is made from.
 #[utoipa::path(post, path = "/api/v1/import", tag = "templates", request_body = ImportRequest, responses((status = 200, body = Imported)))]

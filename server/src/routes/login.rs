@@ -21,7 +21,8 @@ use crate::{
 
 /// Opens a session as a person whom the cloud knows.
 ///
-/// By password, application credential or token, which must be for a project. Runs of the project that paused because a token had ended go on.
+/// By password, application credential or token, which must be for a project. Runs of the project that paused because a token had
+/// ended go on.
 #[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = LoginRequest, responses((status = 200, body = Me)))]
 pub async fn login(
     State(services): State<Services>,

@@ -8,8 +8,8 @@ use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
 /// What a deploy would do: changes and the workflow that makes them.
 ///
-/// From what is deployed (nothing, without `deployment`) to the template. Problems are in `diagnostics`; with an error among them there is no
-/// workflow.
+/// From what is deployed (nothing, without `deployment`) to the template. Problems are in `diagnostics`; with an error among them
+/// there is no workflow.
 #[utoipa::path(post, path = "/api/v1/plan", tag = "templates", request_body = PlanRequest, responses((status = 200, body = Object)))]
 pub async fn plan(
     State(services): State<Services>,

@@ -4,7 +4,8 @@
 //! stored after `?after=N`, then what comes. A client that lost its socket opens another one with
 //! the last number that it has; nothing is missing, nothing comes twice. The server pings every 20
 //! seconds. It closes with 1000 once the run's final event was sent, with 1012 when the server stops
-//! (come back), with 1011 when it failed, and with 1008 when the login that it was opened with has ended: who comes back has to log in.
+//! (come back), with 1011 when it failed, and with 1008 when the login that it was opened with has ended: who comes back has to
+//! log in.
 //!
 //! A slow client slows nothing but itself: while a frame waits to be taken, the engine's stream is
 //! not read, and goes on from storage afterwards.

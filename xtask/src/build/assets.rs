@@ -1,8 +1,8 @@
 //! Fonts and icons. They come from npm packages of exact versions (`style/package.json`), and we serve them ourselves.
 //!
-//! Fonts: the latin cut of the upright variable fonts, `fonts/inter.woff2` and `fonts/jetbrains-mono.woff2`. Icons: those named in `style/icons.txt`, one a
-//! line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`. Stroke and size are set by the symbol,
-//! colour is `currentColor`.
+//! Fonts: the latin cut of the upright variable fonts, `fonts/inter.woff2` and `fonts/jetbrains-mono.woff2`. Icons: those named
+//! in `style/icons.txt`, one a line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`. Stroke and size are set by
+//! the symbol, colour is `currentColor`.
 
 use std::path::{Path, PathBuf};
 

@@ -55,8 +55,8 @@ pub fn tested_programs() -> Part {
     Part::new("programs", 8, move |step| step.cargo(&mut build))
 }
 
-/// Lets clippy compile our crates, with its findings as errors. It compiles like `rustc` and lints on the way; `cargo clippy` would
-/// read all dependencies a second time.
+/// Lets clippy compile our crates, with its findings as errors. It compiles like `rustc` and lints on the way; `cargo clippy`
+/// would read all dependencies a second time.
 pub fn lint(mut command: Command) -> Command {
     command
         .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")

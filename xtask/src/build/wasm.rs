@@ -1,8 +1,8 @@
 //! The `frontend` crate as `stackloom_bg.wasm` and the pieces beside it, with the scripts that load them.
 //!
 //! cargo makes one module, the splitter takes the pages off it that are loaded when they are opened, wasm-bindgen makes the
-//! bindings of what remains, `wasm-opt` makes all of them small. Splitter and wasm-bindgen are libraries, of the very versions that
-//! the crates use. What follows cargo runs only when cargo gave something new.
+//! bindings of what remains, `wasm-opt` makes all of them small. Splitter and wasm-bindgen are libraries, of the very versions
+//! that the crates use. What follows cargo runs only when cargo gave something new.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

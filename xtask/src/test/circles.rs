@@ -1,8 +1,9 @@
 //! Circles among modules: siblings that use each other, directly or over others, at any level of a crate.
 //!
 //! Modules in a circle can only be understood, tested and moved together. The compiler forbids circles between
-//! crates; this check forbids them inside of a crate. It reads the tokens of the source and follows paths that begin with `crate`,
-//! `self` or `super`, through re-exports. Tests are left out. `cargo-modules` finds circles too, but takes minutes to build.
+//! crates; this check forbids them inside of a crate. It reads the tokens of the source and follows paths that begin with
+//! `crate`, `self` or `super`, through re-exports. Tests are left out. `cargo-modules` finds circles too, but takes minutes to
+//! build.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -7,20 +7,20 @@
 //! | [`Format::Tosca`] | Simple Profile in YAML 1.3 | software is a node type of its own; routers, rules and the like are left out |
 //! | [`Format::Svg`] | a picture that needs no other file | drawn as on the canvas, without ghosts |
 //!
-//! No format holds all that the others can say, so each export carries a [`Report`]: what was left out, what is meant otherwise, and
-//! what a person still has to give. The report stands in the file too, as a comment, since files part from what was said
+//! No format holds all that the others can say, so each export carries a [`Report`]: what was left out, what is meant otherwise,
+//! and what a person still has to give. The report stands in the file too, as a comment, since files part from what was said
 //! about them.
 //!
-//! A design may be several files: nested templates, environments, and what `get_file` names. HOT keeps them as files, with every name
-//! leading to the file as Heat's own client follows it; Terraform and TOSCA take nested templates and groups apart. An export of more
-//! than one file is packed into an [`archive`].
+//! A design may be several files: nested templates, environments, and what `get_file` names. HOT keeps them as files, with every
+//! name leading to the file as Heat's own client follows it; Terraform and TOSCA take nested templates and groups apart. An
+//! export of more than one file is packed into an [`archive`].
 //!
 //! Plain HOT knows the way back: [`restored`] makes of it the design that it was made from.
 //!
 //! A crate of its own, because the browser does not need it: the server exports, and the page only asks.
 //!
-//! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) and not as variants, so that a function that the
-//! language learns is a line in a table here, and until then a line in the report.
+//! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) and not as variants, so that a function that
+//! the language learns is a line in a table here, and until then a line in the report.
 
 pub mod archive;
 mod expand;
@@ -203,7 +203,8 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
     })
 }
 
-/// The design that an export of ours as plain HOT was made from, with what was changed in the file since; nothing for any other text.
+/// The design that an export of ours as plain HOT was made from, with what was changed in the file since; nothing for any other
+/// text.
 pub fn restored(text: &str, types: &Registry) -> Option<String> {
     let document = Document::parse(text);
     if !document.is_readable() {

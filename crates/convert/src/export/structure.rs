@@ -1,8 +1,8 @@
 //! What the shape of a design hangs on.
 //!
 //! Where nested templates and groups are taken apart, their number of members and their conditions must be known, while all else
-//! stays open for who reads the file. So the parameters that lead there, through whatever levels, are taken as the environments or
-//! the template say, and the report names them; all others stay parameters.
+//! stays open for who reads the file. So the parameters that lead there, through whatever levels, are taken as the environments
+//! or the template say, and the report names them; all others stay parameters.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

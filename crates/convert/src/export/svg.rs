@@ -1,7 +1,7 @@
 //! A picture of the drawing: nodes, lines and tags as they stand on the canvas, in colours that print.
 //!
-//! One file with nothing from outside: styles stand in it, text is text in the reader's own font. Names come from templates, so all
-//! text is escaped; a picture can be put into a page without fear. Ghosts are not drawn: the picture shows the design.
+//! One file with nothing from outside: styles stand in it, text is text in the reader's own font. Names come from templates, so
+//! all text is escaped; a picture can be put into a page without fear. Ghosts are not drawn: the picture shows the design.
 
 use std::fmt::Write;
 

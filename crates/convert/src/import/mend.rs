@@ -1,9 +1,9 @@
 //! The last look: what the language would refuse does not stay.
 //!
-//! Amazon's values are freer than those that OpenStack takes (a name where a number is wanted, an attribute that nobody has), and no table
-//! of counterparts foresees all of them. So the result is validated as any template is, and the values that are refused are taken out, with
-//! the reason in the report. A resource that lacks what its type requires becomes one that does nothing and holds its place, until a
-//! person gives it.
+//! Amazon's values are freer than those that OpenStack takes (a name where a number is wanted, an attribute that nobody has), and
+//! no table of counterparts foresees all of them. So the result is validated as any template is, and the values that are refused
+//! are taken out, with the reason in the report. A resource that lacks what its type requires becomes one that does nothing and
+//! holds its place, until a person gives it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -152,8 +152,8 @@ fn is_argument_of_if(list: &[String]) -> bool {
     list.last().is_some_and(|last| last == "if")
 }
 
-/// The list that a place is an item of, if what follows moves up. A branch of `if` holds its place with nothing in it: the other one would say
-/// the opposite there.
+/// The list that a place is an item of, if what follows moves up. A branch of `if` holds its place with nothing in it: the other
+/// one would say the opposite there.
 fn item_of_list<'p>(root: &Value, place: &'p [String]) -> Option<(&'p [String], usize)> {
     let (last, list) = place.split_last()?;
     if is_argument_of_if(list) {

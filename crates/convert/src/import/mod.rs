@@ -1,8 +1,8 @@
 //! A CloudFormation template as HOT.
 //!
-//! Two dialects are read: Amazon's (`AWSTemplateFormatVersion`) and Heat's own of it (`HeatTemplateFormatVersion`), as JSON or YAML, with
-//! the short tags (`!Ref`, `!Sub`). What comes out is a template of our language and a [`Report`]: what was left out, what is meant
-//! otherwise, and what a person has to give. Nothing vanishes without a line in it.
+//! Two dialects are read: Amazon's (`AWSTemplateFormatVersion`) and Heat's own of it (`HeatTemplateFormatVersion`), as JSON or
+//! YAML, with the short tags (`!Ref`, `!Sub`). What comes out is a template of our language and a [`Report`]: what was left out,
+//! what is meant otherwise, and what a person has to give. Nothing vanishes without a line in it.
 //!
 //! ```text
 //!  text --read--> values with lines --sections--> parameters, conditions, outputs
@@ -10,10 +10,10 @@
 //! ```
 //!
 //! - [`read`] turns short tags into their long forms and remembers on which line each value stands.
-//! - A resource whose counterpart in OpenStack is plain is converted; one that Heat runs under its Amazon name is kept as it is; of any
-//!   other an `OS::Heat::None` holds the place and the properties, so that it can be seen and replaced.
-//! - Some resources have no counterpart of their own: an address that is attached becomes part of the server, a route to the internet the
-//!   router's gateway. What referred to them is told.
+//! - A resource whose counterpart in OpenStack is plain is converted; one that Heat runs under its Amazon name is kept as it is;
+//!   of any other an `OS::Heat::None` holds the place and the properties, so that it can be seen and replaced.
+//! - Some resources have no counterpart of their own: an address that is attached becomes part of the server, a route to the
+//!   internet the router's gateway. What referred to them is told.
 //! - [`mend`] validates the result as any template is validated, and takes out the values that OpenStack would refuse.
 //!
 //! The exporters' opposite, and a crate of its own for the same reason: the browser does not need it.

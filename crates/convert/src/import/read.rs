@@ -1,8 +1,8 @@
 //! Text to values, with the line of each.
 //!
-//! JSON is YAML, so one reader serves both. The short tags are YAML's own way to say a function, and become what they are short for:
-//! `!Ref web` is `{"Ref": "web"}`, `!GetAtt web.PublicIp` is `{"Fn::GetAtt": ["web", "PublicIp"]}`. Limits are those of a template of
-//! ours: a hostile text is refused before it costs memory.
+//! JSON is YAML, so one reader serves both. The short tags are YAML's own way to say a function, and become what they are short
+//! for: `!Ref web` is `{"Ref": "web"}`, `!GetAtt web.PublicIp` is `{"Fn::GetAtt": ["web", "PublicIp"]}`. Limits are those of a
+//! template of ours: a hostile text is refused before it costs memory.
 
 use std::collections::HashMap;
 

@@ -5,8 +5,8 @@
 //! ```
 //! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the completing steps of
 //! their resource's requirements. Servers with software are checked over SSH once the bastion is open. A replaced resource has a
-//! `create` step like a new one, and a `delete-old` step on its older copy; the order of removals is in [`remove`](super::remove).
-//! Each list is built by one walk in dependency order, so the steps are ordered.
+//! `create` step like a new one, and a `delete-old` step on its older copy; the order of removals is in
+//! [`remove`](super::remove). Each list is built by one walk in dependency order, so the steps are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -3,11 +3,11 @@
 //! ```text
 //! early removals -> creations, updates, moves -> late removals
 //! ```
-//! Removals are late by default: nothing is deleted before all new resources exist and the users of the old ones have moved over, so
-//! that a failure on the way leaves working resources. A removal is early if the resource conflicts with its own successor
-//! ([`alone`](super::alone)) or with a copy that is restored; its dependents are deleted with it. Within both parts, dependents are
-//! deleted first, by the deployed requirements. Arrows lead from left to right only, and each of the three parts is ordered by one
-//! graph without circles, so the whole has none.
+//! Removals are late by default: nothing is deleted before all new resources exist and the users of the old ones have moved over,
+//! so that a failure on the way leaves working resources. A removal is early if the resource conflicts with its own successor
+//! ([`alone`](super::alone)) or with a copy that is restored; its dependents are deleted with it. Within both parts, dependents
+//! are deleted first, by the deployed requirements. Arrows lead from left to right only, and each of the three parts is ordered
+//! by one graph without circles, so the whole has none.
 //!
 //! There is one order beyond the requirements: a floating IP is deleted after the servers at its port. If it were removed from an
 //! existing server, Nova would read the server's whole network again, which costs half as much work again.

@@ -92,8 +92,8 @@ pub fn is_template(text: &str) -> bool {
     })
 }
 
-/// Whether it becomes a template when Jinja has filled it in: by its name, or because it has Jinja's statements and is no YAML as it
-/// is. (`{{ }}` within texts is common in templates that write configuration.)
+/// Whether it becomes a template when Jinja has filled it in: by its name, or because it has Jinja's statements and is no YAML as
+/// it is. (`{{ }}` within texts is common in templates that write configuration.)
 pub fn is_unfilled(path: &str, text: &str) -> bool {
     let named = path.contains(".j2.") || path.ends_with(".j2");
     let statements = text.lines().any(|line| {

@@ -2,8 +2,8 @@
 //!
 //! The columns that are read: `path`, `needs_external_files`, `needs_env`, `heat_validate`, `heat_create_validate`,
 //! `graph_nodes` and `edges_before>after` (`a>b|c>d`: `a` must exist before `b`). Others are ignored, so the table may
-//! carry more. `needs_env` says `yes`, or names the environments (`a.yaml|b.yaml`, in order); `parameters`, where there is such a column,
-//! has the values that Heat was given for parameters without a default, as JSON.
+//! carry more. `needs_env` says `yes`, or names the environments (`a.yaml|b.yaml`, in order); `parameters`, where there is such a
+//! column, has the values that Heat was given for parameters without a default, as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,17 +1,17 @@
 //! A folder of templates, and for each: does it parse, is it valid, does it plan, and is its order Heat's?
 //!
 //! - *parsed*: text and structure are without error.
-//! - *valid*: no check finds an error, with no values given for parameters. This is what Heat's `validate` call answers; it looks at
-//!   names and not at values, so neither do we here ([`AT_CREATION`]).
+//! - *valid*: no check finds an error, with no values given for parameters. This is what Heat's `validate` call answers; it looks
+//!   at names and not at values, so neither do we here ([`AT_CREATION`]).
 //! - *planned*: a plan for a new deployment is without error, with stand-in values for parameters that have no default
 //!   ([`crate::stand_in`]) and with look-ups off, since no cloud is asked. The refusal `resource-type-not-deployable` does not
 //!   count: Heat accepts those types too, and what is tried here is the language and the order. It is told in the remark.
 //! - *edges*: which of the drawn resources must exist before which, before composition is flattened and before passes add
 //!   anything, compared with the golden table's.
 //!
-//! Files that a template includes are looked for beside it. Environments are given where the golden table says that Heat needed them, and
-//! where there is no table: the one with the template's name, and the nearest ones that name types which the template uses. What only
-//! looks like a template, such as one that Jinja fills in first, is named below the table and not counted.
+//! Files that a template includes are looked for beside it. Environments are given where the golden table says that Heat needed
+//! them, and where there is no table: the one with the template's name, and the nearest ones that name types which the template
+//! uses. What only looks like a template, such as one that Jinja fills in first, is named below the table and not counted.
 //!
 //! And each is held against the [`laws`](crate::laws), with every type taken as one that can be made: an edit taken back
 //! leaves the same bytes, no step waits for itself, and what is deployed as planned needs no change. One that breaks a law says

@@ -4,13 +4,14 @@
 //! ([`broken_law`]): no panic, no endless work, an order without circles or an error that says where. The same seed tries the
 //! same texts, so a finding can be repeated; what is found is cut down to the lines that matter before it is shown.
 //!
-//! A text may be several: what follows a line `#==> name` is the file of that name beside the template, an environment where it reads like
-//! one ([`files`]). So a change may fall on any of them, and on the lines between. A few texts are of seeds that come to more than
-//! there is room for ([`HEAVY_EVERY`]): these cost a hundred times as much.
+//! A text may be several: what follows a line `#==> name` is the file of that name beside the template, an environment where it
+//! reads like one ([`files`]). So a change may fall on any of them, and on the lines between. A few texts are of seeds that come
+//! to more than there is room for ([`HEAVY_EVERY`]): these cost a hundred times as much.
 //!
-//! Each text is tried in a worker thread that is given [`PATIENCE`], of the processor's time where the system tells it: on a machine that is
-//! busy with others a minute may pass without a step. A stack that overflows ends the whole program and can be
-//! caught by nobody: the text that was being tried is then found in the file `current` of the folder that [`Options::keep`] names.
+//! Each text is tried in a worker thread that is given [`PATIENCE`], of the processor's time where the system tells it: on a
+//! machine that is busy with others a minute may pass without a step. A stack that overflows ends the whole program and can be
+//! caught by nobody: the text that was being tried is then found in the file `current` of the folder that [`Options::keep`]
+//! names.
 
 use std::fmt;
 use std::fs;

@@ -100,8 +100,8 @@ pub struct Output {
     pub value: String,
 }
 
-/// Which of two versions is newer, by the rules of Semantic Versioning 2.0: numbers count as numbers, a release is newer than what led
-/// to it, and what follows a `+` does not count.
+/// Which of two versions is newer, by the rules of Semantic Versioning 2.0: numbers count as numbers, a release is newer than
+/// what led to it, and what follows a `+` does not count.
 pub fn precedence(one: &str, other: &str) -> Ordering {
     let parts = |version: &str| {
         let version = version.split('+').next().unwrap_or_default().to_owned();

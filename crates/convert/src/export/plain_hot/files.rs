@@ -1,7 +1,7 @@
 //! Names of files, so that Heat's client finds what we find.
 //!
-//! The client follows a name from the folder of the file that says it, and nothing else. We are kinder to what a browser gives without
-//! folders (`bundle`), so a name may lead to a file here that it would not lead to there. Such names are changed to the
+//! The client follows a name from the folder of the file that says it, and nothing else. We are kinder to what a browser gives
+//! without folders (`bundle`), so a name may lead to a file here that it would not lead to there. Such names are changed to the
 //! relative path; all others stay as they are.
 
 use hot::bundle::Bundle;

@@ -1,8 +1,8 @@
 //! What an export changed, said in the export, so that the way back is known.
 //!
-//! A design that leaves as plain HOT may come back: someone kept only the file, or mended it by hand. So what passes added says that
-//! it was added, and what was drawn says how it was drawn before, under `metadata.stackloom.exported`, which Heat keeps and does not
-//! read:
+//! A design that leaves as plain HOT may come back: someone kept only the file, or mended it by hand. So what passes added says
+//! that it was added, and what was drawn says how it was drawn before, under `metadata.stackloom.exported`, which Heat keeps and
+//! does not read:
 //!
 //! | mark | on | the way back |
 //! | --- | --- | --- |
@@ -68,7 +68,8 @@ pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, resource: &Valu
     mark
 }
 
-/// On a component: an output that asks what only its role can tell, as it was and as it stands now. JSON too, for the same reason.
+/// On a component: an output that asks what only its role can tell, as it was and as it stands now. JSON too, for the same
+/// reason.
 pub(super) fn output(component: &str, name: &str, was: &Value, now: &Value) -> Edit {
     let mut at = place(component);
     at.extend(path(&["outputs", name]));
@@ -128,7 +129,8 @@ pub(super) fn takes_marks(resource: &Value) -> bool {
     }
 }
 
-/// The design that an export was made from, with what was changed in the export since; nothing where no mark of ours stands in it.
+/// The design that an export was made from, with what was changed in the export since; nothing where no mark of ours stands in
+/// it.
 pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> {
     let resources = document.value(&["resources"])?;
     let resources = resources.as_object()?;
@@ -282,8 +284,8 @@ fn component_properties(
     Value::Object(properties)
 }
 
-/// Whether an input says what its configuration says anyhow, as far as that is known without the item: defaults are texts there, and a requirement
-/// that nothing is used for is an empty list.
+/// Whether an input says what its configuration says anyhow, as far as that is known without the item: defaults are texts there,
+/// and a requirement that nothing is used for is an empty list.
 fn is_configured(
     resources: &Map<String, Value>,
     deployment: &Value,

@@ -2,14 +2,14 @@
 //!
 //! A design is a template already, and one without anything of ours comes out byte for byte. Otherwise edits are made to it: what
 //! passes add is written out as resources, marks of ours go, and software becomes what Heat's agents can run ([`software`]).
-//! The edits are made to its values first and to its text all at once, so that comments and order stay and a large design costs no
-//! more for each edit; only a text that is written so that this cannot be done is written anew from its values.
+//! The edits are made to its values first and to its text all at once, so that comments and order stay and a large design costs
+//! no more for each edit; only a text that is written so that this cannot be done is written anew from its values.
 //!
-//! Nested templates are treated alike, each by itself, as Heat takes them: a stack of its own. Environments and other files come along
-//! as they are; only names that Heat's client would not find the file by are mended ([`files`]).
+//! Nested templates are treated alike, each by itself, as Heat takes them: a stack of its own. Environments and other files come
+//! along as they are; only names that Heat's client would not find the file by are mended ([`files`]).
 //!
-//! What was changed is said under `metadata.stackloom`, so that a file of ours that is opened here is the design that it was made from
-//! ([`marks`]).
+//! What was changed is said under `metadata.stackloom`, so that a file of ours that is opened here is the design that it was made
+//! from ([`marks`]).
 
 mod files;
 pub(crate) mod marks;
@@ -122,8 +122,8 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     )
 }
 
-/// Whether Heat makes of the template what we would: nothing of ours is in it, and nothing is missing. A server's ports are no lack,
-/// Heat makes them with the server.
+/// Whether Heat makes of the template what we would: nothing of ours is in it, and nothing is missing. A server's ports are no
+/// lack, Heat makes them with the server.
 fn is_heats_own(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
     let resources = &source.document.template().resources;
     let ours = |spec: &ResourceSpec| spec.resource_type.starts_with("Stackloom::");
@@ -272,8 +272,8 @@ fn bastions(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// Drawn resources wait for what was added, where no reference says so: an address for the way out of its network, above all. Heat has
-/// such rules too, and they see less.
+/// Drawn resources wait for what was added, where no reference says so: an address for the way out of its network, above all.
+/// Heat has such rules too, and they see less.
 fn orders(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
     for resource in &source.document.template().resources {
         let Some(spec) = expanded.get(&resource.name) else {

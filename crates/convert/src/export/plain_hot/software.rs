@@ -3,8 +3,8 @@
 //! Heat's agent for Ansible runs a playbook inside the server and hands inputs over as extra variables, which is just what a role
 //! of ours takes. What it cannot do is bring the role: that has to be on the image, and the report says so.
 //!
-//! What other software tells of itself becomes expressions: a list of servers that a component uses is built from their addresses,
-//! and `get_attr` of a component's output is the output's text with values put in.
+//! What other software tells of itself becomes expressions: a list of servers that a component uses is built from their
+//! addresses, and `get_attr` of a component's output is the output's text with values put in.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,12 +1,12 @@
 //! JSON that Terraform and OpenTofu read, for the OpenStack provider.
 //!
 //! What passes add is written out, since Terraform adds nothing by itself. Parameters become variables with their constraints as
-//! validations, conditions local values, a group of equal resources a `count`. Names of what is there already become data sources,
-//! because arguments of the provider want ids where HOT takes names. Orders that no reference states (a floating IP after the router's interface)
-//! become `depends_on`: Terraform knows them no more than a person does.
+//! validations, conditions local values, a group of equal resources a `count`. Names of what is there already become data
+//! sources, because arguments of the provider want ids where HOT takes names. Orders that no reference states (a floating IP
+//! after the router's interface) become `depends_on`: Terraform knows them no more than a person does.
 //!
-//! Terraform has no nesting that HOT's would fit into: nested templates are taken apart into resources with flat names, and so are
-//! groups whose members are templates. Files that a template reads come along.
+//! Terraform has no nesting that HOT's would fit into: nested templates are taken apart into resources with flat names, and so
+//! are groups whose members are templates. Files that a template reads come along.
 //!
 //! Software is left out: Terraform has no place for it. Configurations that a server reads at its first boot are kept.
 

@@ -1,7 +1,7 @@
 //! Python's regular expressions in the words of Terraform's, which are RE2.
 //!
-//! What RE2 has not would make a condition that no value fulfils, so such a pattern is not said at all: what stands around a match or was
-//! matched before, groups that give nothing back, characters by their names. Sources: Python's `re`, RE2's syntax.
+//! What RE2 has not would make a condition that no value fulfils, so such a pattern is not said at all: what stands around a
+//! match or was matched before, groups that give nothing back, characters by their names. Sources: Python's `re`, RE2's syntax.
 
 /// The highest number of times that RE2 repeats something.
 const TIMES_MAX: u32 = 1000;

@@ -1,7 +1,7 @@
 //! What the provider takes, as far as the exporter writes it.
 //!
-//! The facts stand in `schema.txt`. A file that lacks a required argument is refused by Terraform before it asks any cloud, so the
-//! report says which ones a person has to give; and a test compares all that the tables of [`super::types`] write with it.
+//! The facts stand in `schema.txt`. A file that lacks a required argument is refused by Terraform before it asks any cloud, so
+//! the report says which ones a person has to give; and a test compares all that the tables of [`super::types`] write with it.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

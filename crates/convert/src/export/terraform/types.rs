@@ -1,8 +1,8 @@
 //! Which resource of the OpenStack provider a type becomes, and which argument a property.
 //!
-//! Plain ones are lines in a table; what takes a hand is a function in [`super::shape`]. Properties that are not listed are left out and
-//! named in the report. Source: the provider's schema, registry "terraform-provider-openstack/openstack", 3.0.0; what of it is used
-//! here stands in `schema.txt`, and a test compares the two.
+//! Plain ones are lines in a table; what takes a hand is a function in [`super::shape`]. Properties that are not listed are left
+//! out and named in the report. Source: the provider's schema, registry "terraform-provider-openstack/openstack", 3.0.0; what of
+//! it is used here stands in `schema.txt`, and a test compares the two.
 
 mod block_storage;
 mod compute;

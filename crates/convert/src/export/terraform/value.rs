@@ -1,7 +1,7 @@
 //! Expressions of HOT as expressions of Terraform.
 //!
-//! In Terraform's JSON every string is a template: what is literal is escaped, what is computed stands in `${...}`. Inside of that the
-//! native syntax holds, so there are two writers: [`Writer::value`] for JSON, [`Writer::native`] for what stands within.
+//! In Terraform's JSON every string is a template: what is literal is escaped, what is computed stands in `${...}`. Inside of
+//! that the native syntax holds, so there are two writers: [`Writer::value`] for JSON, [`Writer::native`] for what stands within.
 //! What has no counterpart is an error with the reason, and the property that asked for it is left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

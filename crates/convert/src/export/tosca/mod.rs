@@ -1,12 +1,12 @@
 //! TOSCA Simple Profile in YAML 1.3.
 //!
-//! The profile knows servers, networks, ports, volumes and software, and those are exported. It has no word for routers, security groups,
-//! floating IPs, keys or orchestration, so these are left out: an orchestrator that reads TOSCA makes its own. A server becomes
-//! `Compute` with the sizes of its flavor, as far as the cloud told them; a catalogue item becomes a node type of its own, with its inputs as
-//! properties and what it is connected to as requirements.
+//! The profile knows servers, networks, ports, volumes and software, and those are exported. It has no word for routers, security
+//! groups, floating IPs, keys or orchestration, so these are left out: an orchestrator that reads TOSCA makes its own. A server
+//! becomes `Compute` with the sizes of its flavor, as far as the cloud told them; a catalogue item becomes a node type of its
+//! own, with its inputs as properties and what it is connected to as requirements.
 //!
-//! The profile's own nesting (substitution) needs a node type a file, which says less than it costs: groups and nested templates are taken
-//! apart.
+//! The profile's own nesting (substitution) needs a node type a file, which says less than it costs: groups and nested templates
+//! are taken apart.
 
 mod inputs;
 mod nodes;

@@ -1,6 +1,7 @@
 //! What is written is the profile: every node is checked with the profile's own definitions, every name with what is there.
 //!
-//! The definitions are those of "TOSCA Simple Profile in YAML 1.3", chapters 5.9 (nodes) and 8.5 (networks), as far as we write them.
+//! The definitions are those of "TOSCA Simple Profile in YAML 1.3", chapters 5.9 (nodes) and 8.5 (networks), as far as we write
+//! them.
 
 use hot::document::Document;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Load balancers of the second kind: what Amazon says in target groups, listeners and rules, Octavia says in pools, listeners and
-//! policies.
+//! Load balancers of the second kind: what Amazon says in target groups, listeners and rules, Octavia says in pools, listeners
+//! and policies.
 //!
 //! A target group stands by itself there, while a pool belongs to a balancer: the one whose listeners lead to it
 //! ([`find_balancers`]). A listener that leads to a pool names it as its default, so that several listeners can share one. What

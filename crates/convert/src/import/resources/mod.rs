@@ -1,7 +1,7 @@
 //! Resources: one file for a family, and what they share.
 //!
-//! [`all`] first looks which resources become part of others, so that whatever is converted before them knows it. What refers to a
-//! resource goes through [`reference`] and [`attribute`], since Amazon's `Ref` gives sometimes an id, sometimes an address.
+//! [`all`] first looks which resources become part of others, so that whatever is converted before them knows it. What refers to
+//! a resource goes through [`reference`] and [`attribute`], since Amazon's `Ref` gives sometimes an id, sometimes an address.
 
 mod balancer;
 mod balancer_v2;

@@ -1,10 +1,12 @@
 //! Where a listener of the second kind sends a client instead of to a pool: a policy that answers with another address.
 //!
-//! Amazon puts that address together and takes from the request what is not given (`#{host}`), while a policy's address is fixed. So
-//! only one that can be written out is taken: its host and path are given, and its protocol and port are given or the listener's.
+//! Amazon puts that address together and takes from the request what is not given (`#{host}`), while a policy's address is fixed.
+//! So only one that can be written out is taken: its host and path are given, and its protocol and port are given or the
+//! listener's.
 //!
 //! Octavia asks policies that lead to an address before those that lead to a pool, whatever their position. A redirect for all
-//! requests is therefore only taken where no rule of the listener comes before it. Source: the Octavia guide, "L7 policy positions".
+//! requests is therefore only taken where no rule of the listener comes before it. Source: the Octavia guide, "L7 policy
+//! positions".
 
 use serde_json::{Value, json};
 
