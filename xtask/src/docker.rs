@@ -56,7 +56,7 @@ pub const IMAGES: [Image; 4] = [
 
 /// The images that are missing or whose files have changed.
 pub fn images() -> Part {
-    Part::new("images", 8, |step| {
+    Part::new("images", 10, |step| {
         step.note(BASE);
         ensure_base(step)?;
         for (index, image) in IMAGES.into_iter().enumerate() {
@@ -150,21 +150,29 @@ fn ensure_base(step: &Step<'_>) -> Result<()> {
     );
     // Begun again, it goes on from where it was.
     shell::fetch(bootstrap.arg(&rootfs).arg(&mirror))?;
-    let list = dir.join("sources.list");
-    std::fs::write(&list, sources_list(&sources, &mirror))?;
-    shell::run_quiet(
-        as_root("install", ["-m", "644"])
-            .arg(&list)
-            .arg(rootfs.join("etc/apt/sources.list")),
-    )?;
-    // As in the image of that name from the registry: packages do not start their services while an image is built.
-    let policy = dir.join("policy-rc.d");
-    std::fs::write(&policy, "#!/bin/sh\nexit 101\n")?;
-    shell::run_quiet(
-        as_root("install", ["-m", "755"])
-            .arg(&policy)
-            .arg(rootfs.join("usr/sbin/policy-rc.d")),
-    )?;
+    let sources = sources_list(&sources, &mirror);
+    let files = [
+        ("etc/apt/sources.list", "644", sources.as_str()),
+        // As in the image of that name from the registry: packages do not start their services while an image is built, are not
+        // written to the disk one by one, and are listed without translations.
+        ("usr/sbin/policy-rc.d", "755", "#!/bin/sh\nexit 101\n"),
+        (
+            "etc/dpkg/dpkg.cfg.d/docker-apt-speedup",
+            "644",
+            "force-unsafe-io\n",
+        ),
+        (
+            "etc/apt/apt.conf.d/docker-no-languages",
+            "644",
+            "Acquire::Languages \"none\";\n",
+        ),
+    ];
+    let written = dir.join("file");
+    for (path, mode, text) in files {
+        std::fs::write(&written, text)?;
+        let mut install = as_root("install", ["-D", "-m", mode]);
+        shell::run_quiet(install.arg(&written).arg(rootfs.join(path)))?;
+    }
     let archive = dir.join("rootfs.tar");
     let mut pack = as_root(
         "tar",
