@@ -15,11 +15,11 @@ use crate::kit::faults::Faults;
 use crate::kit::ip::Cidr;
 use crate::services::Model;
 use crate::services::cloud::Cloud;
-use crate::services::compute::metadata;
 use crate::services::leftovers::leftovers;
 use crate::services::quota::Quotas;
 use crate::services::router;
 use crate::services::store::Store;
+use crate::services::wires::wiring;
 use crate::substrate::docker::DockerSubstrate;
 use crate::substrate::memory::MemorySubstrate;
 use crate::substrate::{Close, Substrate};
@@ -147,11 +147,14 @@ impl Lab {
             }
         };
         substrate.open().await?;
-        let cloud = Cloud::new(model, Arc::clone(&substrate), store);
-        cloud.answer_metadata_with(metadata::app);
+        let cloud = Cloud::new(model, Arc::clone(&substrate), store, wiring);
         let wirer = Arc::clone(&cloud);
         let wire = tokio::spawn(async move { wirer.keep_wiring().await });
-        cloud.take_up().await;
+        cloud.wire().await;
+        cloud.resume_servers();
+        cloud.resume_volumes();
+        cloud.resume_attachments();
+        cloud.resume_balancers();
 
         let (shutdown, stopped) = watch::channel(false);
         let app = router::app(Arc::clone(&cloud));
@@ -170,7 +173,7 @@ impl Lab {
         let saver = Arc::clone(&cloud);
         let save = tokio::spawn(async move { saver.keep_saving().await });
         let looker = Arc::clone(&cloud);
-        let look = tokio::spawn(async move { looker.keep_looking().await });
+        let look = tokio::spawn(async move { looker.watch_servers().await });
         Ok(Self {
             cloud,
             substrate,
@@ -218,7 +221,7 @@ impl Lab {
             let _ = tokio::time::timeout(GRACE, serve).await;
         }
         self.cloud.save();
-        self.cloud.leave_all();
+        self.cloud.close_all_metadata();
         self.cloud.stop_wiring().await;
         if let Err(error) = self.substrate.close(self.close).await {
             tracing::error!(%error, "not everything could be taken down");

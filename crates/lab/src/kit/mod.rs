@@ -8,6 +8,7 @@ pub mod ids;
 pub mod indexed;
 pub mod ip;
 pub(crate) mod microversion;
+pub(crate) mod passes;
 pub(crate) mod python;
 pub(crate) mod query;
 pub(crate) mod refusal;

@@ -1,10 +1,9 @@
 //! Refusals of requests, and the error body that each service makes of them.
 
+use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use serde_json::{Value, json};
-
-use crate::kit::answer::json_answer;
 
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +85,7 @@ impl Refusal {
         let mut response = match (self.status, service) {
             (401, _) => self.unauthenticated(),
             (_, "image") => self.page(),
-            _ => json_answer(self.status, self.body(service)),
+            _ => (code(self.status), Json(self.body(service))).into_response(),
         };
         if response.status() == StatusCode::TOO_MANY_REQUESTS {
             let headers = response.headers_mut();
@@ -152,7 +151,7 @@ impl Refusal {
         let message = Self::unauthorized().message;
         let body = json!({"error": {"code": 401, "message": message, "title": "Unauthorized"}});
         let challenge = [(header::WWW_AUTHENTICATE, "Keystone uri=\"/identity\"")];
-        (challenge, json_answer(401, body)).into_response()
+        (StatusCode::UNAUTHORIZED, challenge, Json(body)).into_response()
     }
 
     fn title(&self) -> &'static str {

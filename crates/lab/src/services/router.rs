@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use tokio::task::JoinHandle;
 
 use crate::kit::call::RequestId;
 use crate::kit::ids::new_id;
 use crate::kit::refusal::Refusal;
+use crate::services::incoming::Incoming;
 use crate::services::{
     App, Routes, SERVICES, block_storage, compute, control, faulty, identity, image, key_manager,
     load_balancer, network, nothing,
@@ -32,8 +32,8 @@ pub fn app(cloud: App) -> Router {
 fn routes() -> Routes {
     identity::routes()
         .and(compute::routes())
-        .and(block_storage::calls::routes())
-        .and(network::collections::routes())
+        .and(block_storage::routes())
+        .and(network::routes())
         .and(image::routes())
         .and(key_manager::routes())
         .and(load_balancer::calls::routes())
@@ -59,117 +59,6 @@ fn service_of(path: &str) -> Option<(&'static str, &str)> {
         let rest = path.strip_prefix(prefix)?;
         (rest.is_empty() || rest.starts_with('/')).then_some((*name, rest))
     })
-}
-
-/// Carry a call out, and give a refusal the service's body.
-async fn handled(service: &str, request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    match response.extensions_mut().remove::<Refusal>() {
-        Some(refusal) => refusal.answer(service),
-        None => response,
-    }
-}
-
-/// What a token without the role `member` may not do: change anything, outside of Keystone.
-fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Option<Refusal> {
-    let method = request.method();
-    if service == "identity" || method.is_safe() {
-        return None;
-    }
-    let text = request.headers().get("x-auth-token")?.to_str().ok()?;
-    let reader = cloud.read(|model| {
-        let token = model.identity.token(text)?;
-        let member = token.roles.iter().any(|role| role == "member");
-        Some(token.project_id.is_some() && !member)
-    })?;
-    let collection = rest.split('/').nth(2).unwrap_or_default();
-    // Key pairs are a person's own and no project's.
-    if collection == "os-keypairs" {
-        return None;
-    }
-    let verb = match method.as_str() {
-        "POST" => "create",
-        "DELETE" => "delete",
-        _ => "update",
-    };
-    reader.then(|| {
-        Refusal::forbidden(match service {
-            "network" => {
-                let kind = collection.trim_end_matches('s').replace('-', "_");
-                format!("(rule:{verb}_{kind}) is disallowed by policy")
-            }
-            "load-balancer" => "Policy does not allow this request to be performed.".to_owned(),
-            "image" => format!("You are not authorized to complete {verb}_image action."),
-            "block-storage" => format!("Policy doesn't allow volume:{verb} to be performed."),
-            "compute" => {
-                format!("Policy doesn't allow os_compute_api:{collection}:{verb} to be performed.")
-            }
-            _ => "Secret creation attempt not allowed - please review your user/project privileges"
-                .to_owned(),
-        })
-    })
-}
-
-/// Do a call in the behaviour that it asks for, and say so on the answer.
-async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next) -> Response {
-    // Version documents are outside of it: they are where clients learn what to ask.
-    let range = crate::kit::microversion::Range::of(service).filter(|_| rest.len() > 6);
-    let Some(range) = range else {
-        return handled(service, request, next).await;
-    };
-    match range.asked(request.headers()) {
-        Err(refusal) => refusal.answer(service),
-        Ok(version) => {
-            request.extensions_mut().insert(version);
-            let mut response = handled(service, request, next).await;
-            range.stamp(version, response.headers_mut());
-            response
-        }
-    }
-}
-
-/// A call that has come in.
-pub(crate) struct Incoming {
-    pub(crate) cloud: App,
-    pub(crate) service: &'static str,
-    /// The path behind the service's prefix.
-    pub(crate) path: String,
-    pub(crate) request: Request,
-    pub(crate) next: Next,
-}
-
-impl Incoming {
-    /// Carry the call out and wait for the answer.
-    ///
-    /// A task of its own does the work, so that a client that goes away interrupts nothing: a real service finishes a call that it
-    /// has begun.
-    pub(crate) async fn carry_out(self) -> Response {
-        done(tokio::spawn(self.answer())).await
-    }
-
-    pub(crate) async fn answer(self) -> Response {
-        let denied = only_a_look(&self.cloud, self.service, &self.path, &self.request);
-        if let Some(refusal) = denied {
-            return refusal.answer(self.service);
-        }
-        let makes = self.request.method() == Method::POST && self.cloud.faults.lists_lag();
-        let response = negotiated(self.service, &self.path, self.request, self.next).await;
-        match makes {
-            true => faulty::note_births(&self.cloud.faults, response).await,
-            false => response,
-        }
-    }
-}
-
-/// The answer of a call that a task carries out.
-pub(crate) async fn done(call: JoinHandle<Response>) -> Response {
-    match call.await {
-        Ok(response) => response,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-        },
-    }
 }
 
 async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Response {

@@ -6,11 +6,10 @@ use crate::kit::answer::{Answer, reply};
 use crate::kit::microversion::Microversion;
 use crate::kit::query;
 use crate::kit::refusal::Refusal;
-use crate::services::block_storage::attach::Attachment;
-use crate::services::block_storage::calls::PREFIXES;
+use crate::services::block_storage::PREFIXES;
 use crate::services::block_storage::pieces::Detail;
 use crate::services::block_storage::view::time;
-use crate::services::block_storage::volume::{Volume, VolumeStatus};
+use crate::services::block_storage::volume::{Attachment, Volume, VolumeStatus};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {

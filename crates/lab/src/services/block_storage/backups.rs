@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::kit::answer::{Answer, read_json, reply};
 use crate::kit::refusal::Refusal;
-use crate::services::block_storage::calls::{PREFIXES, object, text};
+use crate::services::block_storage::PREFIXES;
+use crate::services::block_storage::body::{object, text};
 use crate::services::{Call, Routes};
 
 pub fn routes() -> Routes {

@@ -3,10 +3,9 @@
 //! Volumes take time, like servers: a call leaves `creating`, `attaching`, `extending` or `deleting` behind, and the running cloud
 //! ([`crate::services::cloud`]) finishes it and tells the model by `volume_is_...`.
 
-pub(crate) mod attach;
 pub(crate) mod attachments;
 pub(crate) mod backups;
-pub(crate) mod calls;
+pub(crate) mod body;
 pub(crate) mod pieces;
 pub(crate) mod progress;
 pub(crate) mod qos_spec;
@@ -21,13 +20,62 @@ pub(crate) mod volume_actions;
 pub(crate) mod volume_type;
 pub(crate) mod volumes;
 
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::kit::answer::json_answer;
+use crate::kit::microversion::VOLUME;
 use crate::kit::table::Table;
 use crate::services::block_storage::qos_spec::QosSpecs;
 use crate::services::block_storage::snapshot::Snapshot;
 use crate::services::block_storage::volume::Volume;
 use crate::services::block_storage::volume_type::{VolumeType, standard_types};
+use crate::services::{Call, Routes};
+
+pub(crate) fn routes() -> Routes {
+    Routes::below("/volume")
+        .get("", versions)
+        .get("/", versions)
+        .get("/v3", version)
+        .get("/v3/", version)
+        .and(volumes::routes())
+        .and(volume_actions::routes())
+        .and(snapshots::routes())
+        .and(types::routes())
+        .and(type_admin::routes())
+        .and(qos_specs::routes())
+        .and(attachments::routes())
+        .and(backups::routes())
+}
+
+/// Where the collections are: older clients put the project into the path.
+pub const PREFIXES: &[&str] = &["/volume/v3", "/volume/v3/{tenant}"];
+
+fn version_document(base: &str) -> Value {
+    json!({
+        "id": "v3.0",
+        "status": "CURRENT",
+        "version": VOLUME.newest.to_string(),
+        "min_version": VOLUME.oldest.to_string(),
+        "updated": "2022-03-30T00:00:00Z",
+        "links": [
+            {"rel": "describedby", "type": "text/html", "href": "https://docs.openstack.org/"},
+            {"rel": "self", "href": format!("{base}/volume/v3/")},
+        ],
+        "media-types": [{"base": "application/json", "type": "application/vnd.openstack.volume+json;version=3"}],
+    })
+}
+
+async fn versions(call: Call) -> Response {
+    let all = json!({"versions": [version_document(&call.base)]});
+    json_answer(300, all)
+}
+
+async fn version(call: Call) -> Response {
+    let all = json!({"versions": [version_document(&call.base)]});
+    json_answer(200, all)
+}
 
 /// Everything that Cinder knows.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -10,7 +10,8 @@ use crate::kit::microversion::Microversion;
 use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::{Keyed, Table};
-use crate::services::block_storage::calls::{PREFIXES, pairs};
+use crate::services::block_storage::PREFIXES;
+use crate::services::block_storage::body::pairs;
 use crate::services::{Call, Model, Routes};
 
 /// A kind of thing in Cinder.

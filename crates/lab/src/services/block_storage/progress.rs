@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::kit::faults::VolumeTrouble;
-use crate::services::block_storage::volume::VolumeStatus;
+use crate::services::block_storage::volume::{Volume, VolumeStatus};
 use crate::services::cloud::Cloud;
 use crate::substrate::VolumeSpec;
 
@@ -39,65 +39,6 @@ impl Cloud {
             model.volume_is(id, status);
         });
         made.is_ok()
-    }
-
-    /// Make the volumes that a new server was promised. Whether it may go on: if not, it is in ERROR now.
-    pub(crate) async fn build_volumes(&self, server: &str) -> bool {
-        let promised: Vec<String> = self.read(|model| {
-            let all = model.volumes_of_server(server).into_iter();
-            all.filter(|(volume, _)| volume.status == VolumeStatus::Creating)
-                .map(|(volume, _)| volume.id.clone())
-                .collect()
-        });
-        for id in promised {
-            if self.volume_create(&id).await {
-                self.change(|model| model.volume_is(&id, VolumeStatus::Attaching));
-                continue;
-            }
-            self.change(|model| {
-                model.server_is_broken(
-                    server,
-                    &format!(
-                        "Build of instance {server} aborted: Volume {id} did not finish being created even after we waited 0 \
-                         seconds or 1 attempts. And its status is error."
-                    ),
-                );
-            });
-            return false;
-        }
-        true
-    }
-
-    /// Plug in what a server was made with.
-    pub(crate) async fn plug_built_volumes(&self, server: &str) {
-        let waiting: Vec<(String, String)> = self.read(|model| {
-            let all = model.volumes_of_server(server).into_iter();
-            all.filter(|(volume, _)| volume.status == VolumeStatus::Attaching)
-                .map(|(volume, one)| (volume.id.clone(), one.device.clone()))
-                .collect()
-        });
-        for (volume, device) in waiting {
-            let plugged = self.substrate.volume_plug(server, &volume, &device).await;
-            if let Err(error) = plugged {
-                tracing::error!(%server, %volume, %error, "a volume could not be plugged in");
-            }
-            self.change(|model| model.volume_is(&volume, VolumeStatus::InUse));
-        }
-    }
-
-    /// Unplug everything from a server that goes.
-    pub(crate) async fn unplug_all(&self, server: &str) {
-        let plugged: Vec<(String, String)> = self.read(|model| {
-            let all = model.volumes_of_server(server).into_iter();
-            all.map(|(volume, one)| (volume.id.clone(), one.device.clone()))
-                .collect()
-        });
-        for (volume, device) in plugged {
-            let unplugged = self.substrate.volume_unplug(server, &volume, &device);
-            if let Err(error) = unplugged.await {
-                tracing::error!(%server, %volume, %error, "a volume could not be unplugged");
-            }
-        }
     }
 
     /// Let a volume grow.
@@ -139,77 +80,6 @@ impl Cloud {
                 }
             }
         });
-    }
-
-    /// Plug a volume into a server.
-    pub fn spawn_volume_plug(self: &Arc<Self>, server: String, volume: String) {
-        let cloud = Arc::clone(self);
-        tokio::spawn(async move {
-            let _turn = cloud.server_turn(&server).await;
-            let Some(device) = cloud.device(&server, &volume) else {
-                return;
-            };
-            let action = "attach_volume";
-            let done = match cloud.action_fails(&server, action) {
-                Some(message) => Err(message),
-                None => {
-                    let done = cloud.substrate.volume_plug(&server, &volume, &device).await;
-                    done.map_err(|error| error.to_string())
-                }
-            };
-            match done {
-                Ok(()) => cloud.change(|model| {
-                    model.volume_is(&volume, VolumeStatus::InUse);
-                    model.action_ends(&server, action, None);
-                }),
-                Err(error) => {
-                    tracing::error!(%server, %volume, %error, "a volume could not be plugged in");
-                    cloud.change(|model| {
-                        model.volume_is_out(&server, &volume);
-                        model.action_ends(&server, action, Some(&error));
-                    });
-                }
-            }
-        });
-    }
-
-    /// Unplug a volume.
-    pub fn spawn_volume_unplug(self: &Arc<Self>, server: String, volume: String) {
-        let cloud = Arc::clone(self);
-        tokio::spawn(async move {
-            let _turn = cloud.server_turn(&server).await;
-            let Some(device) = cloud.device(&server, &volume) else {
-                return;
-            };
-            let action = "detach_volume";
-            let done = match cloud.action_fails(&server, action) {
-                Some(message) => Err(message),
-                None => {
-                    let done = cloud.substrate.volume_unplug(&server, &volume, &device);
-                    done.await.map_err(|error| error.to_string())
-                }
-            };
-            match done {
-                Ok(()) => cloud.change(|model| {
-                    model.volume_is_out(&server, &volume);
-                    model.action_ends(&server, action, None);
-                }),
-                Err(error) => {
-                    tracing::error!(%server, %volume, %error, "a volume could not be unplugged");
-                    cloud.change(|model| {
-                        model.volume_is(&volume, VolumeStatus::InUse);
-                        model.action_ends(&server, action, Some(&error));
-                    });
-                }
-            }
-        });
-    }
-
-    fn device(&self, server: &str, volume: &str) -> Option<String> {
-        self.read(|model| {
-            let one = model.attachment_of(server, volume).ok()?;
-            Some(one.device.clone())
-        })
     }
 
     /// Carry a snapshot from `creating` to `available`.
@@ -265,35 +135,22 @@ impl Cloud {
         })
     }
 
-    /// After a start: volumes that were on their way when the lab stopped.
-    pub(crate) fn take_up_volumes(self: &Arc<Self>) {
+    /// Resumes the work on volumes and snapshots that was interrupted when the lab stopped.
+    pub(crate) fn resume_volumes(self: &Arc<Self>) {
         let (volumes, snapshots) = self.read(|model| {
-            let volumes: Vec<_> = model
-                .block_storage
-                .volumes
-                .iter()
-                .map(|row| {
-                    let server = row.attachments.first().map(|one| one.server_id.clone());
-                    (row.id.clone(), row.status, server)
-                })
-                .collect();
-            let snapshots: Vec<_> = model
-                .block_storage
-                .snapshots
-                .iter()
-                .map(|row| (row.id.clone(), row.status))
-                .collect();
+            let storage = &model.block_storage;
+            let is_free = |row: &&Volume| row.attachments.is_empty();
+            let volumes = storage.volumes.iter().filter(is_free);
+            let volumes: Vec<_> = volumes.map(|row| (row.id.clone(), row.status)).collect();
+            let snapshots = storage.snapshots.iter();
+            let snapshots: Vec<_> = snapshots.map(|row| (row.id.clone(), row.status)).collect();
             (volumes, snapshots)
         });
-        for (id, status, server) in volumes {
-            match (status, server) {
-                (VolumeStatus::Creating, None) => self.spawn_volume_create(id),
-                (VolumeStatus::Extending, _) => self.spawn_volume_extend(id),
-                (VolumeStatus::Deleting, _) => self.spawn_volume_delete(id, Vec::new()),
-                (VolumeStatus::Attaching | VolumeStatus::InUse, Some(server)) => {
-                    self.spawn_volume_plug(server, id);
-                }
-                (VolumeStatus::Detaching, Some(server)) => self.spawn_volume_unplug(server, id),
+        for (id, status) in volumes {
+            match status {
+                VolumeStatus::Creating => self.spawn_volume_create(id),
+                VolumeStatus::Extending => self.spawn_volume_extend(id),
+                VolumeStatus::Deleting => self.spawn_volume_delete(id, Vec::new()),
                 _ => {}
             }
         }

@@ -14,7 +14,6 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::kit::token::Member;
 use crate::services::Model;
-use crate::services::block_storage::attach::Attachment;
 use crate::services::block_storage::volume_type::DEFAULT_TYPE;
 
 /// A volume.
@@ -59,6 +58,25 @@ pub struct Volume {
 }
 
 keyed_by_id!(Volume);
+
+/// A volume in a server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Cinder's id of it.
+    pub id: String,
+    /// Nova's id of it, shown from microversion 2.89 on.
+    pub bdm_id: String,
+    /// The server.
+    pub server_id: String,
+    /// `/dev/vdb` ...
+    pub device: String,
+    /// A word that the server finds in its metadata.
+    pub tag: Option<String>,
+    /// Whether the volume goes with the server.
+    pub delete_on_termination: bool,
+    /// When.
+    pub attached_at: String,
+}
 
 /// The state of a volume or snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use crate::kit::ids::now;
 use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
-use crate::services::block_storage::calls::{id, object, pairs, text, wrong};
+use crate::services::block_storage::body::{id, object, pairs, text, wrong};
 use crate::services::block_storage::pieces;
 use crate::services::block_storage::pieces::{Common, Detail, Piece, change};
 use crate::services::block_storage::view::{volume_document, volume_summary};

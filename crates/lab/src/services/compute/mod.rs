@@ -2,12 +2,12 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod aggregates;
-pub(crate) mod attend;
 pub(crate) mod flavor;
 pub(crate) mod flavors;
 pub(crate) mod keypair;
 pub(crate) mod limits;
 pub(crate) mod metadata;
+pub(crate) mod metadata_service;
 pub(crate) mod on_server;
 pub(crate) mod progress;
 pub mod server;
@@ -27,9 +27,12 @@ pub(crate) mod server_security;
 pub(crate) mod server_snapshot;
 pub(crate) mod server_switch;
 pub(crate) mod server_volumes;
+pub(crate) mod server_watch;
 pub(crate) mod servers;
 pub(crate) mod usage;
 pub(crate) mod view;
+pub(crate) mod volume_plug;
+pub(crate) mod volume_plug_progress;
 
 use axum::body::Bytes;
 use axum::response::Response;

@@ -12,7 +12,6 @@ use crate::services::block_storage::volume::VolumeStatus;
 use crate::services::cloud::Cloud;
 use crate::services::compute::server::Status;
 use crate::services::image::record::ImageStatus;
-use crate::services::wires::wiring;
 use crate::substrate::{Power, ServerSpec, Ssh};
 use crate::wiring::ServerWiring;
 
@@ -55,7 +54,7 @@ impl Cloud {
             match cloud.substrate.server_start(&spec).await {
                 Ok(()) => {
                     cloud.change(|model| model.server_is_active(&id));
-                    cloud.attend(&id).await;
+                    cloud.open_metadata(&id).await;
                     cloud.plug_built_volumes(&id).await;
                     // Rules may have changed while it started.
                     cloud.wire().await;
@@ -94,7 +93,7 @@ impl Cloud {
                     cloud.change(|model| model.server_is_broken(&id, &message));
                     return;
                 }
-                cloud.leave(&id);
+                cloud.close_metadata(&id);
                 cloud.unplug_all(&id).await;
                 match cloud.substrate.server_remove(&id).await {
                     Ok(()) => {
@@ -127,12 +126,12 @@ impl Cloud {
             self.change(|model| model.server_stays(id, Some(&message)));
             return;
         }
-        self.leave(id);
+        self.close_metadata(id);
         match self.substrate.server_power(&spec, power).await {
             Ok(()) => match Status::after(power) {
                 Status::Active => {
                     self.change(|model| model.server_is_active(id));
-                    self.attend(id).await;
+                    self.open_metadata(id).await;
                     self.wire().await;
                 }
                 rest => self.change(|model| model.server_rests(id, rest)),
@@ -235,7 +234,7 @@ impl Cloud {
                 cloud.change(|model| model.server_is_broken(&id, &message));
                 return;
             }
-            cloud.leave(&id);
+            cloud.close_metadata(&id);
             let mut done = cloud.substrate.server_remove(&id).await;
             if done.is_ok() {
                 done = cloud.substrate.server_start(&spec).await;
@@ -243,7 +242,7 @@ impl Cloud {
             match done {
                 Ok(()) => {
                     cloud.change(|model| model.server_is_active(&id));
-                    cloud.attend(&id).await;
+                    cloud.open_metadata(&id).await;
                     cloud.wire().await;
                 }
                 Err(error) => {
@@ -306,6 +305,11 @@ impl Cloud {
 
     pub(crate) fn spec(&self, id: &str) -> Option<ServerSpec> {
         let wires = self.substrate.has_wires();
+        let wiring = if wires {
+            self.wiring().servers.remove(id)?
+        } else {
+            ServerWiring::default()
+        };
         self.read(|model| {
             let server = model.servers.get(id)?;
             let compact = server
@@ -322,11 +326,7 @@ impl Cloud {
                     .map_or(512, |flavor| flavor.ram),
                 user_data: compact.and_then(|data| STANDARD.decode(data).ok()),
                 public_key: server.public_key.clone(),
-                wiring: if wires {
-                    wiring(model).servers.remove(id)?
-                } else {
-                    ServerWiring::default()
-                },
+                wiring,
                 volumes: model
                     .volumes_of_server(id)
                     .into_iter()

@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::kit::microversion::Microversion;
 use crate::kit::python;
 use crate::kit::refusal::Refusal;
-use crate::services::block_storage::attach::Plug;
 use crate::services::compute::invalid;
 use crate::services::compute::server_create::{CreateServer, Interface, Networks};
 use crate::services::compute::server_disks::{BlockDevice, Source};
+use crate::services::compute::volume_plug::Plug;
 use crate::services::network::attributes::as_number;
 
 /// Nova's limit.

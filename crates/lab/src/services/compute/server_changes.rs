@@ -66,20 +66,6 @@ impl Model {
         self.release_port(port_id, own);
     }
 
-    /// Let a port loose, or take it away if Nova made it.
-    pub fn release_port(&mut self, port_id: &str, made_by_nova: bool) {
-        if made_by_nova {
-            self.remove_port(port_id);
-            return;
-        }
-        self.ports.change(port_id, |port| {
-            port.device_id.clear();
-            port.device_owner.clear();
-            port.status = "DOWN".into();
-            port.common.touched();
-        });
-    }
-
     /// Put all ports of a server into a group, or take them out.
     pub fn change_server_groups(
         &mut self,

@@ -6,8 +6,8 @@
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
 use crate::services::Model;
-use crate::services::block_storage::attach::{Plug, ROOT_DEVICE};
 use crate::services::block_storage::volume::{CreateVolume, VolumeStatus};
+use crate::services::compute::volume_plug::{Plug, ROOT_DEVICE};
 
 /// One entry of `block_device_mapping_v2`, already read.
 #[derive(Debug, Clone)]

@@ -7,9 +7,10 @@ use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::ids::looks_like_id;
 use crate::kit::microversion::Microversion;
 use crate::kit::refusal::Refusal;
-use crate::services::block_storage::attach::{Attachment, Plug};
+use crate::services::block_storage::volume::Attachment;
 use crate::services::compute::invalid;
 use crate::services::compute::on_server::owned;
+use crate::services::compute::volume_plug::Plug;
 use crate::services::{Call, Routes};
 
 pub fn routes() -> Routes {

@@ -9,12 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::ids::{digest, micros, new_hex_id, stable_hex_id};
 use crate::kit::refusal::Refusal;
-use crate::kit::table::{Table, keyed_by_id};
+use crate::kit::table::keyed_by_id;
 use crate::kit::token::Token;
-use crate::services::identity::application_credential::ApplicationCredential;
-use crate::services::identity::entry::Directory;
-use crate::services::identity::grants::{Assignment, Role};
-use crate::services::identity::second_factor::{Credential, Receipt};
+use crate::services::identity::Identity;
+use crate::services::identity::grants::Assignment;
 
 /// The id of the first domain, as in every fresh Keystone.
 pub const DOMAIN_ID: &str = "default";
@@ -90,32 +88,6 @@ pub struct User {
 
 keyed_by_id!(Project, User);
 
-/// Everything that Keystone knows.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Identity {
-    /// Projects.
-    pub projects: Table<Project>,
-    /// Users.
-    pub users: Table<User>,
-    /// Roles.
-    pub roles: Table<Role>,
-    /// Who has which role where.
-    pub assignments: Vec<Assignment>,
-    /// Tokens that have not been revoked; ended ones go when the next is made.
-    pub tokens: Table<Token>,
-    /// Application credentials.
-    pub application_credentials: Table<ApplicationCredential>,
-    /// Credentials of other kinds.
-    #[serde(default)]
-    pub credentials: Table<Credential>,
-    /// Logins that are half done.
-    #[serde(default)]
-    pub receipts: Table<Receipt>,
-    /// Domains, groups, regions, services and endpoints.
-    #[serde(default)]
-    pub directory: Directory,
-}
-
 /// What a token is to say.
 #[derive(Debug, Clone, Default)]
 pub struct Grant {
@@ -184,6 +156,15 @@ impl Identity {
             ..Assignment::default()
         });
         id
+    }
+
+    /// The projects in which a user has a role, in the order in which they were made.
+    pub fn projects_of(&self, user_id: &str) -> Vec<&Project> {
+        let has_role = |project: &&Project| {
+            let mut all = self.assignments.iter();
+            all.any(|row| row.project_id == project.id && self.is_for(row, user_id))
+        };
+        self.projects.iter().filter(has_role).collect()
     }
 
     /// Take a project away, and what is said about it.

@@ -7,7 +7,8 @@ use crate::kit::ids::{digest, new_hex_id};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::kit::token::Token;
-use crate::services::identity::account::{Identity, User};
+use crate::services::identity::Identity;
+use crate::services::identity::account::User;
 
 /// A password that a program has for one project.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::ids::stable_hex_id;
 use crate::kit::table::keyed_by_id;
-use crate::services::identity::account::{Identity, Project};
+use crate::services::identity::Identity;
 
 /// A role.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -85,17 +85,8 @@ impl Identity {
     }
 
     /// Whether an assignment is a user's, also by a group.
-    fn is_for(&self, row: &Assignment, user_id: &str) -> bool {
+    pub fn is_for(&self, row: &Assignment, user_id: &str) -> bool {
         row.user_id == user_id || self.directory.is_member(&row.group_id, user_id)
-    }
-
-    /// The projects in which a user has a role, in the order in which they were made.
-    pub fn projects_of(&self, user_id: &str) -> Vec<&Project> {
-        let has_role = |project: &&Project| {
-            let mut all = self.assignments.iter();
-            all.any(|row| row.project_id == project.id && self.is_for(row, user_id))
-        };
-        self.projects.iter().filter(has_role).collect()
     }
 
     /// Take a group away, and what is said about it.

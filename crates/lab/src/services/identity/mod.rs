@@ -16,14 +16,46 @@ pub(crate) mod tokens;
 pub(crate) mod users;
 
 use axum::response::Response;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::kit::answer::{Answer, empty, json_answer};
 use crate::kit::query::attribute_is;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::{Keyed, Table};
-use crate::services::identity::account::DOMAIN_ID;
+use crate::kit::token::Token;
+use crate::services::identity::account::{DOMAIN_ID, Project, User};
+use crate::services::identity::application_credential::ApplicationCredential;
+use crate::services::identity::entry::Directory;
+use crate::services::identity::grants::{Assignment, Role};
+use crate::services::identity::second_factor::{Credential, Receipt};
 use crate::services::{Call, Model, Routes};
+
+/// Everything that Keystone knows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Identity {
+    /// Projects.
+    pub projects: Table<Project>,
+    /// Users.
+    pub users: Table<User>,
+    /// Roles.
+    pub roles: Table<Role>,
+    /// Who has which role where.
+    pub assignments: Vec<Assignment>,
+    /// Tokens that have not been revoked; ended ones go when the next is made.
+    pub tokens: Table<Token>,
+    /// Application credentials.
+    pub application_credentials: Table<ApplicationCredential>,
+    /// Credentials of other kinds.
+    #[serde(default)]
+    pub credentials: Table<Credential>,
+    /// Logins that are half done.
+    #[serde(default)]
+    pub receipts: Table<Receipt>,
+    /// Domains, groups, regions, services and endpoints.
+    #[serde(default)]
+    pub directory: Directory,
+}
 
 pub fn routes() -> Routes {
     Routes::below("/identity")

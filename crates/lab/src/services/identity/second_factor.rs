@@ -11,7 +11,8 @@ use sha1::{Digest, Sha1};
 use crate::kit::ids::{digest, new_hex_id};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
-use crate::services::identity::account::{Identity, User};
+use crate::services::identity::Identity;
+use crate::services::identity::account::User;
 
 /// How long a receipt lasts.
 const RECEIPT_LIFETIME: Duration = Duration::from_secs(300);

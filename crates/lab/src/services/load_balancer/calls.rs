@@ -12,7 +12,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::load_balancer::change::Children;
 use crate::services::load_balancer::settle::BalancerAction;
 use crate::services::load_balancer::show::{document, status_tree};
-use crate::services::load_balancer::{Part, Piece, quotas};
+use crate::services::load_balancer::{PREFIXES, Part, Piece, quotas};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -21,9 +21,6 @@ pub fn routes() -> Routes {
         .get("/", versions)
         .and(lbaas())
 }
-
-/// Clients write the version as `v2` or `v2.0`.
-pub const PREFIXES: &[&str] = &["/load-balancer/v2/lbaas", "/load-balancer/v2.0/lbaas"];
 
 fn lbaas() -> Routes {
     let routes = Routes::below_each(PREFIXES)

@@ -8,16 +8,13 @@ use serde_json::{Map, Value, json};
 use crate::kit::ids::{new_id, now};
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::load_balancer::checks::check_rule;
+use crate::services::load_balancer::checks::{check_rule, invalid, said};
 use crate::services::load_balancer::fields::{read_change, read_new};
 use crate::services::load_balancer::{Part, Piece, Provisioning};
 use crate::services::network::port::Port;
 
 /// The owner of the ports that Octavia makes.
 pub const OWNER: &str = "Octavia";
-
-/// What the lab cannot balance.
-pub(crate) const UNSUPPORTED: &[&str] = &["TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"];
 
 /// Whether what hangs on a load balancer goes with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,14 +23,6 @@ pub enum Children {
     Go,
     /// They keep it from going.
     KeepIt,
-}
-
-pub(crate) fn invalid(detail: impl std::fmt::Display) -> Refusal {
-    Refusal::bad_request(format!("Validation failure: {detail}"))
-}
-
-pub(crate) fn said<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    body.get(name).and_then(Value::as_str)
 }
 
 impl Model {
@@ -69,20 +58,6 @@ impl Model {
                     _ => Provisioning::PendingUpdate,
                 };
             }
-        }
-    }
-
-    /// A piece of the project's.
-    pub(crate) fn own_piece(
-        &self,
-        project_id: &str,
-        part: Part,
-        id: &str,
-    ) -> Result<&Piece, Refusal> {
-        let piece = self.piece(part, id)?;
-        match piece.project_id == project_id {
-            true => Ok(piece),
-            false => Err(part.not_found(id)),
         }
     }
 

@@ -4,10 +4,34 @@ use serde_json::{Map, Value};
 
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::load_balancer::Part;
-use crate::services::load_balancer::change::{UNSUPPORTED, invalid, said};
+use crate::services::load_balancer::{Part, Piece};
+
+/// What the lab cannot balance.
+const UNSUPPORTED: &[&str] = &["TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"];
+
+pub(crate) fn invalid(detail: impl std::fmt::Display) -> Refusal {
+    Refusal::bad_request(format!("Validation failure: {detail}"))
+}
+
+pub(crate) fn said<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    body.get(name).and_then(Value::as_str)
+}
 
 impl Model {
+    /// A piece of the project's.
+    pub(crate) fn own_piece(
+        &self,
+        project_id: &str,
+        part: Part,
+        id: &str,
+    ) -> Result<&Piece, Refusal> {
+        let piece = self.piece(part, id)?;
+        match piece.project_id == project_id {
+            true => Ok(piece),
+            false => Err(part.not_found(id)),
+        }
+    }
+
     /// What a new piece hangs on.
     pub(crate) fn parent_of_new(
         &self,

@@ -25,6 +25,9 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 
+/// Clients write the version as `v2` or `v2.0`.
+pub const PREFIXES: &[&str] = &["/load-balancer/v2/lbaas", "/load-balancer/v2.0/lbaas"];
+
 /// A kind of piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
-use crate::services::load_balancer::calls::PREFIXES;
+use crate::services::load_balancer::PREFIXES;
 use crate::services::quota::{LOAD_BALANCING, Quotas};
 use crate::services::{Call, Routes};
 

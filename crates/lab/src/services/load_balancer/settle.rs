@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use crate::services::cloud::Cloud;
 use crate::services::load_balancer::{Part, Provisioning};
-use crate::services::wires::wiring;
 
 /// A load balancer that does not do what it is told for so long is broken.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -64,7 +63,7 @@ impl Cloud {
         let started = Instant::now();
         loop {
             self.wire().await;
-            let wanted = self.read(|model| wiring(model).balancers.remove(balancer));
+            let wanted = self.wiring().balancers.remove(balancer);
             let follows = self.substrate.balancer_follows(balancer, wanted.as_ref());
             if follows.await {
                 return true;
@@ -77,8 +76,8 @@ impl Cloud {
         }
     }
 
-    /// After a start: load balancers that were on their way when the lab stopped.
-    pub(crate) fn take_up_balancers(self: &Arc<Self>) {
+    /// Resumes the work on load balancers that was interrupted when the lab stopped.
+    pub(crate) fn resume_balancers(self: &Arc<Self>) {
         let all: Vec<String> = self.read(|model| {
             let all = model.hanging_on("", Part::LoadBalancer);
             all.map(|row| row.id.clone()).collect()

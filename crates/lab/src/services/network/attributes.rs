@@ -139,7 +139,7 @@ impl Attributes {
         for spec in theirs {
             if self.fields.remove(spec.name).is_some() && self.by == Author::Member {
                 let rule = format!("{rule}:{}", spec.name);
-                return Err(crate::services::network::network::only_admin(&rule));
+                return Err(only_admin(&rule));
             }
         }
         Ok(self)
@@ -188,9 +188,7 @@ impl Attributes {
     /// Take out a boolean that only administrators may set, under the policy engine's name for that.
     pub fn admins_flag(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
         match self.flag(name) {
-            Some(true) if self.by == Author::Member => {
-                Err(crate::services::network::network::only_admin(rule))
-            }
+            Some(true) if self.by == Author::Member => Err(only_admin(rule)),
             said => Ok(said),
         }
     }
@@ -198,7 +196,7 @@ impl Attributes {
     /// The same of a change, in which a member may not say even what is so already.
     pub fn admins_change(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
         match self.says(name) && self.by == Author::Member {
-            true => Err(crate::services::network::network::only_admin(rule)),
+            true => Err(only_admin(rule)),
             false => Ok(self.flag(name)),
         }
     }
@@ -390,4 +388,13 @@ pub fn bare(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// What the policy engine says to a member.
+pub fn only_admin(rule: &str) -> Refusal {
+    // A rule about an attribute stands beside the one about the whole.
+    Refusal::forbidden(match rule.split_once(':') {
+        Some((whole, _)) => format!("(rule:{whole} and rule:{rule}) is disallowed by policy"),
+        None => format!("rule:{rule} is disallowed by policy"),
+    })
 }

@@ -8,16 +8,13 @@ use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
+use crate::services::network::attributes::only_admin;
 use crate::services::network::attributes::{Attributes, Author, is_filter};
-use crate::services::network::network::only_admin;
 use crate::services::network::provider::hide;
-use crate::services::network::{
-    KINDS, Kind, Look, Makers, extensions, port_forwardings, qos, quotas, routers, tags, trunks,
-};
+use crate::services::network::{KINDS, Kind, Look, Makers};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
-    // QoS policies and metering have paths of their own.
     Routes::below_each(&[
         "/network/v2.0",
         "/network/v2.0/qos",
@@ -28,13 +25,6 @@ pub fn routes() -> Routes {
     .get("/{collection}/{id}", show)
     .put("/{collection}/{id}", update)
     .delete("/{collection}/{id}", delete)
-    .and(extensions::routes())
-    .and(port_forwardings::routes())
-    .and(qos::routes())
-    .and(quotas::routes())
-    .and(routers::routes())
-    .and(tags::routes())
-    .and(trunks::routes())
 }
 
 pub(crate) fn kind_of(collection: &str) -> Result<&'static Kind, Refusal> {

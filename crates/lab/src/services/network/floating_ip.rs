@@ -180,7 +180,7 @@ fn create(
     ) {
         (None, None) => None,
         (Some(_), _) => {
-            return Err(crate::services::network::network::only_admin(
+            return Err(crate::services::network::attributes::only_admin(
                 "create_floatingip:floating_ip_address",
             ));
         }

@@ -45,9 +45,20 @@ use serde_json::{Map, Value};
 use crate::kit::ids::now;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Keyed;
-use crate::services::Model;
 use crate::services::network::attributes::{AttributeSpec, Attributes};
 use crate::services::quota::Quotas;
+use crate::services::{Model, Routes};
+
+pub(crate) fn routes() -> Routes {
+    collections::routes()
+        .and(extensions::routes())
+        .and(port_forwardings::routes())
+        .and(qos::routes())
+        .and(quotas::routes())
+        .and(routers::routes())
+        .and(tags::routes())
+        .and(trunks::routes())
+}
 
 /// One kind of thing in Neutron.
 pub struct Kind {

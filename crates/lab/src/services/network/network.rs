@@ -201,15 +201,6 @@ fn mtu(attributes: &mut Attributes) -> Result<Option<u32>, Refusal> {
     }
 }
 
-/// What the policy engine says to a member.
-pub fn only_admin(rule: &str) -> Refusal {
-    // A rule about an attribute stands beside the one about the whole.
-    Refusal::forbidden(match rule.split_once(':') {
-        Some((whole, _)) => format!("(rule:{whole} and rule:{rule}) is disallowed by policy"),
-        None => format!("rule:{rule} is disallowed by policy"),
-    })
-}
-
 impl Model {
     /// The network, if the project may plug into it or route to it.
     pub fn network_for(&self, project_id: &str, id: &str) -> Result<&Network, Refusal> {

@@ -196,7 +196,9 @@ fn create(
     let network_id = attributes.text("network_id")?.unwrap_or_default();
     let network = model.network_for(project_id, &network_id)?;
     if network.external && network.common.project_id != project_id {
-        return Err(crate::services::network::network::only_admin("create_port"));
+        return Err(crate::services::network::attributes::only_admin(
+            "create_port",
+        ));
     }
     let own_network = network.common.project_id == project_id;
     let device_owner = owner(&mut attributes, own_network)?;
@@ -358,6 +360,20 @@ impl Model {
             });
         }
         self.forward_no_more(id);
+    }
+
+    /// Frees a port of its device, or removes it if the device's service made it.
+    pub fn release_port(&mut self, port_id: &str, made_by_service: bool) {
+        if made_by_service {
+            self.remove_port(port_id);
+            return;
+        }
+        self.ports.change(port_id, |port| {
+            port.device_id.clear();
+            port.device_owner.clear();
+            port.status = "DOWN".into();
+            port.common.touched();
+        });
     }
 
     /// The id of the port that the cloud made for a device in this role.

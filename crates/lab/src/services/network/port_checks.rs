@@ -45,7 +45,7 @@ pub(crate) fn owner(
 ) -> Result<Option<String>, Refusal> {
     match attributes.text("device_owner")? {
         Some(owner) if owner.starts_with("network:") && !own_network => Err(
-            crate::services::network::network::only_admin("create_port:device_owner"),
+            crate::services::network::attributes::only_admin("create_port:device_owner"),
         ),
         other => Ok(other),
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::kit::refusal::Refusal;
 use crate::services::network::attributes::Attributes;
-use crate::services::network::network::only_admin;
+use crate::services::network::attributes::only_admin;
 
 /// Nothing: the network stays on one machine.
 pub const LOCAL: &str = "local";

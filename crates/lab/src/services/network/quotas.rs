@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
-use crate::services::network::network::only_admin;
+use crate::services::network::attributes::only_admin;
 use crate::services::network::{KINDS, Look};
 use crate::services::quota::{NETWORK, Quotas};
 use crate::services::{Call, Routes};

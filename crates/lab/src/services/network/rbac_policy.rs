@@ -11,8 +11,8 @@ use crate::kit::ids::new_id;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
+use crate::services::network::attributes::only_admin;
 use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use crate::services::network::network::only_admin;
 use crate::services::network::{Common, KINDS, Kind, Makers, assign, to_value};
 
 /// A policy.

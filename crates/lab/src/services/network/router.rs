@@ -125,7 +125,7 @@ fn create(
         ("distributed", "create_router:distributed"),
     ] {
         if attributes.flag(flag) == Some(true) {
-            return Err(crate::services::network::network::only_admin(rule));
+            return Err(crate::services::network::attributes::only_admin(rule));
         }
     }
     let gateway = attributes

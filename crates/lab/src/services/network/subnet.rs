@@ -45,9 +45,9 @@ pub struct Subnet {
     pub host_routes: Vec<HostRoute>,
     /// Kept; the lab tells servers their addresses either way.
     pub enable_dhcp: bool,
-    /// How ports of IPv6 come to their addresses: one of [`MODES`].
+    /// How ports of IPv6 come to their addresses: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
     pub ipv6_address_mode: Option<String>,
-    /// What routers tell of it: one of [`MODES`].
+    /// What routers tell of it: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
     pub ipv6_ra_mode: Option<String>,
     /// The pool that it was cut from.
     pub subnetpool_id: Option<String>,
@@ -57,9 +57,6 @@ pub struct Subnet {
     #[serde(flatten)]
     pub common: Common,
 }
-
-/// What [`Subnet::ipv6_address_mode`] and [`Subnet::ipv6_ra_mode`] can be.
-pub const MODES: [&str; 3] = ["slaac", "dhcpv6-stateful", "dhcpv6-stateless"];
 
 impl Subnet {
     /// Whether ports make their addresses here themselves.
@@ -131,7 +128,7 @@ fn create(
     let network_id = attributes.text("network_id")?.unwrap_or_default();
     let network = model.network_for(project_id, &network_id)?;
     if network.common.project_id != project_id {
-        return Err(crate::services::network::network::only_admin(
+        return Err(crate::services::network::attributes::only_admin(
             "create_subnet",
         ));
     }

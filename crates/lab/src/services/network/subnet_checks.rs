@@ -8,8 +8,10 @@ use crate::kit::ip;
 use crate::kit::ip::{Cidr, Pool};
 use crate::kit::refusal::Refusal;
 use crate::services::network::attributes::{Attributes, bare};
-use crate::services::network::subnet::MODES;
 use crate::wiring::HostRoute;
+
+/// The modes of an IPv6 subnet.
+const MODES: [&str; 3] = ["slaac", "dhcpv6-stateful", "dhcpv6-stateless"];
 
 /// A gateway can be outside, but not one of a range's ends.
 pub(crate) fn gateway_fits(cidr: &Cidr, gateway: Option<IpAddr>) -> Result<(), Refusal> {

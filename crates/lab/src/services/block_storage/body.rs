@@ -1,64 +1,12 @@
-//! Cinder v3: volumes, snapshots, types, limits. With or without the project in the path: older clients put it there, newer ones
-//! (since 3.67) do not, and the catalogue has it as installers write it.
+//! Reading the bodies of Cinder's calls.
 
 use std::collections::BTreeMap;
 
-use axum::response::Response;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::kit::answer::json_answer;
 use crate::kit::ids::looks_like_id;
-use crate::kit::microversion::VOLUME;
 use crate::kit::python;
 use crate::kit::refusal::Refusal;
-use crate::services::block_storage::{
-    attachments, backups, qos_specs, snapshots, type_admin, types, volume_actions, volumes,
-};
-use crate::services::{Call, Routes};
-
-pub fn routes() -> Routes {
-    Routes::below("/volume")
-        .get("", versions)
-        .get("/", versions)
-        .get("/v3", version)
-        .get("/v3/", version)
-        .and(volumes::routes())
-        .and(volume_actions::routes())
-        .and(snapshots::routes())
-        .and(types::routes())
-        .and(type_admin::routes())
-        .and(qos_specs::routes())
-        .and(attachments::routes())
-        .and(backups::routes())
-}
-
-/// Where the collections are: older clients put the project into the path.
-pub const PREFIXES: &[&str] = &["/volume/v3", "/volume/v3/{tenant}"];
-
-fn version_document(base: &str) -> Value {
-    json!({
-        "id": "v3.0",
-        "status": "CURRENT",
-        "version": VOLUME.newest.to_string(),
-        "min_version": VOLUME.oldest.to_string(),
-        "updated": "2022-03-30T00:00:00Z",
-        "links": [
-            {"rel": "describedby", "type": "text/html", "href": "https://docs.openstack.org/"},
-            {"rel": "self", "href": format!("{base}/volume/v3/")},
-        ],
-        "media-types": [{"base": "application/json", "type": "application/vnd.openstack.volume+json;version=3"}],
-    })
-}
-
-async fn versions(call: Call) -> Response {
-    let all = json!({"versions": [version_document(&call.base)]});
-    json_answer(300, all)
-}
-
-async fn version(call: Call) -> Response {
-    let all = json!({"versions": [version_document(&call.base)]});
-    json_answer(200, all)
-}
 
 /// The object of a body, as in `{"volume": {...}}`.
 pub fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Refusal> {

@@ -1,34 +1,13 @@
-//! Volumes in servers: what Nova and Cinder agree on.
+//! Volumes in servers.
 //!
-//! The volume carries the truth (one row, one list of attachments), so the two services cannot disagree; Nova's view of a server's
-//! volumes is a look through the volumes.
-
-use serde::{Deserialize, Serialize};
+//! The volume's row lists its attachments, so Nova and Cinder cannot disagree: Nova's view of a server's volumes is computed from
+//! the volumes.
 
 use crate::kit::ids::{new_id, now};
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::block_storage::volume::{Volume, VolumeStatus, volume_not_found};
+use crate::services::block_storage::volume::{Attachment, Volume, VolumeStatus, volume_not_found};
 use crate::services::compute::server::Status;
-
-/// A volume in a server.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Attachment {
-    /// Cinder's id of it.
-    pub id: String,
-    /// Nova's id of it, shown from microversion 2.89 on.
-    pub bdm_id: String,
-    /// The server.
-    pub server_id: String,
-    /// `/dev/vdb` ...
-    pub device: String,
-    /// A word that the server finds in its metadata.
-    pub tag: Option<String>,
-    /// Whether the volume goes with the server.
-    pub delete_on_termination: bool,
-    /// When.
-    pub attached_at: String,
-}
 
 /// What is asked for when a volume is plugged in.
 #[derive(Debug, Clone, Default)]
@@ -217,7 +196,7 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
-    use crate::services::block_storage::attach::is_device;
+    use crate::services::compute::volume_plug::is_device;
 
     #[test]
     fn devices_are_named_as_nova_wants_them() {

@@ -1,0 +1,83 @@
+//! Lists that lag: the ids of new resources are recorded, and lists leave out those that are younger than the lag.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::header;
+use axum::response::Response;
+use serde_json::Value;
+
+use crate::kit::faults::Faults;
+
+/// Note the things that a call has made, by the ids in its answer.
+pub(crate) async fn note_births(faults: &Faults, response: Response) -> Response {
+    if !response.status().is_success() {
+        return response;
+    }
+    let location = response.headers().get(header::LOCATION);
+    let place = location
+        .and_then(|place| place.to_str().ok())
+        .map(last_part);
+    faults.note_births(place.map(str::to_owned));
+    rewritten(response, |body| {
+        // `{"port": {...}}`, `{"ports": [{...}]}`, or the thing itself, as Glance answers.
+        let fields = body.as_object().into_iter().flat_map(|body| body.values());
+        let listed = fields
+            .clone()
+            .flat_map(|field| field.as_array().into_iter().flatten());
+        let ids = std::iter::once(&*body).chain(fields).chain(listed);
+        faults.note_births(ids.filter_map(id_of).map(str::to_owned));
+    })
+    .await
+}
+
+/// A list without the things that are younger than its lag. Any other answer stays as it is.
+pub(crate) async fn without_young(faults: &Faults, lag: Duration, response: Response) -> Response {
+    rewritten(response, |body| {
+        let fields = body.as_object_mut().into_iter();
+        for list in fields.flat_map(|fields| fields.values_mut().filter_map(Value::as_array_mut)) {
+            list.retain(|thing| id_of(thing).is_none_or(|id| !faults.is_younger(id, lag)));
+        }
+    })
+    .await
+}
+
+/// A thing's id. Barbican gives addresses instead.
+fn id_of(thing: &Value) -> Option<&str> {
+    let id = thing.get("id").and_then(Value::as_str);
+    let mut references = ["secret_ref", "container_ref", "order_ref"].iter();
+    id.or_else(|| references.find_map(|name| thing.get(name)?.as_str().map(last_part)))
+}
+
+fn last_part(address: &str) -> &str {
+    address.rsplit('/').next().unwrap_or(address)
+}
+
+/// An answer with its JSON body read and changed. A body that is not JSON stays.
+async fn rewritten(response: Response, change: impl FnOnce(&mut Value)) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        return cut();
+    };
+    let body = match serde_json::from_slice::<Value>(&bytes) {
+        Err(_) => Body::from(bytes),
+        Ok(mut json) => {
+            change(&mut json);
+            parts.headers.remove(header::CONTENT_LENGTH);
+            Body::from(json.to_string())
+        }
+    };
+    Response::from_parts(parts, body)
+}
+
+/// An answer whose body ends too early, so that the connection is cut.
+pub(crate) fn cut() -> Response {
+    let broken = futures::stream::iter([
+        Ok::<_, std::io::Error>(Bytes::from_static(b"{")),
+        Err(std::io::Error::new(
+            std::io::ErrorKind::ConnectionReset,
+            "cut on purpose",
+        )),
+    ]);
+    Response::new(Body::from_stream(broken))
+}
