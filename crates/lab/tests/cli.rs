@@ -227,11 +227,11 @@ fn known(model: &Model, url: &str, kind: &str, name: &str) -> Option<String> {
         "lab" => url.to_owned(),
         "project" => {
             let mut all = model.identity.projects.iter();
-            all.find(|row| row.name == name)?.id.clone()
+            all.find(|row| row.text("name") == name)?.id.clone()
         }
         "user" => {
             let mut all = model.identity.users.iter();
-            all.find(|row| row.name == name)?.id.clone()
+            all.find(|row| row.text("name") == name)?.id.clone()
         }
         "secret" => {
             let mut all = model.secrets.iter();

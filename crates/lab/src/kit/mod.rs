@@ -11,6 +11,7 @@ pub(crate) mod microversion;
 pub(crate) mod passes;
 pub(crate) mod python;
 pub(crate) mod query;
+pub mod record;
 pub(crate) mod refusal;
 pub(crate) mod routes;
 pub mod table;

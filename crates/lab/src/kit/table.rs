@@ -57,6 +57,13 @@ impl<T: Keyed> Table<T> {
             .and_then(|place| self.rows.remove(&place))
     }
 
+    /// Removes the rows for which this is true.
+    pub fn remove_where(&mut self, is_gone: impl Fn(&T) -> bool) {
+        self.rows.retain(|_, row| !is_gone(row));
+        let rows = &self.rows;
+        self.index.retain(|_, place| rows.contains_key(place));
+    }
+
     /// Where the row with this id stands.
     pub fn place(&self, key: &str) -> Option<u64> {
         self.index.get(key).copied()

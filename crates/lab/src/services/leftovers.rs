@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::kit::record::Attributes;
 use crate::services::Model;
 use crate::services::network::{KINDS, Look};
 
@@ -14,13 +15,13 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
             .identity
             .projects
             .get(project_id)
-            .filter(|project| project.name != "service")
+            .filter(|project| project.text("name") != "service")
         else {
             return;
         };
         let shown = if name.is_empty() { id } else { name };
         found
-            .entry(project.name.clone())
+            .entry(project.text("name").to_owned())
             .or_default()
             .push(format!("{kind} {shown}"));
     };

@@ -167,17 +167,11 @@ impl Model {
     /// A fresh cloud: two projects with a user each, one who may only look at the first, an administrator, an image, flavors, and the external network with this range. The range's
     /// first address is the host's, and the tenth the first that is handed out.
     pub fn fresh(public_cidr: Cidr) -> Self {
-        let mut model = Self::default();
-        for role in ["admin", "member", "reader"] {
-            model.identity.add_role(role);
-        }
-        for (name, role) in [("demo", "member"), ("other", "member"), ("admin", "admin")] {
-            let project = model.identity.add_project(name);
-            model.identity.add_user(name, name, &project, role);
-        }
-        let demo = crate::kit::ids::stable_hex_id("project/demo");
-        model.identity.add_user("reader", "reader", &demo, "reader");
-        let service = model.identity.add_project("service");
+        let mut model = Self {
+            identity: Identity::fresh(),
+            ..Self::default()
+        };
+        let service = crate::kit::ids::stable_hex_id("project/service");
         model.images.insert(Image::debian_12(&service));
         for flavor in standard_flavors() {
             model.flavors.insert(flavor);

@@ -5,88 +5,20 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::kit::ids::{digest, micros, new_hex_id, stable_hex_id};
+use crate::kit::record::{Attributes, Record};
 use crate::kit::refusal::Refusal;
-use crate::kit::table::keyed_by_id;
+use crate::kit::table::Table;
 use crate::kit::token::Token;
-use crate::services::identity::Identity;
 use crate::services::identity::grants::Assignment;
+use crate::services::identity::{DOMAIN_ID, DOMAIN_NAME, Identity};
 
-/// The id of the first domain, as in every fresh Keystone.
-pub const DOMAIN_ID: &str = "default";
-/// The name of the first domain.
-pub const DOMAIN_NAME: &str = "Default";
 /// The method of a login with an application credential.
 pub const APPLICATION_CREDENTIAL: &str = "application_credential";
 /// How long a token lasts.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(4 * 3600);
-
-/// A project (tenant).
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Project {
-    /// Hexadecimal id.
-    pub id: String,
-    /// Unique in its domain.
-    pub name: String,
-    /// Free text.
-    #[serde(default)]
-    pub description: String,
-    /// Whether anybody can log in to it.
-    #[serde(default = "yes")]
-    pub enabled: bool,
-    /// Where it lives.
-    #[serde(default = "default_domain")]
-    pub domain_id: String,
-    /// The project above it, unless that is the domain.
-    #[serde(default)]
-    pub parent_id: Option<String>,
-    /// Words to find it by.
-    #[serde(default)]
-    pub tags: Vec<String>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn default_domain() -> String {
-    DOMAIN_ID.to_owned()
-}
-
-/// A person, or a program.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct User {
-    /// Hexadecimal id.
-    pub id: String,
-    /// Unique in the domain.
-    pub name: String,
-    /// Digest of the password.
-    pub password: String,
-    /// Free text.
-    #[serde(default)]
-    pub description: Option<String>,
-    /// Where to write to.
-    #[serde(default)]
-    pub email: Option<String>,
-    /// Whether the user can log in.
-    #[serde(default = "yes")]
-    pub enabled: bool,
-    /// The project for logins that name none.
-    pub default_project_id: Option<String>,
-    /// Ways to log in, each with all the methods that it takes; any method where there are none.
-    #[serde(default)]
-    pub rules: Vec<Vec<String>>,
-    /// Whether the rules count.
-    #[serde(default = "yes")]
-    pub rules_count: bool,
-    /// Where the user lives.
-    #[serde(default = "default_domain")]
-    pub domain_id: String,
-}
-
-keyed_by_id!(Project, User);
 
 /// What a token is to say.
 #[derive(Debug, Clone, Default)]
@@ -119,130 +51,128 @@ pub enum ScopeRequest {
 }
 
 impl Identity {
-    /// Make a project with a stable id.
-    pub fn add_project(&mut self, name: &str) -> String {
-        let id = stable_hex_id(&format!("project/{name}"));
-        self.projects.insert(Project {
-            id: id.clone(),
-            name: name.into(),
-            description: String::new(),
-            enabled: true,
-            domain_id: default_domain(),
-            parent_id: None,
-            tags: Vec::new(),
-        });
-        id
+    /// The records of every new lab: the roles of Keystone, a domain, a region, and projects with users.
+    pub fn fresh() -> Self {
+        let mut all = Self::default();
+        let domain = json!({"name": DOMAIN_NAME, "description": "The default domain", "enabled": true, "tags": [], "options": {}});
+        all.domains.insert(Record::new(DOMAIN_ID, domain));
+        let region = json!({"description": "", "parent_region_id": null});
+        all.regions.insert(Record::new("lab", region));
+        for name in ["admin", "member", "reader"] {
+            let fields =
+                json!({"name": name, "domain_id": null, "description": null, "options": {}});
+            let id = stable_hex_id(&format!("role/{name}"));
+            all.roles.insert(Record::new(&id, fields));
+        }
+        for name in ["demo", "other", "admin", "service"] {
+            let fields = json!({
+                "name": name, "description": "", "enabled": true, "domain_id": DOMAIN_ID, "parent_id": DOMAIN_ID, "is_domain": false,
+                "tags": [], "options": {},
+            });
+            let id = stable_hex_id(&format!("project/{name}"));
+            all.projects.insert(Record::new(&id, fields));
+        }
+        for (name, project, role) in [
+            ("demo", "demo", "member"),
+            ("other", "other", "member"),
+            ("admin", "admin", "admin"),
+            ("reader", "demo", "reader"),
+        ] {
+            let id = stable_hex_id(&format!("user/{name}"));
+            let fields = json!({
+                "name": name, "password_digest": digest(name), "enabled": true, "default_project_id": null, "domain_id": DOMAIN_ID,
+                "options": {},
+            });
+            all.users.insert(Record::new(&id, fields));
+            all.assign(Assignment {
+                user_id: id,
+                project_id: stable_hex_id(&format!("project/{project}")),
+                role_id: stable_hex_id(&format!("role/{role}")),
+                ..Assignment::default()
+            });
+        }
+        all
     }
 
-    /// Make a user with a stable id, who has a role in one project.
-    pub fn add_user(&mut self, name: &str, password: &str, project_id: &str, role: &str) -> String {
-        let id = stable_hex_id(&format!("user/{name}"));
-        self.users.insert(User {
-            id: id.clone(),
-            name: name.into(),
-            password: digest(password),
-            description: None,
-            email: None,
-            enabled: true,
-            default_project_id: None,
-            rules: Vec::new(),
-            rules_count: true,
-            domain_id: default_domain(),
-        });
-        self.assign(Assignment {
-            user_id: id.clone(),
-            project_id: project_id.into(),
-            role_id: stable_hex_id(&format!("role/{role}")),
-            ..Assignment::default()
-        });
-        id
-    }
-
-    /// The projects in which a user has a role, in the order in which they were made.
-    pub fn projects_of(&self, user_id: &str) -> Vec<&Project> {
-        let has_role = |project: &&Project| {
+    /// The projects in which a user has a role, oldest first.
+    pub fn projects_of(&self, user_id: &str) -> Vec<&Record> {
+        let has_role = |project: &&Record| {
             let mut all = self.assignments.iter();
             all.any(|row| row.project_id == project.id && self.is_for(row, user_id))
         };
         self.projects.iter().filter(has_role).collect()
     }
 
-    /// Take a project away, and what is said about it.
-    pub fn remove_project(&mut self, id: &str) -> bool {
+    /// Removes a project with its assignments and tokens.
+    pub fn remove_project(&mut self, id: &str) {
         self.assignments.retain(|row| row.project_id != id);
         self.remove_tokens(|token| token.project_id.as_deref() == Some(id));
-        self.projects.remove(id).is_some()
+        self.projects.remove(id);
     }
 
-    /// Take a user away, and what is the user's.
-    pub fn remove_user(&mut self, id: &str) -> bool {
+    /// Removes a user with everything of theirs.
+    pub fn remove_user(&mut self, id: &str) {
         self.assignments.retain(|row| row.user_id != id);
-        self.directory.members.retain(|(_, user)| user != id);
+        self.members.retain(|(_, user)| user != id);
         self.remove_tokens(|token| token.user_id == id);
-        let theirs: Vec<String> = self
-            .application_credentials
-            .iter()
-            .filter(|row| row.user_id == id)
-            .map(|row| row.id.clone())
-            .collect();
-        for credential in theirs {
-            self.application_credentials.remove(&credential);
-        }
-        let theirs: Vec<String> = self
-            .credentials
-            .iter()
-            .filter(|row| row.user_id == id)
-            .map(|row| row.id.clone())
-            .collect();
-        for credential in theirs {
-            self.credentials.remove(&credential);
-        }
-        self.users.remove(id).is_some()
+        self.application_credentials
+            .remove_where(|row| row.user_id == id);
+        self.credentials
+            .remove_where(|row| row.text("user_id") == id);
+        self.users.remove(id);
     }
 
-    /// Take a domain away, and all that lives in it; but for its roles, which Keystone leaves.
-    pub fn remove_domain(&mut self, id: &str) -> bool {
-        let users = self.users.iter().filter(|row| row.domain_id == id);
-        let users: Vec<String> = users.map(|row| row.id.clone()).collect();
-        let projects = self.projects.iter().filter(|row| row.domain_id == id);
-        let projects: Vec<String> = projects.map(|row| row.id.clone()).collect();
-        let groups = self.directory.groups.iter();
-        let groups = groups.filter(|row| row.text("domain_id") == id);
-        let groups: Vec<String> = groups.map(|row| row.id.clone()).collect();
-        for user in users {
-            self.remove_user(&user);
-        }
-        for project in projects {
-            self.remove_project(&project);
-        }
-        for group in groups {
-            self.remove_group(&group);
-        }
+    /// Removes a group with its members and assignments.
+    pub fn remove_group(&mut self, id: &str) {
+        self.assignments.retain(|row| row.group_id != id);
+        self.members.retain(|(group, _)| group != id);
+        self.groups.remove(id);
+    }
+
+    /// Removes a domain with its users, projects and groups. Keystone keeps its roles.
+    pub fn remove_domain(&mut self, id: &str) {
+        let of_domain = |table: &Table<Record>| -> Vec<String> {
+            let rows = table.iter().filter(|row| row.text("domain_id") == id);
+            rows.map(|row| row.id.clone()).collect()
+        };
+        let (users, projects) = (of_domain(&self.users), of_domain(&self.projects));
+        let groups = of_domain(&self.groups);
+        users.iter().for_each(|user| self.remove_user(user));
+        projects.iter().for_each(|one| self.remove_project(one));
+        groups.iter().for_each(|group| self.remove_group(group));
         self.assignments.retain(|row| row.domain_id != id);
-        self.directory.domains.remove(id).is_some()
+        self.domains.remove(id);
     }
 
-    /// End tokens.
-    pub fn remove_tokens(&mut self, ended: impl Fn(&Token) -> bool) {
-        let ids: Vec<String> = self
-            .tokens
-            .iter()
-            .filter(|token| ended(token))
-            .map(|token| token.id.clone())
-            .collect();
-        for id in ids {
-            self.tokens.remove(&id);
-        }
+    /// The id of the domain with this id or name.
+    pub fn domain_meant(&self, domain: &str) -> Option<&str> {
+        let mut domains = self.domains.iter();
+        domains
+            .find(|row| row.id == domain || row.text("name") == domain)
+            .map(|row| row.id.as_str())
+    }
+
+    /// Whether users and projects of a domain can be used.
+    pub fn is_domain_enabled(&self, domain: &str) -> bool {
+        let domain = self.domains.get(domain);
+        domain.is_some_and(|row| row.fields.get("enabled") != Some(&Value::Bool(false)))
+    }
+
+    /// Ends tokens.
+    pub fn remove_tokens(&mut self, is_ended: impl Fn(&Token) -> bool) {
+        self.tokens.remove_where(is_ended);
     }
 
     /// The user with this id, or with this name in the domain given by id or name.
-    pub fn user_meant(&self, id: Option<&str>, name: Option<(&str, &str)>) -> Option<&User> {
+    pub fn user_meant(&self, id: Option<&str>, name: Option<(&str, &str)>) -> Option<&Record> {
         let user = match (id, name) {
             (Some(id), _) => self.users.get(id),
             (None, Some((name, domain))) => {
-                let domain = self.directory.domain_meant(domain);
+                let domain = self.domain_meant(domain);
                 let mut users = self.users.iter();
-                users.find(|user| user.name == name && Some(user.domain_id.as_str()) == domain)
+                users.find(|user| {
+                    user.text("name") == name && Some(user.text("domain_id")) == domain
+                })
             }
             _ => None,
         };
@@ -256,30 +186,30 @@ impl Identity {
         id: Option<&str>,
         name: Option<(&str, &str)>,
         password: &str,
-    ) -> Result<&User, Refusal> {
+    ) -> Result<&Record, Refusal> {
         self.user_meant(id, name)
-            .filter(|user| user.password == digest(password))
+            .filter(|user| user.text("password_digest") == digest(password))
             .ok_or_else(Refusal::unauthorized)
     }
 
     /// The project that a login gets. One that is missing and one where the user has no role look the same: 401.
     pub fn resolve_scope(
         &self,
-        user: &User,
+        user: &Record,
         scope: &ScopeRequest,
     ) -> Result<Option<String>, Refusal> {
         let project = match scope {
             ScopeRequest::Unscoped => return Ok(None),
-            ScopeRequest::Default => match &user.default_project_id {
-                None => return Ok(None),
-                Some(id) => self.projects.get(id),
+            ScopeRequest::Default => match user.text("default_project_id") {
+                "" => return Ok(None),
+                id => self.projects.get(id),
             },
             ScopeRequest::ProjectId(id) => self.projects.get(id),
             ScopeRequest::ProjectName(name, domain) => {
-                let domain = self.directory.domain_meant(domain);
+                let domain = self.domain_meant(domain);
                 let mut projects = self.projects.iter();
                 projects.find(|project| {
-                    &project.name == name && Some(project.domain_id.as_str()) == domain
+                    project.text("name") == name && Some(project.text("domain_id")) == domain
                 })
             }
         };
@@ -345,14 +275,16 @@ impl Identity {
     }
 
     /// Whether a user and the domain are enabled.
-    pub(crate) fn may_log_in(&self, user: &User) -> bool {
-        user.enabled && self.directory.is_enabled(&user.domain_id)
+    pub(crate) fn may_log_in(&self, user: &Record) -> bool {
+        user.is_on("enabled") && self.is_domain_enabled(user.text("domain_id"))
     }
 
     /// Whether a project and its domain are enabled.
     pub(crate) fn is_open(&self, project: &str) -> bool {
         let project = self.projects.get(project);
-        project.is_some_and(|row| row.enabled && self.directory.is_enabled(&row.domain_id))
+        project.is_some_and(|row| {
+            row.is_on("enabled") && self.is_domain_enabled(row.text("domain_id"))
+        })
     }
 
     /// End a token. Whether there was one.

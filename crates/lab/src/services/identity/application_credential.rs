@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::kit::ids::{digest, new_hex_id};
+use crate::kit::record::{Attributes, Record};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::kit::token::Token;
 use crate::services::identity::Identity;
-use crate::services::identity::account::User;
 
 /// A password that a program has for one project.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Identity {
     pub fn check_application_credential(
         &self,
         id: Option<&str>,
-        name: Option<(&User, &str)>,
+        name: Option<(&Record, &str)>,
         secret: &str,
     ) -> Result<&ApplicationCredential, Refusal> {
         let found = match (id, name) {
@@ -112,7 +112,7 @@ impl Identity {
             Some(asked) => {
                 let named = |asked: String| {
                     let role = self.roles.get(&asked);
-                    role.map_or(asked, |role| role.name.clone())
+                    role.map_or(asked, |role| role.text("name").to_owned())
                 };
                 let roles: Vec<String> = asked.into_iter().map(named).collect();
                 if roles.iter().any(|role| !token.roles.contains(role)) {

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::ids::micros;
+use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::identity::application_credential::{ApplicationCredential, CreateCredential};
-use crate::services::identity::{admin, forbidden, list, needed, not_found, text};
+use crate::services::identity::{forbidden, list, needed, not_found, own, own_or_admin, text};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -36,8 +37,8 @@ fn credential_document(model: &Model, row: &ApplicationCredential, base: &str) -
         .identity
         .roles
         .iter()
-        .filter(|role| row.roles.contains(&role.name))
-        .map(|role| json!({"id": role.id, "name": role.name, "domain_id": null, "description": null, "options": {}}))
+        .filter(|role| row.roles.iter().any(|name| name == role.text("name")))
+        .map(|role| json!({"id": role.id, "name": role.text("name"), "domain_id": null, "description": null, "options": {}}))
         .collect();
     let path = format!("users/{}/application_credentials/{}", row.user_id, row.id);
     json!({
@@ -59,7 +60,7 @@ async fn create_application_credential(call: Call, body: Bytes) -> Answer {
     let user = call.part("user");
     let member = call.member()?;
     let token = call.token()?;
-    own(&token.user_id, user, "create_application_credential")?;
+    own(&call, user, "create_application_credential")?;
     // One that was made to be restricted makes no further ones.
     if token
         .methods
@@ -120,18 +121,9 @@ fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
     }
 }
 
-fn own(mine: &str, asked: &str, rule: &str) -> Result<(), Refusal> {
-    match mine == asked {
-        true => Ok(()),
-        false => Err(forbidden(rule)),
-    }
-}
-
 async fn application_credentials(call: Call) -> Answer {
     let user = call.part("user");
-    if call.token()?.user_id != user {
-        admin(&call, "list_application_credentials")?;
-    }
+    own_or_admin(&call, user, "list_application_credentials")?;
     let base = &call.base;
     let named = call.asked("name");
     let rows = call.app.read(|model| {
@@ -153,9 +145,7 @@ async fn application_credentials(call: Call) -> Answer {
 
 async fn application_credential(call: Call) -> Answer {
     let (user, id) = (call.part("user"), call.part("id"));
-    if call.token()?.user_id != user {
-        admin(&call, "get_application_credential")?;
-    }
+    own_or_admin(&call, user, "get_application_credential")?;
     let base = &call.base;
     let shown = call.app.read(|model| {
         let row = model
@@ -171,11 +161,7 @@ async fn application_credential(call: Call) -> Answer {
 
 async fn delete_application_credential(call: Call) -> Answer {
     let (user, id) = (call.part("user"), call.part("id"));
-    own(
-        &call.token()?.user_id,
-        user,
-        "delete_application_credential",
-    )?;
+    own(&call, user, "delete_application_credential")?;
     let gone = call.app.change(|model| {
         let mine = model
             .identity
@@ -193,7 +179,7 @@ async fn delete_application_credential(call: Call) -> Answer {
 /// There are none.
 async fn access_rules(call: Call) -> Answer {
     let user = call.part("user");
-    own(&call.token()?.user_id, user, "list_access_rules")?;
+    own(&call, user, "list_access_rules")?;
     let path = format!("/users/{user}/access_rules");
     Ok(list("access_rules", Vec::new(), &call.base, &path))
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, reply};
 use crate::kit::ids::stable_hex_id;
-use crate::services::identity::entry::Entry;
+use crate::kit::record::{Attributes, Record};
 use crate::services::{Call, Model, Routes, SERVICES};
 
 pub fn routes() -> Routes {
@@ -14,10 +14,10 @@ pub fn routes() -> Routes {
 /// The service catalogue: the lab's own services, and what administrators have added that has endpoints.
 pub fn catalog(model: &Model, base: &str, project_id: &str) -> Value {
     let mut all = own(base, project_id);
-    let directory = &model.identity.directory;
-    let is_on = |row: &&Entry| row.fields.get("enabled") != Some(&Value::Bool(false));
-    for service in directory.services.iter().filter(is_on) {
-        let endpoints = directory.endpoints.iter().filter(is_on);
+    let identity = &model.identity;
+    let is_on = |row: &&Record| row.fields.get("enabled") != Some(&Value::Bool(false));
+    for service in identity.services.iter().filter(is_on) {
+        let endpoints = identity.endpoints.iter().filter(is_on);
         let endpoints = endpoints.filter(|row| row.text("service_id") == service.id);
         let endpoints: Vec<Value> = endpoints
             .map(|row| {

@@ -1,10 +1,9 @@
 //! Keystone v3: who is in which group.
 
-use serde_json::{Value, json};
-
 use crate::kit::answer::{Answer, empty};
 use crate::kit::refusal::Refusal;
-use crate::services::identity::{admin, list, not_found, users};
+use crate::services::identity::kinds::{GROUP, USER};
+use crate::services::identity::{admin, list, not_found, own_or_admin};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -18,19 +17,13 @@ pub fn routes() -> Routes {
 
 async fn groups_of_user(call: Call) -> Answer {
     let id = call.part("id");
-    if call.token()?.user_id != id {
-        admin(&call, "list_groups_for_user")?;
-    }
+    own_or_admin(&call, id, "list_groups_for_user")?;
     let base = &call.base;
     let rows = call.app.read(|model| {
-        let directory = &model.identity.directory;
-        let mine = directory.groups.iter();
-        mine.filter(|group| directory.is_member(&group.id, id))
-            .map(|group| {
-                let mut document = Value::Object(group.fields.clone());
-                document["id"] = json!(group.id);
-                document
-            })
+        let identity = &model.identity;
+        let mine = identity.groups.iter();
+        mine.filter(|group| identity.is_member(&group.id, id))
+            .map(|group| GROUP.document(group, base))
             .collect()
     });
     Ok(list("groups", rows, base, &format!("/users/{id}/groups")))
@@ -44,8 +37,8 @@ async fn users_of_group(call: Call) -> Answer {
         let identity = &model.identity;
         let inside = identity.users.iter();
         inside
-            .filter(|user| identity.directory.is_member(id, &user.id))
-            .map(|user| users::document(user, base))
+            .filter(|user| identity.is_member(id, &user.id))
+            .map(|user| USER.document(user, base))
             .collect()
     });
     Ok(list("users", rows, base, &format!("/groups/{id}/users")))
@@ -53,7 +46,7 @@ async fn users_of_group(call: Call) -> Answer {
 
 /// Both must be there.
 fn check(model: &Model, group: &str, user: &str) -> Result<(), Refusal> {
-    if model.identity.directory.groups.get(group).is_none() {
+    if model.identity.groups.get(group).is_none() {
         return Err(not_found("group", group));
     }
     match model.identity.users.get(user) {
@@ -74,9 +67,9 @@ async fn add(call: Call) -> Answer {
     admin(&call, "add_user_to_group")?;
     call.app.change(|model| {
         check(model, group, user)?;
-        let directory = &mut model.identity.directory;
-        if !directory.is_member(group, user) {
-            directory.members.push((group.into(), user.into()));
+        let identity = &mut model.identity;
+        if !identity.is_member(group, user) {
+            identity.members.push((group.into(), user.into()));
         }
         Ok::<_, Refusal>(())
     })?;
@@ -88,7 +81,7 @@ async fn is_in(call: Call) -> Answer {
     admin(&call, "check_user_in_group")?;
     call.app.read(|model| {
         check(model, group, user)?;
-        match model.identity.directory.is_member(group, user) {
+        match model.identity.is_member(group, user) {
             true => Ok(()),
             false => Err(not_in_it(group, user)),
         }
@@ -101,12 +94,12 @@ async fn remove(call: Call) -> Answer {
     admin(&call, "remove_user_from_group")?;
     call.app.change(|model| {
         check(model, group, user)?;
-        let directory = &mut model.identity.directory;
-        if !directory.is_member(group, user) {
+        let identity = &mut model.identity;
+        if !identity.is_member(group, user) {
             return Err(not_in_it(group, user));
         }
         let one = (group.to_owned(), user.to_owned());
-        directory.members.retain(|row| *row != one);
+        identity.members.retain(|row| *row != one);
         Ok(())
     })?;
     empty(204)

@@ -4,15 +4,17 @@
 
 use std::time::Duration;
 
+use hmac::{Hmac, Mac};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use sha1::{Digest, Sha1};
+use serde_json::Value;
+use sha1::Sha1;
 
 use crate::kit::ids::{digest, new_hex_id};
+use crate::kit::record::{Attributes, Record};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::identity::Identity;
-use crate::services::identity::account::User;
 
 /// How long a receipt lasts.
 const RECEIPT_LIFETIME: Duration = Duration::from_secs(300);
@@ -20,21 +22,6 @@ const RECEIPT_LIFETIME: Duration = Duration::from_secs(300);
 const SEED_BYTES_MIN: usize = 16;
 /// Seconds of a code.
 const WINDOW: i64 = 30;
-
-/// Something that Keystone keeps for a user; of type `totp`, the seed of codes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Credential {
-    /// Hexadecimal id.
-    pub id: String,
-    /// Whose.
-    pub user_id: String,
-    /// `totp`, `ec2`, `cert`, or anything.
-    pub kind: String,
-    /// What it is; of `totp`, base 32.
-    pub blob: String,
-    /// For which project, if for one.
-    pub project_id: Option<String>,
-}
 
 /// That some methods of a login were right.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -51,14 +38,18 @@ pub struct Receipt {
     pub expires_at: Timestamp,
 }
 
-keyed_by_id!(Credential, Receipt);
+keyed_by_id!(Receipt);
 
-impl User {
-    /// Whether these methods are enough for a token. Without rules, or with rules that are off, any are.
-    fn is_satisfied(&self, methods: &[String]) -> bool {
-        let all_of = |rule: &Vec<String>| rule.iter().all(|method| methods.contains(method));
-        !self.rules_count || self.rules.is_empty() || self.rules.iter().any(all_of)
-    }
+/// Whether these methods are enough for a token of a user. Without rules, or with disabled rules, any are.
+fn is_satisfied(user: &Record, methods: &[String]) -> bool {
+    let options = &user.fields["options"];
+    let rules = options["multi_factor_auth_rules"].as_array();
+    let is_met = |rule: &Value| {
+        let mut needed = rule.as_array().into_iter().flatten();
+        needed.all(|method| methods.iter().any(|one| method == one))
+    };
+    let is_disabled = options["multi_factor_auth_enabled"] == false;
+    is_disabled || rules.is_none_or(|rules| rules.iter().any(is_met))
 }
 
 impl Identity {
@@ -66,8 +57,8 @@ impl Identity {
     pub fn check_code(&self, user_id: &str, code: &str) -> Result<(), Refusal> {
         let now = Timestamp::now().as_second();
         let mut seeds = self.credentials.iter().filter_map(|credential| {
-            let theirs = credential.user_id == user_id && credential.kind == "totp";
-            let seed = theirs.then(|| base32(&credential.blob)).flatten();
+            let theirs = credential.text("user_id") == user_id && credential.text("type") == "totp";
+            let seed = theirs.then(|| base32(credential.text("blob"))).flatten();
             seed.filter(|seed| seed.len() >= SEED_BYTES_MIN)
         });
         let fits = seeds.any(|seed| {
@@ -90,19 +81,12 @@ impl Identity {
     /// A receipt, with its text, if the user's rules want more than these methods.
     pub fn half_way(&mut self, user_id: &str, methods: &[String]) -> Option<(String, Receipt)> {
         let user = self.users.get(user_id)?;
-        if user.is_satisfied(methods) {
+        if is_satisfied(user, methods) {
             return None;
         }
         let issued_at = Timestamp::now();
-        let ended: Vec<String> = self
-            .receipts
-            .iter()
-            .filter(|receipt| receipt.expires_at < issued_at)
-            .map(|receipt| receipt.id.clone())
-            .collect();
-        for id in ended {
-            self.receipts.remove(&id);
-        }
+        self.receipts
+            .remove_where(|receipt| receipt.expires_at < issued_at);
         let text = format!("lab-receipt-{}", new_hex_id());
         let receipt = Receipt {
             id: digest(&text),
@@ -126,42 +110,15 @@ fn code_at(seed: &[u8], time: i64) -> String {
 
 /// RFC 2104 with SHA-1.
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 20] {
-    let hashed: [u8; 20];
-    let key = if key.len() > 64 {
-        hashed = Sha1::digest(key).into();
-        &hashed[..]
-    } else {
-        key
-    };
-    let pad = |with: u8| {
-        let mut block = [with; 64];
-        for (byte, of_key) in block.iter_mut().zip(key) {
-            *byte ^= of_key;
-        }
-        block
-    };
-    let inner = Sha1::new().chain_update(pad(0x36)).chain_update(message);
-    let outer = Sha1::new().chain_update(pad(0x5c));
-    outer.chain_update(inner.finalize()).finalize().into()
+    // Keys of any length are valid.
+    let hmac = Hmac::<Sha1>::new_from_slice(key).map(|hmac| hmac.chain_update(message));
+    hmac.map_or([0; 20], |hmac| hmac.finalize().into_bytes().into())
 }
 
 /// RFC 4648, capitals, with or without padding.
 fn base32(text: &str) -> Option<Vec<u8>> {
-    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
-    for digit in text.trim_end_matches('=').bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'2'..=b'7' => digit - b'2' + 26,
-            _ => return None,
-        };
-        bits = (bits << 5 | u32::from(value)) & 0xfff;
-        count += 5;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
-        }
-    }
-    Some(bytes)
+    let text = text.trim_end_matches('=');
+    data_encoding::BASE32_NOPAD.decode(text.as_bytes()).ok()
 }
 
 #[cfg(test)]

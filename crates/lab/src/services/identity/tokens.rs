@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, empty, json_answer, read_json};
 use crate::kit::ids::micros;
+use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Token;
-use crate::services::identity::account::{DOMAIN_ID, Grant, ScopeRequest};
+use crate::services::identity::account::{Grant, ScopeRequest};
 use crate::services::identity::catalog::catalog;
 use crate::services::identity::second_factor::Receipt;
-use crate::services::identity::{domain_reference, needed, text};
+use crate::services::identity::{DOMAIN_ID, domain_reference, needed, text};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -254,13 +255,13 @@ fn read_scope(auth: &Value) -> Result<ScopeRequest, Refusal> {
 
 fn token_document(model: &Model, token: &Token, base: &str) -> Value {
     let user = model.identity.users.get(&token.user_id);
-    let domain = user.map_or(DOMAIN_ID, |user| &user.domain_id);
+    let domain = user.map_or(DOMAIN_ID, |user| user.text("domain_id"));
     let mut document = json!({
         "methods": token.methods,
         "user": {
             "domain": domain_reference(model, domain),
             "id": token.user_id,
-            "name": user.map(|user| user.name.as_str()),
+            "name": user.map(|user| user.text("name")),
             "password_expires_at": null,
         },
         "audit_ids": [token.audit_id],
@@ -272,12 +273,15 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
         .as_ref()
         .and_then(|id| model.identity.projects.get(id))
     {
-        document["project"] = json!({"domain": domain_reference(model, &project.domain_id), "id": project.id, "name": project.name});
+        document["project"] = json!({"domain": domain_reference(model, project.text("domain_id")), "id": project.id, "name": project.text("name")});
         document["is_domain"] = false.into();
         let roles = model.identity.roles.iter();
         document["roles"] = roles
-            .filter(|role| role.domain_id.is_none() && token.roles.contains(&role.name))
-            .map(|role| json!({"id": role.id, "name": role.name}))
+            .filter(|role| {
+                role.fields["domain_id"].is_null()
+                    && token.roles.iter().any(|name| name == role.text("name"))
+            })
+            .map(|role| json!({"id": role.id, "name": role.text("name")}))
             .collect();
         document["catalog"] = catalog(model, base, &project.id);
     }
@@ -286,19 +290,19 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
 
 fn receipt_document(model: &Model, receipt: &Receipt) -> Value {
     let user = model.identity.users.get(&receipt.user_id);
-    let domain = user.map_or(DOMAIN_ID, |user| &user.domain_id);
+    let domain = user.map_or(DOMAIN_ID, |user| user.text("domain_id"));
     json!({
         "receipt": {
             "methods": receipt.methods,
             "user": {
                 "domain": domain_reference(model, domain),
                 "id": receipt.user_id,
-                "name": user.map(|user| user.name.as_str()),
+                "name": user.map(|user| user.text("name")),
             },
             "expires_at": micros(receipt.expires_at),
             "issued_at": micros(receipt.issued_at),
         },
-        "required_auth_methods": user.map(|user| user.rules.clone()),
+        "required_auth_methods": user.map(|user| user.fields["options"]["multi_factor_auth_rules"].clone()),
     })
 }
 
