@@ -59,6 +59,27 @@ export async function remove(request: APIRequestContext, path: string): Promise<
   expect(response.status()).toBe(204);
 }
 
+/** A network as the cloud has it. */
+interface Network {
+  id: string;
+  description: string;
+}
+
+/** A network of the demo user's project. */
+export async function network(request: APIRequestContext, id: string): Promise<Network> {
+  const response = await request.get(`${lab}/network/v2.0/networks/${id}`, { headers: { 'X-Auth-Token': await token(request) } });
+  expect(response.ok()).toBeTruthy();
+  return ((await response.json()) as { network: Network }).network;
+}
+
+/** Creates a network as the demo user, past our own program. */
+export async function createNetwork(request: APIRequestContext, fields: { name: string; description: string }): Promise<Network> {
+  const headers = { 'X-Auth-Token': await token(request) };
+  const response = await request.post(`${lab}/network/v2.0/networks`, { headers, data: { network: fields } });
+  expect(response.status(), await response.text()).toBe(201);
+  return ((await response.json()) as { network: Network }).network;
+}
+
 /** An application credential of the demo user. */
 export async function applicationCredential(request: APIRequestContext): Promise<{ id: string; secret: string }> {
   const headers = { 'X-Auth-Token': await token(request) };

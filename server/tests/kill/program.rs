@@ -76,6 +76,10 @@ impl Program {
                 {
                     return;
                 }
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
+                    panic!("the program has ended with {status}:\n{log}");
+                }
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         };

@@ -1,0 +1,72 @@
+// What the cloud has beside what a deployment records, and what it will not have room for.
+import { expect, test } from '@playwright/test';
+import { api, login, newDesign, shoot } from './support/app.ts';
+import { createNetwork, network } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+`;
+
+test('a stray is shown on the page of its deployment, and undeploying removes it', async ({ page, request }) => {
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'late', template });
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state).toBe('succeeded');
+  const { resources } = await api<{ resources: { physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
+  // As a request leaves it that is carried out after its answer was lost.
+  const { description } = await network(request, resources[0]!.physical_id);
+  const stray = await createNetwork(request, { name: 'late-front', description });
+
+  await page.goto(`/deployments/${deployment}`);
+  const strays = page.getByRole('region', { name: 'Strays' });
+  await expect(strays.getByRole('row', { name: new RegExp(stray.id) })).toContainText('Undeploying removes it.');
+  await strays.scrollIntoViewIfNeeded();
+  await shoot(page, 'deployment-strays');
+
+  await page.getByRole('button', { name: 'Undeploy', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Undeploy late?' }).getByRole('button', { name: 'Undeploy', exact: true }).click();
+  await expect(page).toHaveURL(/\/runs\//);
+  await expect(page.getByRole('log')).toContainText(`removed OS::Neutron::Net ${stray.id}`);
+  await expect.poll(() => leftovers(request)).toEqual({});
+});
+
+test('a plan beyond the quota asks before it is deployed', async ({ page, request }) => {
+  await login(page);
+  const id = await newDesign(page);
+  const { name, version } = await api<{ name: string; version: number }>(page, 'GET', `/designs/${id}`);
+  const groups = `heat_template_version: 2021-04-16
+resources:
+  groups:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 12, resource_def: {type: OS::Neutron::SecurityGroup}}
+`;
+  await api(page, 'PUT', `/designs/${id}`, { name, template: groups, base_version: version });
+  await page.goto(`/designs/${id}/plan`);
+  await page.getByLabel('Deployment name').fill('many');
+  const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
+  await expect(deploy).toBeEnabled({ timeout: 30_000 });
+  await shoot(page, 'plan-quota');
+  await deploy.click();
+  const question = page.getByRole('dialog', { name: "The project's quota is too small" });
+  await expect(question).toContainText('security groups');
+  await shoot(page, 'quota-question');
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await expect(question).toBeHidden();
+  expect(await leftovers(request)).toEqual({});
+
+  await deploy.click();
+  await question.getByRole('button', { name: 'Deploy anyway' }).click();
+  await expect(page).toHaveURL(/\/runs\//);
+  await expect(page.getByRole('main')).toContainText(/quota/i, { timeout: 60_000 });
+  const run = new URL(page.url()).pathname.split('/').pop();
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('failed');
+  const { deployment } = await api<{ deployment: string }>(page, 'GET', `/runs/${run}`);
+  await api(page, 'DELETE', `/deployments/${deployment}`);
+  await expect.poll(() => leftovers(request)).toEqual({});
+});
