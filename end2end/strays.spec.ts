@@ -40,13 +40,13 @@ test('a plan beyond the quota asks before it is deployed', async ({ page, reques
   await login(page);
   const id = await newDesign(page);
   const { name, version } = await api<{ name: string; version: number }>(page, 'GET', `/designs/${id}`);
-  const groups = `heat_template_version: 2021-04-16
+  const addresses = `heat_template_version: 2021-04-16
 resources:
-  groups:
+  addresses:
     type: OS::Heat::ResourceGroup
-    properties: {count: 12, resource_def: {type: OS::Neutron::SecurityGroup}}
+    properties: {count: 51, resource_def: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}}
 `;
-  await api(page, 'PUT', `/designs/${id}`, { name, template: groups, base_version: version });
+  await api(page, 'PUT', `/designs/${id}`, { name, template: addresses, base_version: version });
   await page.goto(`/designs/${id}/plan`);
   await page.getByLabel('Deployment name').fill('many');
   const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
@@ -54,7 +54,7 @@ resources:
   await shoot(page, 'plan-quota');
   await deploy.click();
   const question = page.getByRole('dialog', { name: "The project's quota is too small" });
-  await expect(question).toContainText('security groups');
+  await expect(question).toContainText('floating IPs');
   await shoot(page, 'quota-question');
   await question.getByRole('button', { name: 'Cancel' }).click();
   await expect(question).toBeHidden();
