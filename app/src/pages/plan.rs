@@ -247,7 +247,7 @@ impl Starter {
                     let exceeded = problem.diagnostics.into_iter();
                     let question = Question {
                         title: String::from("The project's quota is too small"),
-                        body: exceeded.map(|one| one.message).collect(),
+                        body: exceeded.map(|one| format!("{}.", one.message)).collect(),
                         items: Vec::new(),
                         action: String::from("Deploy anyway"),
                         danger: false,

@@ -98,7 +98,7 @@ pub fn ConfirmDialog() -> impl IntoView {
                     view! {
                         <form method="dialog" class="dialog-body" on:submit=move |event| event.prevent_default()>
                             <h2 id="confirm-title">{question.title}</h2>
-                            {question.body.into_iter().map(|text| view! { <p>{text}</p> }).collect_view()}
+                            {question.body.into_iter().map(|text| view! { <p>{prose(&text)}</p> }).collect_view()}
                             {(!question.items.is_empty()).then(|| view! {
                                 <ul class="dialog-list mono">
                                     {question.items.into_iter().map(|item| view! { <li>{item}</li> }).collect_view()}
