@@ -57,9 +57,10 @@ impl<'a> Known<'a> {
         };
         for parameter in &template.parameters {
             let is_open = open.contains(&parameter.name);
-            let value = match is_open {
-                true => given.get(&parameter.name),
-                false => parameter::value(parameter, given),
+            let value = if is_open {
+                given.get(&parameter.name)
+            } else {
+                parameter::value(parameter, given)
             };
             let Some(value) = value else {
                 continue;

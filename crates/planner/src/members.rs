@@ -22,16 +22,17 @@ pub fn drawn(name: &str) -> &str {
 /// The message about a template file that a type names and that is missing. Files are never fetched.
 pub(crate) fn not_given(resource: &str, file: &str) -> String {
     let elsewhere = file.starts_with("http://") || file.starts_with("https://");
-    match elsewhere {
-        true => format!(
+    if elsewhere {
+        format!(
             "`{resource}` is made from `{}`, and nothing is fetched from elsewhere: add the file beside the template, \
              and name it by its own name",
             shown(file)
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "`{resource}` is made from `{}`, which is not given: add the file beside the template",
             shown(file)
-        ),
+        )
     }
 }
 

@@ -148,9 +148,10 @@ fn index(of: Got, arguments: &[Tree], frame: &Rc<Frame>) -> Result<Got, String> 
 /// The item at an index. Negative indices count from the end.
 fn nth(items: &[Value], at: i64) -> Option<&Value> {
     let from_end = usize::try_from(at.unsigned_abs()).ok()?;
-    let at = match at < 0 {
-        true => items.len().checked_sub(from_end)?,
-        false => from_end,
+    let at = if at < 0 {
+        items.len().checked_sub(from_end)?
+    } else {
+        from_end
     };
     items.get(at)
 }

@@ -61,9 +61,10 @@ pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, Strin
     {
         let plain = |got: &Got| matches!(got, Got::Data(_));
         let both: Vec<Value> = a.into_iter().chain(b).collect();
-        return Ok(match plain(&left) && plain(&right) {
-            true => Value::Array(both).into(),
-            false => Got::Iter(both),
+        return Ok(if plain(&left) && plain(&right) {
+            Value::Array(both).into()
+        } else {
+            Got::Iter(both)
         });
     }
     let (Got::Data(a), Got::Data(b)) = (&left, &right) else {
@@ -150,9 +151,10 @@ pub(super) fn larger(name: &str, a: Got, b: Got) -> Result<Got, String> {
     let (a, b) = (a.value()?, b.value()?);
     let order =
         compare(&b, &a).ok_or_else(|| format!("`{name}` of `yaql` compares numbers, or texts"))?;
-    Ok(match order.is_gt() == (name == "max") {
-        true => b.into(),
-        false => a.into(),
+    Ok(if order.is_gt() == (name == "max") {
+        b.into()
+    } else {
+        a.into()
     })
 }
 

@@ -142,11 +142,12 @@ impl Parser<'_> {
     /// Adds a level above parts of these heights.
     fn above(&mut self, parts: [usize; 2]) -> Result<(), String> {
         self.height = parts[0].max(parts[1]) + 1;
-        match self.height > HEIGHT_MAX {
-            true => Err(too_deep(format_args!(
+        if self.height > HEIGHT_MAX {
+            Err(too_deep(format_args!(
                 "at most {HEIGHT_MAX} operators, keys and calls that hang on each other"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

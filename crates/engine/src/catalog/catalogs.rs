@@ -77,9 +77,10 @@ impl Catalogs {
             return Ok(known.clone());
         }
         let newest = newest(self.store.item_list(tenant).await?);
-        let (catalog, is_whole) = match newest.is_empty() {
-            true => (self.own.clone(), true),
-            false => self.read(tenant, self.own.clone(), newest).await?,
+        let (catalog, is_whole) = if newest.is_empty() {
+            (self.own.clone(), true)
+        } else {
+            self.read(tenant, self.own.clone(), newest).await?
         };
         // An incomplete catalogue is not cached: a read that failed may work in a moment.
         if is_whole {
@@ -200,9 +201,10 @@ impl Catalogs {
 
     async fn check_room(&self, tenant: &Tenant, bytes: i64) -> Result<()> {
         let used = self.store.item_bytes(tenant).await?;
-        match used + bytes > PROJECT_BYTES_MAX {
-            true => Err(Error::CatalogFull(PROJECT_BYTES_MAX / (1024 * 1024))),
-            false => Ok(()),
+        if used + bytes > PROJECT_BYTES_MAX {
+            Err(Error::CatalogFull(PROJECT_BYTES_MAX / (1024 * 1024)))
+        } else {
+            Ok(())
         }
     }
 

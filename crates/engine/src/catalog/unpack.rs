@@ -64,13 +64,14 @@ pub fn unpack(archive: impl Read, limits: &Limits) -> Result<Files, Vec<Diagnost
     };
     let ended = unpacking.all(&mut Archive::new(stream));
     if let Err(error) = ended {
-        let problem = match is_over.get() {
-            true => too_large(limits),
-            false => Diagnostic::error(
+        let problem = if is_over.get() {
+            too_large(limits)
+        } else {
+            Diagnostic::error(
                 "archive-invalid",
                 "",
                 format!("this is no whole tar.gz archive: {error}"),
-            ),
+            )
         };
         unpacking.problems.push(problem);
     }

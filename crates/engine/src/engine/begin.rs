@@ -353,9 +353,10 @@ pub(super) fn check_quota(plan: &Plan) -> Result<()> {
         .filter(|one| one.code == planner::plan::QUOTA_EXCEEDED)
         .cloned()
         .collect();
-    match exceeded.is_empty() {
-        true => Ok(()),
-        false => Err(Error::QuotaExceeded(exceeded)),
+    if exceeded.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::QuotaExceeded(exceeded))
     }
 }
 

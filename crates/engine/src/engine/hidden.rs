@@ -64,9 +64,10 @@ impl Engine {
                 is_new: false,
             });
         }
-        let name = match values.is_empty() {
-            true => None,
-            false => Some(self.shelf(actor, &vault, deployment).put(values).await?),
+        let name = if values.is_empty() {
+            None
+        } else {
+            Some(self.shelf(actor, &vault, deployment).put(values).await?)
         };
         Ok(Keeping {
             is_new: name.is_some(),

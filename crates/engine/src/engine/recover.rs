@@ -70,9 +70,10 @@ impl Engine {
                     secrets,
                     known: None,
                 };
-                let first = match resumed {
-                    true => Event::Resume,
-                    false => Event::Recover,
+                let first = if resumed {
+                    Event::Resume
+                } else {
+                    Event::Recover
                 };
                 (Some(opening.site().await?), first)
             }

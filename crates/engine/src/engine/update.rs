@@ -126,9 +126,10 @@ impl Engine {
             .clone()
             .unwrap_or_else(|| kept_bundle(&row, &changes.parameters));
         let document = Document::parse(changes.template.clone());
-        let given = match changes.rolls_back {
-            true => changes.parameters.clone(),
-            false => with_stored(&row, &changes.parameters),
+        let given = if changes.rolls_back {
+            changes.parameters.clone()
+        } else {
+            with_stored(&row, &changes.parameters)
         };
         let (open, _) = divide(
             document.template(),
@@ -136,17 +137,14 @@ impl Engine {
         );
         let kept = self.kept_or_lost(actor, &row).await?;
         let said = with_environments(&document, &bundle, &given);
-        let hidden = match changes.rolls_back {
-            true => {
-                let good = self.kept_hidden_of_good(actor, &row).await?;
-                hidden_values(&document, &bundle, &good, &said)
-            }
-            false => {
-                let before = Document::parse(row.shown.template.clone());
-                let merged = Merged::of(&bundle, document.template());
-                kept.check(before.template(), document.template(), &said, &merged)?;
-                hidden_values(&document, &bundle, &said, &kept.values)
-            }
+        let hidden = if changes.rolls_back {
+            let good = self.kept_hidden_of_good(actor, &row).await?;
+            hidden_values(&document, &bundle, &good, &said)
+        } else {
+            let before = Document::parse(row.shown.template.clone());
+            let merged = Merged::of(&bundle, document.template());
+            kept.check(before.template(), document.template(), &said, &merged)?;
+            hidden_values(&document, &bundle, &said, &kept.values)
         };
         let mut all = given;
         all.extend(divide(document.template(), &hidden).1);

@@ -89,15 +89,16 @@ impl Viewer {
                 }
                 self.behind = false;
             }
-            let news = match self.lingers {
-                false => self.live.recv().await,
-                true => match tokio::time::timeout(LOOK_AGAIN, self.live.recv()).await {
+            let news = if self.lingers {
+                match tokio::time::timeout(LOOK_AGAIN, self.live.recv()).await {
                     Ok(news) => news,
                     Err(_nothing_yet) => {
                         self.behind = true;
                         continue;
                     }
-                },
+                }
+            } else {
+                self.live.recv().await
             };
             match news {
                 Ok(batch) => {

@@ -310,12 +310,13 @@ impl Run {
             ) => at_work(*step),
             _ => false,
         };
-        match fits {
-            true => Ok(()),
-            false => Err(IllegalMove {
+        if fits {
+            Ok(())
+        } else {
+            Err(IllegalMove {
                 state: self.state,
                 event: format!("{event:?}"),
-            }),
+            })
         }
     }
 }

@@ -393,9 +393,10 @@ impl Work<'_> {
 
     /// Skips steps that will not start any more because the run is ending.
     fn skip(&mut self) {
-        let candidates: Vec<StepIndex> = match self.sweep {
-            true => (0..self.run.steps.len()).collect(),
-            false => self.run.ledger.ready.iter().copied().collect(),
+        let candidates: Vec<StepIndex> = if self.sweep {
+            (0..self.run.steps.len()).collect()
+        } else {
+            self.run.ledger.ready.iter().copied().collect()
         };
         for step in candidates {
             let status = &self.run.steps[step];
@@ -417,12 +418,11 @@ impl Work<'_> {
         for &step in &freed {
             self.set(step, StepState::Ready);
         }
-        let room = match self.paused {
-            true => 0,
-            false => {
-                let most = self.run.settings.parallel_steps.max(1);
-                most.saturating_sub(self.run.ledger.running)
-            }
+        let room = if self.paused {
+            0
+        } else {
+            let most = self.run.settings.parallel_steps.max(1);
+            most.saturating_sub(self.run.ledger.running)
         };
         let first: Vec<StepIndex> = self.run.ledger.ready.iter().take(room).copied().collect();
         for step in first {

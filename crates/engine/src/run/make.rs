@@ -73,9 +73,10 @@ impl Attempt {
             return self.adopt(name, spec).await;
         }
         self.take_from_others(&spec).await?;
-        let mut earlier = match may_be_there() {
-            true => Earlier::Perhaps,
-            false => Earlier::None,
+        let mut earlier = if may_be_there() {
+            Earlier::Perhaps
+        } else {
+            Earlier::None
         };
         if let Some(copy) = &self.step.replaces {
             if !self.site.known.was_put_aside(copy) {
@@ -179,15 +180,16 @@ impl Attempt {
                     .await;
                 let id = self.create_one(name, driver, &context).await?;
                 // A resource that was found by its marker may have been left broken by an earlier attempt.
-                match was_never_heard_of {
-                    true => match driver.progress(&context, &id).await? {
+                if was_never_heard_of {
+                    match driver.progress(&context, &id).await? {
                         Progress::Failed(why) => {
                             self.clear_away(driver, &context, &id, &why).await?;
                             self.create_one(name, driver, &context).await?
                         }
                         Progress::Pending(_) | Progress::Ready(_) | Progress::Unchanged(_) => id,
-                    },
-                    false => id,
+                    }
+                } else {
+                    id
                 }
             }
         };

@@ -267,9 +267,10 @@ impl Attempt {
                 .collect();
             (origins.reference_is_secret(name), secret)
         });
-        let reference = match reference_is_secret || self.is_masked(reference) {
-            true => kept::seal(key, deployment, name, "", reference),
-            false => reference.clone(),
+        let reference = if reference_is_secret || self.is_masked(reference) {
+            kept::seal(key, deployment, name, "", reference)
+        } else {
+            reference.clone()
         };
         let attributes = kept::seal_all(key, deployment, name, &secret, attributes);
         (reference, attributes)

@@ -53,9 +53,10 @@ enum Scope {
 impl Attempt {
     /// Removes strays until no more can appear.
     pub(super) async fn sweep(&self) -> StepResult {
-        let scope = match self.is_last_of_undeployment() {
-            true => Scope::All,
-            false => Scope::Pending,
+        let scope = if self.is_last_of_undeployment() {
+            Scope::All
+        } else {
+            Scope::Pending
         };
         let without_id = match scope {
             Scope::All => WithoutId::Remove,

@@ -307,9 +307,10 @@ async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
 
         bench.actor = bench.log_in("demo").await;
         let (engine, actor) = (&bench.engine, &bench.actor);
-        let next = match rolls_back {
-            true => engine.roll_back(actor, &started.deployment, &facts()).await,
-            false => engine.undeploy(actor, &started.deployment, Force::No).await,
+        let next = if rolls_back {
+            engine.roll_back(actor, &started.deployment, &facts()).await
+        } else {
+            engine.undeploy(actor, &started.deployment, Force::No).await
         };
         assert!(
             !is_bastion_open(&bench),

@@ -427,25 +427,25 @@ async fn a_successor_that_never_comes_is_cancelled() {
         let ended = bench.end_of(&run).await;
         assert_eq!(ended.state, RunState::Cancelled, "{ended:#?}");
         bench.lab.faults().clear();
-        let ended = match goes_back {
-            true => bench.rolls_back(&swing.deployment).await,
+        let ended = if goes_back {
+            bench.rolls_back(&swing.deployment).await
+        } else {
             // It may still come, for all that anybody knows, unless a person takes it away.
-            false => {
-                let hanging = || {
-                    bench.lab.model(|model| {
-                        let servers = model.servers.iter();
-                        let hang = servers.filter(|server| server.status.as_str() == "BUILD");
-                        hang.map(|server| server.id.clone()).collect::<Vec<_>>()
-                    })
-                };
-                // Its twin comes to be, if it has not yet.
-                bench
-                    .eventually("one hangs", async || hanging().len() == 1)
-                    .await;
-                let compute = bench.actor.session.compute();
-                compute.server_delete(&hanging()[0]).await.unwrap();
-                bench.update(&swing.deployment, to(&swing.after)).await
-            }
+
+            let hanging = || {
+                bench.lab.model(|model| {
+                    let servers = model.servers.iter();
+                    let hang = servers.filter(|server| server.status.as_str() == "BUILD");
+                    hang.map(|server| server.id.clone()).collect::<Vec<_>>()
+                })
+            };
+            // Its twin comes to be, if it has not yet.
+            bench
+                .eventually("one hangs", async || hanging().len() == 1)
+                .await;
+            let compute = bench.actor.session.compute();
+            compute.server_delete(&hanging()[0]).await.unwrap();
+            bench.update(&swing.deployment, to(&swing.after)).await
         };
         assert_eq!(ended.state, RunState::Succeeded, "{ended:#?}");
         swing

@@ -281,17 +281,16 @@ async fn nothing_is_left_wherever_an_update_fails() {
             let run = bench.update(&started.deployment, to(&after)).await;
             bench.lab.faults().clear();
             if run.state == RunState::Failed {
-                let run = match back {
-                    true => {
-                        let cloud: CloudFacts = facts();
-                        let back = bench
-                            .engine
-                            .roll_back(&bench.actor, &started.deployment, &cloud)
-                            .await
-                            .unwrap();
-                        bench.end_of(&back.run).await
-                    }
-                    false => bench.update(&started.deployment, to(&after)).await,
+                let run = if back {
+                    let cloud: CloudFacts = facts();
+                    let back = bench
+                        .engine
+                        .roll_back(&bench.actor, &started.deployment, &cloud)
+                        .await
+                        .unwrap();
+                    bench.end_of(&back.run).await
+                } else {
+                    bench.update(&started.deployment, to(&after)).await
                 };
                 assert_eq!(
                     run.state,

@@ -8,9 +8,12 @@ pub fn seconds(text: &str) -> Option<i64> {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, ""),
     };
-    let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => text.parse::<i64>().ok(),
-        false => None,
+    let number = |text: &str| {
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            text.parse::<i64>().ok()
+        } else {
+            None
+        }
     };
     let mut parts = date.splitn(3, '-');
     let (year, month, day) = match (parts.next()?, parts.next(), parts.next()) {
@@ -29,9 +32,10 @@ pub fn seconds(text: &str) -> Option<i64> {
     let clock = clock.split(['.', ',']).next().unwrap_or_default().trim();
     let hms = |text: &str| -> Option<i64> {
         let colons: String = text.chars().filter(|c| *c != ':').collect();
-        let digits = match text.contains(':') {
-            true => text.split(':').map(|part| format!("{part:0>2}")).collect(),
-            false => colons,
+        let digits = if text.contains(':') {
+            text.split(':').map(|part| format!("{part:0>2}")).collect()
+        } else {
+            colons
         };
         let pair = |at: usize| match digits.get(at..at + 2) {
             Some(pair) => number(pair),

@@ -155,9 +155,10 @@ fn made(
     path: &[String],
     expected: &Value,
 ) -> Result<Document, EditError> {
-    let mut after = match changes.splices.is_empty() {
-        true => document.clone(),
-        false => document.with_text(splice::apply(document.text(), changes.splices)),
+    let mut after = if changes.splices.is_empty() {
+        document.clone()
+    } else {
+        document.with_text(splice::apply(document.text(), changes.splices))
     };
     if !changes.gone.is_empty() && after.is_readable() {
         after = cut(&after, &changes.gone)?;

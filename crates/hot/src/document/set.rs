@@ -173,17 +173,19 @@ impl<'t> Writer<'t> {
 
     /// A value on one line, in the style of the text.
     fn flow(&self, value: &Value) -> String {
-        match self.is_json {
-            true => write::json(value),
-            false => write::flow(value),
+        if self.is_json {
+            write::json(value)
+        } else {
+            write::flow(value)
         }
     }
 
     /// A key and its value, inside braces.
     fn flow_entry(&self, key: &str, value: &Value) -> String {
-        let key = match self.is_json {
-            true => write::json(&Value::from(key)),
-            false => write::key_text(key, true),
+        let key = if self.is_json {
+            write::json(&Value::from(key))
+        } else {
+            write::key_text(key, true)
         };
         format!("{key}: {}", self.flow(value))
     }
@@ -195,9 +197,10 @@ impl<'t> Writer<'t> {
         let rest = &self.page.0[end..self.page.line_end(end)];
         let is_alone = indent.chars().all(|c| matches!(c, ' ' | '\t'));
         let own_line = is_alone && self.page.line_start(start) > 0 && !rest.contains('#');
-        let gap = match own_line {
-            true => format!(",\n{indent}"),
-            false => ", ".to_owned(),
+        let gap = if own_line {
+            format!(",\n{indent}")
+        } else {
+            ", ".to_owned()
         };
         let new = new.iter().map(|one| format!("{gap}{one}"));
         Splice::insert(end, new.collect::<String>())

@@ -79,10 +79,10 @@ impl Writer<'_> {
         // Entries from merge keys stay there as long as all of them are wanted.
         let all = node.entries().unwrap_or_default();
         let taken_over = || all.iter().filter(|entry| !own.contains_key(&*entry.key));
-        let taken: HashMap<&str, &Entry> = match taken_over().all(|one| new.contains_key(&one.key))
-        {
-            true => taken_over().map(|one| (one.key.as_str(), one)).collect(),
-            false => HashMap::new(),
+        let taken: HashMap<&str, &Entry> = if taken_over().all(|one| new.contains_key(&one.key)) {
+            taken_over().map(|one| (one.key.as_str(), one)).collect()
+        } else {
+            HashMap::new()
         };
         let mut added = Map::new();
         for (key, value) in new {
@@ -129,9 +129,10 @@ impl Writer<'_> {
         let head = common(old.iter().zip(new));
         let (rest, rest_new) = (old.len() - head, new.len() - head);
         // Nothing can be inserted before an item: additional items come at the end.
-        let tail = match rest_new > rest {
-            true => 0,
-            false => common(old[head..].iter().rev().zip(new[head..].iter().rev())),
+        let tail = if rest_new > rest {
+            0
+        } else {
+            common(old[head..].iter().rev().zip(new[head..].iter().rev()))
         };
         let changed = head..rest_new.min(rest) + head - tail;
         for index in changed.clone() {

@@ -339,12 +339,13 @@ fn attribute(name: &str, path: &[Value], scope: &dyn Scope) -> Result<Value, Unr
     };
     let attribute = python::text(attribute);
     let value = scope.attribute(name, &attribute).ok_or_else(|| {
-        match scope.lacks_attribute(name, &attribute) {
-            true => Unresolved::Attribute {
+        if scope.lacks_attribute(name, &attribute) {
+            Unresolved::Attribute {
                 resource: name.to_owned(),
                 attribute,
-            },
-            false => missing(),
+            }
+        } else {
+            missing()
         }
     })?;
     let value = select(Cow::Owned(value), rest).unwrap_or(Value::Null);

@@ -25,9 +25,10 @@ pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     }
     with_environments(bundle, |path, text| {
         let cut = Cut::of(path, text, &hidden);
-        match cut.removed.iter().any(|secret| tells(&cut.text, secret)) {
-            true => cut.whole,
-            false => cut.text,
+        if cut.removed.iter().any(|secret| tells(&cut.text, secret)) {
+            cut.whole
+        } else {
+            cut.text
         }
     })
 }
@@ -47,9 +48,10 @@ pub fn without_values(bundle: &Bundle, names: BTreeSet<String>) -> Bundle {
 /// The same files with another text for each environment.
 fn with_environments(bundle: &Bundle, change: impl Fn(&str, &str) -> String) -> Bundle {
     let files = bundle.files().map(|(path, text)| {
-        let text = match bundle.is_environment(path) {
-            true => change(path, text),
-            false => text.to_owned(),
+        let text = if bundle.is_environment(path) {
+            change(path, text)
+        } else {
+            text.to_owned()
         };
         (path.to_owned(), text)
     });

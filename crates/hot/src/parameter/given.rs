@@ -92,8 +92,9 @@ fn wanted(parameter: &Parameter) -> String {
         LIST => "a list, or a text with commas",
         _ => "a text",
     };
-    match parameter.constraints.is_empty() {
-        true => format!("{kind} is wanted"),
-        false => format!("{kind} is wanted that keeps the parameter's constraints"),
+    if parameter.constraints.is_empty() {
+        format!("{kind} is wanted")
+    } else {
+        format!("{kind} is wanted that keeps the parameter's constraints")
     }
 }

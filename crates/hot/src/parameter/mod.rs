@@ -71,7 +71,7 @@ pub fn coerce(kind: &str, value: &Value) -> Value {
             let text = text.trim();
             // Python allows `_` between digits.
             let between = |pair: &[u8]| pair.iter().all(|byte| byte.is_ascii_alphanumeric());
-            let plain = match text.contains('_')
+            let plain = if text.contains('_')
                 && text.split('_').all(|part| !part.is_empty())
                 && text
                     .as_bytes()
@@ -79,8 +79,9 @@ pub fn coerce(kind: &str, value: &Value) -> Value {
                     .filter(|three| three[1] == b'_')
                     .all(|three| between(&[three[0], three[2]]))
             {
-                true => text.replace('_', ""),
-                false => text.to_owned(),
+                text.replace('_', "")
+            } else {
+                text.to_owned()
             };
             let whole = plain.parse::<i64>().map(Value::from).ok();
             whole

@@ -70,9 +70,10 @@ impl Scope for Staying<'_> {
 
     fn reference(&self, resource: &str) -> Option<Value> {
         let component = self.0.of.get(resource)?.component;
-        let allowed: &[Action] = match component {
-            true => &[Action::None],
-            false => &[Action::None, Action::Update],
+        let allowed: &[Action] = if component {
+            &[Action::None]
+        } else {
+            &[Action::None, Action::Update]
         };
         self.actual(resource, allowed)?.reference.clone()
     }
@@ -118,9 +119,10 @@ impl Fates<'_> {
         for property in names {
             let (before, after) = (old.properties.get(property), new.properties.get(property));
             let made = made_from.and_then(|actual| actual.made_from.get(property));
-            let found = match before == after {
-                true => of_another_value(after, hidden),
-                false => None,
+            let found = if before == after {
+                of_another_value(after, hidden)
+            } else {
+                None
             };
             let found =
                 found.unwrap_or_else(|| self.property(described, property, before, after, made));
@@ -234,9 +236,10 @@ impl Fates<'_> {
         made: Option<&Value>,
     ) -> Differs {
         let Some(after) = after else {
-            return match is_default(described, name, before, after) {
-                true => Differs::No,
-                false => Differs::Yes(None),
+            return if is_default(described, name, before, after) {
+                Differs::No
+            } else {
+                Differs::Yes(None)
             };
         };
         if after.resources().is_empty() {

@@ -58,12 +58,11 @@ impl<'a> Ordering<'a> {
         };
         let all = alone::handed_over(&site, changes);
         for HandOver { to, from } in &all {
-            let (waits, on) = match ordering.waits_for(model, from, to) {
-                false => (to, from),
-                true => {
-                    ordering.takes_from.entry(to).or_default().push(from);
-                    (from, to)
-                }
+            let (waits, on) = if ordering.waits_for(model, from, to) {
+                ordering.takes_from.entry(to).or_default().push(from);
+                (from, to)
+            } else {
+                (to, from)
             };
             ordering.after.entry(waits).or_default().push(on);
         }

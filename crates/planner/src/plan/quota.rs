@@ -140,9 +140,10 @@ pub(super) fn exceeded(uses: &[QuotaUse]) -> impl Iterator<Item = Diagnostic> {
 
 /// True if a removal frees quota: not for retained resources, and not for resources that were never created.
 fn is_removed(name: &str, spec: &ResourceSpec, deployed: &Deployed) -> bool {
-    let row = match deployed.resources.contains_key(name) {
-        true => name,
-        false => copy_of(name).unwrap_or(name),
+    let row = if deployed.resources.contains_key(name) {
+        name
+    } else {
+        copy_of(name).unwrap_or(name)
     };
     deployed.exists(row) && spec.deletion_policy != DeletionPolicy::Retain
 }
@@ -291,9 +292,10 @@ impl Amounts<'_> {
         self.put("security_group", sign);
         let rules = list(spec, "rules");
         let egress = |rule: &&Expr| rule.get("direction").and_then(Expr::as_str) == Some("egress");
-        let of_neutron = match rules.iter().any(|rule| egress(&rule)) {
-            true => 0,
-            false => 2,
+        let of_neutron = if rules.iter().any(|rule| egress(&rule)) {
+            0
+        } else {
+            2
         };
         self.put(
             "security_group_rule",

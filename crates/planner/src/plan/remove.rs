@@ -214,10 +214,7 @@ impl<'a> Removals<'a> {
 
     /// The early or the late steps. `done` gives the step that completes a resource; `steps` contains the creations and updates.
     pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
-        let ends = match early {
-            true => Vec::new(),
-            false => ends(steps),
-        };
+        let ends = if early { Vec::new() } else { ends(steps) };
         let late: HashSet<&str> = self
             .all
             .iter()
@@ -236,9 +233,10 @@ impl<'a> Removals<'a> {
             }
         }
         let whole = self.whole();
-        let free = match early {
-            true => HashSet::new(),
-            false => self.free_addresses(),
+        let free = if early {
+            HashSet::new()
+        } else {
+            self.free_addresses()
         };
         let waits_for = |removal: &Removal<'_>| {
             let on_it = || dependents.get(removal.row).into_iter().flatten();

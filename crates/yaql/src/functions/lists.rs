@@ -17,11 +17,12 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
         "repeat" => return repeated(call, of),
         "switchCase" => return switch_case(call, &of),
         "assert" => {
-            return match call.need_lambda(0)?(std::slice::from_ref(&of))?.truth() {
-                true => Ok(of),
-                false => Err(call
+            return if call.need_lambda(0)?(std::slice::from_ref(&of))?.truth() {
+                Ok(of)
+            } else {
+                Err(call
                     .text(1)?
-                    .unwrap_or_else(|| "Assertion failed".to_owned())),
+                    .unwrap_or_else(|| "Assertion failed".to_owned()))
             };
         }
         "thenBy" | "thenByDescending" => return sorted(call, of),
@@ -94,10 +95,13 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
         "join" => joined(call, &items)?,
         "contains" | "indexOf" | "lastIndexOf" => place_of(call, &items)?,
         "slice" | "splitWhere" | "sliceWhere" | "splitAt" => cut(call, items)?,
-        "defaultIfEmpty" => match items.is_empty() {
-            true => call.need(0)?,
-            false => Got::Iter(items),
-        },
+        "defaultIfEmpty" => {
+            if items.is_empty() {
+                call.need(0)?
+            } else {
+                Got::Iter(items)
+            }
+        }
         "replace" | "replaceMany" | "delete" | "insert" | "insertMany" => {
             changed(call, &of, items)?
         }
@@ -224,9 +228,10 @@ fn end(call: &Call<'_>, mut items: Vec<Value>) -> Result<Got, String> {
 
 fn folded(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     let by_selector = !matches!(call.name, "sum" | "max" | "min");
-    let selector = match by_selector {
-        true => Some(call.need_lambda(0)?),
-        false => None,
+    let selector = if by_selector {
+        Some(call.need_lambda(0)?)
+    } else {
+        None
     };
     let seed = call.got(usize::from(by_selector))?;
     let mut items = items.into_iter().map(Got::Data);
@@ -379,9 +384,10 @@ fn cut(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     if call.name == "splitAt" {
         let at = call.integer(0, 0)?;
         let distance = usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX);
-        let at = match at < 0 {
-            true => items.len().saturating_sub(distance),
-            false => distance.min(items.len()),
+        let at = if at < 0 {
+            items.len().saturating_sub(distance)
+        } else {
+            distance.min(items.len())
         };
         return Ok(Value::Array(vec![list(&items[..at]), list(&items[at..])]).into());
     }
@@ -436,9 +442,10 @@ fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> 
         let mut items = items;
         let place = usize::try_from(place).unwrap_or(0);
         items.splice(place..place, new);
-        return Ok(match is_list {
-            true => Value::Array(items).into(),
-            false => Got::Iter(items),
+        return Ok(if is_list {
+            Value::Array(items).into()
+        } else {
+            Got::Iter(items)
         });
     }
     let values = match call.name {
@@ -463,9 +470,12 @@ fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> 
         ),
     };
     let (start, count, mut new) = values;
-    let goes = |at: i64| match count < 0 {
-        true => at >= start,
-        false => at >= start && at < start.saturating_add(count),
+    let goes = |at: i64| {
+        if count < 0 {
+            at >= start
+        } else {
+            at >= start && at < start.saturating_add(count)
+        }
     };
     let mut all = Vec::new();
     for (at, item) in (0..).zip(items) {

@@ -31,9 +31,12 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
         "toUpper" => Ok(of.to_uppercase().into()),
         "toLower" => Ok(of.to_lowercase().into()),
         "trim" | "trimLeft" | "trimRight" => trimmed(call, 0, of, call.name).map(Got::from),
-        "norm" => trimmed(call, 0, of, "trim").map(|text| match text.is_empty() {
-            true => Value::Null.into(),
-            false => text.into(),
+        "norm" => trimmed(call, 0, of, "trim").map(|text| {
+            if text.is_empty() {
+                Value::Null.into()
+            } else {
+                text.into()
+            }
         }),
         "isEmpty" => is_empty(call, of),
         "split" => split(call, of, false),
@@ -98,9 +101,10 @@ fn trimmed(call: &Call<'_>, place: usize, of: &str, how: &str) -> Result<String,
 
 fn is_empty(call: &Call<'_>, of: &str) -> Result<Got, String> {
     let trim = call.got(0)?.is_none_or(|trim| trim.truth());
-    Ok(match trim {
-        true => trimmed(call, 1, of, "trim")?.is_empty(),
-        false => of.is_empty(),
+    Ok(if trim {
+        trimmed(call, 1, of, "trim")?.is_empty()
+    } else {
+        of.is_empty()
     }
     .into())
 }
@@ -115,35 +119,36 @@ fn split(call: &Call<'_>, of: &str, from_right: bool) -> Result<Got, String> {
     if by.is_empty() {
         return Err(format!("`{}` of `yaql` takes a text", call.name));
     }
-    Ok(list(match from_right {
-        false => of.splitn(most, by.as_str()).collect(),
-        true => {
-            let mut parts: Vec<&str> = of.rsplitn(most, by.as_str()).collect();
-            parts.reverse();
-            parts
-        }
+    Ok(list(if from_right {
+        let mut parts: Vec<&str> = of.rsplitn(most, by.as_str()).collect();
+        parts.reverse();
+        parts
+    } else {
+        of.splitn(most, by.as_str()).collect()
     }))
 }
 
 /// Splits at any white space. The last part is not split further.
 fn words(of: &str, most: usize, from_right: bool) -> Vec<&str> {
     let mut parts = Vec::new();
-    let mut rest = match from_right {
-        false => of.trim_start(),
-        true => of.trim_end(),
+    let mut rest = if from_right {
+        of.trim_end()
+    } else {
+        of.trim_start()
     };
     while !rest.is_empty() {
-        let cut = match from_right {
-            false => rest.split_once(char::is_whitespace),
-            true => rest
-                .rsplit_once(char::is_whitespace)
-                .map(|(before, last)| (last, before)),
+        let cut = if from_right {
+            rest.rsplit_once(char::is_whitespace)
+                .map(|(before, last)| (last, before))
+        } else {
+            rest.split_once(char::is_whitespace)
         };
         let (part, behind) = cut.filter(|_| parts.len() + 1 < most).unwrap_or((rest, ""));
         parts.push(part);
-        rest = match from_right {
-            false => behind.trim_start(),
-            true => behind.trim_end(),
+        rest = if from_right {
+            behind.trim_end()
+        } else {
+            behind.trim_start()
         };
     }
     if from_right {
@@ -171,9 +176,10 @@ fn replaced(call: &Call<'_>, of: &str) -> Result<Got, String> {
     let mut result = of.to_owned();
     for (from, to) in pairs {
         budget::spend(result.len())?;
-        let found = match from.is_empty() {
-            true => result.chars().count() + 1,
-            false => result.matches(from.as_str()).count(),
+        let found = if from.is_empty() {
+            result.chars().count() + 1
+        } else {
+            result.matches(from.as_str()).count()
         };
         if found.min(most).saturating_mul(to.len()) + result.len() > TEXT_BYTES_MAX {
             return Err("`replace` of `yaql` would give too much text".to_owned());
@@ -255,9 +261,10 @@ fn byte(of: &str, at: i64) -> usize {
 fn part(of: &str, start: i64, length: i64) -> (usize, &str) {
     let start = byte(of, start);
     let rest = &of[start..];
-    let end = match length < 0 {
-        true => rest.len(),
-        false => byte(rest, length),
+    let end = if length < 0 {
+        rest.len()
+    } else {
+        byte(rest, length)
     };
     (start, &rest[..end])
 }

@@ -208,15 +208,16 @@ fn check(line: &Line, is_late: bool, template: &str) {
     let inner = resources(&format!("  m: {}\n", line.text));
     let (errors, warnings) = said(template, &inner);
     let has = |codes: &[String]| codes.iter().any(|code| code == line.code);
-    match is_late {
-        true => assert!(
+    if is_late {
+        assert!(
             errors.is_empty() && has(&warnings),
             "{template}{inner}errors {errors:?} warnings {warnings:?}"
-        ),
-        false => assert!(
+        )
+    } else {
+        assert!(
             has(&errors),
             "{template}{inner}errors {errors:?} warnings {warnings:?}"
-        ),
+        )
     }
 }
 

@@ -117,9 +117,10 @@ const TABLE: &[Alone] = &[
         claims::all_of(subnet, &["network"])
     }),
     alone(PORT, NO_SUBNET_NAMED, |port| {
-        match names_its_subnets(port.spec) {
-            true => Vec::new(),
-            false => claims::all_of(port, &["network"]),
+        if names_its_subnets(port.spec) {
+            Vec::new()
+        } else {
+            claims::all_of(port, &["network"])
         }
     }),
     alone(PORT, "its address is taken", claims::addresses),
@@ -256,9 +257,10 @@ pub(super) fn is_crowded(site: &Site<'_>, subnet: &str) -> bool {
     let holds = of(Side::Old, subnet, old);
     let mut fresh = site.model.of_type(SUBNET);
     fresh.any(|(name, spec)| {
-        let is_new = match name == subnet {
-            true => (site.is_replaced)(name),
-            false => !site.deployed.resources.contains_key(name) || (site.is_replaced)(name),
+        let is_new = if name == subnet {
+            (site.is_replaced)(name)
+        } else {
+            !site.deployed.resources.contains_key(name) || (site.is_replaced)(name)
         };
         is_new
             && of(Side::New, name, spec)

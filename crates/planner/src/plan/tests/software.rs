@@ -185,14 +185,13 @@ fn they_are_read_and_checked() {
 fn what_is_wrong_in_them_is_said() {
     for (described, example) in all() {
         let template = example.template();
-        let wrong =
-            match template.contains("properties: {") && example.text.starts_with("properties") {
-                true => {
-                    let (before, after) = template.rsplit_once("    properties: {").unwrap();
-                    format!("{before}    properties: {{wrong: 1, {after}")
-                }
-                false => format!("{template}    properties: {{wrong: 1}}\n"),
-            };
+        let wrong = if template.contains("properties: {") && example.text.starts_with("properties")
+        {
+            let (before, after) = template.rsplit_once("    properties: {").unwrap();
+            format!("{before}    properties: {{wrong: 1, {after}")
+        } else {
+            format!("{template}    properties: {{wrong: 1}}\n")
+        };
         let said = validate(&Document::parse(&wrong), &types(), &cloud());
         let is_said = said.iter().any(|one| {
             one.is_error()
