@@ -1,5 +1,4 @@
-//! Sandboxes as they really are. Needs Docker and the image `stackloom-sandbox`:
-//! `cargo test -p engine --test sandbox -- --ignored`.
+//! Sandboxes on real Docker. Needs Docker and the image `stackloom-sandbox`: `cargo test -p engine --test sandbox -- --ignored`.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +17,18 @@ impl Told for Heard {
     }
 }
 
-/// Says when there is something to hear.
+/// Signals when output arrives.
 struct Telling(mpsc::UnboundedSender<()>);
 
 #[async_trait]
 impl Told for Telling {
     async fn lines(&mut self, _: Vec<String>) {
-        // Nobody may listen any more.
+        // The receiver may be gone.
         let _ = self.0.send(());
     }
 }
 
-/// Says a word, and stays.
+/// A job that prints a word and keeps running.
 fn lingering() -> Job {
     Job {
         run: "r".into(),

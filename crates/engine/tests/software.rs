@@ -1,5 +1,5 @@
-//! Software on a private server behind a bastion, on the lab as it really is. Needs Docker, the lab's
-//! images and `stackloom-sandbox`: `cargo test -p engine --test software -- --ignored`.
+//! Software on a private server behind a bastion, in a lab on Docker. Needs Docker, the lab's images and `stackloom-sandbox`:
+//! `cargo test -p engine --test software -- --ignored`.
 
 #![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
 
@@ -17,7 +17,7 @@ use bench::Bench;
 use lab::{Fault, Lab, LabConfig, ServerFault, ServerTrouble};
 use serde_json::Value;
 
-/// Long enough for a server to boot on a busy machine.
+/// Time limit for a server to boot on a busy machine.
 const BOOT: Duration = Duration::from_secs(240);
 
 const PAGE: &str = "heat_template_version: 2021-04-16
@@ -77,7 +77,7 @@ async fn a_page_from_a_private_server_behind_a_proxy() {
     all_goes(bench, &started.deployment).await;
 }
 
-/// One server that carries software, with whatever a person adds to its boot.
+/// A server with software and a user's own user data.
 fn one_server(user_data: &str) -> String {
     format!(
         "heat_template_version: 2021-04-16
@@ -146,7 +146,7 @@ async fn a_server_that_never_answers_fails_the_run_in_time_and_shows_its_console
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_server_with_another_host_key_is_not_talked_to() {
     let bench = on_docker("engine-key", "172.31.46.0/24", BOOT).await;
-    // Before sshd's first start, after cloud-init has written the key that we gave it.
+    // Before sshd's first start, after cloud-init has written our key.
     let template = one_server(
         "#cloud-config\nbootcmd: [[sh, -c, \"printf '#!/bin/sh\\nrm -f /etc/ssh/ssh_host_ed25519_key*\\nexec /usr/bin/ssh-keygen \\\"$@\\\"\\n' > /usr/local/bin/ssh-keygen; chmod +x /usr/local/bin/ssh-keygen\"]]\n",
     );
@@ -162,7 +162,7 @@ async fn a_server_with_another_host_key_is_not_talked_to() {
     all_goes(bench, &started.deployment).await;
 }
 
-/// Two scripts on one server; the second is told what the first said.
+/// Two scripts on one server; the second gets the output of the first.
 fn scripts(second: &str) -> String {
     format!(
         "heat_template_version: 2021-04-16
@@ -256,7 +256,7 @@ async fn on_docker(name: &str, public_cidr: &str, ssh_timeout: Duration) -> Benc
     Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), ssh_timeout).await
 }
 
-/// The run at its end, and all that happened, which is also printed.
+/// The run at its end, and all events, which are also printed.
 async fn story(bench: &Bench, run: &str) -> (Run, Vec<Event>) {
     let ended = bench.end_of(run).await;
     let events = bench.engine.events(&bench.tenant, run, 0, 10_000).await;
@@ -282,14 +282,14 @@ fn is_bastion_closed(bench: &Bench) -> bool {
     })
 }
 
-/// Undeploys, and the cloud is empty.
+/// Undeploys, and checks that the cloud is empty.
 async fn all_goes(bench: Bench, deployment: &str) {
     assert_eq!(bench.undeploy(deployment).await.state, RunState::Succeeded);
     assert_eq!(bench.left(), Vec::<String>::new());
     bench.lab.stop().await;
 }
 
-/// The body of a page; plain HTTP, one request.
+/// The body of a page: plain HTTP, one request.
 async fn fetch(url: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let host = url

@@ -1,11 +1,11 @@
-//! The floor: the same things by the calls alone that nobody can do without.
+//! The floor: the same resources by the minimum of calls.
 //!
-//! One call after the other, so that nothing meets in the services; no marks that are looked for, no journal, no look
-//! at what is ready at once. What the services spend here on a server, its port and its address they spend for every
-//! client, and most of it is what they ask of each other. A client that is as good as can be keeps all
-//! processors busy with this and nothing else: then it needs this time divided by the processors.
+//! One call after the other, so that the services work on one at a time; no search for markers, no journal, no poll of resources
+//! that are ready at once. The services' time for a server, its port and its address is the same for every client, and most of it
+//! is spent on calls among the services. A perfect client keeps all processors busy with this and nothing else: then it needs
+//! this time divided by the number of processors.
 //!
-//! Each kind of thing is measured by itself.
+//! Each kind of resource is measured separately.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,27 +19,27 @@ use serde_json::{Value, json};
 use super::design::KEY;
 use super::meter::{Meter, Taken, Who};
 
-/// Between two looks at what Nova still works on.
+/// Pause between two polls of Nova.
 const LOOK: Duration = Duration::from_secs(2);
-/// Neutron gathers what it tells Nova for two seconds; what Nova does then belongs to the server, too.
+/// Neutron collects its notifications to Nova for two seconds; Nova's work after them belongs to the server, too.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// Nova's part takes no longer, whatever the machine.
+/// Time limit of Nova's part on any machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-/// What a part of it took; how many things it is about.
+/// The cost of one part, and the number of its resources.
 pub struct Part {
     pub what: &'static str,
     pub things: usize,
     pub taken: Taken,
 }
 
-/// Making, then removing.
+/// Creation, then deletion.
 pub struct Floor {
     pub create: Vec<Part>,
     pub delete: Vec<Part>,
 }
 
-/// What stands around the servers, as ids.
+/// Ids of the resources around the servers.
 struct Around {
     name: String,
     outside: String,
@@ -49,7 +49,7 @@ struct Around {
     group: String,
 }
 
-/// Makes and removes as many servers as `size`; what is left after an error is swept up by name.
+/// Creates and deletes `size` servers. Leftovers of an error are removed by name.
 pub async fn measure(
     session: &Session,
     name: &str,
@@ -103,7 +103,7 @@ pub async fn measure(
     Ok(Floor { create, delete })
 }
 
-/// Waits until none of them is so any more, and for what Nova hears of it afterwards.
+/// Waits until none of them is in this state any more, and until Nova has handled the notifications.
 async fn none_are(
     session: &Session,
     servers: &[String],
@@ -178,7 +178,7 @@ impl Around {
     }
 }
 
-/// Parts, one after the other without a gap.
+/// Consecutive parts of the measurement.
 struct Stages<'a> {
     logs: Option<&'a Path>,
     meter: Meter,

@@ -1,14 +1,14 @@
-//! Takes away what a measurement left that was cut off: everything that is called after it.
+//! Removes leftovers of an aborted measurement, by its names.
 
 use openstack::network::{Entity, FloatingIp, Network, Port, Router, SecurityGroup, Subnet};
 use openstack::{Error, Session};
 
-/// The network that both make is called so in the end.
+/// Prefix of the names of our deployments and networks.
 pub const OURS: &str = "bench-ours";
-/// Stacks are called so, and with them what Heat makes.
+/// Prefix of the names of stacks and of Heat's resources.
 pub const HEATS: &str = "bench-heat";
 
-/// All in the project that is called so, or hangs on that.
+/// Removes all resources of the project with these names, and those that depend on them.
 pub async fn sweep(session: &Session) -> Result<(), Error> {
     let (compute, network) = (session.compute(), session.network());
     let mut servers = Vec::new();

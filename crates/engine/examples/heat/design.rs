@@ -1,13 +1,12 @@
-//! What both are given: a template that is flat and known to both.
+//! The template of the comparison: flat, and supported by both sides.
 
 use std::fmt::Write as _;
 
-/// A public key that nobody has the private half of.
+/// A public key whose private half nobody has.
 pub const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJUeD3v1eHh8oVZVPAiTqOZkuVVCVBZqDOL8LkEAAAAA bench";
 
-/// A network behind a router, a security group, a key pair, and for every server a port, the server and a
-/// floating IP.
+/// A network behind a router, a security group, a key pair, and for every server a port, the server and a floating IP.
 pub fn template(size: usize) -> String {
     let mut text = format!(
         "heat_template_version: 2018-08-31
@@ -53,7 +52,7 @@ resources:
     text
 }
 
-/// How many resources it has.
+/// Number of its resources.
 pub fn resources(size: usize) -> usize {
     6 + 3 * size
 }

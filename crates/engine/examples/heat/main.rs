@@ -1,13 +1,12 @@
-//! The same template, made and removed by our engine and by the cloud's own Heat: a table.
+//! Compares the engine with the cloud's own Heat: creation and deletion of the same template, as a table.
 //!
-//! `heat <clouds.yaml> <servers>...`, optionally `--ours` or `--heat` alone, or `--floor`: then neither, but what
-//! the services spend when they are asked nothing but what must be ([`bare`]). `--logs DIR` is the folder of
-//! the services' logs where they are on this machine (else the folder `log` beside the clouds file, if there
-//! is one). Both run on this machine, one after the other, against the same services; so does Heat's engine. The
-//! command line is the `openstack` of the machine, as people use it.
+//! `heat <clouds.yaml> <servers>...`, optionally with `--ours` or `--heat` for one side only, or with `--floor` for the time that
+//! the services need with the minimum of calls ([`bare`]). `--logs DIR` is the folder of the services' logs if they are on this
+//! machine (default: the folder `log` beside the clouds file, if it exists). Both sides run on this machine, one after the other,
+//! against the same services; so does Heat's engine. The command line is the `openstack` of the machine, as users run it.
 //!
-//! What it does is told on standard error, the table goes to standard output. Whatever happens, the project
-//! is swept in the end: what an earlier measurement left that was cut off goes before the first.
+//! Progress goes to standard error, the table to standard output. The project is cleaned in every case: before the first
+//! measurement from leftovers of an aborted one, and at the end.
 
 #[path = "../../tests/real/place.rs"]
 #[expect(dead_code, reason = "the tests look at more")]
@@ -28,7 +27,7 @@ use arguments::Arguments;
 use meter::{Meter, Taken, Who};
 use place::Place;
 
-/// What is measured of one size by one side.
+/// The measurements of one size on one side.
 #[derive(Clone, Default)]
 struct Both {
     create: Taken,
@@ -71,7 +70,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// All sizes; the table's lines come as they are known, what it was made of after it. Whether all ended well.
+/// Measures all sizes. Prints each line of the table when it is known, followed by its details. True if all runs succeeded.
 async fn measure(place: &Place, arguments: &Arguments, name: &str) -> bool {
     if arguments.floor {
         return floor(place, arguments).await;
@@ -97,7 +96,7 @@ async fn measure(place: &Place, arguments: &Arguments, name: &str) -> bool {
     all_well
 }
 
-/// The same by no more calls than must be.
+/// Measures the minimum of calls.
 async fn floor(place: &Place, arguments: &Arguments) -> bool {
     for &size in &arguments.sizes {
         let (session, logs) = (&place.actor.session, arguments.logs.as_deref());
@@ -172,7 +171,7 @@ async fn by_heat(arguments: &Arguments, name: &str, size: usize) -> Both {
     both
 }
 
-/// `openstack stack ...`, and whether it went well.
+/// Runs `openstack stack ...`. True if it succeeded.
 async fn stacks(file: &Path, cloud: &str, words: &[&str], errors: Stdio) -> bool {
     let done = tokio::process::Command::new("openstack")
         .args(["--os-cloud", cloud, "stack"])
@@ -185,7 +184,7 @@ async fn stacks(file: &Path, cloud: &str, words: &[&str], errors: Stdio) -> bool
     done.expect("the openstack command is there").success()
 }
 
-/// Nothing of ours, nothing of Heat's.
+/// Removes the resources of both sides.
 async fn tidy(place: &Place, arguments: &Arguments, name: &str) {
     if arguments.heat {
         for size in &arguments.sizes {

@@ -1,17 +1,17 @@
-//! Time, processors and calls, taken in the same way for both.
+//! Time, processor time and calls, measured in the same way for both sides.
 //!
-//! Calls are counted where they arrive: in the access logs that the services write. So what a service asks of
-//! another is counted, too, and so is what Heat asks in our place. Keystone and Octavia keep no such log here.
+//! Calls are counted in the access logs of the services that receive them. So calls among services are counted, too, and Heat's
+//! calls on our behalf. Keystone and Octavia have no such log here.
 //!
-//! What the services spend of processors is the figure that another job on the machine moves least; the
-//! wall clock and the whole machine's time are for quiet machines.
+//! The services' processor time is the figure that other jobs on the machine affect least. The wall clock and the whole machine's
+//! time need a quiet machine.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where something begins.
+/// The start of a measurement.
 pub struct Meter {
     begun: Instant,
     client: Duration,
@@ -20,35 +20,35 @@ pub struct Meter {
     logs: BTreeMap<PathBuf, u64>,
 }
 
-/// What it took.
+/// The result of a measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
-    /// Whether it ended well.
+    /// True if the run succeeded.
     pub well: bool,
     pub wall: Duration,
-    /// Of whoever orchestrates: our own process; Heat's engine and API, and the command line.
+    /// Processor time of the orchestrator: our own process; or Heat's engine and API, and the command line.
     pub client: Duration,
-    /// Of the services that run on this machine, with what they keep their things in.
+    /// Processor time of the services on this machine, including their databases and queues.
     pub services: BTreeMap<&'static str, Duration>,
-    /// Of all processes of the machine.
+    /// Processor time of all processes of the machine.
     pub machine: Duration,
-    /// Calls that arrived at services, by kind; none where their logs cannot be seen.
+    /// Calls that services received, by kind. `None` if their logs are not available.
     pub calls: Option<BTreeMap<String, usize>>,
 }
 
 impl Taken {
-    /// Of all services together.
+    /// Processor time of all services together.
     pub fn all_services(&self) -> Duration {
         self.services.values().sum()
     }
 
-    /// All calls that arrived.
+    /// Number of all received calls.
     pub fn all_calls(&self) -> Option<usize> {
         Some(self.calls.as_ref()?.values().sum())
     }
 }
 
-/// What is spent where: a service, and how the command lines of its processes tell it.
+/// Services, and words in the command lines of their processes.
 const SERVICES: [(&str, &[&str]); 8] = [
     ("keystone", &["keystone-wsgi"]),
     ("glance", &["glance-api"]),
@@ -68,7 +68,7 @@ const SERVICES: [(&str, &[&str]); 8] = [
     ("memcached", &["memcached"]),
 ];
 
-/// Who orchestrates.
+/// The orchestrator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Us,
@@ -76,7 +76,7 @@ pub enum Who {
 }
 
 impl Meter {
-    /// Starts to measure; `logs` is the folder of the services' logs.
+    /// Starts a measurement. `logs` is the folder of the services' logs.
     pub fn start(who: Who, logs: Option<&Path>) -> Meter {
         Meter {
             client: client(who),
@@ -87,7 +87,7 @@ impl Meter {
         }
     }
 
-    /// What it took until now.
+    /// The measurement until now.
     pub fn stop(self, who: Who, well: bool) -> Taken {
         let wall = self.begun.elapsed();
         let mut services = services();
@@ -113,7 +113,7 @@ fn client(who: Who) -> Duration {
     }
 }
 
-/// Of a process, in ticks: its own time, and that of its ended children.
+/// Ticks of a process: its own time, and that of its ended children.
 fn ticks(process: &str) -> Option<(u64, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
@@ -121,12 +121,12 @@ fn ticks(process: &str) -> Option<(u64, u64)> {
     Some((field(11)? + field(12)?, field(13)? + field(14)?))
 }
 
-/// Linux counts them a hundred times a second, whatever the machine.
+/// Linux counts a hundred ticks a second on every machine.
 fn time(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Of Heat's processes on this machine: engine and API.
+/// Processor time of Heat's processes on this machine: engine and API.
 fn of_heat() -> Duration {
     let lines = processes();
     spent(&lines, &["heat-engine", "heat-api"])
@@ -139,7 +139,7 @@ fn services() -> BTreeMap<&'static str, Duration> {
         .collect()
 }
 
-/// Ids and command lines.
+/// Ids and command lines of processes.
 fn processes() -> Vec<(String, String)> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let with_line = entries.filter_map(|entry| {
@@ -151,7 +151,7 @@ fn processes() -> Vec<(String, String)> {
     with_line.collect()
 }
 
-/// Of those whose command line has one of the words in it.
+/// Processor time of the processes whose command line contains one of the words.
 fn spent(lines: &[(String, String)], words: &[&str]) -> Duration {
     let meant = lines
         .iter()
@@ -159,7 +159,7 @@ fn spent(lines: &[(String, String)], words: &[&str]) -> Duration {
     time(meant.filter_map(|(id, _)| Some(ticks(id)?.0)).sum())
 }
 
-/// Of all processes: user, nice, system, interrupts.
+/// Processor time of all processes: user, nice, system, interrupts.
 fn machine() -> Duration {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let all = stat.lines().next().unwrap_or_default();
@@ -180,7 +180,7 @@ fn lengths(folder: &Path) -> BTreeMap<PathBuf, u64> {
         .collect()
 }
 
-/// Access lines of all logs, each from a place on, by kind.
+/// Numbers of access lines in all logs by kind, each log from its offset on.
 fn kinds(logs: &BTreeMap<PathBuf, u64>) -> BTreeMap<String, usize> {
     let mut counted = BTreeMap::new();
     for (file, from) in logs {
@@ -202,7 +202,7 @@ fn kinds(logs: &BTreeMap<PathBuf, u64>) -> BTreeMap<String, usize> {
     counted
 }
 
-/// `GET /v2.0/ports/*` of `"GET /v2.0/ports/3b0f...?fields=id HTTP/1.1" status: 200`, or as Barbican has it
+/// The kind of a call: `GET /v2.0/ports/*` for `"GET /v2.0/ports/3b0f...?fields=id HTTP/1.1" status: 200`, or Barbican's form
 /// `Processed request: 200 OK - GET http://...`.
 fn kind(line: &str) -> Option<String> {
     const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];

@@ -1,4 +1,4 @@
-//! What was measured, as tables.
+//! The measurements as tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,15 +8,15 @@ use super::bare::{Floor, Part};
 use super::meter::Taken;
 use super::{Both, design};
 
-/// Kinds of calls that are fewer than this share of all are told together.
+/// Kinds of calls below this share of all calls are summed up.
 const SHARE_MIN: f64 = 0.01;
 
-/// Above the lines of sizes.
+/// The head of the table.
 pub const HEAD: &str = "\
 | servers (resources) | ours: create, delete | Heat: create, delete | ratio | calls at the services: ours; Heat | client's processor time: ours; Heat | the services': ours; Heat | the machine's: ours; Heat |
 | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |";
 
-/// One size.
+/// The line of one size.
 pub fn line(size: usize, ours: &Both, heats: &Both) -> String {
     let pair = |both: &Both, of: &dyn Fn(&Taken) -> String| {
         let (create, delete) = (of(&both.create), of(&both.delete));
@@ -49,7 +49,7 @@ pub fn line(size: usize, ours: &Both, heats: &Both) -> String {
     )
 }
 
-/// What a size was made of: each service's processor time, and calls by kind.
+/// The details of a size: each service's processor time, and calls by kind.
 pub fn details(size: usize, ours: &Both, heats: &Both) -> String {
     let columns = [&ours.create, &heats.create, &ours.delete, &heats.delete];
     let mut text = format!(
@@ -90,7 +90,7 @@ pub fn details(size: usize, ours: &Both, heats: &Both) -> String {
     text
 }
 
-/// What the services spend on bare calls.
+/// The services' time for the minimum of calls.
 pub fn floor(size: usize, floor: &Floor) -> String {
     let mut text = format!(
         "| {size} servers, by bare calls | the services' processor time, all | each | calls that arrive, all |\n| :--- | ---: | ---: | ---: |\n"

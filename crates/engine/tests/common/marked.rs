@@ -1,4 +1,4 @@
-//! What administrators make carries a deployment's mark: where that may stand, and what of it there is.
+//! Administrators' resources with a deployment's marker: the places of markers, and the marked resources.
 
 use openstack::Session;
 use openstack::collection::{Collection, id_of};
@@ -7,7 +7,7 @@ use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, 
 use openstack::volume_types::VOLUME_TYPES;
 use serde_json::Value;
 
-/// Where things stand that carry the mark.
+/// Collections whose resources carry the marker.
 pub const MARKED: [&Collection; 11] = [
     &DOMAINS,
     &PROJECTS,
@@ -22,7 +22,7 @@ pub const MARKED: [&Collection; 11] = [
     &AGGREGATES,
 ];
 
-/// What of that is a deployment's: each with its kind and id.
+/// The marked resources of a deployment, each with its kind and id.
 pub async fn marked(session: &Session, deployment: &str) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for of in MARKED {

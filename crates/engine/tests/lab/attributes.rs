@@ -1,4 +1,4 @@
-//! Attributes as Heat gives them, in properties and in outputs.
+//! Attributes with Heat's values, in properties and in outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use types::{Executable, Registry};
 use crate::bench::Bench;
 use crate::update::{order, to};
 
-/// A server with a port that Nova makes, and a floating IP that leads to the port by an attribute of the server.
+/// A server with a port that Nova creates, and a floating IP that is associated with the port by an attribute of the server.
 const ADDRESSED: &str = "heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net, properties: {name: front}}
@@ -35,13 +35,13 @@ outputs:
 ";
 
 impl Bench {
-    /// Outputs as somebody sees them who asks now.
+    /// Outputs with attributes that are read now.
     async fn outputs(&self, deployment: &str) -> BTreeMap<String, OutputValue> {
         let shown = self.engine.deployment_now(&self.actor, deployment).await;
         shown.unwrap().outputs
     }
 
-    /// An action on a server that the deployment does not know of.
+    /// An action on a server without the deployment.
     async fn act_outside(&self, server: &str, action: Value) {
         let path = ["servers", server, "action"];
         let call = self
@@ -83,13 +83,13 @@ async fn a_floating_ip_leads_to_the_port_of_a_servers_address() {
     assert_eq!(address["network"]["name"], "front");
     assert_eq!(value("plain")[0], address["addr"]);
 
-    // A change of the server leaves the floating IP where it is.
+    // A change of the server does not affect the floating IP.
     let changed = ADDRESSED.replace("tags: [one]", "tags: [two]");
     let run = bench.update(&started.deployment, to(&changed)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let outputs = bench.outputs(&started.deployment).await;
     assert_eq!(outputs["port"].value, Some(json!(port)));
-    // Nothing changes in a deployment that is updated to the same template.
+    // An update to the same template changes nothing.
     let run = bench.update(&started.deployment, to(&changed)).await;
     assert_eq!(order(&run), Vec::<String>::new());
 }
@@ -138,7 +138,7 @@ async fn stored_attributes_count_where_the_cloud_does_not_answer() {
     assert_eq!(state.value, Some(json!("ACTIVE")));
     assert!(!state.live && state.read_at.is_some(), "{state:?}");
     assert!(outputs["port"].live);
-    // Addresses are not stored: they say why they are missing.
+    // Addresses are not stored: the error says why they are missing.
     let error = outputs["by_id"].error.as_deref().unwrap();
     assert!(error.starts_with("`web` could not be read: "), "{error}");
 }
@@ -217,7 +217,7 @@ async fn a_path_that_leads_to_nothing_is_said() {
     );
 }
 
-/// Attributes of types with a driver that the lab has not: the extension is missing, as in many clouds.
+/// Attributes of types that have a driver and whose extension the lab lacks, as many clouds do.
 const NOT_IN_THE_LAB: [(&str, &str); 5] = [
     ("OS::Neutron::Net", "l2_adjacency"),
     ("OS::Neutron::Net", "segments"),
@@ -226,7 +226,7 @@ const NOT_IN_THE_LAB: [(&str, &str); 5] = [
     ("OS::Neutron::Port", "propagate_uplink_status"),
 ];
 
-/// Types that the lab cannot make, and one that passes add.
+/// Types that the lab cannot create, and one that passes add.
 const NOT_MADE: [&str; 6] = [
     "OS::Neutron::MeteringLabel",
     "OS::Neutron::MeteringRule",

@@ -1,4 +1,4 @@
-//! A lab, an engine, a person; and templates.
+//! The test bench: a lab, an engine, a user, and templates.
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +46,7 @@ resources:
   back: {type: OS::Neutron::Net}
 ";
 
-/// How long something may take that comes for certain: only what never comes costs this time.
+/// Time limit for events that certainly come: only a failing test takes this long.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 pub struct Bench {
@@ -65,14 +65,14 @@ pub struct Bench {
 
 fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path, ssh_timeout: Duration) -> Config {
     Config {
-        // No test is about their end, and a busy machine must not cut off what is as good as done.
+        // No test is about the end of the grace period, and a slow machine must not abort steps that are nearly done.
         grace: Duration::from_secs(60),
         stop_patience: Duration::from_secs(60),
         retry_pause: Duration::from_millis(20),
         poll_first: Duration::from_millis(5),
         poll_longest: Duration::from_millis(20),
         ssh_timeout,
-        // Longer than what the lab carries out late in any test.
+        // Longer than the longest delay of a late creation in any test.
         commit_horizon: Duration::from_secs(1),
         ..Config::new(folder.path().join("data"), catalog, clouds.clone())
     }
@@ -129,7 +129,7 @@ impl Bench {
         log_in(&self.clouds, user).await
     }
 
-    /// As if the process were killed and started again.
+    /// Restarts the engine as if the process had been killed.
     pub async fn crash(&mut self) {
         self.engine.shutdown().await;
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
@@ -189,7 +189,7 @@ impl Bench {
         run
     }
 
-    /// Waits for an event. A run that ends before is a failure of the test.
+    /// Waits for an event. Fails the test if the run ends before.
     pub async fn until(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
         let search = async {
             let mut stream = self.engine.stream(&self.tenant, run, 0).await.unwrap();
@@ -210,7 +210,7 @@ impl Bench {
             .expect("the event comes in time");
     }
 
-    /// Looks until it is so, for what is told by no event.
+    /// Polls until a condition holds, for facts without an event.
     pub async fn eventually(&self, what: &str, is_so: impl AsyncFn() -> bool) {
         let search = async {
             while !is_so().await {
@@ -234,19 +234,19 @@ impl Bench {
         .await;
     }
 
-    /// What the project has in the cloud.
+    /// The project's resources in the cloud.
     pub fn left(&self) -> Vec<String> {
         self.lab.leftovers().remove("demo").unwrap_or_default()
     }
 
-    /// What the database takes on the disk, its log of writes too.
+    /// The database's size on the disk, including its write-ahead log.
     pub fn database_bytes(&self) -> u64 {
         let files = ["test.db", "test.db-wal"].map(|name| self.folder.path().join(name));
         let sizes = files.iter().filter_map(|file| file.metadata().ok());
         sizes.map(|file| file.len()).sum()
     }
 
-    /// Sealed rows of a kind.
+    /// Number of sealed rows of a kind.
     pub async fn sealed(&self, kind: SealedKind) -> i64 {
         store::testing::sealed_count(&self.store, kind).await
     }
@@ -280,7 +280,7 @@ pub fn facts() -> CloudFacts {
     .unwrap()
 }
 
-/// Steps by id and state, for a readable comparison. The sweeps are left out, which every run has.
+/// Steps by id, with state, for readable comparisons. The sweeps are left out, because every run has them.
 pub fn steps(run: &Run) -> BTreeMap<String, (api::StepState, u32)> {
     run.steps
         .iter()

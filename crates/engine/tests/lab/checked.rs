@@ -1,4 +1,4 @@
-//! Requests that the cloud accepts and then does not carry out: the step fails, says why, and leaves what worked.
+//! Requests that the cloud accepts and then does not carry out: the step fails with the reason, and working resources stay.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn fails(action: &str, times: Option<u64>) -> Fault {
     })
 }
 
-/// Calls that are answered so instead of being carried out.
+/// A fault that answers calls without carrying them out.
 fn answered(service: &str, method: &str, path: &str, status: u16, body: &str) -> CallFault {
     CallFault {
         service: Some(service.into()),
@@ -31,7 +31,7 @@ fn answered(service: &str, method: &str, path: &str, status: u16, body: &str) ->
     }
 }
 
-/// The server gets a larger flavor.
+/// An update that gives the server a larger flavor.
 fn larger() -> Changes {
     let mut changes = to(&ONE_SERVER.replace("flavor: m1.tiny,", "flavor: m1.small,"));
     let small = json!({"id": "2", "name": "m1.small", "vcpus": 1, "ram_mib": 1024, "disk_gib": 10});
@@ -106,12 +106,12 @@ async fn a_resize_that_is_refused_later_fails_and_the_server_runs_on() {
     );
     assert_eq!(bench.flavor_of_the_server(), "m1.tiny");
 
-    // The failure of before is not the next update's.
+    // The earlier failure does not affect the next update.
     let run = bench.update(&started.deployment, larger()).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.flavor_of_the_server(), "m1.small");
     assert_eq!(bench.ids(&started.deployment).await, before);
-    // Nor is there anything left to do.
+    // Then nothing is left to do.
     let run = bench.update(&started.deployment, larger()).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     bench.undeploy(&started.deployment).await;
@@ -140,7 +140,7 @@ async fn a_resize_in_flight_at_a_crash_is_not_asked_for_again() {
     let run = bench.update(&started.deployment, larger()).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
 
-    // The second one is carried out, and its answer never comes.
+    // The second one is carried out, but its answer is lost.
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("compute".into()),
         method: Some("POST".into()),
@@ -177,7 +177,7 @@ async fn a_volume_that_a_server_cannot_take_is_told_with_the_reason() {
     let run = bench.update(&started.deployment, to(&with_a_disk())).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
 
-    // Nor does it seem to be out when it is in.
+    // A volume that is still attached does not count as detached.
     bench.lab.faults().add(fails("detach_volume", None));
     let without = with_resources("  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n");
     let run = bench.update(&started.deployment, to(&without)).await;
@@ -226,7 +226,7 @@ async fn a_port_that_stays_plugged_in_is_told() {
     let run = bench.update(&started.deployment, to(&other)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
 
-    // A successor does not wait for ever for what its predecessor keeps.
+    // A successor does not wait forever for a port that its predecessor keeps.
     bench.lab.faults().add(fails("detach_interface", None));
     let successor = other.replace(
         "flavor: m1.tiny,",
@@ -315,7 +315,7 @@ resources:
     let words = "`disk` was not extended to 2 GiB: extend volume:Could not find any available weighted backend. It still has 1 GiB";
     assert!(error.contains(words), "{error}");
 
-    // Without a message the step fails all the same.
+    // Without a message the step fails, too.
     faults.clear();
     faults.add(Fault::Call(answered(
         "block-storage",

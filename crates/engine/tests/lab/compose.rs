@@ -1,4 +1,4 @@
-//! Groups, nested templates and the language's own types: made, seen, changed, removed.
+//! Groups, nested templates and Heat's helper types: creation, reads, changes, deletion.
 
 use std::collections::BTreeMap;
 
@@ -117,7 +117,8 @@ async fn a_group_and_a_nested_template_live_and_go() {
     assert_eq!(password.len(), 20);
     assert_eq!(shown.beside.environments.unwrap(), ["small.yaml"]);
 
-    // What was made up is nowhere in clear, not where it went through a value either, and stays when the rest changes.
+    // The generated value is nowhere in clear text, not even where it went through an `OS::Heat::Value`, and stays when other
+    // values change.
     assert_eq!(output("again"), output("password"));
     let mut stored = store::testing::resource_columns(&bench.store).await;
     stored.retain(|one| ["password", "again"].contains(&one.name.as_str()));
@@ -163,8 +164,8 @@ async fn a_group_and_a_nested_template_live_and_go() {
     assert_eq!(shown.state, DeploymentState::Undeployed);
 }
 
-/// What Heat sees only when it makes it is a warning, so there is a run, and it fails half-way: it says why, and all of it can be
-/// taken away again.
+/// Problems that Heat sees only at creation are warnings, so there is a run. It fails half-way with a reason, and all its
+/// resources can be deleted.
 #[tokio::test]
 async fn what_is_only_warned_of_fails_in_clear_words_and_goes() {
     const TEMPLATE: &str = "\

@@ -1,4 +1,4 @@
-//! Every way in which a run can end or be cut short, and go on.
+//! All endings and interruptions of runs, and their continuation.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn a_cancelled_run_stops_and_goes_on_from_there() {
     ));
     assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
 
-    // The server hangs in BUILD for ever; undeploy removes it all the same.
+    // The server hangs in BUILD forever; an undeployment deletes it nevertheless.
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!((run.state, bench.left()), (RunState::Succeeded, Vec::new()));
 }
@@ -265,7 +265,7 @@ async fn a_viewer_who_comes_in_the_middle_of_a_crash_misses_nothing() {
     assert_eq!(finals, 1);
 }
 
-/// Whether the orchestrator is let in to a bastion.
+/// True if the bastion lets the orchestrator in.
 fn is_bastion_open(bench: &Bench) -> bool {
     bench.lab.model(|model| {
         let mut rules = model.security_group_rules.iter();
@@ -321,7 +321,7 @@ async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
     }
 }
 
-/// It is stored, and what it needs is gone: it does not keep its deployment busy for ever.
+/// The run is stored, but its secrets are gone: its deployment does not stay busy forever.
 #[tokio::test]
 async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
     let bench = Bench::new().await;
@@ -370,7 +370,7 @@ async fn of_two_who_resume_one_does() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// The process ends after a person has claimed a failed run and before it is at work.
+/// The process ends after a user has claimed a failed run and before the run is active.
 #[tokio::test]
 async fn a_restart_goes_on_with_a_run_that_was_claimed() {
     for has_token in [true, false] {

@@ -1,4 +1,4 @@
-//! The design's table of rules, and a failure of each call in turn.
+//! The table of retry rules, and a failure of each call in turn.
 
 use api::{RunState, StepState};
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
@@ -136,7 +136,7 @@ async fn a_server_group_of_the_same_name_stays_anothers() {
     let (started, _) = bench.deploy(&groups(&["first", "second"])).await;
     assert_eq!(bench.left().len(), 2);
 
-    // What was refused takes none of the others, and what was never made removes none.
+    // A resource whose creation was refused has no effect on others, and its deletion deletes none of them.
     let refused = CallFault {
         service: Some("compute".into()),
         method: Some("POST".into()),
@@ -154,7 +154,7 @@ async fn a_server_group_of_the_same_name_stays_anothers() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 2);
 
-    // What was made without our knowing is found.
+    // A resource whose answer was lost is found.
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("compute".into()),
         method: Some("POST".into()),
@@ -188,7 +188,7 @@ async fn a_server_in_error_is_replaced_once() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A failure at each call that changes something, in turn, once and for ever.
+/// A failure of each changing call in turn, once and permanently.
 #[tokio::test]
 async fn nothing_is_left_wherever_it_fails() {
     fails_everywhere(TWO_SERVERS).await;

@@ -1,4 +1,4 @@
-//! What a deployment meets that a plan should have foreseen, and parameters that an environment sets.
+//! Problems that a plan should foresee, and parameters that an environment sets.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, NET, facts};
 
-/// A bench whose person sees a catalogue without the service.
+/// A bench whose user sees a catalogue without the service.
 async fn without(service: Service) -> Bench {
     let mut bench = Bench::new().await;
     let mut cloud = bench.actor.session.cloud().clone();
@@ -24,7 +24,7 @@ async fn without(service: Service) -> Bench {
 #[tokio::test]
 async fn what_was_never_made_is_undeployed_without_its_service() {
     let bench = without(Service::Network).await;
-    // Nothing is known of the services, so it is accepted.
+    // The services are unknown, so the template is accepted.
     let (started, run) = bench.deploy(NET).await;
     assert_eq!(run.state, RunState::Failed);
     let run = bench.undeploy(&started.deployment).await;
@@ -71,7 +71,7 @@ fn given(word: &str) -> BTreeMap<String, Value> {
     BTreeMap::from([("word".to_owned(), json!(word))])
 }
 
-/// The same steps as with `openstack stack create` and `update --existing` on a real Heat (Zed), with the same words.
+/// The same steps as with `openstack stack create` and `update --existing` on a real Heat (Zed), with the same messages.
 #[tokio::test]
 async fn an_environment_wins_over_the_request_and_a_later_request_over_the_old_environment() {
     let bench = Bench::new().await;
@@ -117,7 +117,7 @@ async fn an_environment_wins_over_the_request_and_a_later_request_over_the_old_e
         update(Some(environment("fromenv")), given("both")).await,
         "fromenv"
     );
-    // Values that an environment overrode do not come back when it goes: the template's default counts.
+    // Overridden values do not come back when the environment is removed: the template's default counts.
     assert_eq!(
         update(Some(Bundle::default()), BTreeMap::new()).await,
         "template"

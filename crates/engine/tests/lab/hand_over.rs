@@ -1,4 +1,4 @@
-//! What passes from one resource to another while both stay, and ports that go while something holds them.
+//! Values that move between resources that both stay, and ports that are deleted while another resource uses them.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ resources:
   two: {type: OS::Neutron::Port, properties: {network: {get_resource: net}, fixed_ips: [{ip_address: 10.0.1.12}]}}
 ";
 
-/// Two floating IPs that lead to those ports.
+/// Two floating IPs that are associated with those ports.
 fn leading_to(first: &str, second: &str) -> String {
     let mut template = TWO_PORTS.to_owned();
     for (name, port) in [("first", first), ("second", second)] {
@@ -34,7 +34,7 @@ fn leading_to(first: &str, second: &str) -> String {
 }
 
 impl Bench {
-    /// Ports by the floating IPs that lead there, both by their names in the template.
+    /// The port of each floating IP, both by their names in the template.
     async fn led(&self, deployment: &str) -> BTreeMap<String, String> {
         let ids = self.ids(deployment).await;
         let name_of = |id: &str| {
@@ -75,7 +75,7 @@ async fn two_floating_ips_swap_their_ports() {
     let swapped = pairs(&[("first", "two"), ("second", "one")]);
     assert_eq!(bench.led(&started.deployment).await, swapped);
     assert_eq!(bench.ids(&started.deployment).await, before);
-    // One that leads nowhere any more makes way for the other one.
+    // A floating IP without a port makes way for the other one.
     let nowhere = leading_to("one", "two").replace(
         "  second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: two}}}\n",
         "  second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}\n",
@@ -90,7 +90,7 @@ async fn two_floating_ips_swap_their_ports() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Whichever call of the exchange fails: back, or on.
+/// For a failure of any call of the exchange, the deployment can be rolled back or continued.
 #[tokio::test]
 async fn a_swap_that_fails_goes_back_and_on() {
     for nth in 1..=3 {
@@ -160,7 +160,7 @@ async fn two_ports_swap_their_addresses() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Two trunks, and two ports that can be in them.
+/// Two trunks, and two ports that can be their subports.
 fn trunks(first: &str, second: &str, mac: &str) -> String {
     format!(
         "heat_template_version: 2021-04-16
@@ -188,7 +188,7 @@ resources:
 }
 
 impl Bench {
-    /// What a trunk carries, by names in the template.
+    /// A trunk's subports, by names in the template.
     async fn carried(&self, deployment: &str, trunk: &str) -> Vec<String> {
         let ids = self.ids(deployment).await;
         self.lab.model(|model| {
@@ -208,7 +208,7 @@ impl Bench {
 
 const MAC: &str = "fa:16:3e:00:00:01";
 
-/// Its address is taken until the one before is gone, which Neutron keeps while the trunk has it.
+/// The port's address is taken until its predecessor is deleted, which Neutron refuses while the trunk uses it.
 #[tokio::test]
 async fn a_port_in_a_trunk_is_replaced_while_the_trunk_stays() {
     let bench = Bench::new().await;
@@ -250,7 +250,7 @@ async fn two_trunks_swap_what_they_carry() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// What leads the floating IP is drawn apart: a change of the floating IP itself does not cut it.
+/// The association is a resource of its own: a change of the floating IP itself does not remove it.
 #[tokio::test]
 async fn a_floating_ip_that_something_else_leads_stays_led() {
     let bench = Bench::new().await;
@@ -271,7 +271,7 @@ async fn a_floating_ip_that_something_else_leads_stays_led() {
     assert!(led.values().all(|port| port == "one"), "{led:?}");
 }
 
-/// What is gone has no address to give up; the run makes it anew once the other one has it.
+/// A deleted port cannot release its address; the run creates it again once the other one has the address.
 #[tokio::test]
 async fn a_port_takes_the_address_of_one_that_is_gone() {
     let bench = Bench::new().await;
@@ -291,7 +291,7 @@ async fn a_port_takes_the_address_of_one_that_is_gone() {
     );
 }
 
-/// Not that there are no trunks.
+/// The error is not about missing trunks.
 #[tokio::test]
 async fn a_port_that_something_else_uses_says_so_on_a_cloud_without_trunks() {
     let bench = Bench::new().await;
@@ -326,7 +326,7 @@ async fn a_port_that_something_else_uses_says_so_on_a_cloud_without_trunks() {
     }
 }
 
-/// A trunk that gives a port away keeps the others, however the run goes on.
+/// A trunk that releases a port keeps the others, however the run continues.
 #[tokio::test]
 async fn a_trunk_gives_up_what_is_taken_and_no_more() {
     let bench = Bench::new().await;

@@ -1,4 +1,4 @@
-//! Hidden values: kept for who changes what, sealed wherever they went, and gone when they are of no use.
+//! Hidden values: stored per change, sealed in all places, and removed when they are unused.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     update::{servers_fail, to},
 };
 
-/// A network that is called what a hidden parameter says.
+/// A network whose name is a hidden parameter.
 const WORD: &str = "heat_template_version: 2021-04-16
 parameters:
   word: {type: string, hidden: true, default: x}
@@ -38,7 +38,7 @@ impl Bench {
             .model(|model| model.networks.iter().any(|network| network.name == name))
     }
 
-    /// Secrets in the vault that have hidden parameters.
+    /// Number of secrets with hidden parameters in the vault.
     fn kept(&self) -> usize {
         let left = self.left();
         left.iter()
@@ -46,13 +46,13 @@ impl Bench {
             .count()
     }
 
-    /// What is of no use goes after the end.
+    /// Unused secrets are removed after the end of a run.
     async fn until_kept(&self, wanted: usize) {
         let what = format!("{wanted} secrets with hidden parameters");
         self.eventually(&what, async || self.kept() == wanted).await;
     }
 
-    /// Deploys a template with files beside it, which name a network.
+    /// Deploys a template with files, in which a network has a hidden name.
     async fn deploys_with(&self, template: &str, bundle: Bundle) -> Started {
         let new = NewDeployment {
             name: "shop".into(),
@@ -68,7 +68,7 @@ impl Bench {
         started
     }
 
-    /// All that the database has, the journal's log of writes left out.
+    /// All tables of the database, without its write-ahead log.
     async fn database(&self) -> String {
         store::testing::all_tables(&self.store).await.join("\n")
     }
@@ -100,7 +100,7 @@ async fn a_hidden_value_stays_until_another_is_given_and_comes_back() {
         assert_eq!((called("secret").count(), called("x").count()), (2, 0));
     });
 
-    // Another one reaches the network, the server beside it fails, and all goes back.
+    // The new value reaches the network, the server beside it fails, and the change is rolled back.
     bench.lab.faults().add(servers_fail(2));
     let more = WORD.to_owned() + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
   web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
@@ -130,7 +130,7 @@ async fn a_hidden_value_stays_until_another_is_given_and_comes_back() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Two people change the same at the same time: one is refused, and nothing of theirs stays.
+/// Two users change the same deployment at once: one is refused, and none of that user's values stay.
 #[tokio::test]
 async fn a_refused_update_leaves_no_value_behind() {
     let bench = Bench::new().await;
@@ -151,7 +151,7 @@ async fn a_refused_update_leaves_no_value_behind() {
         };
         assert_eq!(bench.end_of(&run).await.state, RunState::Succeeded);
         assert!(bench.a_network_is_called(&winner));
-        // What is kept is what the network is called.
+        // The stored value is still the network's name.
         let run = bench.update(&started.deployment, to(WORD)).await;
         assert!(run.steps.is_empty(), "{run:#?}");
         assert!(bench.a_network_is_called(&winner));
@@ -176,7 +176,7 @@ async fn values_go_when_nothing_leads_back_to_them() {
             .update(&started.deployment, with_word(&more, value))
             .await;
         assert_eq!(run.state, RunState::Failed, "{run:#?}");
-        // The one that worked, and the one that shall be.
+        // The values of the last good state and of the pending change.
         bench.until_kept(2).await;
     }
     let run = bench
@@ -231,7 +231,7 @@ async fn a_hidden_value_in_an_environment_is_not_stored_in_clear() {
         "# ours\nparameters:\n  word: null\n"
     );
 
-    // With the same files it stays, and an environment may say another.
+    // With the same files it stays, and an environment may change it.
     let run = bench.update(&started.deployment, to(WORD)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     let changes = Changes {
@@ -244,7 +244,7 @@ async fn a_hidden_value_in_an_environment_is_not_stored_in_clear() {
     assert!(!bench.database().await.contains("xyzzy"));
 }
 
-/// The network of a nested template, which an environment names.
+/// The network of a nested template, whose name is in an environment.
 #[tokio::test]
 async fn a_hidden_default_of_a_nested_template_is_not_stored_in_clear() {
     const SITE: &str = "heat_template_version: 2021-04-16
@@ -295,7 +295,7 @@ outputs:
         Some("parameter `word` has no value")
     );
 
-    // Without files it stays, for what is there and for what comes; other files may say another.
+    // Without files the value stays, for existing and for new resources; other files may change it.
     let run = bench.update(&started.deployment, to(SITE)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     let two = SITE.replace("outputs:", "  more: {type: db.yaml}\noutputs:");
@@ -335,7 +335,7 @@ outputs:
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Cut in pieces, encoded, in the middle of other text: what derives from a secret is sealed whole.
+/// Split, encoded or inside other text: values that derive from a secret are sealed completely.
 #[tokio::test]
 async fn what_derives_from_a_secret_is_sealed_whatever_it_looks_like() {
     let bench = Bench::new().await;
@@ -372,7 +372,7 @@ outputs:
             name == "open",
             "{name}: {stored}"
         );
-        // Of what is not sealed, nothing tells.
+        // Unsealed columns contain nothing of it.
         assert_eq!(made_from.as_deref().unwrap_or("{}"), "{}", "{name}");
         for told in ["q7", "z9", "gr", "pin="] {
             let clear = attributes.clone().unwrap_or_default();
@@ -380,7 +380,7 @@ outputs:
             assert!(!clear.contains(told), "{name}: {stored}");
         }
     }
-    // And who may read the outputs reads them.
+    // Users who may read the outputs can read them.
     let shown = bench.shown(&started.deployment).await;
     assert_eq!(shown.outputs["short"].value, Some(json!("q7")));
     assert_eq!(shown.outputs["open"].value, Some(json!("seen")));
@@ -389,7 +389,7 @@ outputs:
     assert!(steps(&run).is_empty());
 }
 
-/// The browser goes away as soon as the change is stored, and the key manager is slow.
+/// The browser closes as soon as the change is stored, and the key manager is slow.
 #[tokio::test]
 async fn a_change_that_is_stored_begins_whoever_goes_away() {
     let bench = Bench::new().await;
@@ -431,7 +431,7 @@ async fn a_change_that_is_stored_begins_whoever_goes_away() {
     assert!(bench.a_network_is_called("third"));
 }
 
-/// Somebody deletes the secret in the key manager: a default must not come in place of what was given.
+/// The secret is deleted from the key manager: a default must not replace the lost value.
 #[tokio::test]
 async fn a_value_that_is_lost_is_asked_for_again() {
     let bench = Bench::new().await;
@@ -476,7 +476,7 @@ async fn a_value_that_is_lost_is_asked_for_again() {
     assert_eq!(plan(word("second")).await, [""; 0]);
     assert!(bench.a_network_is_called("first"));
 
-    // Said anew it is kept anew; and a template that has no hidden parameter any more needs none.
+    // A new value is stored again; a template without hidden parameters needs none.
     let run = bench
         .update(&started.deployment, with_word(WORD, "second"))
         .await;
@@ -510,7 +510,7 @@ async fn what_is_lost_keeps_nothing_from_going() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// What each was made with counts, not what the deployment was given last.
+/// The value at each resource's creation counts, not the deployment's last one.
 #[tokio::test]
 async fn a_hidden_value_that_reached_one_only_reaches_the_other_with_the_next_change() {
     let bench = Bench::new().await;
@@ -549,7 +549,7 @@ async fn a_hidden_value_that_reached_one_only_reaches_the_other_with_the_next_ch
         .update(&started.deployment, with_word(&two, "xyzzy-2"))
         .await;
     assert!(run.steps.is_empty(), "{run:#?}");
-    // And the first one again is a change of both.
+    // Returning to the first value changes both.
     let run = bench
         .update(&started.deployment, with_word(&two, "xyzzy-1"))
         .await;
@@ -559,7 +559,7 @@ async fn a_hidden_value_that_reached_one_only_reaches_the_other_with_the_next_ch
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A password cannot be read, so what the cloud has cannot be compared with what shall be.
+/// A password cannot be read, so the cloud's value cannot be compared.
 #[tokio::test]
 async fn another_hidden_password_reaches_the_server() {
     let bench = Bench::new().await;
@@ -580,7 +580,7 @@ resources:
         .await;
     let started = started.unwrap();
     assert_eq!(bench.end_of(&started.run).await.state, RunState::Succeeded);
-    // The lab's servers take no password: it says yes all the same.
+    // The lab's servers do not support passwords, so the answer is faked.
     bench.lab.faults().add(Fault::Call(CallFault {
         path: Some("*/action".into()),
         status: Some(202),

@@ -1,4 +1,4 @@
-//! Requests that the cloud carries out after their answers were lost: nothing is there twice in the end, and nothing is left.
+//! Requests that the cloud carries out after their answers were lost: in the end nothing exists twice, and nothing is left.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
     update::to,
 };
 
-/// Six servers, each with a port of its own and two floating IPs: one that leads to the port, and one that leads nowhere.
+/// Six servers, each with a port of its own and two floating IPs, of which one is associated with the port.
 fn six_servers() -> String {
     let mut template = "heat_template_version: 2021-04-16
 resources:
@@ -37,7 +37,7 @@ resources:
     template
 }
 
-/// Each creation is carried out so many milliseconds after it was asked for.
+/// Delays each creation by this time.
 fn creations_commit_after(milliseconds: u64) -> [Fault; 2] {
     ["network", "compute"].map(|service| {
         Fault::Call(CallFault {
@@ -59,7 +59,7 @@ fn network_post(path: &str, fault: CallFault) -> Fault {
 }
 
 impl Bench {
-    /// Waits until so many creations are under way.
+    /// Waits until this number of creations is in flight.
     async fn until_in_flight(&self, run: &str, wanted: usize) {
         let under_way = async || {
             let steps = self.store.step_list(&self.tenant, run).await.unwrap();
@@ -77,7 +77,7 @@ impl Bench {
         strays
     }
 
-    /// Another thing of the same creation, as a request that was carried out late leaves it.
+    /// Adds another resource of the same creation, as a late request would.
     async fn twin_of<E: openstack::network::Entity>(
         &self,
         deployment: &str,
@@ -106,7 +106,7 @@ impl Bench {
     }
 }
 
-/// The first requests are given up and carried out late, and those after them refused: the step fails.
+/// The first requests time out and are carried out late, later ones are refused: the step fails.
 fn fails_with_late_creations(service: &str, path: &str) -> Vec<Fault> {
     let late = CallFault {
         damage: Some(Damage::CutBefore),
@@ -150,7 +150,7 @@ async fn killed_with_creations_in_flight_each_resource_is_there_once() {
         bench
             .until_in_flight(&started.run, random.random_range(4..=6))
             .await;
-        // No condition: the moment is what is tried.
+        // A sleep instead of a condition, because the moment is what varies.
         tokio::time::sleep(Duration::from_millis(random.random_range(0..150))).await;
         bench.crash().await;
         let run = bench.end_of(&started.run).await;
@@ -166,7 +166,7 @@ async fn killed_with_creations_in_flight_each_resource_is_there_once() {
     }
 }
 
-/// And undeployed right after the restart, while the requests are still to be carried out.
+/// The run is undeployed right after the restart, while requests are still pending.
 #[tokio::test]
 async fn killed_cancelled_and_undeployed_nothing_is_left() {
     let template = six_servers();
@@ -195,7 +195,7 @@ async fn killed_cancelled_and_undeployed_nothing_is_left() {
     }
 }
 
-/// The engine lives, and the connection breaks, or a proxy gives up: the request is carried out all the same, later.
+/// The engine lives, and the connection breaks, or a proxy times out: the request is carried out nevertheless, later.
 #[tokio::test]
 async fn a_request_that_was_given_up_and_carried_out_makes_nothing_twice() {
     let cut = CallFault {
@@ -226,7 +226,7 @@ async fn a_request_that_was_given_up_and_carried_out_makes_nothing_twice() {
     }
 }
 
-/// What is found by its mark is not in the list yet when the step looks for it again.
+/// A marked resource is not in the list yet when the step looks for it again.
 #[tokio::test]
 async fn a_list_that_lags_makes_nothing_twice() {
     let bench = Bench::new().await;
@@ -251,7 +251,7 @@ async fn a_list_that_lags_makes_nothing_twice() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A run that fails leaves one for the next attempt to adopt, and no more.
+/// A failed run leaves one resource for the next attempt to adopt, and no more.
 #[tokio::test]
 async fn a_run_that_fails_leaves_one_thing_to_adopt() {
     let bench = Bench::new().await;
@@ -330,7 +330,7 @@ async fn undeploying_removes_strays_and_names_those_that_cannot_go() {
     }
 }
 
-/// A stray stands in the way of a deletion, and may have come from a request of unknown outcome.
+/// A stray blocks a deletion, and may come from a request of unknown outcome.
 #[tokio::test]
 async fn a_deletion_that_a_stray_prevents_is_tried_again() {
     let with_port = NET.to_owned()
@@ -375,7 +375,7 @@ async fn what_is_retained_or_anothers_is_not_swept() {
         "front: {type: OS::Neutron::Net, deletion_policy: Retain}",
     );
     let network = bench.actor.session.network();
-    // The same name, and the mark of another deployment.
+    // The same name, and another deployment's marker.
     for description in ["", "stackloom:0192f0c1-0000-7000-8000-000000000000/back"] {
         let fields = json!({"name": "shop-back", "description": description});
         network.create::<Network>(&fields).await.unwrap();
@@ -389,7 +389,7 @@ async fn what_is_retained_or_anothers_is_not_swept() {
     assert_eq!(shown[0].physical_id, kept);
     let why = shown[0].why_kept.as_deref().unwrap_or_default();
     assert!(why.contains("Retain"), "{why}");
-    // Another deployment has adopted one of its things.
+    // Another deployment has adopted one of its resources.
     let adopted = bench
         .twin_of::<Network>(&started.deployment, "back", json!({"name": "adopted"}))
         .await;
@@ -411,7 +411,7 @@ async fn what_is_retained_or_anothers_is_not_swept() {
     }
 }
 
-/// A volume that was restored from a backup has the mark of the one that was saved.
+/// A volume that was restored from a backup has the marker of the original.
 #[tokio::test]
 async fn a_copied_mark_is_told_and_not_removed() {
     let disk = "heat_template_version: 2021-04-16
@@ -437,15 +437,17 @@ resources:
     storage.volume_get(&restored).await.unwrap();
 }
 
-/// Whatever has a mark is found by it, of every type that the templates have: the journal has lost all ids, and yet it goes.
+/// For all types of the templates, marked resources are found by their marker: the journal has lost all ids, and yet they are
+/// deleted.
 #[tokio::test]
 async fn all_that_carries_a_mark_is_found_without_the_journal() {
     for template in [ALL_KINDS.to_owned(), crate::rare::with_a_pair()] {
         let bench = Bench::new().await;
         let (started, run) = bench.deploy(&template).await;
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-        // These join others, live in others or are nowhere, and are removed as the journal says; so is a volume, whose mark is no
-        // proof, and an address scope, whose mark goes when it gets its name, with the pool in it.
+        // These types join or are inside other resources, or have no object, and are deleted as the journal says. So are a
+        // volume, whose marker is no evidence, and an address scope, whose marker is removed when it gets its name, with its
+        // pool.
         let has_no_mark = "OS::Neutron::RouterInterface OS::Neutron::ExtraRoute OS::Neutron::ExtraRouteSet OS::Neutron::RBACPolicy \
             OS::Neutron::FloatingIPPortForward OS::Cinder::VolumeAttachment OS::Heat::RandomString OS::Heat::ResourceGroup OS::Cinder::Volume OS::Neutron::AddressScope OS::Neutron::SubnetPool";
         let has_no_mark: Vec<&str> = has_no_mark.split_whitespace().collect();
@@ -467,7 +469,7 @@ async fn all_that_carries_a_mark_is_found_without_the_journal() {
     }
 }
 
-/// Late creations of an update, whose successors have marks of their own, on the way on and on the way back.
+/// Late creations of an update, whose successors have markers of their own, during the update and during its roll-back.
 #[tokio::test]
 async fn a_successor_that_comes_late_is_there_once() {
     let before = "heat_template_version: 2021-04-16
@@ -478,7 +480,7 @@ resources:
     let bench = Bench::new().await;
     let (started, run) = bench.deploy(before).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    // The change fails, and goes back.
+    // The change fails and is rolled back.
     for fault in fails_with_late_creations("compute", "*/os-server-groups*") {
         bench.lab.faults().add(fault);
     }
@@ -489,7 +491,7 @@ resources:
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
     assert_eq!(bench.strays(&started.deployment).await, Vec::new());
-    // The first request is given up and carried out late, and the change goes on.
+    // The first request times out and is carried out late, and the change continues.
     let late = fails_with_late_creations("compute", "*/os-server-groups*").swap_remove(0);
     bench.lab.faults().add(late);
     let run = bench.update(&started.deployment, to(&after)).await;

@@ -1,4 +1,4 @@
-//! A deployment's life: made, seen, changed, removed.
+//! A deployment's life: creation, reads, changes, deletion.
 
 use std::collections::BTreeMap;
 
@@ -287,7 +287,7 @@ outputs:
             assert!(!text.contains("xyzzy-4711"), "{text}");
         }
     }
-    // The name of a network is no secret place: what a person puts there is in its attributes.
+    // The name of a network is not secret: a user's text there is in its attributes.
     bench.undeploy(&started.deployment).await;
     assert_eq!(
         (

@@ -1,4 +1,4 @@
-//! The engine against the lab cloud in memory: everything but software.
+//! The engine against the lab cloud in memory, without software.
 
 #![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
 

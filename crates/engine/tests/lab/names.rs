@@ -1,4 +1,4 @@
-//! Names and marks: the template's names are the cloud's, and marks do not show in attributes.
+//! Names and markers: the template's names are the cloud's, and attributes do not contain markers.
 
 use api::RunState;
 use lab::{CallFault, Fault};
@@ -33,7 +33,7 @@ impl Bench {
         made.unwrap().id
     }
 
-    /// A server group's creation is carried out 300 ms after its connection has ended.
+    /// Server groups are created 300 ms after their connection has ended.
     fn create_groups_late(&self) {
         self.lab.faults().add(Fault::Call(CallFault {
             service: Some("compute".into()),
@@ -70,7 +70,7 @@ async fn the_cloud_shows_the_templates_names() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// The name is all that a server group has: one that has come to have it since the request is the request's.
+/// A server group's name is its only marker: a group that got the name after the request comes from the request.
 #[tokio::test]
 async fn after_a_crash_a_named_thing_is_found_by_who_had_the_name_before() {
     let mut bench = Bench::new().await;
@@ -99,7 +99,8 @@ async fn after_a_crash_a_named_thing_is_found_by_who_had_the_name_before() {
     assert_eq!(bench.groups_named("d5-group").await, [strangers]);
 }
 
-/// A request is carried out after the restarted engine has made another one: nothing tells that group from a stranger's.
+/// A request is carried out after the restarted engine has created another group: nothing distinguishes that group from a
+/// stranger's.
 #[tokio::test]
 async fn a_named_thing_that_comes_late_is_shown_and_not_removed() {
     let mut bench = Bench::new().await;

@@ -1,4 +1,4 @@
-//! What administrators make, in one deployment, as it is made on a real cloud too.
+//! Administrators' resources in one deployment, as on a real cloud too.
 
 use api::{RunState, StepKind};
 use lab::{CallFault, Fault};
@@ -21,7 +21,7 @@ async fn bench() -> Bench {
     bench
 }
 
-/// The kinds of which there is something of the deployment.
+/// The kinds of the deployment's existing resources.
 async fn there(bench: &Bench, deployment: &str) -> Vec<&'static str> {
     let all = marked(&bench.actor.session, deployment).await;
     let mut kinds: Vec<_> = all.into_iter().map(|(kind, _)| kind).collect();
@@ -58,7 +58,7 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
         .replace("default: 5", "default: 6");
     let run = bench.update(deployment, to(&in_place)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    // Roles are known by what they say, and one of them changed.
+    // Role assignments are identified by their content, and one of them changed.
     let mut now = bench.ids(deployment).await;
     assert_ne!(
         now.insert("hers".into(), before["hers"].clone()),
@@ -82,7 +82,7 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
     let storage = session.block_storage();
     let gold = storage.qos_types(&id_of(&quick().await[0])).await.unwrap();
     assert_eq!(gold[0]["id"], before["gold"].as_str());
-    // One that `ann` has of her own, one that stayed, and one that came in place of another.
+    // One role that `ann` had before, one that stayed, and one that replaced another.
     assert_eq!(grants(&bench, &before["ann"]).await, 3);
 
     let larger = in_place.replace("default: 64", "default: 128");
@@ -92,7 +92,7 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
         let is_other = ["small", "hers"].contains(&name.as_str());
         assert_eq!(before[name] != *id, is_other, "{name}");
     }
-    // Flavors of one name cannot be there at once.
+    // Two flavors of one name cannot exist at once.
     let steps = run.steps.iter().filter(|step| step.kind != StepKind::Sweep);
     let order: Vec<&str> = steps.map(|step| step.id.as_str()).collect();
     assert_eq!(order, ["small:delete-old", "small:create"]);
@@ -103,7 +103,7 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
     assert!(quick().await.is_empty());
 }
 
-/// What an update makes anew gets all that the template says, not only what is new in it.
+/// A resource that an update creates again gets all values of the template, not only the changed ones.
 #[tokio::test]
 async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
     let bench = bench().await;
@@ -120,7 +120,7 @@ async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
     let now = bench.ids(&started.deployment).await;
     assert_ne!(now["ann"], before["ann"]);
     assert_eq!(grants(&bench, &now["ann"]).await, 1);
-    // What is made of her by others follows with the next change: until then nobody knew.
+    // Changes by others are undone by the next update: until then they were not noticed.
     let run = bench.update(&started.deployment, to(&again)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(grants(&bench, &now["ann"]).await, 3);
@@ -131,7 +131,7 @@ async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
     bench.undeploy(&started.deployment).await;
 }
 
-/// What a change that broke off has given, the next one takes away; what it has taken away comes back.
+/// The next change removes roles that an unfinished change added, and restores roles that it removed.
 #[tokio::test]
 async fn roles_of_a_change_that_broke_off_do_not_stay() {
     let bench = bench().await;

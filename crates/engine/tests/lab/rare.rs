@@ -1,4 +1,4 @@
-//! Everything rare of the network service and the key manager in one deployment, as it is made on a real cloud too.
+//! The rare types of the network service and the key manager in one deployment, as on a real cloud too.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::update::{order, to};
 
 const MEMBERS: &str = include_str!("../real/rare.yaml");
 
-/// The template with other values in place of its defaults.
+/// The template with other defaults.
 fn with(changes: &[(&str, &str)]) -> String {
     let mut template = MEMBERS.replace(
         "outside: {type: string}",
@@ -23,7 +23,7 @@ fn with(changes: &[(&str, &str)]) -> String {
     template
 }
 
-/// With a pair of keys, which the real clouds that it is made on need not be able to make.
+/// The template with a pair of keys, which not every real cloud can create.
 pub fn with_a_pair() -> String {
     with(&[(
         "outputs:\n",
@@ -75,7 +75,7 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// What is kept in the key manager can be asked for, and is not stored in clear.
+/// Secrets in the key manager can be read, and are not stored in clear text.
 #[tokio::test]
 async fn what_the_key_manager_keeps_is_given_and_sealed() {
     let template = "heat_template_version: 2021-04-16

@@ -1,4 +1,4 @@
-//! What stays in the cloud: because the template says so, or because there may be something in it.
+//! Resources that stay in the cloud: because the template retains them, or because they may contain data.
 
 use api::{EventBody, RunState, StepState};
 use lab::{CallFault, Damage, Fault};
@@ -28,7 +28,7 @@ async fn what_is_retained_stays_and_is_told() {
     );
     assert_eq!(bench.left().len(), 1);
 
-    // And it can be taken over from there, without becoming ours.
+    // Another template can use it from there without owning it.
     let adopted = NET.replace(
         "OS::Neutron::Net}",
         &format!("OS::Neutron::Net, external_id: {id}}}"),
@@ -75,7 +75,7 @@ resources:
     );
     assert_eq!(bench.left().len(), 1);
 
-    // Somebody repaired it.
+    // An administrator has repaired it.
     bench.lab.faults().clear();
     let run = bench.update(&started.deployment, to(&disk(2))).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -84,8 +84,7 @@ resources:
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Whatever comes under a name of which something was left in the cloud has a mark of its own, so that it is
-/// neither taken for it nor removed with it.
+/// A resource under the name of a retained one has a marker of its own, so that it is neither taken for it nor deleted with it.
 #[tokio::test]
 async fn what_is_retained_is_never_taken_back() {
     let bench = Bench::new().await;
@@ -98,7 +97,7 @@ async fn what_is_retained_is_never_taken_back() {
     let kept = bench.ids(&started.deployment).await["front"].clone();
     bench.update(&started.deployment, to(&only_back)).await;
 
-    // The first answer says that it failed: whether it is there already is looked for by the mark.
+    // The first answer is an error: whether the resource exists is found out by its marker.
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("network".into()),
         method: Some("POST".into()),
@@ -121,7 +120,7 @@ async fn what_is_retained_is_never_taken_back() {
         .model(|model| assert!(model.networks.get(&kept).is_some()));
 }
 
-/// The cloud made it, broke it, and never told us its id.
+/// The cloud created it, broke it, and never sent its id.
 #[tokio::test]
 async fn a_wreck_goes_only_where_the_template_lets_it() {
     for (policy, is_left) in [("Delete", false), ("Retain", true)] {
@@ -153,7 +152,7 @@ async fn a_wreck_goes_only_where_the_template_lets_it() {
     }
 }
 
-/// A load balancer whose listener is kept.
+/// A load balancer whose listener is retained.
 fn balanced(listener: &str, balancer: &str) -> String {
     format!(
         "heat_template_version: 2021-04-16
@@ -176,7 +175,7 @@ resources:
 }
 
 impl Bench {
-    /// Waits until the run has ended so many times, badly.
+    /// Waits until the run has ended without success this many times.
     async fn until_ends(&self, run: &str, times: usize) {
         let ends = std::sync::atomic::AtomicUsize::new(0);
         self.until(run, |event| {
@@ -193,14 +192,14 @@ impl Bench {
         .await;
     }
 
-    /// How many things have such a word in what is left of them.
+    /// Number of remaining resources whose text contains a word.
     fn left_of(&self, what: &str) -> usize {
         let left = self.left();
         left.iter().filter(|one| one.contains(what)).count()
     }
 }
 
-/// A load balancer takes along all that is on it, so it does not go while a listener of it is kept.
+/// A load balancer's deletion includes its parts, so it is refused while one of its listeners is retained.
 #[tokio::test]
 async fn a_listener_that_is_kept_does_not_go_with_its_load_balancer() {
     let bench = Bench::new().await;
@@ -226,7 +225,7 @@ async fn a_listener_that_is_kept_does_not_go_with_its_load_balancer() {
         bench.left()
     );
 
-    // What it is on is kept too, and all is well.
+    // The load balancer is retained too, and the run succeeds.
     let run = bench
         .update(&started.deployment, to(&balanced("Retain", "Retain")))
         .await;
@@ -246,7 +245,7 @@ async fn a_listener_that_is_kept_does_not_go_with_its_load_balancer() {
     );
 }
 
-/// A tag says that it is kept. Where all that it lives in is kept too, nobody ever asks for that tag.
+/// A tag marks it as retained. If its containers are retained too, nothing ever reads that tag.
 #[tokio::test]
 async fn what_is_kept_and_broken_does_not_keep_an_undeploy_from_its_end() {
     for (balancer, ends) in [
@@ -267,7 +266,7 @@ async fn what_is_kept_and_broken_does_not_keep_an_undeploy_from_its_end() {
     }
 }
 
-/// It was taken out of the template long before.
+/// It was removed from the template long before.
 #[tokio::test]
 async fn a_pool_member_that_was_kept_once_is_kept_for_good() {
     let bench = Bench::new().await;
@@ -282,7 +281,7 @@ async fn a_pool_member_that_was_kept_once_is_kept_for_good() {
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
     assert_eq!(bench.left_of("member"), 1, "{:?}", bench.left());
-    // A person removes it, and goes on.
+    // A user deletes it, and resumes.
     let balancing = bench.actor.session.load_balancer();
     let pools = balancing.list(Part::Pool, &[]).await.unwrap();
     let pool = Part::Member(&pools[0].id);
@@ -299,7 +298,7 @@ resources:
   disk: {type: OS::Cinder::Volume, deletion_policy: Snapshot, properties: {size: 1}}
 ";
 
-/// The lab has no backup service, so its answers are put into its mouth.
+/// The lab has no backup service, so its answers are faked.
 fn backups(nth: Option<u64>, method: &str, body: serde_json::Value) -> Fault {
     Fault::Call(CallFault {
         service: Some("block-storage".into()),
@@ -317,17 +316,17 @@ async fn of_a_volume_a_backup_is_kept() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(DISK).await;
     let id = bench.ids(&started.deployment).await["disk"].clone();
-    // The run's id is in the name, so it fails first.
+    // The run's id is in the name, so the run fails once before.
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
-    // Of the go after so many bad ends.
+    // The backup of the attempt after this many failures.
     let backup = |ends: u32, status: &str| {
         let run = &run.id[run.id.len() - 8..];
         let name = format!("shop-disk-backup-{}-{run}-{ends}", &id[..8]);
         json!({"id": "b-1", "name": name, "volume_id": id, "status": status, "fail_reason": "no room"})
     };
     let listed = |ends: u32, status: &str| json!({"backups": [backup(ends, status)]});
-    // One fails and is removed, the person goes on, and the next one takes a while.
+    // One backup fails and is deleted, the user resumes, and the next one takes a while.
     let faults = bench.lab.faults();
     let ordered = json!({"backup": backup(1, "creating")});
     faults.add(backups(Some(1), "GET", json!({"backups": []})));
@@ -351,7 +350,7 @@ async fn of_a_volume_a_backup_is_kept() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// People worked on with the volume since: what was kept then is not what it is now.
+/// Users have worked with the volume since: the older backup has old data.
 #[tokio::test]
 async fn an_older_backup_is_not_the_one_that_is_kept() {
     let bench = Bench::new().await;
@@ -372,7 +371,7 @@ async fn an_older_backup_is_not_the_one_that_is_kept() {
     assert_eq!(bench.left().len(), 1);
 }
 
-/// Heat says the same, and only then.
+/// Heat gives the same error, in this case only.
 #[tokio::test]
 async fn a_cloud_without_backups_keeps_the_volume() {
     let bench = Bench::new().await;

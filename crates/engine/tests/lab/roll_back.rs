@@ -1,4 +1,4 @@
-//! A change that fails: on, or back to what worked, by a person or by itself.
+//! Failed changes: continued, or rolled back by a user or automatically.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::{
 };
 
 impl Bench {
-    /// Rolls back by hand, and waits.
+    /// Rolls back on request, and waits.
     pub async fn rolls_back(&self, deployment: &str) -> Run {
         let facts = facts();
         let back = self.engine.roll_back(&self.actor, deployment, &facts).await;
         self.end_of(&back.unwrap().run).await
     }
 
-    /// The run that follows another one by itself, when it has ended.
+    /// The run that automatically follows another one, when it has ended.
     async fn follower(&self, deployment: &str, run: &str) -> Run {
-        // It is the deployment's last as soon as it is stored.
+        // It is the deployment's last run as soon as it is stored.
         let last = async || self.shown(deployment).await.last_run.unwrap();
         self.eventually("another run follows", async || last().await != run)
             .await;
@@ -184,7 +184,7 @@ async fn a_restart_forgets_no_roll_back() {
     assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
 }
 
-/// The process ends after the failure is stored and before the run that leads back is.
+/// The process ends after the failure is stored and before the roll-back is.
 #[tokio::test]
 async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
     let mut bench = Bench::new().await;
@@ -195,7 +195,7 @@ async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
         .update(&started.deployment, to(&another_server()))
         .await;
     assert_eq!(run.state, RunState::Failed);
-    // As the journal has it in that moment: the wish, and the token that it is for.
+    // The rows at that moment: the request, and its sealed token.
     let wish = serde_json::to_string(&facts()).unwrap();
     store::testing::run_set_roll_back(&bench.store, &run.id, Some(&wish)).await;
     let sealed = bench.store.sealed_put(
@@ -205,7 +205,7 @@ async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
         "of another key",
     );
     sealed.await.unwrap();
-    // A token that cannot be opened: a person decides, and nothing is left lying about.
+    // A token that cannot be opened: a user decides, and nothing sealed is left.
     bench.crash().await;
     bench
         .until_it_says(&run.id, "the login for which the run acted has ended")
@@ -246,7 +246,7 @@ async fn a_bad_end_says_what_a_person_can_do() {
     }
 }
 
-/// A network that is called what a hidden parameter says, and a server that will be replaced.
+/// A network whose name is a hidden parameter, and a server that will be replaced.
 fn with_word(template: &str) -> String {
     template.replace(
         "resources:\n",
@@ -267,8 +267,8 @@ fn silent(service: &str) -> Fault {
 }
 
 impl Bench {
-    /// Fails an update that has a value of its own for the hidden parameter, with a key manager that does not answer from
-    /// then on. Returns the deployment, what it had, and the run.
+    /// Fails an update with a new value of the hidden parameter, with a key manager that does not answer from then on. Returns
+    /// the deployment, its resources before, and the run.
     async fn fails_without_key_manager(&self) -> (String, BTreeMap<String, String>, String) {
         let started = self.start(&with_word(ONE_SERVER)).await;
         self.end_of(&started.run).await;
@@ -288,7 +288,7 @@ impl Bench {
         (started.deployment, before, run)
     }
 
-    /// Until the run says so of its end.
+    /// Waits until the run's reason says so.
     async fn until_it_says(&self, run: &str, wanted: &str) {
         self.until_told(run, |event| {
             matches!(&event.body, EventBody::Run { reason: Some(reason), .. } if reason.contains(wanted))
@@ -300,7 +300,7 @@ impl Bench {
         assert!(!reason.contains("rolled back now"), "{reason}");
     }
 
-    /// Looks into what is stored, for what comes after the end.
+    /// Waits for a stored event, also after the end of the run.
     async fn until_told(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
         self.eventually("the event comes in time", async || {
             let events = self.engine.events(&self.tenant, run, 0, 10_000).await;
@@ -312,7 +312,7 @@ impl Bench {
         .await;
     }
 
-    /// The run that leads back follows, and all is as it was.
+    /// Checks that the roll-back follows, and that all is as before.
     async fn comes_back(&self, deployment: &str, run: &str, before: &BTreeMap<String, String>) {
         let back = self.follower(deployment, run).await;
         assert_eq!(
@@ -351,7 +351,7 @@ async fn a_roll_back_waits_for_a_cloud_that_does_not_answer() {
     );
 }
 
-/// The server starts while Keystone hangs: it starts all the same, and the wish comes true afterwards.
+/// The server starts while Keystone hangs, and the roll-back follows later.
 #[tokio::test]
 async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
     let mut bench = Bench::new().await;
@@ -362,7 +362,7 @@ async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
         delay_ms: 2 * u64::try_from(PATIENCE.as_millis()).unwrap(),
         ..CallFault::default()
     }));
-    // Neither the start nor, with a call that hangs, the end.
+    // Neither the start nor the shutdown waits for a hanging call.
     for _ in 0..2 {
         let restart = tokio::time::timeout(PATIENCE, bench.crash());
         restart.await.expect("nobody waits for Keystone");
@@ -414,7 +414,7 @@ async fn a_roll_back_that_can_never_begin_says_so() {
     assert_eq!(bench.ids(&deployment).await, before);
 }
 
-/// Who goes on with the run has it: the roll-back that waited is not wished for any more.
+/// A user who resumes the run takes over: the waiting roll-back is cancelled.
 #[tokio::test]
 async fn who_acts_first_ends_the_waiting() {
     let bench = Bench::new().await;
@@ -438,7 +438,7 @@ async fn who_acts_first_ends_the_waiting() {
     assert_eq!(runs.len(), 3, "none of them leads back: {runs:#?}");
 }
 
-/// A volume cannot shrink: it stays as large as it is, and that keeps nothing else from going back.
+/// A volume cannot shrink: it keeps its size, and that does not block the rest of the roll-back.
 #[tokio::test]
 async fn a_volume_that_has_grown_does_not_keep_the_rest_from_going_back() {
     let bench = Bench::new().await;

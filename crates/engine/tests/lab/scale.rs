@@ -30,16 +30,16 @@ resources:
     text
 }
 
-/// What a deployment took, of this process: the engine, and the lab that it works with.
+/// The cost of a deployment in this process: the engine and the lab.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     deploy: Took,
     undeploy: Took,
-    /// Calls to the cloud for both.
+    /// Calls to the cloud during both.
     calls: u64,
-    /// More memory than before, with all of them there, in MiB.
+    /// Additional memory while all resources exist, in MiB.
     memory_mib: u64,
-    /// The database, with its log of writes, at the end.
+    /// Size of the database with its write-ahead log at the end, in KiB.
     database_kib: u64,
 }
 
@@ -72,7 +72,7 @@ async fn round(servers: usize) -> Cost {
     cost
 }
 
-/// Per server a call to make it, one to delete it, and a share of the lists that say how far they are.
+/// One more server costs a call to create it, one to delete it, and a share of the lists that are polled.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_more_costs_a_few_calls_more() {
     let (few, many) = (round(10).await, round(60).await);
@@ -83,7 +83,7 @@ async fn a_server_more_costs_a_few_calls_more() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "minutes without optimisation"]
 async fn thousands_of_servers_take_their_time_and_no_more() {
-    // A template of more of them would be longer than one may be.
+    // A template with more servers would exceed the size limit.
     let rounds = [1_000, 4_000];
     let mut costs = Vec::new();
     for servers in rounds {
@@ -102,7 +102,7 @@ async fn thousands_of_servers_take_their_time_and_no_more() {
         }
         costs.push((servers, cost));
     }
-    // Four times as many may want four times the work; as much again is for what else there is.
+    // Four times as many servers may take four times the time; the same again is for everything else.
     let (few_servers, few) = costs[0];
     for &(servers, many) in &costs[1..] {
         let most = u32::try_from(2 * servers / few_servers).unwrap();

@@ -1,7 +1,7 @@
-//! A failure of each call that changes something, in turn: the run goes on from there, or back, and all of it goes.
+//! A failure of each changing call in turn: the run continues, or is rolled back, and all resources are deleted.
 //!
-//! The template has something of each kind that the lab can make, so that a driver which makes a thing twice, or
-//! forgets one, is found by what is left.
+//! The template has a resource of each type that the lab can create, so that a driver which creates a resource twice, or forgets
+//! one, is found by the leftovers.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ resources:
 ";
 
 impl Bench {
-    /// How often each method was called at the services since the calls were cleared.
+    /// Number of calls with each method at the services since the last reset.
     fn changing(&self, method: &str) -> u64 {
         let calls = self.lab.faults().calls();
         calls
@@ -53,7 +53,7 @@ impl Bench {
             .count() as u64
     }
 
-    /// The nth call of a method that changes something is refused for good.
+    /// Refuses the nth call of a changing method permanently.
     fn refuse(&self, method: &str, nth: u64) {
         for service in ["network", "compute", "block-storage", "key-manager"] {
             self.lab.faults().add(Fault::Call(CallFault {
@@ -100,7 +100,7 @@ async fn is_refused_everywhere(template: &str) {
     assert!(made >= 9 && removed >= 8, "{made} {removed}");
 
     for nth in 1..=made.max(removed) {
-        // A refusal counts for each service alone, so one run meets several of them.
+        // Refusals are counted per service, so one run meets several of them.
         bench.refuse("POST", nth);
         bench.refuse("PUT", nth);
         let (started, run) = bench.deploy(template).await;
@@ -122,7 +122,7 @@ async fn is_refused_everywhere(template: &str) {
     }
 }
 
-/// The process dies after each moment of a deployment and of its end.
+/// The process dies at each moment of a deployment and of its undeployment.
 #[tokio::test]
 async fn whenever_the_process_dies_nothing_is_twice_and_nothing_is_left() {
     dies_everywhere(ALL_KINDS).await;
@@ -168,7 +168,7 @@ async fn dies_everywhere(template: &str) {
     }
 }
 
-/// The same, with something else in nearly all of it: some is changed in place, some is made anew.
+/// The same template with changes in nearly all resources: some in place, some by replacement.
 fn all_changed() -> String {
     let changes = [
         (
@@ -200,7 +200,7 @@ fn all_changed() -> String {
     template + "  more: {type: OS::Neutron::Net}\n"
 }
 
-/// A call that changes something: the nth of its method at its service.
+/// A changing call: its service, its method, and its number there.
 type Nth = (String, String, u64);
 
 /// Two templates, one of which is deployed.
@@ -209,14 +209,14 @@ struct Swing {
     deployment: String,
     before: String,
     after: String,
-    /// What the project has with each of them.
+    /// The project's resources with each of them.
     left: [Vec<String>; 2],
-    /// The calls that lead from one to the other.
+    /// The calls that change one into the other.
     calls: Vec<Nth>,
 }
 
 impl Swing {
-    /// Goes there and back once.
+    /// Changes there and back once.
     async fn new() -> Swing {
         let bench = Bench::new().await;
         let (before, after) = (ALL_KINDS.to_owned(), all_changed());
@@ -256,7 +256,7 @@ impl Swing {
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     }
 
-    /// What is there, whichever one it is of all that had its name.
+    /// The existing resources, without their incarnation.
     fn belongings(&self) -> Vec<String> {
         let plain = |name: &String| match name.split_once('#') {
             Some((name, number)) => {
@@ -272,7 +272,7 @@ impl Swing {
         left
     }
 
-    /// The cloud has what belongs to one side, and the same template again changes nothing.
+    /// Checks that the cloud has one side's resources, and that the same template again changes nothing.
     async fn is_at(&self, side: usize, what: &str) {
         assert_eq!(self.belongings(), self.left[side], "{what}");
         let template = [&self.before, &self.after][side];
@@ -282,7 +282,7 @@ impl Swing {
         assert_eq!(shown.template, *template, "{what}");
     }
 
-    /// A change with something wrong on the way: on from there or back, and then to where it began.
+    /// A change with faults on the way, continued or rolled back, and then changed back to the start.
     async fn survives(&self, faults: Vec<Fault>, goes_back: bool, what: &str) {
         for fault in faults {
             self.bench.lab.faults().add(fault);
@@ -327,7 +327,7 @@ fn at(call: &Nth, fault: CallFault) -> Fault {
     })
 }
 
-/// Each call is refused, and so is the one after it, which may be the same again.
+/// Each call is refused, and so is the next one, which may be the same again.
 #[tokio::test]
 async fn wherever_an_update_is_refused_it_goes_on_or_back() {
     let swing = Swing::new().await;
@@ -346,7 +346,7 @@ async fn wherever_an_update_is_refused_it_goes_on_or_back() {
     swing.end().await;
 }
 
-/// At each call something else happens once: what passes by itself does, and nothing is made twice.
+/// At each call another fault occurs once: transient ones pass, and nothing is created twice.
 #[tokio::test]
 async fn wherever_an_update_meets_trouble_it_comes_through() {
     let swing = Swing::new().await;
@@ -379,7 +379,7 @@ async fn wherever_an_update_meets_trouble_it_comes_through() {
     swing.end().await;
 }
 
-/// The successors of servers do not come to be, or die as soon as they are there.
+/// The successors of servers never become ready, or fail as soon as they are ready.
 #[tokio::test]
 async fn whatever_becomes_of_a_successor_there_is_a_way_on_and_back() {
     let swing = Swing::new().await;
@@ -403,7 +403,7 @@ async fn whatever_becomes_of_a_successor_there_is_a_way_on_and_back() {
     swing.end().await;
 }
 
-/// A successor that never comes to be is given up by a person; then on, or back.
+/// A user gives up a successor that never becomes ready; then continues, or rolls back.
 #[tokio::test]
 async fn a_successor_that_never_comes_is_cancelled() {
     let swing = Swing::new().await;
@@ -430,8 +430,7 @@ async fn a_successor_that_never_comes_is_cancelled() {
         let ended = if goes_back {
             bench.rolls_back(&swing.deployment).await
         } else {
-            // It may still come, for all that anybody knows, unless a person takes it away.
-
+            // It may still become ready, as far as the engine knows, unless a user deletes it.
             let hanging = || {
                 bench.lab.model(|model| {
                     let servers = model.servers.iter();
@@ -439,7 +438,7 @@ async fn a_successor_that_never_comes_is_cancelled() {
                     hang.map(|server| server.id.clone()).collect::<Vec<_>>()
                 })
             };
-            // Its twin comes to be, if it has not yet.
+            // Its twin appears, if it has not yet.
             bench
                 .eventually("one hangs", async || hanging().len() == 1)
                 .await;

@@ -1,4 +1,4 @@
-//! Things with ways of their own: volumes at servers, routes, waits.
+//! Special resources: volumes at servers, routes, waits.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -37,7 +37,7 @@ outputs:",
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A network of both families, whose second subnet of IPv6 shares the router's leg with the first.
+/// An IPv4 and IPv6 network, whose second IPv6 subnet shares the router interface with the first.
 const BOTH_FAMILIES: &str = "heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net}
@@ -77,7 +77,7 @@ async fn a_network_of_both_families_comes_and_goes() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A router with routes by one neighbour.
+/// A router with routes through one neighbour.
 fn routed(ranges: &[&str]) -> String {
     let routes: Vec<String> = ranges
         .iter()
@@ -126,8 +126,8 @@ async fn routes_come_and_go_one_by_one() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Answers are lost, and the process dies while routes are added: none is there twice, none is lost, and none of
-/// somebody else's is taken for ours.
+/// Answers are lost, and the process dies while routes are added: no route exists twice, none is lost, and no stranger's route is
+/// taken for ours.
 #[tokio::test]
 async fn routes_are_ours_or_they_are_not() {
     let mut bench = Bench::new().await;
@@ -160,7 +160,7 @@ async fn routes_are_ours_or_they_are_not() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.routes(), ["10.1.0.0/24"]);
 
-    // Another set with the same route is refused, and takes nothing with it when it goes.
+    // Another set with the same route is refused, and its deletion removes nothing.
     let second = routed(&["10.1.0.0/24"]).replace(
         "  routes:\n",
         "  more: {type: OS::Neutron::ExtraRouteSet, depends_on: routes, properties: {router: {get_resource: gate}, \
@@ -215,7 +215,7 @@ resources:
     );
 }
 
-/// A new size, a new password, and an image of what goes.
+/// A new size, a new password, and an image of the deleted server.
 #[tokio::test]
 async fn a_server_grows_and_leaves_a_picture_of_itself() {
     let bench = Bench::new().await;
@@ -236,7 +236,7 @@ async fn a_server_grows_and_leaves_a_picture_of_itself() {
     let (started, _) = bench.deploy(&with("flavor: m1.tiny,")).await;
     let before = bench.ids(&started.deployment).await;
     bench.lab.faults().clear_calls();
-    // The lab's servers take no password: it says yes all the same.
+    // The lab's servers do not support passwords, so the answer is faked.
     bench.lab.faults().add(Fault::Call(CallFault {
         path: Some("*/action".into()),
         nth: Some(1),
@@ -257,7 +257,7 @@ async fn a_server_grows_and_leaves_a_picture_of_itself() {
         "password, size, and that it is right: {calls:?}"
     );
 
-    // The second attempt at a snapshot is the same snapshot.
+    // The second attempt finds the first one's snapshot.
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("compute".into()),
         method: Some("DELETE".into()),
@@ -271,7 +271,7 @@ async fn a_server_grows_and_leaves_a_picture_of_itself() {
     assert!(left.len() == 1 && left[0].contains("snapshot"), "{left:?}");
 }
 
-/// The members of a group come in batches, with a rest between them.
+/// The members of a group are created in batches, with a pause between them.
 #[tokio::test]
 async fn members_rest_between_batches() {
     let bench = Bench::new().await;
@@ -299,7 +299,7 @@ async fn members_rest_between_batches() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// What would wait too long before it goes is refused when it is made: later there is no way out.
+/// A wait before the deletion that is too long is refused at creation: later it could not be avoided.
 #[tokio::test]
 async fn a_wait_before_deletion_that_is_too_long_is_refused_at_once() {
     for properties in [

@@ -1,4 +1,4 @@
-//! A deployment that changes: in place, by successors, and back again.
+//! Updates: in place, by successors, and rolled back.
 
 use std::collections::BTreeMap;
 
@@ -117,7 +117,7 @@ async fn what_can_be_changed_keeps_its_id() {
         );
         assert!(model.networks.iter().any(|network| network.name == "green"));
     });
-    // And the same again is nothing.
+    // The same template again changes nothing.
     let run = bench.update(&started.deployment, to(&changed)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     bench.undeploy(&started.deployment).await;
@@ -188,7 +188,7 @@ async fn dependents_move_over_to_a_successor() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// The process dies at every moment of an update that replaces a network and a server in it.
+/// The process dies at each moment of an update that replaces a network and a server in it.
 #[tokio::test]
 async fn a_crash_in_the_middle_of_a_replacement_makes_nothing_twice() {
     let mut bench = Bench::new().await;
@@ -235,7 +235,7 @@ async fn a_crash_in_the_middle_of_a_replacement_makes_nothing_twice() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A failure at each call that changes something, in turn; then on, or back, and away.
+/// A failure of each changing call in turn; then continued, or rolled back, and undeployed.
 #[tokio::test]
 async fn nothing_is_left_wherever_an_update_fails() {
     let bench = Bench::new().await;
@@ -309,7 +309,7 @@ async fn nothing_is_left_wherever_an_update_fails() {
     }
 }
 
-/// A person's key pair under a name of their own, of which there can be one.
+/// A user's key pair under a name of its own, which must be unique.
 fn key_pair(public_key: &str) -> String {
     format!(
         "heat_template_version: 2021-04-16
@@ -346,7 +346,7 @@ async fn a_successor_is_known_when_its_predecessor_goes_first() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// As in Heat, who takes a property out of the template means its default.
+/// As in Heat, a property that is removed from the template gets its default.
 #[tokio::test]
 async fn what_is_not_drawn_any_more_goes_back_to_its_default() {
     let bench = Bench::new().await;

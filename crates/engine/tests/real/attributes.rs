@@ -1,8 +1,8 @@
-//! Attributes as the real Heat gives them: one template, deployed by Heat and by the engine, with an output for each
-//! attribute of each resource, and the values compared.
+//! Compares attributes with those of the real Heat: one template, deployed by Heat and by the engine, with an output for each
+//! attribute of each resource.
 //!
-//! Ids, names, times and addresses differ between the two, so shapes are compared: kinds of values, keys of maps, items
-//! of lists. Where Heat gives an error or null, the engine may give more.
+//! Ids, names, times and addresses differ between the two, so shapes are compared: types of values, keys of maps, items of lists.
+//! If Heat gives an error or null, the engine may give more.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,7 +33,7 @@ const ON_PURPOSE: [(&str, &str); 6] = [
     ("OS::Heat::StructuredConfig", "show"),
 ];
 
-/// Fields of `show` that the compute service gives to newer microversions than the engine speaks.
+/// Fields of `show` that only newer microversions than the engine's have.
 const OF_LATER_VERSIONS: [(&str, &str); 6] = [
     ("OS::Nova::Server", "locked_reason"),
     ("OS::Nova::Server", "trusted_image_certificates"),
@@ -65,10 +65,10 @@ fn with_outputs() -> (String, BTreeMap<String, String>) {
     (text, types)
 }
 
-/// Where our value lacks something of Heat's, or is of another kind.
+/// Differences: parts of Heat's value that are missing in ours, or have another type.
 fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>) {
     match (heats, ours) {
-        // A list of one number, by a stray comma in Heat.
+        // Heat gives a list of one number because of a stray comma.
         (Value::Array(_), Value::Number(_)) if place.ends_with(".version") => {}
         (Value::Object(heats), Value::Object(ours)) => {
             for (key, value) in heats {
@@ -80,11 +80,11 @@ fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>
             }
         }
         (Value::Array(heats), Value::Array(ours)) => {
-            // The engine reads after everything is made, and Heat keeps some attributes from before.
+            // The engine reads after everything is created, and Heat stores some attributes from before.
             if ours.is_empty() && !heats.is_empty() {
                 found.push(format!("{place} is empty, and with Heat {heats:?}"));
             }
-            // Services list in any order: each of Heat's items has one of ours that is as it.
+            // Services list in any order: each of Heat's items has a matching one of ours.
             for (index, heats) in heats.iter().enumerate().filter(|_| !ours.is_empty()) {
                 let compared = ours.iter().map(|ours| {
                     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>
     }
 }
 
-/// Ids are other ones.
+/// True for keys of maps that are ids, which differ.
 fn is_name(key: &str) -> bool {
     openstack::looks_like_id(key)
 }
@@ -173,7 +173,7 @@ async fn attributes_are_as_heats() {
         }
         match &ours[&output].value {
             Some(value) => differences(&output, &heats, value, &mut found),
-            // Where Heat gives null there is nothing to give.
+            // If Heat gives null, there is nothing to compare.
             None if heats.is_null() => {}
             None => found.push(format!("{output}: {:?}", ours[&output].error)),
         }

@@ -1,10 +1,10 @@
-//! Six designs, made, updated and removed by the engine and by the cloud's own Heat: times, and the differences.
+//! Six designs, created, updated and deleted by the engine and by the cloud's own Heat: times, and the differences.
 //!
-//! Each design stands in `designs/`. After its creation and after its update, the project's resources are described by
-//! [`inventory`] for both makers and compared line by line; in the end the project must be as it was before.
+//! Each design is in `designs/`. After its creation and after its update, the project's resources are described by [`inventory`]
+//! for both sides and compared line by line. In the end the project must be as before.
 //!
-//! One difference is meant and is counted apart: Barbican has no place for a mark but the name, so a secret that the
-//! template does not name has our mark as its name, and none with Heat.
+//! One difference is intended and counted separately: Barbican has no place for a marker but the name, so a secret without a name
+//! in the template has our marker as its name, and none with Heat.
 //!
 //! `STACKLOOM_CONTRACT_CLOUDS=FILE cargo test -p engine --test real -- --ignored --nocapture beside` prints the table.
 //! `STACKLOOM_DESIGN` is a part of the name of the only design to compare.
@@ -77,7 +77,7 @@ const DESIGNS: [Design; 6] = [
     },
 ];
 
-/// Seconds for creation, update and removal, and the project's resources after the first two.
+/// Seconds for creation, update and deletion, and the project's resources after the first two.
 struct Made {
     seconds: [f32; 3],
     after: [Vec<String>; 2],
@@ -206,7 +206,7 @@ async fn by_heat(place: &Place, contents: &[Content; 2]) -> Result<Made, String>
     })
 }
 
-/// Lines of one side that the other has not; equal lines count as often as they occur.
+/// Lines of one side that the other side lacks. Equal lines count as often as they occur.
 fn only_in(one: &[String], other: &[String]) -> Vec<String> {
     let mut rest = other.to_vec();
     let mut only = Vec::new();
@@ -219,7 +219,7 @@ fn only_in(one: &[String], other: &[String]) -> Vec<String> {
     only
 }
 
-/// The line of a secret whose name is our mark, as if the secret had no name.
+/// The line of a secret whose name is our marker, as if the secret had no name.
 fn without_mark_as_name(line: &str) -> String {
     match line.strip_prefix("secret ") {
         Some(fields) if fields.contains(r#""name":"stackloom-"#) => {
@@ -231,7 +231,7 @@ fn without_mark_as_name(line: &str) -> String {
     }
 }
 
-/// Differences between the two, a line each, and the number of those that are meant.
+/// Differences between the two, one per line, and the number of intended ones.
 fn differences(ours: &Made, heats: &Made) -> (Vec<String>, usize) {
     let (mut found, mut meant) = (Vec::new(), 0);
     for (index, when) in ["created", "updated"].iter().enumerate() {
@@ -255,8 +255,8 @@ fn differences(ours: &Made, heats: &Made) -> (Vec<String>, usize) {
     (found, meant)
 }
 
-/// Belongings that only one of both times has. Belongings settle for a moment after a removal: Neutron hears of
-/// Nova's ports late.
+/// Resources that existed at only one of the two times. The project settles for a moment after a deletion: Neutron learns late
+/// about Nova's ports.
 async fn left_over(place: &Place, before: &[String]) -> Vec<String> {
     let mut left = Vec::new();
     for _ in 0..60 {

@@ -10,7 +10,7 @@ use super::{assert_succeeded, parameters};
 use crate::place::{Place, real_cloud};
 
 const TEMPLATE: &str = include_str!("checked.yaml");
-/// GiB; more than any cloud has.
+/// Size in GiB, more than any cloud has.
 const TOO_LARGE: u64 = 900_000;
 
 fn error_of(run: &Run, step: &str) -> String {
@@ -70,7 +70,7 @@ async fn what_is_not_carried_out_is_told_and_what_was_there_stays() {
     eprintln!("{error}");
     assert!(error.contains("It still has 1 GiB"), "{error}");
 
-    // Back to what is there: nothing is to be done, and all is in order.
+    // Back to the actual size: nothing is to be done, and the run succeeds.
     let run = with("size", json!(1)).await;
     assert_succeeded(&run);
     let ended = place.undeploy(&started.deployment).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use openstack::{Error, Method, Service, Session};
 use serde_json::{Value, json};
 
-/// Pause between two looks at a stack.
+/// Pause between two polls of a stack.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Template, environment and files of a stack.
@@ -27,10 +27,10 @@ pub struct Stack<'a> {
 }
 
 impl<'a> Stack<'a> {
-    /// Creates a stack and waits for it. A failed one is removed again.
+    /// Creates a stack and waits for it. A failed one is deleted again.
     ///
     /// # Errors
-    /// Heat's words.
+    /// Heat's message.
     pub async fn create(
         session: &'a Session,
         name: &str,
@@ -54,29 +54,29 @@ impl<'a> Stack<'a> {
         }
     }
 
-    /// Updates it, and waits.
+    /// Updates the stack, and waits.
     ///
     /// # Errors
-    /// Heat's words.
+    /// Heat's message.
     pub async fn update(&self, content: &Content) -> Result<(), String> {
         let call = self.call(Method::PUT).json(&body(content));
         call.send().await.map_err(told)?;
         self.until("UPDATE_COMPLETE").await.map(drop)
     }
 
-    /// Deletes it, and waits.
+    /// Deletes the stack, and waits.
     ///
     /// # Errors
-    /// Heat's words.
+    /// Heat's message.
     pub async fn delete(&self) -> Result<(), String> {
         self.call(Method::DELETE).send().await.map_err(told)?;
         self.until("DELETE_COMPLETE").await.map(drop)
     }
 
-    /// Outputs by name, without those that Heat cannot give.
+    /// Outputs by name, without those for which Heat gives an error.
     ///
     /// # Errors
-    /// Heat's words.
+    /// Heat's message.
     pub async fn outputs(&self) -> Result<BTreeMap<String, Value>, String> {
         let stack = self.shown().await?;
         let outputs = stack["outputs"].as_array().into_iter().flatten();

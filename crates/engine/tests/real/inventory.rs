@@ -1,4 +1,4 @@
-//! A project's resources in words that do not depend on ids, so that two makers of one template can be compared.
+//! A project's resources as text without ids, to compare two deployments of one template.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub async fn inventory(session: &Session) -> Vec<String> {
     lines
 }
 
-/// All lists, read once; and a name for each id.
+/// All lists, each read once, and a name for each id.
 struct Look {
     lists: BTreeMap<&'static str, Vec<Value>>,
     names: BTreeMap<String, String>,
@@ -124,7 +124,7 @@ impl Look {
         self.lists[kind].iter()
     }
 
-    /// The name of what has this id; other values as they are.
+    /// The name of the resource with this id; other values unchanged.
     fn name(&self, id: &Value) -> Value {
         match id.as_str().and_then(|id| self.names.get(id)) {
             Some(name) => json!(name),
@@ -213,7 +213,7 @@ impl Look {
                 .into_iter()
                 .flatten()
             {
-                // The port's own MAC address stands there.
+                // The port's own MAC address is the default.
                 pair.as_object_mut().map(|pair| pair.remove("mac_address"));
             }
             fields["network"] = self.name(&one["network_id"]);
@@ -383,7 +383,7 @@ fn pick(one: &Value, fields: &[&str]) -> Value {
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
-/// Metadata without the entry by which a volume or server is known as a deployment's.
+/// Metadata without the marker of a volume or server.
 fn without_marks(metadata: &Value) -> Value {
     let mut metadata = metadata.clone();
     if let Some(map) = metadata.as_object_mut() {

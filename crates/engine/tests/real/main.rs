@@ -1,8 +1,8 @@
-//! The engine in front of a real cloud: made, removed, and nothing left; also when a service stops in between.
+//! The engine with a real cloud: creation, deletion, and no leftovers, also if a service stops in between.
 //!
-//! They need a cloud (`cargo xtask contract --cloud real --clouds FILE`) and pass without one. The design is
-//! the demo's infrastructure: a network behind a router, two servers, a floating IP, security groups, a
-//! volume at one of the servers, a key pair whose private half goes to the key manager.
+//! The tests need a cloud (`cargo xtask contract --cloud real --clouds FILE`) and pass without one. The design is the demo's
+//! infrastructure: a network behind a router, two servers, a floating IP, security groups, a volume at one of the servers, a key
+//! pair whose private half goes to the key manager.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 const DEMO: &str = include_str!("demo.yaml");
 
-/// Image, flavor and the network outside, as the cloud has them.
+/// Image, flavor and external network of the cloud.
 async fn parameters(place: &Place) -> BTreeMap<String, Value> {
     let session = &place.actor.session;
     let images = session.image().image_list(&[("status", "active")]).await;
@@ -105,8 +105,8 @@ async fn a_service_that_stops_in_between_is_waited_for() {
     let started = place
         .deploy("contract-stop", DEMO, parameters(&place).await)
         .await;
-    // As soon as the first server is being made, the service goes; it comes back when steps have
-    // noticed. The signals come from the run's own events, not from a clock.
+    // The service is stopped when the first server is being created, and started again when steps have noticed. The run's own
+    // events give the signals, not a clock.
     let (noticed, mut wake) = tokio::sync::mpsc::unbounded_channel();
     let outage = tokio::spawn(async move {
         assert_eq!(wake.recv().await, Some("server"));
@@ -122,7 +122,7 @@ async fn a_service_that_stops_in_between_is_waited_for() {
                     StepState::Running if step == "web:create" => "server",
                     _ => return,
                 };
-                // After the outage nobody listens any more.
+                // After the outage the receiver is gone.
                 let _nobody = noticed.send(what);
             }
         })

@@ -1,5 +1,5 @@
-//! Load balancers with all that hangs on them, and the rarer things of the network service: made, changed in
-//! place, made anew where the cloud cannot hold old and new, and removed with nothing left.
+//! Load balancers with all their parts, and rare types of the network service: created, updated in place, replaced if the cloud
+//! cannot hold old and new, and deleted without leftovers.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const RARE: &str = include_str!("rare.yaml");
 const RARE_ADMIN: &str = include_str!("rare_admin.yaml");
 const PEOPLE: &str = include_str!("people.yaml");
 
-/// How many roles somebody has somewhere.
+/// Number of a user's or group's roles in a project or domain.
 async fn grants(session: &Session, who: &str, id: &str) -> usize {
     let call = session.call(Service::Identity, Method::GET, &["role_assignments"]);
     let name = format!("{who}.id");
@@ -31,7 +31,7 @@ async fn grants(session: &Session, who: &str, id: &str) -> usize {
     all.len()
 }
 
-/// A deployment that is led from one set of values to the next.
+/// A deployment that is updated from one set of values to the next.
 struct Led<'a> {
     place: &'a Place,
     deployment: String,
@@ -64,7 +64,7 @@ impl<'a> Led<'a> {
         assert_succeeded(&run);
     }
 
-    /// The same template with other values.
+    /// Updates to the same template with other values.
     async fn now(&mut self, values: Value) {
         let values: BTreeMap<String, Value> = serde_json::from_value(values).unwrap();
         let what = format!("update to {values:?}");
@@ -112,9 +112,9 @@ async fn a_load_balancer_lives_and_leaves_nothing() {
     // One member more, then fewer.
     led.now(json!({"size": 3})).await;
     led.now(json!({"size": 1})).await;
-    // A listener has one default pool, so the old one goes first, with its members and its monitor.
+    // A listener has one default pool, so the old one is deleted first, with its members and its monitor.
     led.now(json!({"speaks": "PROXY"})).await;
-    // The listener on another port: old and new stand side by side for a while.
+    // The listener on another port: old and new exist side by side for a while.
     led.now(json!({"port": 81})).await;
     led.undeploy().await;
     assert_eq!(place.belongings().await, before);
@@ -135,7 +135,7 @@ async fn trunks_pools_routes_and_gateways_leave_nothing() {
     led.now(json!({"tag": 102, "route": "10.201.0.0/24", "pair": "10.93.0.201", "pools": "10.94.0.0/16,10.95.0.0/16"}))
         .await;
     assert_eq!(place.belongings().await, first);
-    // A subnet's gateway address is one router's: its foot moves, and the floating IP that needs it keeps its address.
+    // A subnet's gateway address belongs to one router: its interface moves, and the floating IP that needs it keeps its address.
     led.now(json!({"second_router": true})).await;
     assert_eq!(led.output("address").await, address);
     led.undeploy().await;
@@ -202,7 +202,7 @@ async fn scopes_forwardings_sharing_and_containers_leave_nothing() {
     assert_eq!(place.belongings().await, first);
     assert_eq!(told(&led).await, made);
     assert_eq!(led.output("outside_port").await, 8081);
-    // Another key is another order, and what holds the key another container; another route is another one.
+    // Another key is another order, and a container with it is replaced too; so is a changed route.
     led.now(json!({"mode": "ctr", "destination": "10.202.0.0/24"}))
         .await;
     let now = told(&led).await;
@@ -278,7 +278,7 @@ async fn what_administrators_make_leaves_nothing() {
     assert_eq!(grants(session, "user", &ann).await, 3);
     let crew = text(led.output("crew").await);
     assert_eq!(grants(session, "group", &crew).await, 2);
-    // A flavor of another size is another one, and two of one name cannot be there at once.
+    // A flavor of another size replaces the old one, and two of one name cannot exist at once.
     led.now(json!({"megabytes": 128})).await;
     assert_ne!(led.output("small").await, small);
     assert_eq!(text(led.output("ann").await), ann);

@@ -1,4 +1,4 @@
-//! An engine of our own in front of a real cloud.
+//! An engine with a real cloud.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use openstack::{Clouds, Credentials, Method, Scope, Service, Session};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// No run takes longer, whatever the machine.
+/// Time limit of a run on any machine.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// The engine, and for whom it acts.
+/// The engine and its user.
 pub struct Place {
     pub engine: Engine,
     pub actor: Actor,
@@ -28,8 +28,8 @@ pub struct Place {
     _folder: TempDir,
 }
 
-/// The clouds file and its entry of `$STACKLOOM_CONTRACT_CLOUDS` and `$STACKLOOM_CONTRACT_CLOUD` (else the
-/// first that is not an administrator's); `None` where no real cloud is given.
+/// The clouds file and its entry from `$STACKLOOM_CONTRACT_CLOUDS` and `$STACKLOOM_CONTRACT_CLOUD` (default: the first entry that
+/// is not an administrator's). `None` if no real cloud is given.
 pub fn real_cloud() -> Option<(Clouds, String)> {
     let file = std::env::var("STACKLOOM_CONTRACT_CLOUDS").ok()?;
     let clouds = Clouds::from_file(file.as_ref()).expect("the clouds file is good");
@@ -42,14 +42,14 @@ pub fn real_cloud() -> Option<(Clouds, String)> {
     Some((clouds, name))
 }
 
-/// A project of a test's own, so that nothing that others make shows among its belongings.
+/// A project of a test's own, so that other resources do not appear in its lists.
 struct Apart {
     admin: Session,
     user: String,
     project: String,
 }
 
-/// What its user must be allowed; what a cloud does not have is left out.
+/// The user's roles. Roles that a cloud lacks are left out.
 const ROLES: [&str; 4] = [
     "member",
     "creator",
@@ -58,7 +58,7 @@ const ROLES: [&str; 4] = [
 ];
 
 impl Apart {
-    /// Made by the administrator of the clouds file, with a password that is its name; `None` without one.
+    /// Created by the administrator of the clouds file, with its name as the password. `None` without an administrator.
     async fn make(clouds: &Clouds, name: &str) -> Option<Apart> {
         let entry = clouds.iter().find(|cloud| cloud.name.contains("admin"))?;
         let credentials = entry.credentials.clone()?;
@@ -98,7 +98,7 @@ impl Apart {
 
     async fn remove(self) {
         let session = &self.admin;
-        // Neutron makes a group for every project that asks for groups.
+        // Neutron creates a group for every project that lists its groups.
         let query = [("project_id", self.project.as_str())];
         let groups = session.network().list::<SecurityGroup>(&query).await;
         for group in groups.unwrap_or_default() {
@@ -113,7 +113,7 @@ impl Apart {
 }
 
 impl Place {
-    /// In a project of its own, which goes with [`Place::close`]; without an administrator as [`Place::open`].
+    /// Opens the cloud with a project of its own, which [`Place::close`] deletes. Without an administrator as [`Place::open`].
     pub async fn open_apart(clouds: &Clouds, name: &str, project: &str) -> Place {
         Place::open_apart_with(clouds, name, project, |_| {}).await
     }
@@ -139,7 +139,7 @@ impl Place {
         place
     }
 
-    /// Takes the project away, if it was made for this.
+    /// Deletes the project, if it was created here.
     pub async fn close(self) {
         self.engine.shutdown().await;
         if let Some(apart) = self.apart {
@@ -147,7 +147,7 @@ impl Place {
         }
     }
 
-    /// Logs in with what stands in the file, and starts an engine with the settings that people get.
+    /// Logs in with the credentials in the file, and starts an engine with default settings.
     pub async fn open(clouds: &Clouds, name: &str) -> Place {
         Place::open_with(clouds, name, |_| {}).await
     }
@@ -201,7 +201,7 @@ impl Place {
         }
     }
 
-    /// Begins a deployment.
+    /// Starts a deployment.
     pub async fn deploy(
         &self,
         name: &str,
@@ -219,13 +219,13 @@ impl Place {
         started.expect("the template is taken")
     }
 
-    /// Begins its end.
+    /// Starts its undeployment.
     pub async fn undeploy(&self, deployment: &str) -> Started {
         let started = self.engine.undeploy(&self.actor, deployment, Force::No);
         started.await.expect("it can be undeployed")
     }
 
-    /// Waits for a run's end; `each` sees every event.
+    /// Waits for a run's end. `each` sees every event.
     pub async fn end_of(&self, run: &str, mut each: impl FnMut(&EventBody)) -> Run {
         let watch = async {
             let stream = self.engine.stream(&self.tenant, run, 0).await;
@@ -248,7 +248,7 @@ impl Place {
         run.expect("the run is there")
     }
 
-    /// Ids of all that the project has.
+    /// Ids of the project's resources.
     pub async fn belongings(&self) -> Vec<String> {
         let session = &self.actor.session;
         let mut all = Vec::new();
@@ -295,7 +295,7 @@ impl Place {
             add("volume", volumes.map(|one| one.id).collect());
         }
         if session.has_service(openstack::Service::KeyManager) {
-            // Receipts of orders stay: administrators alone delete them.
+            // Order records stay: only administrators can delete them.
             for (kind, path) in [(Kind::Secret, "secrets"), (Kind::Container, "containers")] {
                 let method = openstack::Method::GET;
                 let call = session.call(openstack::Service::KeyManager, method, &[path]);

@@ -1,7 +1,7 @@
-//! The demo with software on guests that really boot: a script on a private server, through the bastion.
+//! The demo with software on real guests: a script on a private server, through the bastion.
 //!
-//! It wants a cloud whose guests can be reached by their floating IPs from the sandboxes of this machine, an image
-//! with cloud-init and Python, and Docker with the sandbox image. Guests may be slow: they have half an hour.
+//! It needs a cloud whose floating IPs can be reached from the sandboxes of this machine, an image with cloud-init and Python,
+//! and Docker with the sandbox image. Guests may be slow: the time limit is half an hour.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
