@@ -140,7 +140,7 @@ impl Store {
             return Ok(Outcome::Conflict);
         }
         version_insert(&mut transaction, id, version, &now, content).await?;
-        // Counted from the newest on: the version that exceeds the limit goes, and all before it.
+        // Counted from the newest version: the version that exceeds the limit and all older ones are deleted.
         sqlx::query(
             "DELETE FROM design_versions WHERE design = $1 AND version < $2 AND (version <= $3 OR version <= ( \
                  SELECT COALESCE(MAX(version), 0) FROM ( \

@@ -108,7 +108,7 @@ pub struct StepStatus {
 /// The reason why a step was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stopping {
-    /// A person cancelled the run.
+    /// A user cancelled the run.
     Cancelled,
     /// Another step failed and the grace period is over.
     GraceOver,

@@ -374,7 +374,7 @@ impl Work<'_> {
         self.to(step, StepState::Waiting, None);
     }
 
-    // ---- what follows ----
+    // ---- consequences ----
 
     /// Skips, readies and starts steps that are due, and ends the run if all steps have ended.
     pub(super) fn settle(mut self) -> Advance {

@@ -542,7 +542,7 @@ impl Attempt {
             .all(|name| self.is_same(&thing, name, spec, &properties)))
     }
 
-    // ---- what changes ----
+    // ---- differences ----
 
     /// Adds the defaults of properties that the template does not set any more, as in Heat. The cloud would keep their old
     /// values.

@@ -126,7 +126,7 @@ impl Attempt {
         }
     }
 
-    // ---- what it works on ----
+    // ---- the resource ----
 
     /// Name of the step's resource.
     pub(super) fn name(&self) -> StepResult<&str> {
@@ -378,7 +378,7 @@ impl Attempt {
         })
     }
 
-    // ---- waiting for things ----
+    // ---- waiting for resources ----
 
     pub(super) async fn until_ready(
         &self,

@@ -12,7 +12,7 @@ use crate::{
     driver::{DriverError, Vault},
 };
 
-/// The vault of one person in one project.
+/// The vault of one user in one project.
 pub struct RunVault {
     session: Session,
     store: Store,

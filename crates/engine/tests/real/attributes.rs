@@ -26,7 +26,7 @@ const ON_PURPOSE: [(&str, &str); 6] = [
     // Heat shows the printed form of its client, with labels for keys.
     ("OS::Barbican::Secret", "show"),
     ("OS::Barbican::GenericContainer", "show"),
-    // Heat keeps software configurations as things of its own.
+    // Heat stores software configurations as objects of their own.
     ("OS::Heat::SoftwareConfig", "show"),
     ("OS::Heat::CloudConfig", "show"),
     ("OS::Heat::MultipartMime", "show"),

@@ -164,7 +164,7 @@ pub enum Block {
     },
 }
 
-/// `value` for a key (or dash) whose children stand at `indent` spaces.
+/// `value` for a key (or dash) whose children are indented by `indent` spaces.
 pub fn block(value: &Value, indent: usize, step: usize) -> Block {
     let pad = " ".repeat(indent);
     match value {

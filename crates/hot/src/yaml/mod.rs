@@ -182,7 +182,7 @@ impl Node {
         }
     }
 
-    /// Whether the node is null or empty.
+    /// True if the node is null or empty.
     pub fn is_null(&self) -> bool {
         matches!(self.scalar(), Some(Value::Null))
     }

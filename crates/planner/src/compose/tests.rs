@@ -9,7 +9,7 @@ use crate::{
 };
 use hot::diagnostic::listing;
 
-/// A template with files beside it; those that read like environments are environments.
+/// A template with files beside it. Files that look like environments are environments.
 #[derive(Default)]
 struct Given<'a> {
     template: &'a str,
@@ -43,7 +43,7 @@ impl Given<'_> {
         })
     }
 
-    /// The planned resources; there must be no error.
+    /// The planned resources. Fails if there is an error.
     fn made(&self) -> BTreeMap<String, ResourceSpec> {
         let plan = self.plan();
         match plan.workflow {
@@ -129,7 +129,7 @@ fn a_group_becomes_its_members() {
     for member in ["group/0", "group/1", "group/2"] {
         assert!(group.requires.contains(&member.to_owned()), "{member}");
     }
-    // Members are servers as any other: each has its port.
+    // Members are servers like any other: each has its port.
     assert_eq!(
         property(&made, "group/1", "networks"),
         json!([{"port": {"get_resource": "group/1_port"}}])
@@ -246,7 +246,7 @@ fn a_nested_template_becomes_its_resources() {
     );
     assert_eq!(made["web"].resource_type, "web.yaml");
     assert!(made["web/port"].requires.contains(&"subnet".to_owned()));
-    // What is asked of the parent is what stands behind it, and waits for the whole parent.
+    // A reference to the parent is replaced by the value behind it, and waits for the whole parent.
     assert_eq!(
         property(&made, "address", "port_id"),
         json!({"get_resource": "web/port"})
@@ -310,7 +310,7 @@ resources:
         assert!(with[port].requires.contains(&"private".to_owned()));
     }
     assert_eq!(property(&with, "web/port", "name"), "locked");
-    // What is hidden outside is not told inside, whatever the parameter there says.
+    // A value that is hidden outside is not visible inside, whatever the inner parameter declares.
     assert_eq!(
         property(&with, "web/noted", "name"),
         json!({"get_param": "root_note"})
@@ -358,7 +358,7 @@ outputs:
         outputs["all"].value.to_json(),
         json!([{"get_attr": ["tier/all/0/server", "first_address"]}, {"get_attr": ["tier/all/1/server", "first_address"]}])
     );
-    // All of it again changes nothing.
+    // The same template again changes nothing.
     let again = Given {
         deployed: Deployed::of(made),
         ..given
@@ -409,7 +409,7 @@ resources:
         ],
         ..Given::default()
     };
-    // m1.large is in the template's list, and not in the cloud: so the default reached it.
+    // m1.large is in the template's list and not in the cloud, so the default was used.
     let errors = given.errors();
     assert!(
         errors.contains("m1.large") && errors.contains("lib/web.yaml"),
@@ -427,7 +427,7 @@ resources:
     let made = given.made();
     assert_eq!(made["net"].resource_type, "lib/net.yaml");
     assert_eq!(made["net/net"].resource_type, "OS::Neutron::Net");
-    // A nested template with `OS::stack_id` is known by what that says, and its subnet is found.
+    // The reference of a nested template with `OS::stack_id` is that output, and its subnet is found.
     assert_eq!(
         property(&made, "subnet", "network"),
         json!({"get_resource": "net/net"})
@@ -498,7 +498,7 @@ fn what_cannot_be_flattened_says_why() {
     };
     assert!(count("{get_attr: [n, mtu]}").contains("group-count"));
     assert!(count("10001").contains("too-many-resources"));
-    // Nor is a group empty because of a parameter with a value whose name stands near what is not known.
+    // A group is not empty because a parameter with a value has a name similar to an unknown one.
     let sizes = "heat_template_version: 2021-04-16\nparameters:\n  count: {type: number, default: 3}\n  sizes: {type: json, default: {a: 1}}\nresources:\n  \
                  x: {type: OS::Heat::Value, properties: {value: a}}\n";
     let in_one = format!(
@@ -518,7 +518,7 @@ fn what_cannot_be_flattened_says_why() {
         let errors = given.errors();
         assert!(errors.contains("group-count"), "{errors}");
     }
-    // Where nothing but a parameter's value is missing, only that is said.
+    // If only a parameter's value is missing, only that is reported.
     let waits = Given {
         template: "heat_template_version: 2021-04-16\nparameters: {n: {type: number}}\nresources:\n  web: {type: web.yaml, properties: {count: {get_param: n}}}\n",
         files: &[("web.yaml", nested)],
@@ -535,7 +535,7 @@ fn what_cannot_be_flattened_says_why() {
         &[],
     );
     assert!(many.contains("too-many-resources"), "{many}");
-    // A member that is not there gives nothing, as in Heat, with a warning.
+    // A reference to a missing member gives null, as in Heat, with a warning.
     assert_eq!(
         one(
             "  g: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: OS::Neutron::Net}}}\noutputs:\n  x: {value: {get_attr: [g, resource.4, name]}}\n",

@@ -1,4 +1,4 @@
-//! What nested templates are given when the run knows it, and how much of it there may be.
+//! Arguments of nested templates that only the run knows, and the limit on their size.
 
 use super::*;
 use hot::diagnostic::listing;
@@ -73,12 +73,12 @@ fn what_a_run_knows_is_what_the_parameters_type_says() {
     );
     let words = &workflow.outputs["told"].value;
     assert_eq!(words.resolve(&All(json!("a,b"))), Ok(json!("b")));
-    // A reference that needs no other form is one still, so that the port is a port of that network.
+    // A reference that needs no conversion stays a reference, so that the port is a port of that network.
     let port = &workflow.resources["site/port"];
     assert_eq!(port.properties["network"], Expr::reference("net"));
 }
 
-/// Each level uses what it is given, or what the level below gives, so many times.
+/// Templates that each use their argument, or the output of the level below, this many times.
 fn levels(times: usize, of: impl Fn(usize, &str) -> (String, String)) -> Vec<(String, String)> {
     (1..=5)
         .map(|level| {
@@ -142,7 +142,7 @@ fn what_is_told_and_asked_ever_more_often_has_an_end() {
     assert_eq!(said[0].code, "nested-too-large");
 }
 
-/// What is wrong with it, said within seconds.
+/// The problems, which must be found within seconds.
 fn said_soon(template: &str, files: &[(&str, &str)]) -> Vec<String> {
     let begun = std::time::Instant::now();
     let given = Given {
@@ -206,7 +206,7 @@ fn a_file_with_a_long_text_may_be_used_so_often_and_no_more() {
     assert_eq!(said_soon(&few, &[("a.yaml", &file)]), [""; 0]);
 }
 
-/// The same file given the same wrong value, once by the template and once by a file that the template uses.
+/// The same file with the same wrong argument, once in the template and once in a file that the template uses.
 #[test]
 fn where_a_file_is_used_decides_and_not_which_use_comes_first() {
     let db = "heat_template_version: 2021-04-16\nparameters:\n  size: {type: string, constraints: [{allowed_values: [a, b]}]}\nresources:\n  v: {type: OS::Heat::Value, properties: {value: {get_param: size}}}\n";

@@ -1,4 +1,4 @@
-//! Hidden values that environments give to nested templates: used, and nowhere to be seen.
+//! Hidden values that environments give to nested templates: used, and never visible.
 
 use super::*;
 use hot::diagnostic::listing;
@@ -49,7 +49,7 @@ fn a_hidden_default_is_used_and_not_told() {
     for net in ["db/net", "group/0/net"] {
         assert_eq!(property(&resources, net, "name"), stands_for("string"));
     }
-    // The file's conditions know it.
+    // The file's conditions use it.
     assert!(resources.contains_key("db/back"));
     let told_by = workflow.outputs["told"].value.to_json().to_string();
     assert!(told_by.contains(HIDDEN_DEFAULTS), "{told_by}");
@@ -76,7 +76,7 @@ fn what_is_kept_counts_where_the_file_says_it_no_longer() {
     assert_eq!(property(&resources, "db/net", "name"), stands_for("string"));
     assert!(resources.contains_key("db/back"));
 
-    // Nobody keeps one: nothing is no value.
+    // Without a stored value, null means no value.
     let none = Given {
         deployed: Deployed::default(),
         ..given
@@ -95,7 +95,7 @@ fn what_is_kept_counts_where_the_file_says_it_no_longer() {
         none.errors(),
         "3:3 Error property-missing resources.db: `db` needs the property `pw`: parameter of `db.yaml`"
     );
-    // Of the group's member it is a warning: Heat says so when it makes it.
+    // For the group's member it is a warning, because Heat reports it at creation.
     let said = listing(&none.plan().diagnostics);
     assert!(
         said.contains("Warning property-missing resources.group"),
@@ -114,7 +114,7 @@ conditions:
 resources:
   net: {type: OS::Neutron::Net, condition: two, properties: {name: {get_param: [pw, 0]}}}
 ";
-    // Hidden is what one of the files calls so.
+    // A parameter is hidden if one of the files declares it so.
     let template = format!("{SITE}  list: {{value: 1}}\n").replace(
         "  db: {type: db.yaml}\n",
         "  db: {type: db.yaml}\n  list: {type: list.yaml}\n",

@@ -1,23 +1,23 @@
-//! What Heat sees of members and nested templates before it makes them, and what only then: its engine (Zed) was asked about
-//! each line. What it sees is an error; what it does not see is a warning, and a plan can be made.
+//! Errors in members and nested templates that Heat finds before their creation, and those that it finds only then. Each line was
+//! tried on its engine (Zed). The first are errors here; the others are warnings, and a plan can be made.
 
 use super::*;
 
 /// Heat refuses the template.
 const NO: bool = false;
-/// Heat begins, and fails on the way.
+/// Heat starts the deployment, and fails on the way.
 const LATE: bool = true;
 
 struct Line {
     /// A resource.
     text: &'static str,
-    /// What we say of it.
+    /// The code of our diagnostic.
     code: &'static str,
-    /// As a member of a group.
+    /// The result as a member of a group.
     member: bool,
-    /// As a member of a scaling group.
+    /// The result as a member of a scaling group.
     scaled: bool,
-    /// As a resource of a nested template.
+    /// The result as a resource of a nested template.
     nested: bool,
 }
 
@@ -33,7 +33,7 @@ const fn line(text: &'static str, code: &'static str, verdicts: [bool; 3]) -> Li
 }
 
 const LINES: &[Line] = &[
-    // A server, a volume and a group read some of their own properties; others read none of these.
+    // A server, a volume and a group read some of their own properties; other types read none of these.
     line(
         "{type: OS::Nova::Server, properties: {image: debian-12, networks: [{network: public}]}}",
         "property-missing",
@@ -59,7 +59,7 @@ const LINES: &[Line] = &[
         "property-missing",
         [LATE, LATE, LATE],
     ),
-    // What properties owe each other each type looks at by itself.
+    // Rules between properties are checked by each type itself.
     line(
         "{type: OS::Cinder::Volume, properties: {name: x}}",
         "property-missing",
@@ -85,7 +85,7 @@ const LINES: &[Line] = &[
         "property-type",
         [LATE, LATE, LATE],
     ),
-    // Constraints are for values.
+    // Constraints need values.
     line(
         "{type: OS::Cinder::Volume, properties: {size: 0}}",
         "property-constraint",
@@ -106,7 +106,7 @@ const LINES: &[Line] = &[
         "property-constraint",
         [NO, NO, NO],
     ),
-    // Names need no values, but for those within a value.
+    // Names need no values, except those inside a value.
     line(
         "{type: OS::Neutron::Net, properties: {colour: red}}",
         "unknown-property",
@@ -122,7 +122,7 @@ const LINES: &[Line] = &[
         "unknown-property",
         [NO, NO, NO],
     ),
-    // Functions are evaluated where a value is read; a definition of members is read.
+    // Functions are evaluated if a value is read; a definition of members is read.
     line(
         "{type: OS::Heat::Value, properties: {value: {list_join: [1, 2]}}}",
         "function-arguments",
@@ -153,7 +153,7 @@ const LINES: &[Line] = &[
         "unknown-parameter",
         [NO, NO, LATE],
     ),
-    // The one that is used within is given what does not fit, or nothing.
+    // An inner nested template with an argument that does not fit, or without one.
     line(
         "{type: volume.yaml, properties: {size: 99}}",
         "property-constraint",
@@ -183,7 +183,7 @@ resources:
   volume: {type: OS::Cinder::Volume, properties: {size: 1, name: {get_param: name}}}
 ";
 
-/// Codes of errors and of warnings, without what says that a type is not deployed.
+/// Codes of errors and of warnings, without those about types that cannot be deployed.
 fn said(template: &str, inner: &str) -> (Vec<String>, Vec<String>) {
     let given = Given {
         template,
