@@ -131,7 +131,7 @@ impl Sandboxes {
         &self,
         job: &Job,
         stop: &CancellationToken,
-        told: &mut (dyn Told + Send),
+        sink: &mut (dyn LineSink + Send),
     ) -> Result<i64, SandboxError> {
         let _place = tokio::select! {
             place = self.free.acquire() => place.map_err(|_closed| SandboxError::Stopped)?,
@@ -144,7 +144,7 @@ impl Sandboxes {
             id: Some(container),
         };
         let result = tokio::select! {
-            result = run(docker, guard.id(), job, told) => result,
+            result = run(docker, guard.id(), job, sink) => result,
             () = stop.cancelled() => Err(SandboxError::Stopped),
         };
         guard.remove().await;
@@ -220,7 +220,7 @@ impl Sandboxes {
 
 /// Receives an execution's lines.
 #[async_trait::async_trait]
-pub trait Told {
+pub trait LineSink {
     /// Lines that came together, without their line ends.
     async fn lines(&mut self, lines: Vec<String>);
 }
@@ -268,7 +268,7 @@ async fn run(
     docker: &Docker,
     id: &str,
     job: &Job,
-    told: &mut (dyn Told + Send),
+    sink: &mut (dyn LineSink + Send),
 ) -> Result<i64, SandboxError> {
     let options = AttachContainerOptions {
         stream: true,
@@ -312,13 +312,13 @@ async fn run(
             }
         }
         if !lines.is_empty() {
-            told.lines(lines).await;
+            sink.lines(lines).await;
         }
         broken?;
     }
     let rest: Vec<String> = out.rest().into_iter().chain(err.rest()).collect();
     if !rest.is_empty() {
-        told.lines(rest).await;
+        sink.lines(rest).await;
     }
     exit_code(docker, id).await
 }

@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use engine::sandbox::{Job, SandboxError, Sandboxes, Told};
+use engine::sandbox::{Job, LineSink, SandboxError, Sandboxes};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Default)]
-struct Heard(Vec<String>);
+struct Output(Vec<String>);
 
 #[async_trait]
-impl Told for Heard {
+impl LineSink for Output {
     async fn lines(&mut self, lines: Vec<String>) {
         self.0.extend(lines);
     }
 }
 
 /// Signals when output arrives.
-struct Telling(mpsc::UnboundedSender<()>);
+struct Signal(mpsc::UnboundedSender<()>);
 
 #[async_trait]
-impl Told for Telling {
+impl LineSink for Signal {
     async fn lines(&mut self, _: Vec<String>) {
         // The receiver may be gone.
         let _ = self.0.send(());
@@ -56,12 +56,12 @@ async fn shell(script: &str, files: &[(&str, &str)]) -> (i64, Vec<String>) {
         files,
         argv,
     };
-    let mut heard = Heard::default();
+    let mut output = Output::default();
     let code = sandboxes("test")
-        .execute(&job, &CancellationToken::new(), &mut heard)
+        .execute(&job, &CancellationToken::new(), &mut output)
         .await
         .expect("Docker runs it");
-    (code, heard.0)
+    (code, output.0)
 }
 
 #[tokio::test]
@@ -131,11 +131,8 @@ async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
     let (say, mut said) = mpsc::unbounded_channel();
     let sandboxes = sandboxes("test-stop");
     let (running, told) = (sandboxes.clone(), stop.clone());
-    let task = tokio::spawn(async move {
-        running
-            .execute(&lingering(), &told, &mut Telling(say))
-            .await
-    });
+    let task =
+        tokio::spawn(async move { running.execute(&lingering(), &told, &mut Signal(say)).await });
     said.recv().await.expect("it is there");
     stop.cancel();
     assert_eq!(task.await.unwrap(), Err(SandboxError::Stopped));
@@ -150,7 +147,7 @@ async fn what_a_crash_leaves_is_removed_at_the_next_start() {
     let crashed = sandboxes("test-crash");
     runtime.spawn(async move {
         crashed
-            .execute(&lingering(), &CancellationToken::new(), &mut Telling(say))
+            .execute(&lingering(), &CancellationToken::new(), &mut Signal(say))
             .await
     });
     said.recv().await.expect("it is there");
@@ -167,7 +164,7 @@ async fn a_missing_image_is_told() {
         ..Job::default()
     };
     let result = sandboxes
-        .execute(&job, &CancellationToken::new(), &mut Heard::default())
+        .execute(&job, &CancellationToken::new(), &mut Output::default())
         .await;
     assert_eq!(
         result,

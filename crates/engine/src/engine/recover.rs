@@ -5,7 +5,7 @@ use openstack::Session;
 use store::{Outcome, RunRow, SealedKind};
 use tokio::sync::oneshot;
 
-use super::{Engine, roll_back::by_wish};
+use super::{Engine, roll_back::spawn_roll_back};
 use crate::{
     Actor, Error, Result,
     machine::Event,
@@ -38,7 +38,7 @@ impl Engine {
         futures::future::join_all(all).await;
         // In the background, because it calls clouds.
         for row in operator.run_list_to_roll_back().await? {
-            by_wish(&self.core, row, None);
+            spawn_roll_back(&self.core, row, None);
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ pub async fn after_the_end(
     match core.store.run_find(tenant, run).await {
         Ok(Some(row)) if row.roll_back.is_some() => {
             let session = site.map(|site| site.session.clone());
-            by_wish(core, row, session);
+            spawn_roll_back(core, row, session);
         }
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "a run that has ended cannot be looked at"),
@@ -100,28 +100,28 @@ pub async fn after_the_end(
 }
 
 /// Rolls a failed run back in the background, on behalf of the user for whom it acted.
-pub(super) fn by_wish(core: &Arc<Core>, row: RunRow, session: Option<Session>) {
+pub(super) fn spawn_roll_back(core: &Arc<Core>, row: RunRow, session: Option<Session>) {
     let run = row.shown.id;
     let span = tracing::info_span!("roll back", run.id = %run);
-    let wish = Wish {
+    let requested = RequestedRollBack {
         core: core.clone(),
         tenant: row.tenant,
         run,
         session,
-        told: None,
+        reported: None,
     };
-    core.tasks.spawn(wish.come_true().instrument(span));
+    core.tasks.spawn(requested.carry_out().instrument(span));
 }
 
 /// A failed run with a requested roll-back.
-struct Wish {
+struct RequestedRollBack {
     core: Arc<Core>,
     tenant: Tenant,
     run: String,
     /// The user's session. Opened from the sealed token if `None`.
     session: Option<Session>,
     /// The reason for the delay that the run's reason already states.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 /// The result of one try.
@@ -134,14 +134,14 @@ enum Try {
     Never(Error),
 }
 
-impl Wish {
+impl RequestedRollBack {
     async fn row(&self) -> store::Result<Option<RunRow>> {
         self.core.store.run_find(&self.tenant, &self.run).await
     }
 
     /// Tries until the roll-back starts, cannot start, or is not wanted any more. When the engine stops, the request and the
     /// sealed token stay stored for the next start.
-    async fn come_true(mut self) {
+    async fn carry_out(mut self) {
         let stopping = self.core.stopping.clone();
         let mut pause = self.core.config.retry_pause;
         let longest = pause * PAUSE_GROWS_TO;
@@ -221,7 +221,7 @@ impl Wish {
     /// Writes the reason for the delay into the run, once per reason.
     async fn tell(&mut self, error: &Error) {
         let why = error.to_string();
-        if self.told.as_ref() == Some(&why) {
+        if self.reported.as_ref() == Some(&why) {
             return;
         }
         tracing::warn!(%error, "a failed update cannot be rolled back yet");
@@ -231,7 +231,7 @@ impl Wish {
             on_one_line(&why)
         );
         match self.write(what, Wanted::Still).await {
-            Ok(()) => self.told = Some(why),
+            Ok(()) => self.reported = Some(why),
             Err(error) => tracing::warn!(%error, "the run does not say that its roll-back waits"),
         }
     }

@@ -203,7 +203,7 @@ pub fn outputs(
     item: &CatalogItem,
     given: &Map<String, Value>,
     addresses: &Addresses,
-    told: &BTreeMap<String, String>,
+    results: &BTreeMap<String, String>,
 ) -> Map<String, Value> {
     let inputs = inputs(item, given);
     let secret = |name: &str| {
@@ -219,7 +219,7 @@ pub fn outputs(
             input if secret(input) => None,
             word => match word.strip_prefix(STATS) {
                 // An output is empty if the role did not set it this time.
-                Some(name) => Some(told.get(name).cloned().unwrap_or_default()),
+                Some(name) => Some(results.get(name).cloned().unwrap_or_default()),
                 None => inputs.get(word).map(|value| match value.as_str() {
                     Some(text) => text.to_owned(),
                     None => value.to_string(),
@@ -373,8 +373,8 @@ mod tests {
             private: Some("10.0.0.5".into()),
             public: Some("fd00::1".into()),
         };
-        let told = outputs(&item, &Map::new(), &addresses, &BTreeMap::new());
-        assert_eq!(told["url"], "http://[fd00::1]:{listen_port}/ via 10.0.0.5");
+        let shown = outputs(&item, &Map::new(), &addresses, &BTreeMap::new());
+        assert_eq!(shown["url"], "http://[fd00::1]:{listen_port}/ via 10.0.0.5");
     }
 
     #[test]
@@ -386,12 +386,12 @@ mod tests {
             }],
             ..empty()
         };
-        let told = BTreeMap::from([("stdout".to_owned(), "{address} {\"a\": 1}".to_owned())]);
+        let results = BTreeMap::from([("stdout".to_owned(), "{address} {\"a\": 1}".to_owned())]);
         let addresses = Addresses {
             private: Some("10.0.0.5".into()),
             public: None,
         };
-        let shown = outputs(&item, &Map::new(), &addresses, &told);
+        let shown = outputs(&item, &Map::new(), &addresses, &results);
         assert_eq!(shown["stdout"], "{address} {\"a\": 1}||{open");
     }
 

@@ -18,7 +18,7 @@ pub struct Host {
 
 /// The connection to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct Connection {
     /// The host itself.
     pub host: Host,
     /// The bastion in between, if it is another server.
@@ -27,7 +27,7 @@ pub struct Way {
     pub user: String,
 }
 
-impl Way {
+impl Connection {
     /// `ssh_config` and `known_hosts`. Hosts are pinned by name, not by address.
     pub fn files(&self, private_key: &str) -> BTreeMap<String, Vec<u8>> {
         let mut config = format!(
@@ -136,7 +136,7 @@ pub struct Shown {
     /// The failure in the line, for the step's error.
     pub failure: Option<String>,
     /// Values that the role set by `set_stats`, for its item's outputs.
-    pub told: BTreeMap<String, String>,
+    pub results: BTreeMap<String, String>,
 }
 
 /// Parses a line.
@@ -196,7 +196,7 @@ pub fn show(line: &str) -> Shown {
         }
         "stats" => Shown {
             lines: stats(&event),
-            told: told(&event),
+            results: results(&event),
             ..Shown::default()
         },
         _ => Shown {
@@ -260,10 +260,10 @@ fn show_result(event: &Map<String, Value>) -> Shown {
     }
 }
 
-fn told(event: &Map<String, Value>) -> BTreeMap<String, String> {
-    let told = event.get("told").and_then(Value::as_object);
+fn results(event: &Map<String, Value>) -> BTreeMap<String, String> {
+    let results = event.get("told").and_then(Value::as_object);
     let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
-    told.into_iter().flatten().filter_map(text).collect()
+    results.into_iter().flatten().filter_map(text).collect()
 }
 
 fn stats(event: &Map<String, Value>) -> Vec<(LogLevel, String)> {
@@ -309,12 +309,12 @@ mod tests {
 
     #[test]
     fn the_way_leads_through_the_bastion_with_both_keys_pinned() {
-        let way = Way {
+        let connection = Connection {
             host: host("web", "10.0.0.5"),
             bastion: Some(host("gate", "172.30.0.7")),
             user: "stackloom".into(),
         };
-        let files = way.files("KEY\n\n");
+        let files = connection.files("KEY\n\n");
         let config = String::from_utf8(files["ssh_config"].clone()).unwrap();
         assert!(config.starts_with("Host web\n  HostName 10.0.0.5\n  HostKeyAlias web\n  ProxyJump gate.bastion\nHost gate.bastion\n"), "{config}");
         assert!(config.contains("StrictHostKeyChecking yes"));
@@ -327,12 +327,12 @@ mod tests {
 
     #[test]
     fn the_bastion_itself_is_reached_directly() {
-        let way = Way {
+        let connection = Connection {
             host: host("gate", "172.30.0.7"),
             bastion: None,
             user: "stackloom".into(),
         };
-        let config = String::from_utf8(way.files("KEY")["ssh_config"].clone()).unwrap();
+        let config = String::from_utf8(connection.files("KEY")["ssh_config"].clone()).unwrap();
         assert!(!config.contains("ProxyJump"));
     }
 
@@ -363,9 +363,9 @@ mod tests {
     fn nothing_that_a_person_typed_is_a_template() {
         let variables = json!({"script": "echo ${#list[@]} {{ x }}", "names": ["{% a %}"], "of": {"a": {"b": "c"}}, "port": 80});
         let files = play("script", "hello", "web", variables.as_object().unwrap());
-        let told: Value = serde_json::from_slice(&files["variables.json"]).unwrap();
+        let variables: Value = serde_json::from_slice(&files["variables.json"]).unwrap();
         assert_eq!(
-            told,
+            variables,
             json!({
                 "script": {"__ansible_unsafe": "echo ${#list[@]} {{ x }}"},
                 "names": [{"__ansible_unsafe": "{% a %}"}],
@@ -383,7 +383,7 @@ mod tests {
         );
         assert_eq!(shown.lines.len(), 1);
         assert_eq!(
-            shown.told,
+            shown.results,
             BTreeMap::from([("stdout".to_owned(), "a\nb".to_owned())])
         );
     }

@@ -204,7 +204,7 @@ impl Attempt {
 
     async fn snapshot(&self, driver: &dyn Driver, context: &Context<'_>, id: &str) -> StepResult {
         let occasion = self.occasion().await?;
-        let mut told = String::new();
+        let mut logged = String::new();
         for pause in self.pauses() {
             match driver.snapshot(context, id, &occasion).await? {
                 Progress::Ready(ready) => {
@@ -220,9 +220,9 @@ impl Attempt {
                     )));
                 }
                 Progress::Pending(what) => {
-                    if what != told {
+                    if what != logged {
                         self.log.info(what.clone()).await;
-                        told = what;
+                        logged = what;
                     }
                 }
             }

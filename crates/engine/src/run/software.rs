@@ -12,14 +12,14 @@ use types::catalog::CatalogItem;
 
 use super::{
     address::{self, Addresses},
-    ansible::{self, Host, Way},
+    ansible::{self, Connection, Host},
     log::StepLog,
     outcome::Ended,
     step::{Attempt, LOGIN_USER, StepResult},
 };
 use crate::{
     machine::{Failure, FailureClass},
-    sandbox::{Job, Told},
+    sandbox::{Job, LineSink},
 };
 
 /// Exit code of `wait_ssh.py`: timeout.
@@ -38,12 +38,12 @@ impl Attempt {
     /// Tries to log in until it works. An active server that does not answer has a broken cloud-init.
     pub(super) async fn wait_for_ssh(&self) -> StepResult {
         let server = self.name()?.to_owned();
-        let way = self.way(&server)?;
+        let connection = self.connection(&server)?;
         let seconds = self.site.core.config.ssh_timeout.as_secs().max(1);
         self.log
             .info(format!(
                 "waiting until `{server}` ({}) answers over SSH",
-                way.host.address
+                connection.host.address
             ))
             .await;
         let argv = [
@@ -54,10 +54,10 @@ impl Attempt {
         ]
         .map(str::to_owned)
         .to_vec();
-        let mut files = way.files(&self.private_key().await?);
-        let heard = self.in_sandbox(&mut files, argv, LogStream::Engine).await?;
-        let last = heard.failure;
-        match heard.code {
+        let mut files = connection.files(&self.private_key().await?);
+        let output = self.in_sandbox(&mut files, argv, LogStream::Engine).await?;
+        let last = output.failure;
+        match output.code {
             0 => {
                 self.log.info(format!("`{server}` answers over SSH")).await;
                 Ok(())
@@ -148,9 +148,9 @@ impl Attempt {
             }
         }
 
-        let way = self.way(&host)?;
+        let connection = self.connection(&host)?;
         let role = item.described.name.clone();
-        let mut files = way.files(&self.private_key().await?);
+        let mut files = connection.files(&self.private_key().await?);
         files.extend(ansible::play(&role, &name, &host, &variables));
         let role_files =
             tokio::task::spawn_blocking(move || item.files().map(|files| (item, files)))
@@ -169,16 +169,16 @@ impl Attempt {
         self.log
             .info(format!("running role `{role}` on `{host}`"))
             .await;
-        let heard = self
+        let output = self
             .in_sandbox(&mut files, ansible::playbook_command(), LogStream::Ansible)
             .await?;
-        let why = heard.failure.unwrap_or_else(|| "see the log".into());
-        if heard.code != 0 {
+        let why = output.failure.unwrap_or_else(|| "see the log".into());
+        if output.code != 0 {
             self.note_state(&name, ResourceState::Failed).await?;
         }
-        match heard.code {
+        match output.code {
             0 => {
-                self.configured(&name, &host, &item.described, &given, &heard.told)
+                self.configured(&name, &host, &item.described, &given, &output.results)
                     .await
             }
             _ if ansible::is_changed_host_key(&why) => {
@@ -206,14 +206,14 @@ impl Attempt {
         host: &str,
         item: &CatalogItem,
         given: &Map<String, Value>,
-        told: &BTreeMap<String, String>,
+        results: &BTreeMap<String, String>,
     ) -> StepResult {
         let addresses = Addresses::of(
             &self.site.known,
             &self.site.known.scope(&self.site.parameters),
             host,
         );
-        let attributes = address::outputs(item, given, &addresses, told);
+        let attributes = address::outputs(item, given, &addresses, results);
         let reference = Value::String(name.to_owned());
         self.site.known.change(name, |thing| {
             thing.reference = Some(reference.clone());
@@ -311,7 +311,7 @@ impl Attempt {
     }
 
     /// The connection to a server.
-    fn way(&self, server: &str) -> StepResult<Way> {
+    fn connection(&self, server: &str) -> StepResult<Connection> {
         let scope = self.site.known.scope(&self.site.parameters);
         let bastion = self.bastion().ok_or_else(|| {
             Ended::lasting("no server of this deployment is the bastion; mark one as public")
@@ -341,7 +341,7 @@ impl Attempt {
             host_key: key(&bastion.server)?,
         };
         if server == bastion.server {
-            return Ok(Way {
+            return Ok(Connection {
                 host: gate,
                 bastion: None,
                 user: LOGIN_USER.into(),
@@ -356,7 +356,7 @@ impl Attempt {
             address,
             host_key: key(server)?,
         };
-        Ok(Way {
+        Ok(Connection {
             host,
             bastion: Some(gate),
             user: LOGIN_USER.into(),
@@ -369,32 +369,32 @@ impl Attempt {
         files: &mut BTreeMap<String, Vec<u8>>,
         argv: Vec<String>,
         stream: LogStream,
-    ) -> StepResult<Heard> {
+    ) -> StepResult<Output> {
         let job = Job {
             run: self.site.run.clone(),
             step: self.step.id.clone(),
             files: std::mem::take(files),
             argv,
         };
-        let mut told = ToLog {
+        let mut sink = ToLog {
             log: &self.log,
             stream,
             failure: None,
-            told: BTreeMap::new(),
+            results: BTreeMap::new(),
         };
         let code = self
             .site
             .core
             .sandboxes
-            .execute(&job, &self.stop, &mut told)
+            .execute(&job, &self.stop, &mut sink)
             .await?;
         // The output becomes an error and attributes, which are stored in clear text.
         let masked = |text: String| self.log.masked(&text);
-        Ok(Heard {
+        Ok(Output {
             code,
-            failure: told.failure.map(masked),
-            told: told
-                .told
+            failure: sink.failure.map(masked),
+            results: sink
+                .results
                 .into_iter()
                 .map(|(name, value)| (name, masked(value)))
                 .collect(),
@@ -403,12 +403,12 @@ impl Attempt {
 }
 
 /// The output of a sandbox. Secrets are masked.
-struct Heard {
+struct Output {
     code: i64,
     /// The first failure.
     failure: Option<String>,
     /// Values that a role set, for its item's outputs.
-    told: BTreeMap<String, String>,
+    results: BTreeMap<String, String>,
 }
 
 /// Turns a sandbox's lines into log lines while it runs.
@@ -416,17 +416,17 @@ struct ToLog<'a> {
     log: &'a StepLog,
     stream: LogStream,
     failure: Option<String>,
-    told: BTreeMap<String, String>,
+    results: BTreeMap<String, String>,
 }
 
 #[async_trait]
-impl Told for ToLog<'_> {
+impl LineSink for ToLog<'_> {
     async fn lines(&mut self, lines: Vec<String>) {
         let mut shown = Vec::with_capacity(lines.len());
         for line in lines {
             let one = ansible::show(&line);
             shown.extend(one.lines);
-            self.told.extend(one.told);
+            self.results.extend(one.results);
             // The first failure is the cause, later ones are its consequences.
             if self.failure.is_none() || self.stream == LogStream::Engine {
                 self.failure = one.failure.or(self.failure.take());

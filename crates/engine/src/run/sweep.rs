@@ -62,7 +62,7 @@ impl Attempt {
             Scope::All => WithoutId::Remove,
             Scope::Pending => WithoutId::KeepOne,
         };
-        let mut told = None;
+        let mut logged = None;
         for pause in self.search_pauses() {
             let searched_at = Timestamp::now();
             let creations = self.creations().await?;
@@ -81,9 +81,9 @@ impl Attempt {
                 }
                 return self.tell_the_rest(pass, scope).await;
             };
-            if told != Some(until) {
+            if logged != Some(until) {
                 self.tell_what_is_waited_for(&pending, until).await;
-                told = Some(until);
+                logged = Some(until);
             }
             let left = Duration::try_from(until.duration_since(Timestamp::now()));
             self.pause(pause.min(left.unwrap_or_default())).await?;

@@ -39,7 +39,7 @@ impl<'a> Stack<'a> {
         let mut body = body(content);
         body["stack_name"] = name.into();
         let call = session.call(Service::Orchestration, Method::POST, &["stacks"]);
-        let made: Value = call.json(&body).fetch("stack").await.map_err(told)?;
+        let made: Value = call.json(&body).fetch("stack").await.map_err(message)?;
         let stack = Stack {
             session,
             name: name.to_owned(),
@@ -60,7 +60,7 @@ impl<'a> Stack<'a> {
     /// Heat's message.
     pub async fn update(&self, content: &Content) -> Result<(), String> {
         let call = self.call(Method::PUT).json(&body(content));
-        call.send().await.map_err(told)?;
+        call.send().await.map_err(message)?;
         self.until("UPDATE_COMPLETE").await.map(drop)
     }
 
@@ -69,7 +69,7 @@ impl<'a> Stack<'a> {
     /// # Errors
     /// Heat's message.
     pub async fn delete(&self) -> Result<(), String> {
-        self.call(Method::DELETE).send().await.map_err(told)?;
+        self.call(Method::DELETE).send().await.map_err(message)?;
         self.until("DELETE_COMPLETE").await.map(drop)
     }
 
@@ -94,7 +94,7 @@ impl<'a> Stack<'a> {
     }
 
     async fn shown(&self) -> Result<Value, String> {
-        self.call(Method::GET).fetch("stack").await.map_err(told)
+        self.call(Method::GET).fetch("stack").await.map_err(message)
     }
 
     async fn until(&self, wanted: &str) -> Result<Value, String> {
@@ -121,6 +121,6 @@ fn body(content: &Content) -> Value {
     })
 }
 
-fn told(error: Error) -> String {
+fn message(error: Error) -> String {
     error.to_string()
 }

@@ -50,7 +50,7 @@ fn assert_succeeded(run: &Run) {
 }
 
 /// Runs a command line of `$STACKLOOM_CONTRACT_STOP` or `..._START`.
-async fn told(variable: &str) {
+async fn run_command(variable: &str) {
     let line = std::env::var(variable).unwrap();
     let done = tokio::process::Command::new("sh")
         .args(["-c", &line])
@@ -110,9 +110,9 @@ async fn a_service_that_stops_in_between_is_waited_for() {
     let (noticed, mut wake) = tokio::sync::mpsc::unbounded_channel();
     let outage = tokio::spawn(async move {
         assert_eq!(wake.recv().await, Some("server"));
-        told("STACKLOOM_CONTRACT_STOP").await;
+        run_command("STACKLOOM_CONTRACT_STOP").await;
         while wake.recv().await.is_some_and(|what| what != "retrying") {}
-        told("STACKLOOM_CONTRACT_START").await;
+        run_command("STACKLOOM_CONTRACT_START").await;
     });
     let run = place
         .end_of(&started.run, |event| {

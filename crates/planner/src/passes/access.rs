@@ -190,7 +190,7 @@ fn has_v6(model: &Model, server: &str, by_network: &BTreeMap<String, Vec<String>
         return false;
     };
     let mut subnets = ports_of(spec).flat_map(|port| subnets_of_port(model, port, by_network));
-    subnets.any(|subnet| model.get(&subnet).is_some_and(ways::is_v6))
+    subnets.any(|subnet| model.get(&subnet).is_some_and(reachability::is_v6))
 }
 
 fn is_range_v6(range: &Expr) -> bool {
@@ -222,7 +222,7 @@ fn openings(
     context: &PassContext<'_>,
 ) -> (BTreeMap<String, Vec<Opening>>, Vec<Diagnostic>) {
     let mut public = public_servers(model);
-    public.extend(ways::stand_outside(model, context));
+    public.extend(reachability::stand_outside(model, context));
     let by_network = subnets_by_network(model);
     let connected = connections(model, context);
     let mut diagnostics = Vec::new();

@@ -10,7 +10,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     if hosts.is_empty() {
         return Vec::new();
     }
-    let ways = ways::Ways::of(model);
+    let reachability = reachability::Reachability::of(model);
     let marked: Vec<String> = model
         .of_type(SERVER)
         .filter(|(_, spec)| spec.marks.bastion)
@@ -25,17 +25,17 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 Diagnostic::error("bastion-ambiguous", format!("resources.{name}"), message)
             })
             .collect();
-        diagnostics.extend(out_of_reach(model, &ways, first, &hosts));
+        diagnostics.extend(out_of_reach(model, &reachability, first, &hosts));
         return diagnostics;
     }
     let mut candidates = public_servers(model);
     if candidates.is_empty() {
-        candidates = ways::stand_outside(model, context);
+        candidates = reachability::stand_outside(model, context);
     }
     let reached = |candidate: &String| {
         let reached = hosts
             .iter()
-            .filter(|host| ways.reaches(model, candidate, host));
+            .filter(|host| reachability.reaches(model, candidate, host));
         reached.count()
     };
     // `max_by_key` takes the last of equals, so the first by name comes last.
@@ -58,7 +58,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         format!("resources.{picked}"),
         message,
     )];
-    diagnostics.extend(out_of_reach(model, &ways, &picked, &hosts));
+    diagnostics.extend(out_of_reach(model, &reachability, &picked, &hosts));
     if let Some(spec) = model.get_mut(&picked) {
         spec.marks.bastion = true;
     }
@@ -69,13 +69,13 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
 /// routers, are not followed, so it is only a warning.
 fn out_of_reach(
     model: &Model,
-    ways: &ways::Ways,
+    reachability: &reachability::Reachability,
     bastion: &str,
     hosts: &BTreeSet<String>,
 ) -> Vec<Diagnostic> {
     let out = hosts
         .iter()
-        .filter(|host| *host != bastion && !ways.reaches(model, bastion, host));
+        .filter(|host| *host != bastion && !reachability.reaches(model, bastion, host));
     out.map(|host| {
         let message = format!(
             "the bastion `{bastion}` shares neither a network nor a router with `{host}`, so software may not get there; \

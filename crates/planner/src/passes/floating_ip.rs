@@ -11,7 +11,7 @@ const NAME: &str = "floating-ip";
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut served = with_floating_ip(model);
-    served.extend(ways::stand_outside(model, context));
+    served.extend(reachability::stand_outside(model, context));
     let hosts = software_hosts(model, context);
     let bastion = the_bastion(model, &hosts).map(str::to_owned);
     let wanted: Vec<String> = model
@@ -63,7 +63,7 @@ fn port_of(model: &Model, server: &str) -> Result<(Expr, Option<Expr>), String> 
     let Some(spec) = model.get(server) else {
         return Err(format!("`{server}` is not there"));
     };
-    let ways = ways::Ways::of(model);
+    let reachability = reachability::Reachability::of(model);
     let by_network = subnets_by_network(model);
     let mut ports: Vec<(Expr, Option<Expr>)> = Vec::new();
     let mut without_v4 = false;
@@ -79,12 +79,12 @@ fn port_of(model: &Model, server: &str) -> Result<(Expr, Option<Expr>), String> 
             .iter()
             .filter_map(|subnet| model.get(subnet))
             .peekable();
-        if drawn.peek().is_some() && drawn.all(ways::is_v6) {
+        if drawn.peek().is_some() && drawn.all(reachability::is_v6) {
             without_v4 = true;
             continue;
         }
-        let network = ways::network_of(model, entry).and_then(ways::key);
-        let outside = network.and_then(|network| ways.way_outside(model, &network));
+        let network = reachability::network_of(model, entry).and_then(reachability::key);
+        let outside = network.and_then(|network| reachability.way_outside(model, &network));
         ports.push((port.clone(), outside.cloned()));
     }
     let with_way = ports.iter().position(|(_, outside)| outside.is_some());

@@ -29,9 +29,9 @@ mod inputs;
 mod key;
 mod names;
 mod ports;
+mod reachability;
 mod router;
 mod subnets;
-mod ways;
 
 /// The input of passes besides the model.
 pub struct PassContext<'a> {

@@ -15,7 +15,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let mut servers = public_servers(model);
     servers.extend(the_bastion(model, &hosts).map(str::to_owned));
     servers.extend(hosts.iter().cloned());
-    let outside = ways::stand_outside(model, context);
+    let outside = reachability::stand_outside(model, context);
     servers.retain(|server| !outside.contains(server));
     let by_network = subnets_by_network(model);
     let (interfaces, through_ports) = interfaces(model);
@@ -26,10 +26,12 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         };
         let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
         // One way is enough, except for software: its server is reached in its first network.
-        let ways = ways::Ways::of(model);
-        let mut networks = ways::networks_of(model, &server).into_iter().flatten();
-        let has_way =
-            !hosts.contains(&server) && networks.any(|one| ways.way_outside(model, &one).is_some());
+        let reachability = reachability::Reachability::of(model);
+        let mut networks = reachability::networks_of(model, &server)
+            .into_iter()
+            .flatten();
+        let has_way = !hosts.contains(&server)
+            && networks.any(|one| reachability.way_outside(model, &one).is_some());
         for port in ports {
             let subnets = subnets_of_port(model, &port, &by_network);
             let network = model
@@ -37,7 +39,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 .and_then(|spec| target(spec.properties.get("network")?))
                 .map(str::to_owned);
             // An IPv4 way is needed first, because floating IPs are IPv4.
-            let of_v4 = |subnet: &&String| !model.get(subnet).is_some_and(ways::is_v6);
+            let of_v4 = |subnet: &&String| !model.get(subnet).is_some_and(reachability::is_v6);
             let Some(subnet) = subnets.iter().find(of_v4).or_else(|| subnets.first()) else {
                 continue;
             };
@@ -113,7 +115,7 @@ fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<Range>> {
 fn with_gateway(model: &mut Model, context: &PassContext<'_>, router: &str) -> Vec<Diagnostic> {
     let needs_one = model.get(router).is_some_and(|spec| {
         spec.resource_type == ROUTER && !spec.properties.contains_key("external_gateway_info")
-    }) && ways::outside_of(model, router).is_none();
+    }) && reachability::outside_of(model, router).is_none();
     if !needs_one {
         return Vec::new();
     }
@@ -151,7 +153,7 @@ fn router_with_gateway(
         .filter(|(name, _)| is_free(name))
         .map(|(name, spec)| {
             let leads = spec.properties.contains_key("external_gateway_info")
-                || ways::outside_of(model, name).is_some();
+                || reachability::outside_of(model, name).is_some();
             (name.to_owned(), leads)
         })
         .collect();
@@ -188,7 +190,7 @@ pub(super) fn external_network(
     let path = format!("resources.{at}");
     let gateway = model
         .of_type(ROUTER)
-        .find_map(|(name, _)| ways::outside_of(model, name));
+        .find_map(|(name, _)| reachability::outside_of(model, name));
     let floating = || {
         model
             .of_type(FLOATING_IP)

@@ -44,10 +44,10 @@ fn taken(parts: &[Vec<u8>]) -> Result<Vec<String>, String> {
         entries: 20,
         ..Limits::default()
     };
-    told(unpack(&*zipped(parts), &limits))
+    listed(unpack(&*zipped(parts), &limits))
 }
 
-fn told(result: Result<Files, Vec<Diagnostic>>) -> Result<Vec<String>, String> {
+fn listed(result: Result<Files, Vec<Diagnostic>>) -> Result<Vec<String>, String> {
     let all = |problems: Vec<Diagnostic>| {
         let messages: Vec<String> = problems.into_iter().map(|one| one.message).collect();
         messages.join("; ")
@@ -81,7 +81,7 @@ fn what_a_builder_makes_with_long_names_is_read() {
         builder.append_data(&mut header, path, MANIFEST).unwrap();
     }
     let archive = builder.into_inner().unwrap().finish().unwrap();
-    let files = told(unpack(&*archive, &Limits::default())).unwrap();
+    let files = listed(unpack(&*archive, &Limits::default())).unwrap();
     assert_eq!(files, ["item.yml", &long]);
 }
 
@@ -144,7 +144,7 @@ fn an_archive_cannot_become_large() {
         }
         let bomb = encoder.finish().unwrap();
         assert!(bomb.len() < 2 << 20);
-        let message = told(unpack(&*bomb, &Limits::default())).unwrap_err();
+        let message = listed(unpack(&*bomb, &Limits::default())).unwrap_err();
         assert!(message.contains("more than 4096 KiB together"), "{message}");
     }
 }
@@ -153,7 +153,7 @@ fn an_archive_cannot_become_large() {
 fn what_is_no_archive_is_called_so() {
     let whole = zipped(&[file("item.yml", &[b'x'; 4000])]);
     for broken in [b"PK\x03\x04".as_slice(), b"", &whole[..whole.len() / 2]] {
-        let message = told(unpack(broken, &Limits::default())).unwrap_err();
+        let message = listed(unpack(broken, &Limits::default())).unwrap_err();
         assert!(message.contains("no whole tar.gz archive"), "{message}");
     }
     let text = zipped(&[b"name: hello\n".repeat(100)]);

@@ -10,7 +10,7 @@ use types::{ROUTER, ROUTER_GATEWAY, ROUTER_INTERFACE};
 const TO_COME: &str = "+";
 
 /// Networks and routers, by their keys.
-pub(super) struct Ways {
+pub(super) struct Reachability {
     /// Routers by network.
     routers: BTreeMap<String, BTreeSet<String>>,
     /// The router that networks without one will be connected to.
@@ -26,8 +26,8 @@ pub(super) fn key(value: &Expr) -> Option<String> {
     }
 }
 
-impl Ways {
-    pub(super) fn of(model: &Model) -> Ways {
+impl Reachability {
+    pub(super) fn of(model: &Model) -> Reachability {
         let mut routers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let within = |spec: &ResourceSpec| spec.properties.get("network").and_then(key);
         for (_, spec) in model.of_type(ROUTER_INTERFACE) {
@@ -43,7 +43,7 @@ impl Ways {
             .find(|router| outside_of(model, router).is_some())
             .or_else(|| drawn().next())
             .unwrap_or(TO_COME);
-        Ways {
+        Reachability {
             routers,
             default: default.to_owned(),
         }
