@@ -70,7 +70,7 @@ pub enum Error {
     #[error("`{0}` is one of the server's own items")]
     ItemNameTaken(String),
     /// The version exists with other files.
-    #[error("version {version} of `{name}` is there already, with other files; raise the version")]
+    #[error("version {version} of `{name}` exists already, with other files; raise the version")]
     ItemVersionTaken {
         /// The item's name.
         name: String,

@@ -74,7 +74,7 @@ fn found(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
         Tree::Call(name, arguments) => functions::function(name, arguments, frame, evaluate)?,
         Tree::List(items) => Value::Array(items.iter().map(data).collect::<Result<_, _>>()?).into(),
         Tree::Map(pairs) => call::map(pairs.iter(), |tree| evaluate(tree, frame))?.into(),
-        Tree::Pair(..) => return Err("`=>` of `yaql` stands in maps only".to_owned()),
+        Tree::Pair(..) => return Err("`=>` of `yaql` is allowed in maps only".to_owned()),
         Tree::Unary("not", inner) => (!evaluate(inner, frame)?.truth()).into(),
         Tree::Unary(sign, inner) => binary(sign, 0.into(), evaluate(inner, frame)?)?,
         Tree::Binary(operator @ ("and" | "or"), left, right) => {

@@ -187,9 +187,9 @@ mod tests {
         insta::assert_snapshot!(said("let(x => 1)"), @"`let` of `yaql` is followed by `->` and an expression");
         insta::assert_snapshot!(said("1 -> $x"), @"`->` of `yaql` follows names, such as `let(x => 1)`, not `1`");
         insta::assert_snapshot!(said("'a'.split(by => 1)"), @"`split` of `yaql` takes `separator`, `maxSplits`");
-        insta::assert_snapshot!(said("$.data.n"), @"`yaql` goes through lists of at most 200 items");
+        insta::assert_snapshot!(said("$.data.n"), @"`yaql` reads lists of at most 200 items");
         insta::assert_snapshot!(said("$.data.n.where("), @"`yaql` cannot read `$.data.n.where(`: it ends too early");
-        insta::assert_snapshot!(said("$.data.n.select($ + 1)"), @"`yaql` goes through lists of at most 200 items");
+        insta::assert_snapshot!(said("$.data.n.select($ + 1)"), @"`yaql` reads lists of at most 200 items");
         insta::assert_snapshot!(said("'a' + 1"), @"`+` of `yaql` cannot work with `a` and `1`");
         insta::assert_snapshot!(said("[].first()"), @"`first` of `yaql`: the list is empty");
         insta::assert_snapshot!(said(&"(".repeat(10_000)), @"an expression of `yaql` is too deep: at most 40 brackets and signs within each other; let parts of it be values of `data`");
@@ -256,7 +256,7 @@ mod tests {
         let said = |expression: &str| value(expression, json!({})).unwrap_err();
         insta::assert_snapshot!(said("range(60).reduce([$1, $1], 0)"), @"an expression of `yaql` makes more than 64 MiB on its way: give it less `data`, or let it repeat and put together less");
         insta::assert_snapshot!(said("range(100).reduce([$1], 0)"), @"`yaql` makes at most 64 lists and maps within each other: `flatten` them, or put items side by side");
-        insta::assert_snapshot!(said("range(200).reduce(range(9).reduce($1 -> let(a => 1), $1), let(a => 1))"), @"names of `yaql` stand on names at most 200 times: a loop cannot hand on what `let` or `with` gives");
+        insta::assert_snapshot!(said("range(200).reduce(range(9).reduce($1 -> let(a => 1), $1), let(a => 1))"), @"names of `yaql` are nested at most 200 times: a loop cannot pass on the names of `let` or `with`");
         insta::assert_snapshot!(said("range(200).select(range(200).select($ + $ + $))"), @"an expression of `yaql` takes more than 200000 steps: give it less `data`, or let fewer lists go through each other");
     }
 

@@ -144,7 +144,7 @@ impl Parser<'_> {
         self.height = parts[0].max(parts[1]) + 1;
         if self.height > HEIGHT_MAX {
             Err(too_deep(format_args!(
-                "at most {HEIGHT_MAX} operators, keys and calls that hang on each other"
+                "at most {HEIGHT_MAX} operators, keys and calls in one chain"
             )))
         } else {
             Ok(())

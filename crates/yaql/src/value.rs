@@ -52,7 +52,7 @@ impl Frame {
         }
         if behind >= FRAMES_MAX {
             return Err(format!(
-                "names of `yaql` stand on names at most {FRAMES_MAX} times: a loop cannot hand on what `let` or `with` gives"
+                "names of `yaql` are nested at most {FRAMES_MAX} times: a loop cannot pass on the names of `let` or `with`"
             ));
         }
         Ok(Rc::new(Frame {
@@ -157,9 +157,7 @@ impl Got {
 
 pub(super) fn within_limit(count: usize) -> Result<(), String> {
     if count > ITEMS_MAX {
-        return Err(format!(
-            "`yaql` goes through lists of at most {ITEMS_MAX} items"
-        ));
+        return Err(format!("`yaql` reads lists of at most {ITEMS_MAX} items"));
     }
     Ok(())
 }

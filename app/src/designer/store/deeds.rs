@@ -117,7 +117,7 @@ impl Workspace {
             .unwrap_or(true);
         if broken {
             self.toasts
-                .warn("The text has a syntax error: mend it in the code view first.");
+                .warn("The text has a syntax error: correct it in the code view first.");
         }
         broken
     }

@@ -143,7 +143,7 @@ impl Unpacking<'_> {
         }
         self.bytes += content.len();
         if self.files.insert(path, content).is_some() {
-            self.problem(&named, "it is there twice");
+            self.problem(&named, "it is in the archive twice");
         }
         Ok(())
     }

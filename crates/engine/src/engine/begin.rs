@@ -299,7 +299,7 @@ impl Engine {
         };
         let done = opening.site().await?.perform_always_run().await;
         done.map_err(|ended| {
-            Error::NotNow(format!("what the paused run owes cannot be done: {ended}"))
+            Error::NotNow(format!("the last steps of the paused run failed: {ended}"))
         })
     }
 }

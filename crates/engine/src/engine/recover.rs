@@ -105,7 +105,7 @@ impl Engine {
         match session_behind(&self.core, row, secrets).await {
             Ok(session) => Some(session),
             Err(error) => {
-                tracing::warn!(%error, run.id = row.shown.id, "a run pauses until its person logs in");
+                tracing::warn!(%error, run.id = row.shown.id, "a run pauses until its user logs in");
                 None
             }
         }
@@ -188,7 +188,7 @@ impl Engine {
         let (tenant, id) = (&actor.tenant, row.shown.id.as_str());
         let taken = || {
             Error::NotNow(
-                "somebody goes on with this run already, or another one came after it; look again"
+                "this run was resumed already, or another one came after it; reload the page"
                     .into(),
             )
         };

@@ -119,7 +119,7 @@ impl Work<'_> {
 
     pub(super) fn cancel(&mut self) {
         self.run.ending = Some(Ending::Cancelled);
-        self.run.reason = Some("cancelled by a person".into());
+        self.run.reason = Some("cancelled by a user".into());
         self.run.give_up_at = None;
         self.stop_all(Stopping::Cancelled);
     }
@@ -462,5 +462,4 @@ impl Work<'_> {
     }
 }
 
-const TOKEN_ENDED: &str =
-    "the login that this run works with has ended; log in again and it goes on";
+const TOKEN_ENDED: &str = "the login of this run has expired; log in again, and the run continues";

@@ -433,7 +433,7 @@ impl Attempt {
             None => Value::Null,
         };
         let id = id.as_str().map(str::to_owned).ok_or_else(|| {
-            Ended::lasting("`external_id` must be the id of a thing in the cloud")
+            Ended::lasting("`external_id` must be the id of an object in the cloud")
         })?;
         self.log
             .info(format!("`{name}` is {id}, which is there already"))

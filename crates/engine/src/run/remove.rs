@@ -168,7 +168,7 @@ impl Attempt {
         }
         self.log
             .warn(format!(
-                "`{name}` could not be marked as kept; what it lives in stays too, so that does no harm: {ended}"
+                "`{name}` could not be marked as retained; its containers stay too, so that does no harm: {ended}"
             ))
             .await;
         Ok(())

@@ -332,7 +332,7 @@ impl Attempt {
                     .map(str::to_owned)
             });
             key.ok_or_else(|| {
-                Ended::lasting(format!("the SSH host key of `{server}` is not known: it was not made with a login of ours. Deploy it anew"))
+                Ended::lasting(format!("the SSH host key of `{server}` is not known: the server was created without Stackloom's login. Deploy it again"))
             })
         };
         let gate = Host {

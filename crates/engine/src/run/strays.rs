@@ -73,7 +73,7 @@ impl Why {
                 "its resource has no id yet; the next run that creates it adopts this one"
             }
             Why::SharesName => {
-                "it has come to have the resource's name while a request was unanswered, and nothing else tells who made it; remove it if it is not yours"
+                "it got the resource's name while a request was unanswered, and nothing else tells who created it; remove it if it is not yours"
             }
             Why::Copied => {
                 "it was not created while a request for it was unanswered; it may be a copy, such as a volume restored from a backup"

@@ -301,7 +301,7 @@ impl Attempt {
         );
         if scope == Scope::All {
             return Err(Ended::infrastructure(format!(
-                "{refused}. Remove what stands in the way, or these things by hand; then resume the run"
+                "{refused}. Remove what blocks them, or delete these resources by hand; then resume the run"
             )));
         }
         self.log.warn(&refused).await;

@@ -365,7 +365,7 @@ impl RunTask {
         }
         if self.kind == RunKind::Undeploy {
             return Some(
-                "Resume the run to go on with what is left; or undeploy by force, which forgets what cannot be removed and tells what that is.",
+                "Resume the run to continue with the rest; or undeploy by force, which forgets resources that cannot be deleted and lists them.",
             );
         }
         let store = &self.core.store;
@@ -375,10 +375,10 @@ impl RunTask {
         let good = matches!(deployment.await, Ok(Some(row)) if row.good.is_some());
         Some(match (state, good) {
             (RunState::Failed, _) if rolls_back => {
-                "It is rolled back now to what worked before, as you asked for."
+                "It is now rolled back to the last good state, as requested."
             }
             (_, true) => {
-                "Resume the run to go on from here, update again with a template that is mended, roll back to what worked before, or undeploy."
+                "Resume the run to continue from here, update again with a corrected template, roll back to the last good state, or undeploy."
             }
             (_, false) => {
                 "Resume the run to go on from here, update with a template that is mended, or undeploy. What was made so far stays until then."

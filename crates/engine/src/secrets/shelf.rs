@@ -142,7 +142,7 @@ mod tests {
     fn a_database_that_fails_has_lost_nothing() {
         let busy = unread(DriverError::Storage(store::testing::transient_error()));
         assert!(matches!(busy, Error::Storage(_)), "{busy:?}");
-        let sealed = unread(DriverError::Other("sealed by another person".into()));
+        let sealed = unread(DriverError::Other("sealed by another user".into()));
         assert!(matches!(sealed, Error::Lost(_)), "{sealed:?}");
     }
 }

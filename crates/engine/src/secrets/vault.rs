@@ -84,7 +84,7 @@ impl Vault for RunVault {
             (_, None) => Ok(None),
             (Some(key), Some(sealed)) => key.open(&self.purpose(name), &sealed).map(|secret| Some(secret.to_string())).map_err(|_key| {
                 DriverError::Other(format!(
-                    "the secret `{name}` was sealed by another person, or with a password that has changed since; only they can open it"
+                    "the secret `{name}` was sealed by another user, or with a password that has changed since; only that user can open it, with that password"
                 ))
             }),
             (None, Some(_)) => Err(DriverError::Other(format!(

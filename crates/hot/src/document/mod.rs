@@ -106,7 +106,7 @@ pub enum Edit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text has a syntax error, so positions cannot be trusted.
-    #[error("the template has a syntax error on line {line}; mend it in the code view first")]
+    #[error("the template has a syntax error on line {line}; correct it in the code view first")]
     Syntax {
         /// 1-based line of the error.
         line: u32,
@@ -207,7 +207,7 @@ impl Document {
         {
             let line = self.inner.lines.line(double.at);
             return Err(EditError::NotPossible(format!(
-                "a key stands twice in a map, the second time on line {line}"
+                "a key occurs twice in a map, the second time on line {line}"
             )));
         }
         Ok(())

@@ -32,7 +32,7 @@ pub(super) fn remove(
         for segment in path {
             if matches!(node.kind, Kind::Alias(_)) {
                 return Err(EditError::NotPossible(format!(
-                    "`{}` stands behind a YAML alias",
+                    "`{}` is inside a YAML alias",
                     path.join(".")
                 )));
             }

@@ -63,7 +63,7 @@ pub(super) fn set(
     for (depth, segment) in path.iter().enumerate() {
         if matches!(node.kind, Kind::Alias(_)) {
             return Err(EditError::NotPossible(format!(
-                "`{}` stands behind a YAML alias",
+                "`{}` is inside a YAML alias",
                 path[..depth].join(".")
             )));
         }

@@ -204,11 +204,11 @@ fn impossible_edits_are_refused() {
     let broken = Document::parse("a: 1\nb: [1\n")
         .edit(&remove("a"))
         .unwrap_err();
-    insta::assert_snapshot!(broken, @"the template has a syntax error on line 3; mend it in the code view first");
+    insta::assert_snapshot!(broken, @"the template has a syntax error on line 3; correct it in the code view first");
     let alias = Document::parse("a: &a {x: 1}\nb: *a\n")
         .edit(&set("b.x", json!(2)))
         .unwrap_err();
-    insta::assert_snapshot!(alias, @"this cannot be changed here: `b` stands behind a YAML alias; change it in the code view");
+    insta::assert_snapshot!(alias, @"this cannot be changed here: `b` is inside a YAML alias; change it in the code view");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn beside_a_key_that_stands_twice_nothing_is_edited() {
     let refused = Document::parse("a: 1\nb: 2\na: 3\n")
         .edit(&set("b", json!(4)))
         .unwrap_err();
-    insta::assert_snapshot!(refused, @"this cannot be changed here: a key stands twice in a map, the second time on line 3; change it in the code view");
+    insta::assert_snapshot!(refused, @"this cannot be changed here: a key occurs twice in a map, the second time on line 3; change it in the code view");
 }
 
 /// A text that is JSON stays JSON, in lines where it has lines.

@@ -253,7 +253,7 @@ impl Reader<'_> {
                 self.error("environment-encrypted", name.1, ENCRYPTED.to_owned());
             } else {
                 let message = format!(
-                    "`{}` is marked as encrypted and its value is not: it is taken as it stands",
+                    "`{}` is marked as encrypted, but its value is not: it is used as written",
                     shown(&name.0)
                 );
                 let path = self.path.join(".");

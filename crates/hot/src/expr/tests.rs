@@ -506,7 +506,7 @@ conditions:
         .iter()
         .map(|one| one.message.as_str())
         .collect();
-    insta::assert_snapshot!(messages.join("\n"), @"these conditions hang on each other in a circle: `round` → `about` → `round`");
+    insta::assert_snapshot!(messages.join("\n"), @"these conditions refer to each other in a circle: `round` → `about` → `round`");
 }
 
 #[test]

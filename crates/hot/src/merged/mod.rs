@@ -252,14 +252,14 @@ impl Merged {
                         template.parameters.iter().map(|one| one.name.as_str()),
                     );
                     let message = format!(
-                        "`{}` is no parameter of the template{near}; under `parameter_defaults` it may stand for nested templates",
+                        "`{}` is no parameter of the template{near}; under `parameter_defaults` it may be set for nested templates",
                         shown(name)
                     );
                     Diagnostic::error("unknown-parameter", path, message)
                 }
                 Some(parameter) if parameter.hidden && !sited.value.is_null() => {
                     let message = format!(
-                        "`{name}` is hidden, but its value stands here in clear and is kept so with the design; give it when you deploy"
+                        "`{name}` is hidden, but its value is here in clear text and is stored so with the design; give it when you deploy"
                     );
                     Diagnostic::warning("environment-secret", path, message)
                 }
@@ -280,7 +280,7 @@ impl Merged {
                 }
             };
             let message = format!(
-                "`{name}` is hidden, but its value stands here in clear and is kept so with the design; {way}"
+                "`{name}` is hidden, but its value is here in clear text and is stored so with the design; {way}"
             );
             let path = format!("parameter_defaults.{name}");
             let mut one = Diagnostic::warning("environment-secret", path, message);

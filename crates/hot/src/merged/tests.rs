@@ -152,7 +152,7 @@ resource_registry:
          7:13 Error wrong-shape resource_registry.My::Type: the name of a type or of a file belongs here\n\
          9:18 Error wrong-shape resource_registry.resources.web.hooks: `hooks` takes `pre-create`, `pre-update`, `pre-delete`, `post-create`, `post-update` and `post-delete`\n\
          3:25 Error environment-encrypted encrypted_param_names: encrypted parameters can only be opened by the Heat that made them; give the values in clear, as parameters of the deployment\n\
-         3:33 Info environment-ignored encrypted_param_names: `plain` is marked as encrypted and its value is not: it is taken as it stands"
+         3:33 Info environment-ignored encrypted_param_names: `plain` is marked as encrypted, but its value is not: it is used as written"
     );
 }
 
@@ -166,8 +166,8 @@ fn a_hidden_value_should_not_stand_in_an_environment() {
     let found = merged.strangers(Document::parse(template.as_str()).template());
     assert_eq!(
         listing(&found),
-        "1:14 Warning environment-secret parameters.name: `name` is hidden, but its value stands here in clear and is kept so with the design; give it when you deploy\n\
-         1:28 Error unknown-parameter parameters.nme: `nme` is no parameter of the template; did you mean `name`?; under `parameter_defaults` it may stand for nested templates"
+        "1:14 Warning environment-secret parameters.name: `name` is hidden, but its value is here in clear text and is stored so with the design; give it when you deploy\n\
+         1:28 Error unknown-parameter parameters.nme: `nme` is no parameter of the template; did you mean `name`?; under `parameter_defaults` it may be set for nested templates"
     );
 }
 

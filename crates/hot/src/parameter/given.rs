@@ -56,7 +56,7 @@ pub fn given(mut arguments: Value) -> Result<Value, String> {
         (Value::Null, Some(default)) => return Ok(coerce(&parameter.kind, default)),
         (Value::Null, None) => {
             return Err(format!(
-                "the parameter `{name}` of `{of}` has no default, and what it is given has no value"
+                "the parameter `{name}` of `{of}` has no default, and its given value is empty"
             ));
         }
         (value, _) => value,
@@ -77,7 +77,7 @@ pub fn given(mut arguments: Value) -> Result<Value, String> {
         Some(Problem::Described(text)) => Err(format!("the parameter `{name}` of `{of}`: {text}")),
         // It may come from a secret, such as a generated password or key, so it is never quoted.
         Some(Problem::Ours(_)) => Err(format!(
-            "what the parameter `{name}` of `{of}` is given does not fit: {}",
+            "what the parameter `{name}` of `{of}` does not fit: {}",
             wanted(&parameter)
         )),
     }

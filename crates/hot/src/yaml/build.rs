@@ -48,7 +48,7 @@ fn unfit(text: &str) -> Option<Tree> {
     let fits = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     let at = text.find(|c| !fits(c))?;
     let code = text[at..].chars().next().map_or(0, u32::from);
-    let message = format!("this is not YAML: the sign with the code {code:#x} cannot stand in it");
+    let message = format!("this is not YAML: the character with the code {code:#x} is not allowed");
     let mut tree = Tree::refused("yaml-syntax", message);
     tree.problems[0].at = at;
     Some(tree)
@@ -191,7 +191,7 @@ impl<'t> Builder<'t> {
                     None => {
                         self.fatal(
                             "yaml-syntax",
-                            "this alias stands inside of what it names".to_owned(),
+                            "this alias is inside the node that it names".to_owned(),
                             start,
                         );
                         return false;
@@ -408,7 +408,7 @@ impl<'t> Builder<'t> {
             self.problems.push(YamlProblem {
                 code: "yaml-syntax",
                 severity: Severity::Error,
-                message: format!("the anchor `{}` is there already", yaql::shown(name)),
+                message: format!("the anchor `{}` is defined already", yaql::shown(name)),
                 at: start,
                 fatal: false,
             });

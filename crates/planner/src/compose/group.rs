@@ -192,7 +192,7 @@ impl Composer<'_> {
             .map(|written| self.simplified(frame, written, &path));
         let Some(written) = written.as_ref().and_then(Expr::as_str) else {
             let message =
-                format!("`{full}` says nothing of its members: `resource_def` needs a `type`");
+                format!("`{full}` does not define its members: `resource_def` needs a `type`");
             return self.error("group-definition", path(), message);
         };
         let word = index_variable(spec.properties.get("index_var"));

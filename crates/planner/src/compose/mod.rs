@@ -340,7 +340,7 @@ impl Composer<'_> {
             return true;
         }
         let message = format!(
-            "`{name}` is nested too deep: groups and nested templates may stand in each other {DEPTH_MAX} levels deep"
+            "`{name}` is nested too deep: groups and nested templates may be nested {DEPTH_MAX} levels deep"
         );
         let path = format!("resources.{}", frame.full(name));
         self.error("nested-too-deep", path, message);

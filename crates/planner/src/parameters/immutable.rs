@@ -28,7 +28,7 @@ pub(crate) fn immutable(
     changed
         .map(|parameter| {
             let message = format!(
-                "the parameter `{}` is immutable: it keeps the value that it was deployed with; deploy anew to have another",
+                "the parameter `{}` is immutable: it keeps its first value; make a new deployment to use another one",
                 parameter.name
             );
             let path = format!("parameters.{}", parameter.name);

@@ -143,7 +143,7 @@ mod tests {
         let said = becomes(&parameter("number"), json!("many")).unwrap_err();
         assert_eq!(
             said,
-            "what the parameter `size` of `web.yaml` is given does not fit: a number is wanted"
+            "what the parameter `size` of `web.yaml` does not fit: a number is wanted"
         );
         let mut short = parameter("string");
         short.constraints.push(Rule {

@@ -84,7 +84,7 @@ pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
                     "parameter-invalid",
                     format!("parameters.{}.default", parameter.name),
                     format!(
-                        "the parameter `{}` is text, and its default is {}: what is put in for it is that written as text",
+                        "the parameter `{}` is text, and its default is {}: it is used in its text form",
                         parameter.name,
                         if default.is_array() { "a list" } else { "a map" }
                     ),
@@ -123,7 +123,7 @@ fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Opt
         _ => None,
     })?;
     let message = format!(
-        "whether there is what `{}` names is not looked up (`{}`): the cloud says so when it is used",
+        "the object that `{}` names is not looked up (`{}`): the cloud checks it when it is used",
         parameter.name,
         shown(name)
     );

@@ -194,7 +194,7 @@ fn lists_that_a_template_asks_for_answer_too() {
         [""; 0],
         "ports were not asked for"
     );
-    insta::assert_snapshot!(problems_in(&asks("trove.flavor"), json!("any"), &cloud).join("\n"), @"whether there is what `p` names is not looked up (`trove.flavor`): the cloud says so when it is used");
+    insta::assert_snapshot!(problems_in(&asks("trove.flavor"), json!("any"), &cloud).join("\n"), @"the object that `p` names is not looked up (`trove.flavor`): the cloud checks it when it is used");
 }
 
 #[test]

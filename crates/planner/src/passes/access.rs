@@ -89,7 +89,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             Derived {
                 pass: NAME,
                 resource_type: SECURITY_GROUP,
-                why: format!("opens what the software on `{server}` listens on, and nothing else"),
+                why: format!("opens the ports of the software on `{server}`, and no others"),
                 serves: Some(server),
                 properties: vec![("rules", Expr::List(rules))],
             },
@@ -253,7 +253,7 @@ fn openings(
                 let ranges = own_ranges(model, server, &by_network);
                 if ranges.is_empty() {
                     let message = format!(
-                        "nothing is connected to `{name}`, and the subnets of `{server}` are not drawn, so nobody is let in to it; connect what uses it, or draw a security group"
+                        "nothing is connected to `{name}`, and the subnets of `{server}` are not drawn, so no server may reach it; connect the components that use it, or draw a security group"
                     );
                     diagnostics.push(Diagnostic::warning(
                         "network-without-subnet",

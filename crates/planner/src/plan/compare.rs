@@ -214,8 +214,7 @@ impl Fates<'_> {
             );
             (Action::Update, false, Some(because))
         } else if let Some(foot) = self.leads_through(new) {
-            let because =
-                format!("`{foot}`, through which it leads, is made anew: it is led there again");
+            let because = format!("`{foot}`, which it needs, is replaced: it is associated again");
             (Action::Update, false, Some(because))
         } else {
             (Action::None, false, None)
@@ -287,14 +286,14 @@ impl Fates<'_> {
                     Differs::May(format!("`{name}` gets other addresses"))
                 }
                 (Action::Update, false) if self.never_was_ready(name) => {
-                    Differs::Yes(Some(format!("`{name}` is made anew")))
+                    Differs::Yes(Some(format!("`{name}` is created anew")))
                 }
                 (Action::Update, false) => return,
                 (Action::Create | Action::Replace, true) => {
-                    Differs::May(format!("`{name}` is made anew"))
+                    Differs::May(format!("`{name}` is created anew"))
                 }
                 (_, false) if fate.may => Differs::May(format!("`{name}` may be replaced")),
-                (Action::Create, false) => Differs::Yes(Some(format!("`{name}` is made anew"))),
+                (Action::Create, false) => Differs::Yes(Some(format!("`{name}` is created anew"))),
                 (Action::Replace, false) => Differs::Yes(Some(format!("`{name}` is replaced"))),
             };
             let is_stronger = matches!(
@@ -352,7 +351,7 @@ impl Fates<'_> {
         })?;
         let how = match self.model.get(subnet) {
             Some(_) => "is replaced",
-            None => "goes",
+            None => "is deleted",
         };
         Some(format!(
             "it has an address of `{subnet}`, which {how}: it will be replaced"

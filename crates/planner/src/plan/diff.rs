@@ -154,7 +154,7 @@ fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<S
 }
 
 fn adopted(spec: &ResourceSpec) -> Option<String> {
-    let because = "it is there already (`external_id`): it is looked at, and left as it is";
+    let because = "it exists already (`external_id`): it is only read, and never changed";
     spec.external_id.as_ref().map(|_| because.to_owned())
 }
 

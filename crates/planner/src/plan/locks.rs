@@ -25,7 +25,7 @@ pub(super) fn locked(environments: &Merged, changes: &[Change]) -> Vec<Diagnosti
         let because = change.because.as_deref();
         let because = because.map(|why| format!(" ({why})")).unwrap_or_default();
         let message = format!(
-            "`{}` {may} {verb}{because}, which `restricted_actions` in `{}` (line {}) forbids; take that away, or leave `{}` as it is",
+            "`{}` {may} {verb}{because}, which `restricted_actions` in `{}` (line {}) forbids; remove that rule, or do not change `{}`",
             change.resource, lock.file, lock.at.line, change.resource
         );
         let path = format!("resources.{}", change.resource);

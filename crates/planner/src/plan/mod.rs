@@ -167,7 +167,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     match workflow {
         Some(Err(circle)) => {
             let message = format!(
-                "with what is added, these resources wait for each other in a circle: `{}`",
+                "with the resources that the plan adds, these resources wait for each other in a circle: `{}`",
                 circle.join("` → `")
             );
             let told = |name: &String| {
@@ -241,7 +241,7 @@ pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
         },
         Err(circle) => {
             let message = format!(
-                "what is deployed waits for itself in a circle: `{}`",
+                "the deployed resources wait for each other in a circle: `{}`",
                 circle.join("` → `")
             );
             Plan {

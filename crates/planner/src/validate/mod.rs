@@ -371,11 +371,11 @@ impl<'a> Checker<'a> {
             let advice = described.and_then(|one| one.advice.as_deref());
             let message = match advice {
                 Some(advice) => format!(
-                    "`{}` is kept as it is, but Stackloom does not make it. {advice}",
+                    "`{}` is kept in the template, but Stackloom does not create it. {advice}",
                     shown(name)
                 ),
                 None => format!(
-                    "`{}` is kept as it is, but Stackloom cannot deploy it yet",
+                    "`{}` is kept in the template, but Stackloom cannot deploy it yet",
                     shown(name)
                 ),
             };

@@ -50,7 +50,7 @@ fn structure() {
     1:1 Error version-missing : the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`
     ");
     insta::assert_snapshot!(problems("heat_template_version: wallaby\nresources:\n  a: {type: OS::Neutron::Net\n  b: 1\n"), @r"
-    3:7 Warning resource-type-not-deployable resources.a.type: `OS::Neutron::Net b` is kept as it is, but Stackloom cannot deploy it yet
+    3:7 Warning resource-type-not-deployable resources.a.type: `OS::Neutron::Net b` is kept in the template, but Stackloom cannot deploy it yet
     4:4 Error yaml-syntax : this is not YAML: while parsing a flow mapping, did not find expected ',' or '}'
     ");
 }
@@ -66,7 +66,7 @@ fn types_and_properties() {
   f: {type: OS::Neutron::SecurityGroup, properties: {rules: [{direction: in, port_range_min: 99999}, {ports: 1}]}}
 ")), @r"
     4:7 Error resource-type-unknown resources.a.type: there is no resource type `OS::Nova::Sever`; did you mean `OS::Nova::Server`?
-    5:7 Warning resource-type-not-deployable resources.b.type: `OS::Swift::Container` is kept as it is, but Stackloom cannot deploy it yet
+    5:7 Warning resource-type-not-deployable resources.b.type: `OS::Swift::Container` is kept in the template, but Stackloom cannot deploy it yet
     6:7 Error resource-type-unknown resources.c.type: there is no resource type `Stackloom::Catalog::ngnix`; did you mean `Stackloom::Catalog::nginx`?
     7:7 Error resource-type-unknown resources.d.type: there is no resource type `Nonsense`
     8:3 Error property-missing resources.e: `e` needs the property `network`: the network that it belongs to
@@ -254,8 +254,8 @@ resources:
     4:56 Error unknown-parameter resources.old.external_id: there is no parameter `id` in the template
     5:34 Error external-depends resources.live.external_id: `live` is a live object, by its `external_id`, and cannot depend on `net`
     6:3 Error resource-type-missing resources.func: a resource needs a `type`, such as `OS::Nova::Server`
-    6:16 Error wrong-shape resources.func.type: text belongs here, not a map; the function `get_param` cannot stand here
-    6:44 Error wrong-shape resources.func.depends_on: the name of a resource, or a list of names, belongs here, not a map; the function `get_param` cannot stand here
+    6:16 Error wrong-shape resources.func.type: text belongs here, not a map; the function `get_param` is not allowed here
+    6:44 Error wrong-shape resources.func.depends_on: the name of a resource, or a list of names, belongs here, not a map; the function `get_param` is not allowed here
     6:73 Error wrong-shape resources.func.description: text belongs here, not a list
     6:93 Error wrong-shape resources.func.update_policy: a map belongs here, not a number
     "#);
@@ -281,11 +281,11 @@ parameters:
     5:23 Warning unknown-key parameter_groups.2.lable: `lable` is no key of a group of parameters, and nothing comes of it; did you mean `label`?
     7:58 Warning wrong-shape parameters.a.hidden: `true` or `false` belongs here, not text; it counts as `true`
     8:21 Error parameter-invalid parameters.b.default: the parameter `b`: 5 is out of range: it must be at most 3
-    8:67 Error constraint-invalid parameters.b.constraints.1: `length` says nothing about a parameter of type `number`
+    8:67 Error constraint-invalid parameters.b.constraints.1: `length` does not apply to a parameter of type `number`
     8:87 Error constraint-invalid parameters.b.constraints.2: `step` of `modulo` cannot be 0
     9:3 Error bad-name parameters.OS::stack_name: `OS::stack_name` is always there and cannot be declared
     10:49 Error constraint-invalid parameters.e.constraints.0: there is no custom constraint `nova.flavour`; did you mean `nova.flavor`?
-    10:84 Error constraint-invalid parameters.e.constraints.1: `range` says nothing about a parameter of type `string`
+    10:84 Error constraint-invalid parameters.e.constraints.1: `range` does not apply to a parameter of type `string`
     10:103 Error constraint-invalid parameters.e.constraints.2: `length` has no `mn`; did you mean `min`?
     ");
 }

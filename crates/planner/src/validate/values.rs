@@ -439,7 +439,7 @@ impl<'a> Checker<'a> {
             self.warning("property-missing", path, message);
         } else if !new.is_empty() && sources != 1 {
             let message = format!(
-                "the server `{}` has {sources} things to boot from; give all but one device a `boot_index` of -1, or leave `image` out",
+                "the server `{}` has {sources} boot sources; give all but one device a `boot_index` of -1, or leave `image` out",
                 server.name
             );
             self.warning("property-conflict", path, message);

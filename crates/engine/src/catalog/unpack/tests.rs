@@ -113,7 +113,7 @@ fn nothing_leads_out_and_nothing_is_special() {
             "only files and folders",
         ),
         (entry("tty", EntryType::Char, b""), "only files and folders"),
-        (file("item.yml", MANIFEST), "it is there twice"),
+        (file("item.yml", MANIFEST), "it is in the archive twice"),
         (file("item.yml/x", b"x"), "a file and a folder"),
     ] {
         let message = taken(&[item(), hostile]).unwrap_err();

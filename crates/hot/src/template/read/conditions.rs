@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         for circle in circles(&conditions) {
             if let Some(entry) = entries.iter().find(|entry| entry.key == circle[0]) {
                 let message = format!(
-                    "these conditions hang on each other in a circle: `{}`",
+                    "these conditions refer to each other in a circle: `{}`",
                     circle.join("` → `")
                 );
                 self.below(&entry.key, |reader| {

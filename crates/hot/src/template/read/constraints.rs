@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         if !fits(name, kind) {
-            let message = format!("`{name}` says nothing about a parameter of type `{kind}`");
+            let message = format!("`{name}` does not apply to a parameter of type `{kind}`");
             self.error("constraint-invalid", at, message);
             return None;
         }

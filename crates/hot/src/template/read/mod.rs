@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
     fn wrong_shape(&mut self, node: &Node, wanted: &str) {
         let function = match node.entries() {
             Some([only]) if crate::expr::is_function(&only.key) => {
-                format!("; the function `{}` cannot stand here", only.key)
+                format!("; the function `{}` is not allowed here", only.key)
             }
             _ => String::new(),
         };

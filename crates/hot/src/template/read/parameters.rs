@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
                     reader.error("bad-name", entry.key_span.start, message);
                 } else if entry.key.starts_with("Stackloom::") {
                     let message = format!(
-                        "`{}` cannot be declared: names that begin with `Stackloom::` are kept for what a plan adds",
+                        "`{}` cannot be declared: names that begin with `Stackloom::` are reserved for plans",
                         shown(&entry.key)
                     );
                     reader.error("bad-name", entry.key_span.start, message);

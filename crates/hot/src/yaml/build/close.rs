@@ -131,7 +131,7 @@ impl Builder<'_> {
         }
         for (key, at) in gone.into_iter().rev() {
             let message = format!(
-                "the key `{}` stands twice in this map; only the last is read",
+                "the key `{}` occurs twice in this map; only the last one counts",
                 yaql::shown(&key)
             );
             self.problems.push(YamlProblem {

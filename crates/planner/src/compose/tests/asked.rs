@@ -95,8 +95,8 @@ resource_registry:
     let other = plan(given("two", "b"), deployed);
     assert!(other.workflow.is_none());
     insta::assert_snapshot!(listing(&other.diagnostics), @r"
-    3:3 Error action-restricted resources.net: `net` would be changed (`name` changes), which `restricted_actions` in `locks.yaml` (line 3) forbids; take that away, or leave `net` as it is
-    4:3 Error action-restricted resources.site/back: `site/back` would be replaced (`availability_zone_hints` changes: it will be replaced), which `restricted_actions` in `locks.yaml` (line 5) forbids; take that away, or leave `site/back` as it is
+    3:3 Error action-restricted resources.net: `net` would be changed (`name` changes), which `restricted_actions` in `locks.yaml` (line 3) forbids; remove that rule, or do not change `net`
+    4:3 Error action-restricted resources.site/back: `site/back` would be replaced (`availability_zone_hints` changes: it will be replaced), which `restricted_actions` in `locks.yaml` (line 5) forbids; remove that rule, or do not change `site/back`
     3:39 Info environment-ignored resource_registry.resources.net: `net` has the hooks `pre-update` and `post-delete`: they are kept, and a run does not stop for them
     ");
 }

@@ -55,7 +55,7 @@ fn a_hidden_default_is_used_and_not_told() {
     assert!(told_by.contains(HIDDEN_DEFAULTS), "{told_by}");
     assert_eq!(
         listing(&plan.diagnostics),
-        "1:22 Warning environment-secret parameter_defaults.pw: `pw` is hidden, but its value stands here in clear and is kept \
+        "1:22 Warning environment-secret parameter_defaults.pw: `pw` is hidden, but its value is here in clear text and is stored \
          so with the design; let the template have such a parameter, pass it on, and give it when you deploy"
     );
 }

@@ -44,7 +44,7 @@ pub(super) const TABLE: &[Alone] = &[
     limits("OS::Cinder::Quota"),
     limits("OS::Neutron::Quota"),
     limits("OS::Octavia::Quota"),
-    alone("OS::Neutron::RBACPolicy", "a thing is shared once", |one| {
+    alone("OS::Neutron::RBACPolicy", "it is shared once", |one| {
         claims::all_of(
             one,
             &["object_type", "object_id", "action", "target_tenant"],

@@ -57,7 +57,7 @@ fn a_routers_foot_moves_and_the_floating_ip_stays() {
     let (changes, steps) = from_to(&before, &after);
     insta::assert_snapshot!(changes, @r"
     Replace foot: `router` changes: it will be replaced
-    Update address: `foot`, through which it leads, is made anew: it is led there again
+    Update address: `foot`, which it needs, is replaced: it is associated again
     ");
     insta::assert_snapshot!(steps, @r"
     foot:delete-old <- 
@@ -150,7 +150,7 @@ fn a_port_that_names_its_subnet_moves_over_in_place() {
     Replace sub: `cidr` changes: it will be replaced
     Replace foot: `subnet` changes (`sub` is replaced): it will be replaced
     Update web: `networks` changes (`web_port` is replaced)
-    Update address: `foot`, through which it leads, is made anew: it is led there again
+    Update address: `foot`, which it needs, is replaced: it is associated again
     Update plug: `fixed_ips` changes (`sub` is replaced)
     Replace web_port: it has an address of `sub`, which is replaced: it will be replaced
     ");

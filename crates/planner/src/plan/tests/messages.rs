@@ -65,7 +65,7 @@ fn nobody_is_let_in_from_a_network_without_a_range() {
     ));
     insta::assert_snapshot!(said(&text, &Deployed::default()), @r"
     8:94 Error unknown-network resources.web.properties.networks.0.network: the cloud has no network `somewhere`; there are `public`
-    9:3 Warning network-without-subnet resources.nginx: nothing is connected to `nginx`, and the subnets of `web` are not drawn, so nobody is let in to it; connect what uses it, or draw a security group
+    9:3 Warning network-without-subnet resources.nginx: nothing is connected to `nginx`, and the subnets of `web` are not drawn, so no server may reach it; connect the components that use it, or draw a security group
     ");
 }
 
@@ -78,7 +78,7 @@ fn a_group_says_what_its_members_are() {
     let group = resources(
         "  group: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: {get_attr: [x, value]}}}}\n  x: {type: OS::Heat::Value, properties: {value: a}}\n",
     );
-    insta::assert_snapshot!(said(&group, &Deployed::default()), @"3:55 Error group-definition resources.group.properties.resource_def: `group` says nothing of its members: `resource_def` needs a `type`");
+    insta::assert_snapshot!(said(&group, &Deployed::default()), @"3:55 Error group-definition resources.group.properties.resource_def: `group` does not define its members: `resource_def` needs a `type`");
 }
 
 #[test]

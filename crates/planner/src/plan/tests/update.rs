@@ -152,7 +152,7 @@ fn an_attribute_that_may_change_is_looked_at_when_it_is_known() {
     );
     insta::assert_snapshot!(told_changes(&plan), @r"
     Replace web: `image` changes: it will be replaced
-    Replace (may) other: `user_data` may change (`web` is made anew): then it will be replaced
+    Replace (may) other: `user_data` may change (`web` is created anew): then it will be replaced
     ");
     let workflow = plan.workflow.unwrap();
     let step = workflow
@@ -191,7 +191,7 @@ fn software_is_added_to_what_is_there() {
     Replace gate: it gets software, and a login can be given to it at its first boot only: it will be replaced
     Create nginx: -
     Update gate_port: `security_groups` changes
-    Create gate_access: opens what the software on `gate` listens on, and nothing else
+    Create gate_access: opens the ports of the software on `gate`, and no others
     Create deployment_key: software is installed over SSH
     ");
     insta::assert_snapshot!(done, @r"

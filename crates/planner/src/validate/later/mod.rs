@@ -15,7 +15,8 @@ pub(crate) use read::is_read_at_once;
 /// Turns an error into a warning.
 pub(crate) fn said_when_made(one: &mut Diagnostic) {
     one.severity = Severity::Warning;
-    one.message.push_str("; Heat says so only when it is made");
+    one.message
+        .push_str("; Heat reports it only when it creates the resource");
 }
 
 /// Turns an error that Heat would not see yet into a warning. `resource_type` is the type of the diagnostic's resource. A missing
