@@ -56,7 +56,7 @@ pub const IMAGES: [Image; 4] = [
 
 /// The images that are missing or whose files have changed.
 pub fn images() -> Part {
-    Part::new("images", 10, |step| {
+    Part::new("images", 4, |step| {
         step.note(BASE);
         ensure_base(step)?;
         for (index, image) in IMAGES.into_iter().enumerate() {
