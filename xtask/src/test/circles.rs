@@ -6,7 +6,7 @@
 //! build.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -16,10 +16,13 @@ use crate::paths;
 /// Circles that are still to be opened. The list may only get shorter.
 const KNOWN: &str = include_str!("circles.txt");
 
-/// Fails where a crate of the workspace has a circle that is not in [`KNOWN`], and where one of those is gone.
+/// Fails where a crate of the workspace has a circle that is not in [`KNOWN`], where one of those is gone, and where a module stands
+/// beside its folder.
 pub fn run() -> Result<()> {
     let mut found = Vec::new();
+    let mut beside = Vec::new();
     for source in sources()? {
+        beside.extend(beside_their_folder(&source)?);
         let name = source
             .strip_prefix(paths::root())
             .unwrap_or(&source)
@@ -41,14 +44,36 @@ pub fn run() -> Result<()> {
     for circle in known.difference(&found) {
         println!("gone, take it out of circles.txt: {circle}");
     }
+    for file in &beside {
+        println!("move it into its folder, as mod.rs: {}", file.display());
+    }
     if found != known {
         bail!("circles among modules are not those of circles.txt");
+    }
+    if !beside.is_empty() {
+        bail!("modules stand beside their folders");
     }
     Ok(())
 }
 
+/// Files `x.rs` beside a folder `x` of modules, at any depth.
+fn beside_their_folder(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut has_modules = false;
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(beside_their_folder(&path)?);
+        }
+        has_modules |= path.extension().is_some_and(|ending| ending == "rs");
+    }
+    let file = folder.with_extension("rs");
+    found.extend((has_modules && file.is_file()).then_some(file));
+    Ok(found)
+}
+
 /// The `src` folders of the workspace's crates.
-fn sources() -> Result<Vec<std::path::PathBuf>> {
+fn sources() -> Result<Vec<PathBuf>> {
     let root = paths::root();
     let mut folders = Vec::new();
     for parent in [root.clone(), root.join("crates")] {
@@ -183,9 +208,10 @@ impl Modules {
                     .collect();
                 if circle.len() > 1 && told.insert(circle.clone()) {
                     let names: Vec<&str> = circle.into_iter().collect();
-                    let level = match level.is_empty() {
-                        true => "crate".to_owned(),
-                        false => level.join("::"),
+                    let level = if level.is_empty() {
+                        "crate".to_owned()
+                    } else {
+                        level.join("::")
                     };
                     found.push(format!("{level}: {}", names.join(", ")));
                 }
@@ -437,6 +463,18 @@ mod tests {
             ("c/other.rs", "pub struct X;"),
         ]);
         assert_eq!(circles, ["crate: a, c"]);
+    }
+
+    #[test]
+    fn a_module_beside_its_folder_is_found() {
+        let folder = std::env::temp_dir().join(format!("beside-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("a/b")).unwrap();
+        for file in ["a/mod.rs", "a/b.rs", "a/b/c.rs"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        let found = beside_their_folder(&folder).unwrap();
+        assert_eq!(found, [folder.join("a/b.rs")]);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
