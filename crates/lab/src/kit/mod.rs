@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod blobs;
 pub(crate) mod call;
 pub(crate) mod faults;
+pub(crate) mod field;
 pub mod ids;
 pub mod indexed;
 pub mod ip;

@@ -29,7 +29,7 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
         .iter()
         .filter(|kind| kind.singular != "security_group_rule")
     {
-        for row in (kind.list)(model, &Look::default()) {
+        for row in kind.list(model, &Look::default()) {
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             if kind.singular == "security_group" && text("name") == "default" {
                 continue;

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::indexed::Indexed;
 use crate::kit::ip::{Cidr, Pool};
+use crate::kit::record::Record;
 use crate::kit::table::Table;
 use crate::services::block_storage::BlockStorage;
 use crate::services::compute::aggregate::Aggregate;
@@ -41,21 +42,15 @@ use crate::services::identity::Identity;
 use crate::services::image::record::Image;
 use crate::services::key_manager::secret::{Order, Secret, SecretContainer};
 use crate::services::network::Common;
-use crate::services::network::address_scope::AddressScope;
-use crate::services::network::attributes::Attributes;
+use crate::services::network::body::Body;
 use crate::services::network::floating_ip::FloatingIp;
-use crate::services::network::metering::{MeteringLabel, MeteringRule};
 use crate::services::network::network::Network;
 use crate::services::network::port::Port;
 use crate::services::network::provider::Provider;
-use crate::services::network::qos_policy::QosPolicy;
-use crate::services::network::rbac_policy::RbacPolicy;
 use crate::services::network::router::Router;
 use crate::services::network::security_group::SecurityGroup;
 use crate::services::network::security_group_rule::SecurityGroupRule;
-use crate::services::network::segment::Segment;
 use crate::services::network::subnet::Subnet;
-use crate::services::network::subnet_pool::SubnetPool;
 use crate::services::network::trunk::Trunk;
 use crate::services::quota::Quotas;
 
@@ -117,28 +112,28 @@ pub struct Model {
     pub security_group_rules: Table<SecurityGroupRule>,
     /// Neutron.
     #[serde(default)]
-    pub subnet_pools: Table<SubnetPool>,
+    pub subnet_pools: Table<Record>,
     /// Neutron.
     #[serde(default)]
-    pub qos_policies: Table<QosPolicy>,
+    pub qos_policies: Table<Record>,
     /// Neutron.
     #[serde(default)]
     pub trunks: Table<Trunk>,
     /// Neutron.
     #[serde(default)]
-    pub address_scopes: Table<AddressScope>,
+    pub address_scopes: Table<Record>,
     /// Neutron.
     #[serde(default)]
-    pub rbac_policies: Table<RbacPolicy>,
+    pub rbac_policies: Table<Record>,
     /// Neutron.
     #[serde(default)]
-    pub metering_labels: Table<MeteringLabel>,
+    pub metering_labels: Table<Record>,
     /// Neutron.
     #[serde(default)]
-    pub metering_rules: Table<MeteringRule>,
+    pub metering_rules: Table<Record>,
     /// Neutron.
     #[serde(default)]
-    pub segments: Table<Segment>,
+    pub segments: Table<Record>,
     /// Cinder.
     #[serde(default)]
     pub block_storage: BlockStorage,
@@ -181,7 +176,7 @@ impl Model {
     }
 
     fn add_public_network(&mut self, owner: &str, cidr: Cidr) {
-        let common = || Common::new(owner, &mut Attributes::default()).unwrap_or_default();
+        let common = || Common::new(owner, &mut Body::default()).unwrap_or_default();
         let (network_id, subnet_id) = (
             crate::kit::ids::stable_id("network/public"),
             crate::kit::ids::stable_id("subnet/public"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::kit::field::as_number;
 use crate::kit::microversion::Microversion;
 use crate::kit::python;
 use crate::kit::refusal::Refusal;
@@ -11,7 +12,6 @@ use crate::services::compute::invalid;
 use crate::services::compute::server_create::{CreateServer, Interface, Networks};
 use crate::services::compute::server_disks::{BlockDevice, Source};
 use crate::services::compute::volume_plug::Plug;
-use crate::services::network::attributes::as_number;
 
 /// Nova's limit.
 pub const SERVER_NAME_CHARS_MAX: usize = 255;

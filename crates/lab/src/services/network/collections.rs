@@ -8,8 +8,8 @@ use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
-use crate::services::network::attributes::only_admin;
-use crate::services::network::attributes::{Attributes, Author, is_filter};
+use crate::services::network::body::only_admin;
+use crate::services::network::body::{Author, Body, is_known};
 use crate::services::network::provider::hide;
 use crate::services::network::{KINDS, Kind, Look, Makers};
 use crate::services::{Call, Model, Routes};
@@ -48,8 +48,10 @@ pub(crate) fn seen(
     member: &Member,
     id: &str,
 ) -> Result<Value, Refusal> {
-    let thing = (kind.get)(model, id).filter(|thing| visible(model, kind, member, thing));
-    thing.ok_or_else(|| (kind.not_found)(id))
+    let thing = kind
+        .get(model, id)
+        .filter(|thing| visible(model, kind, member, thing));
+    thing.ok_or_else(|| kind.not_found(id))
 }
 
 /// The thing, if it is the caller's own. One that can only be seen is forbidden.
@@ -110,12 +112,12 @@ const NOT_FILTERS: &[&str] = &[
     "not-tags-any",
 ];
 
-/// Attributes of every kind, or of several, that only answers bear.
+/// Body of every kind, or of several, that only answers bear.
 const SHOWN: &[&str] = &["shared", "rules", "rule_ids", "port_forwardings"];
 
 /// Whether a list of this kind may be asked so.
 fn may_be_asked(kind: &Kind, asked: &[(String, String)]) -> Result<(), Refusal> {
-    let known = |name: &str| is_filter(kind.attributes, name) || SHOWN.contains(&name);
+    let known = |name: &str| is_known(kind.fields, name) || SHOWN.contains(&name);
     for (name, value) in asked {
         match name.as_str() {
             "limit" if value.parse::<u32>().is_err() => {
@@ -163,7 +165,7 @@ async fn list(call: Call) -> Answer {
             project: (!member.admin).then_some(member.project_id.as_str()),
             filters: &call.query,
         };
-        let mut things = (kind.list)(model, &look);
+        let mut things = kind.list(model, &look);
         things.retain(|thing| visible(model, kind, &member, thing));
         things
             .into_iter()
@@ -188,7 +190,7 @@ async fn list(call: Call) -> Answer {
     query::sort(&mut things, &call.query);
     let page = query::page(things, &call.query, 5_000);
     let marker = call.asked("marker").unwrap_or_default();
-    let page = page.ok_or_else(|| (kind.not_found)(marker))?;
+    let page = page.ok_or_else(|| kind.not_found(marker))?;
     let items: Vec<Value> = page
         .items
         .into_iter()
@@ -258,7 +260,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     for body in bodies {
         let owner = owner(kind, &member, &body)?;
         let by = author(&member);
-        let attributes = Attributes::for_create(kind.singular, kind.attributes, body, by)?;
+        let attributes = Body::for_create(kind.singular, kind.fields, body, by)?;
         wanted.push((owner, attributes));
     }
     let mut things = call
@@ -267,17 +269,17 @@ async fn create(call: Call, body: Bytes) -> Answer {
             // All or none of them.
             let mut made: Vec<String> = Vec::new();
             for (owner, attributes) in wanted {
-                match (kind.create)(model, &owner, attributes) {
+                match kind.create(model, &owner, attributes) {
                     Ok(id) => made.push(id),
                     Err(refusal) => {
                         for id in made.iter().rev() {
-                            (kind.delete)(model, id)?;
+                            kind.delete(model, id)?;
                         }
                         return Err(refusal);
                     }
                 }
             }
-            let shown = made.iter().filter_map(|id| (kind.get)(model, id));
+            let shown = made.iter().filter_map(|id| kind.get(model, id));
             let shown = shown.map(|thing| for_eyes(&member, thing));
             Ok(shown.collect::<Vec<Value>>())
         })
@@ -312,13 +314,13 @@ async fn update(call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let kind = kind_of(collection)?;
     let (body, by) = (read_body(&body)?, author(&member));
-    let attributes = Attributes::for_update(kind.singular, kind.attributes, body, by)?;
+    let attributes = Body::for_update(kind.singular, kind.fields, body, by)?;
     let thing = call
         .app
         .rewire(|model| {
             owned(model, kind, &member, id, "update")?;
-            (kind.update)(model, id, attributes)?;
-            (kind.get)(model, id).ok_or_else(|| (kind.not_found)(id))
+            kind.update(model, id, attributes)?;
+            kind.get(model, id).ok_or_else(|| kind.not_found(id))
         })
         .await?;
     reply(200, json!({kind.singular: for_eyes(&member, thing)}))
@@ -331,7 +333,7 @@ async fn delete(call: Call) -> Answer {
     call.app
         .rewire(|model| {
             owned(model, kind, &member, id, "delete")?;
-            (kind.delete)(model, id)
+            kind.delete(model, id)
         })
         .await?;
     empty(204)

@@ -8,16 +8,17 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::kit::field::{Field, Form, always, never, on_create, required};
 use crate::kit::ids::{new_id, new_mac};
 use crate::kit::indexed::Worded;
 use crate::kit::ip;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use crate::services::network::port::{FLOATING_IP as OWNER, Taker};
+use crate::services::network::body::Body;
+use crate::services::network::port::{FLOATING_IP as OWNER, PORT, Taker};
 use crate::services::network::port_forwarding::PortForwarding;
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 
 /// A floating IP.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,40 +63,41 @@ impl Worded for FloatingIp {
     }
 }
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("floating_network_id", Form::Id, Said::Required),
-    attribute("subnet_id", Form::Id, Said::OnCreate),
-    attribute("floating_ip_address", Form::TextOrNull, Said::OnCreate),
-    attribute("port_id", Form::Id, Said::Always),
-    attribute("router_id", Form::Id, Said::Never),
-    attribute("fixed_ip_address", Form::TextOrNull, Said::Always),
-    attribute("qos_policy_id", Form::Id, Said::Always),
-    attribute("dns_name", Form::Text, Said::OnCreate),
-    attribute("dns_domain", Form::Text, Said::OnCreate),
+const FIELDS: &[Field] = &[
+    required("floating_network_id", Form::Id),
+    on_create("subnet_id", Form::Id),
+    on_create("floating_ip_address", Form::TextOrNull),
+    always("port_id", Form::Id),
+    never("router_id", Form::Id),
+    always("fixed_ip_address", Form::TextOrNull),
+    always("qos_policy_id", Form::Id),
+    on_create("dns_name", Form::Text),
+    on_create("dns_domain", Form::Text),
 ];
 
-/// The kind.
 pub static FLOATING_IP: Kind = Kind {
     collection: "floatingips",
     singular: "floatingip",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| {
-        let show = |row: &FloatingIp| shown(model, row);
-        match look.value("port_id") {
-            Some(port) if !port.is_empty() => {
-                let rows = model.floating_ips.having(&format!("port:{port}"));
-                look.values(rows, |_| false, show)
-            }
-            _ => look.values(model.floating_ips.iter(), |_| false, show),
-        }
-    },
-    get: |model, id| model.floating_ips.get(id).map(|row| shown(model, row)),
     shared: |_, _, _| false,
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("FloatingIPNotFound", "Floating IP {} could not be found"),
+    rows: Rows::Typed {
+        list: |model, look| {
+            let show = |row: &FloatingIp| shown(model, row);
+            match look.value("port_id") {
+                Some(port) if !port.is_empty() => {
+                    let rows = model.floating_ips.having(&format!("port:{port}"));
+                    look.values(rows, |_| false, show)
+                }
+                _ => look.values(model.floating_ips.iter(), |_| false, show),
+            }
+        },
+        get: |model, id| model.floating_ips.get(id).map(|row| shown(model, row)),
+        create,
+        update,
+        delete,
+    },
 };
 
 /// With `port_details`, as Neutron shows it.
@@ -122,13 +124,6 @@ fn shown(model: &Model, row: &FloatingIp) -> Value {
     value
 }
 
-fn not_found(id: &str) -> Refusal {
-    Refusal::not_found(
-        "FloatingIPNotFound",
-        format!("Floating IP {id} could not be found"),
-    )
-}
-
 fn bad_request(reason: impl std::fmt::Display) -> Refusal {
     Refusal::new(
         400,
@@ -144,11 +139,7 @@ struct Target {
     router_id: String,
 }
 
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     model
         .quotas
         .check_count(project_id, "floatingip", model.floating_ips.iter())?;
@@ -180,7 +171,7 @@ fn create(
     ) {
         (None, None) => None,
         (Some(_), _) => {
-            return Err(crate::services::network::attributes::only_admin(
+            return Err(crate::services::network::body::only_admin(
                 "create_floatingip:floating_ip_address",
             ));
         }
@@ -220,16 +211,19 @@ fn create(
     Ok(id)
 }
 
-fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
-    let row = model.floating_ips.get(id).ok_or_else(|| not_found(id))?;
+fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refusal> {
+    let row = model
+        .floating_ips
+        .get(id)
+        .ok_or_else(|| FLOATING_IP.not_found(id))?;
     let (project_id, network_id) = (
         row.common.project_id.clone(),
         row.floating_network_id.clone(),
     );
-    if attributes.says_something("port_id") {
+    if attributes.has_value("port_id") {
         row.forwards_nothing()?;
     }
-    if attributes.says("port_id") {
+    if attributes.has("port_id") {
         let fixed = attributes.address("fixed_ip_address")?;
         let target = match attributes.text("port_id")? {
             None => None,
@@ -242,11 +236,14 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     attributes.take("fixed_ip_address");
     attributes.take("port_id");
     let changed = model.floating_ips.change(id, |row| assign(row, attributes));
-    changed.unwrap_or_else(|| Err(not_found(id)))
+    changed.unwrap_or_else(|| Err(FLOATING_IP.not_found(id)))
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    let row = model.floating_ips.get(id).ok_or_else(|| not_found(id))?;
+    let row = model
+        .floating_ips
+        .get(id)
+        .ok_or_else(|| FLOATING_IP.not_found(id))?;
     row.forwards_nothing()?;
     model.floating_ips.remove(id);
     let port = model.service_port(id, OWNER);
@@ -307,12 +304,7 @@ impl Model {
             .ports
             .get(port_id)
             .filter(|port| port.common.project_id == project_id)
-            .ok_or_else(|| {
-                Refusal::not_found(
-                    "PortNotFound",
-                    format!("Port {port_id} could not be found."),
-                )
-            })?;
+            .ok_or_else(|| PORT.not_found(port_id))?;
         let (fixed_ip, address) = match fixed {
             None => port.v4().next().ok_or_else(|| {
                 bad_request(format!(

@@ -5,7 +5,7 @@
 //! further kind is a file and a line here.
 
 pub(crate) mod address_scope;
-pub(crate) mod attributes;
+pub(crate) mod body;
 pub(crate) mod collections;
 pub(crate) mod extensions;
 pub(crate) mod floating_ip;
@@ -25,6 +25,7 @@ pub(crate) mod qos;
 pub(crate) mod qos_policy;
 pub(crate) mod quotas;
 pub(crate) mod rbac_policy;
+pub(crate) mod records;
 pub(crate) mod router;
 pub(crate) mod router_interface;
 pub(crate) mod routers;
@@ -42,10 +43,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::kit::field::Field;
 use crate::kit::ids::now;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Keyed;
-use crate::services::network::attributes::{AttributeSpec, Attributes};
+use crate::services::network::body::Body;
+use crate::services::network::records::Records;
 use crate::services::quota::Quotas;
 use crate::services::{Model, Routes};
 
@@ -60,30 +63,78 @@ pub(crate) fn routes() -> Routes {
         .and(trunks::routes())
 }
 
-/// One kind of thing in Neutron.
+/// A collection of Neutron.
 pub struct Kind {
     /// `networks`: the path, and the list's name in bodies.
     pub collection: &'static str,
-    /// `network`: the thing's name in bodies.
+    /// `network`: the name of one in bodies.
     pub singular: &'static str,
-    /// What a body may say.
-    pub attributes: &'static [AttributeSpec],
-    /// Who may make, change and delete them.
+    pub fields: &'static [Field],
     pub makers: Makers,
-    /// What is looked for of this kind, as JSON; perhaps more, never less.
-    pub list: fn(&Model, &Look) -> Vec<Value>,
-    /// One of them.
-    pub get: fn(&Model, &str) -> Option<Value>,
     /// Whether this project, which is not the owner, sees it.
     pub shared: fn(&Model, &Value, &str) -> bool,
+    /// The exception's name and the sentence of a 404; `{}` stands for the id.
+    pub missing: (&'static str, &'static str),
+    pub rows: Rows,
+}
+
+/// The rows of a collection.
+pub enum Rows {
+    /// Rows with a type of their own.
+    Typed {
+        /// The documents for a list; perhaps more, never fewer.
+        list: fn(&Model, &Look) -> Vec<Value>,
+        get: fn(&Model, &str) -> Option<Value>,
+        /// Creates a row for the project; gives its id.
+        create: fn(&mut Model, &str, Body) -> Result<String, Refusal>,
+        update: fn(&mut Model, &str, Body) -> Result<(), Refusal>,
+        delete: fn(&mut Model, &str) -> Result<(), Refusal>,
+    },
+    /// Records.
+    Records(Records),
+}
+
+impl Kind {
+    pub fn list(&self, model: &Model, look: &Look) -> Vec<Value> {
+        match &self.rows {
+            Rows::Typed { list, .. } => list(model, look),
+            Rows::Records(records) => records.list(model),
+        }
+    }
+
+    pub fn get(&self, model: &Model, id: &str) -> Option<Value> {
+        match &self.rows {
+            Rows::Typed { get, .. } => get(model, id),
+            Rows::Records(records) => records.get(model, id),
+        }
+    }
+
+    pub fn create(&self, model: &mut Model, project: &str, body: Body) -> Result<String, Refusal> {
+        match &self.rows {
+            Rows::Typed { create, .. } => create(model, project, body),
+            Rows::Records(records) => records.create(model, self.fields, project, body),
+        }
+    }
+
+    pub fn update(&self, model: &mut Model, id: &str, body: Body) -> Result<(), Refusal> {
+        match &self.rows {
+            Rows::Typed { update, .. } => update(model, id, body),
+            Rows::Records(records) => records.update(model, id, body),
+        }
+    }
+
+    pub fn delete(&self, model: &mut Model, id: &str) -> Result<(), Refusal> {
+        match &self.rows {
+            Rows::Typed { delete, .. } => delete(model, id),
+            Rows::Records(records) => records.delete(model, id),
+        }
+    }
+
     /// The 404.
-    pub not_found: fn(&str) -> Refusal,
-    /// Make one for the project; answers its id.
-    pub create: fn(&mut Model, &str, Attributes) -> Result<String, Refusal>,
-    /// Change one; the attributes are already known to be changeable.
-    pub update: fn(&mut Model, &str, Attributes) -> Result<(), Refusal>,
-    /// Delete one.
-    pub delete: fn(&mut Model, &str) -> Result<(), Refusal>,
+    pub fn not_found(&self, id: &str) -> Refusal {
+        let (name, sentence) = self.missing;
+        Refusal::not_found(name, sentence.replace("{}", id))
+    }
 }
 
 /// Who may make and change things of a kind.
@@ -222,7 +273,7 @@ pub struct Common {
 
 impl Common {
     /// For a new thing.
-    pub fn new(project_id: &str, attributes: &mut Attributes) -> Result<Self, Refusal> {
+    pub fn new(project_id: &str, attributes: &mut Body) -> Result<Self, Refusal> {
         let now = now();
         attributes.take("tenant_id");
         attributes.take("project_id");
@@ -249,31 +300,15 @@ pub fn to_value<T: Serialize>(row: &T) -> Value {
     serde_json::to_value(row).unwrap_or_default()
 }
 
-/// A thing of a kind that has an owner and nothing else of what most kinds carry.
-pub fn without_standard_attributes(mut thing: Value) -> Value {
-    if let Some(fields) = thing.as_object_mut() {
-        for name in [
-            "description",
-            "tags",
-            "created_at",
-            "updated_at",
-            "revision_number",
-        ] {
-            fields.remove(name);
-        }
-    }
-    thing
-}
-
 /// Set attributes that need no thought: those of the row that have the same name.
-pub fn assign<T>(row: &mut T, attributes: Attributes) -> Result<(), Refusal>
+pub fn assign<T>(row: &mut T, attributes: Body) -> Result<(), Refusal>
 where
     T: Serialize + DeserializeOwned,
 {
     let mut value = to_value(row);
     let fields: Option<&mut Map<String, Value>> = value.as_object_mut();
     if let Some(fields) = fields {
-        for (name, new) in attributes.into_inner() {
+        for (name, new) in attributes.into_fields() {
             fields.insert(name, new);
         }
         fields.insert("updated_at".into(), now().into());

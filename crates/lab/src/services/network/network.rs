@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::kit::field::{Field, Form, admins, always, never, on_create};
 use crate::kit::ids::new_id;
+use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use crate::services::network::body::Body;
 use crate::services::network::provider::Provider;
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 
 /// A network.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,45 +54,46 @@ pub struct Network {
 keyed_by_id!(Network);
 crate::services::network::row!(Network, name);
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("name", Form::Text, Said::Always),
-    attribute("admin_state_up", Form::Bool, Said::Always),
-    attribute("shared", Form::Bool, Said::Always),
-    attribute("router:external", Form::Bool, Said::Always),
-    attribute("mtu", Form::Number, Said::Always),
-    attribute("port_security_enabled", Form::Bool, Said::Always),
-    attribute("availability_zone_hints", Form::Any, Said::OnCreate),
-    attribute("dns_domain", Form::Text, Said::Always),
-    attribute("subnets", Form::Any, Said::Never),
-    attribute("provider:network_type", Form::Text, Said::Always),
-    attribute("provider:physical_network", Form::Text, Said::Always),
-    attribute("provider:segmentation_id", Form::Number, Said::Always),
-    attribute("is_default", Form::Bool, Said::Admins),
+const FIELDS: &[Field] = &[
+    always("name", Form::Text),
+    always("admin_state_up", Form::Bool),
+    always("shared", Form::Bool),
+    always("router:external", Form::Bool),
+    always("mtu", Form::Number),
+    always("port_security_enabled", Form::Bool),
+    on_create("availability_zone_hints", Form::Any),
+    always("dns_domain", Form::Text),
+    never("subnets", Form::Any),
+    always("provider:network_type", Form::Text),
+    always("provider:physical_network", Form::Text),
+    always("provider:segmentation_id", Form::Number),
+    admins("is_default", Form::Bool),
 ];
 
-/// The kind.
 pub static NETWORK: Kind = Kind {
     collection: "networks",
     singular: "network",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| {
-        let shared = |row: &Network| {
-            row.shared || row.external || model.shared_with(look.project, "network", &row.id)
-        };
-        look.values(model.networks.iter(), shared, |row| shown(model, row))
-    },
-    get: |model, id| model.networks.get(id).map(|row| shown(model, row)),
     shared: |model, network, project| {
         let id = network["id"].as_str().unwrap_or_default();
         network["shared"] == true
             || network["router:external"] == true
             || model.shared_with(Some(project), "network", id)
     },
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("NetworkNotFound", "Network {} could not be found."),
+    rows: Rows::Typed {
+        list: |model, look| {
+            let shared = |row: &Network| {
+                row.shared || row.external || model.shared_with(look.project, "network", &row.id)
+            };
+            look.values(model.networks.iter(), shared, |row| shown(model, row))
+        },
+        get: |model, id| model.networks.get(id).map(|row| shown(model, row)),
+        create,
+        update,
+        delete,
+    },
 };
 
 /// With the address scopes of the pools that its subnets were cut from.
@@ -98,26 +101,15 @@ fn shown(model: &Model, row: &Network) -> Value {
     let mut value = to_value(row);
     let subnets = row.subnets.iter().filter_map(|id| model.subnets.get(id));
     let mut pools = subnets.filter_map(|subnet| subnet.subnetpool_id.as_deref());
-    let scope = pools.find_map(|pool| model.subnet_pools.get(pool)?.address_scope_id.as_deref());
+    let scope =
+        pools.find_map(|pool| model.subnet_pools.get(pool)?.fields["address_scope_id"].as_str());
     value["ipv4_address_scope"] = scope.into();
     value["qos_policy_id"] = Value::Null;
     value["is_default"] = false.into();
     value
 }
 
-/// The 404.
-pub fn not_found(id: &str) -> Refusal {
-    Refusal::not_found(
-        "NetworkNotFound",
-        format!("Network {id} could not be found."),
-    )
-}
-
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     model
         .quotas
         .check_count(project_id, "network", model.networks.iter())?;
@@ -147,7 +139,7 @@ fn create(
     Ok(id)
 }
 
-fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refusal> {
     for (flag, rule) in [
         ("router:external", "update_network:router:external"),
         ("shared", "update_network:shared"),
@@ -160,7 +152,10 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     if let Some(mtu) = mtu(&mut attributes)? {
         attributes.set("mtu", mtu);
     }
-    let network = model.networks.get_mut(id).ok_or_else(|| not_found(id))?;
+    let network = model
+        .networks
+        .get_mut(id)
+        .ok_or_else(|| NETWORK.not_found(id))?;
     network.provider.check_change(&mut attributes)?;
     assign(network, attributes)
 }
@@ -181,16 +176,21 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
             ),
         ));
     }
-    let network = model.networks.remove(id).ok_or_else(|| not_found(id))?;
+    let network = model
+        .networks
+        .remove(id)
+        .ok_or_else(|| NETWORK.not_found(id))?;
     model.forget_sharing(id);
-    model.forget_segments(id);
+    model
+        .segments
+        .remove_where(|row| row.text("network_id") == id);
     for subnet in network.subnets {
         model.subnets.remove(&subnet);
     }
     Ok(())
 }
 
-fn mtu(attributes: &mut Attributes) -> Result<Option<u32>, Refusal> {
+fn mtu(attributes: &mut Body) -> Result<Option<u32>, Refusal> {
     match attributes.number("mtu") {
         None => Ok(None),
         Some(mtu @ 0..=9000) => Ok(u32::try_from(mtu).ok()),
@@ -213,7 +213,7 @@ impl Model {
         self.networks
             .get(id)
             .filter(visible)
-            .ok_or_else(|| not_found(id))
+            .ok_or_else(|| NETWORK.not_found(id))
     }
 }
 

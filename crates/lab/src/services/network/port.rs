@@ -5,20 +5,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::kit::field::{Field, Form, admins, always, on_create, required};
 use crate::kit::ids::{new_id, new_mac};
 use crate::kit::indexed::Worded;
 use crate::kit::ip;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{
-    AttributeSpec, Attributes, Author, Form, Said, attribute,
-};
+use crate::services::network::body::{Author, Body};
 use crate::services::network::port_checks::{
     GROUPS_WITHOUT_FILTER, NO_FILTER_FOR_GROUPS, address_pairs, groups, groups_need_a_filter,
     is_mac, is_vnic_type, list, owner, qos_policy,
 };
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 
 /// A port.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -132,43 +131,44 @@ pub const FLOATING_IP: &str = "network:floatingip";
 /// The owner of a server's port.
 pub const COMPUTE: &str = "compute:nova";
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("network_id", Form::Id, Said::Required),
-    attribute("name", Form::Text, Said::Always),
-    attribute("admin_state_up", Form::Bool, Said::Always),
-    attribute("mac_address", Form::Text, Said::OnCreate),
-    attribute("fixed_ips", Form::Any, Said::Always),
-    attribute("device_id", Form::Text, Said::Always),
-    attribute("device_owner", Form::Text, Said::Always),
-    attribute("security_groups", Form::Any, Said::Always),
-    attribute("port_security_enabled", Form::Bool, Said::Always),
-    attribute("allowed_address_pairs", Form::Any, Said::Always),
-    attribute("extra_dhcp_opts", Form::Any, Said::Always),
-    attribute("binding:vnic_type", Form::Text, Said::Always),
-    attribute("qos_policy_id", Form::Id, Said::Always),
-    attribute("binding:host_id", Form::Any, Said::Admins),
-    attribute("binding:profile", Form::Any, Said::Admins),
+const FIELDS: &[Field] = &[
+    required("network_id", Form::Id),
+    always("name", Form::Text),
+    always("admin_state_up", Form::Bool),
+    on_create("mac_address", Form::Text),
+    always("fixed_ips", Form::Any),
+    always("device_id", Form::Text),
+    always("device_owner", Form::Text),
+    always("security_groups", Form::Any),
+    always("port_security_enabled", Form::Bool),
+    always("allowed_address_pairs", Form::Any),
+    always("extra_dhcp_opts", Form::Any),
+    always("binding:vnic_type", Form::Text),
+    always("qos_policy_id", Form::Id),
+    admins("binding:host_id", Form::Any),
+    admins("binding:profile", Form::Any),
 ];
 
-/// The kind.
 pub static PORT: Kind = Kind {
     collection: "ports",
     singular: "port",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| match look.value("device_id") {
-        Some(device) if !device.is_empty() => {
-            let rows = model.ports.having(&format!("device:{device}"));
-            look.values(rows, |_| false, |row| shown(model, row))
-        }
-        _ => look.values(model.ports.iter(), |_| false, |row| shown(model, row)),
-    },
-    get: |model, id| model.ports.get(id).map(|row| shown(model, row)),
     shared: |_, _, _| false,
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("PortNotFound", "Port {} could not be found."),
+    rows: Rows::Typed {
+        list: |model, look| match look.value("device_id") {
+            Some(device) if !device.is_empty() => {
+                let rows = model.ports.having(&format!("device:{device}"));
+                look.values(rows, |_| false, |row| shown(model, row))
+            }
+            _ => look.values(model.ports.iter(), |_| false, |row| shown(model, row)),
+        },
+        get: |model, id| model.ports.get(id).map(|row| shown(model, row)),
+        create,
+        update,
+        delete,
+    },
 };
 
 /// A parent port shows its trunk.
@@ -181,24 +181,14 @@ fn shown(model: &Model, row: &Port) -> Value {
     value
 }
 
-fn not_found(id: &str) -> Refusal {
-    Refusal::not_found("PortNotFound", format!("Port {id} could not be found."))
-}
-
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     model
         .quotas
         .check_count(project_id, "port", model.ports.iter())?;
     let network_id = attributes.text("network_id")?.unwrap_or_default();
     let network = model.network_for(project_id, &network_id)?;
     if network.external && network.common.project_id != project_id {
-        return Err(crate::services::network::attributes::only_admin(
-            "create_port",
-        ));
+        return Err(crate::services::network::body::only_admin("create_port"));
     }
     let own_network = network.common.project_id == project_id;
     let device_owner = owner(&mut attributes, own_network)?;
@@ -274,8 +264,12 @@ fn create(
     Ok(id)
 }
 
-fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
-    let port = model.ports.get(id).ok_or_else(|| not_found(id))?.clone();
+fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refusal> {
+    let port = model
+        .ports
+        .get(id)
+        .ok_or_else(|| PORT.not_found(id))?
+        .clone();
     if let Some(value) = attributes.take("fixed_ips") {
         let taker = Taker {
             mac: &port.mac_address,
@@ -316,21 +310,21 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     if let Some(policy) = qos_policy(model, &port.common.project_id, &mut attributes)? {
         attributes.set("qos_policy_id", policy);
     }
-    if attributes.says("allowed_address_pairs") {
+    if attributes.has("allowed_address_pairs") {
         let pairs = address_pairs(&mut attributes, &port.mac_address)?;
         attributes.set("allowed_address_pairs", pairs);
     }
-    if attributes.says("extra_dhcp_opts") {
+    if attributes.has("extra_dhcp_opts") {
         let items = list(&mut attributes, "extra_dhcp_opts")?;
         attributes.set("extra_dhcp_opts", items);
     }
     model.released(&port.fixed_ips);
     let changed = model.ports.change(id, |port| assign(port, attributes));
-    changed.unwrap_or_else(|| Err(not_found(id)))
+    changed.unwrap_or_else(|| Err(PORT.not_found(id)))
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    let port = model.ports.get(id).ok_or_else(|| not_found(id))?;
+    let port = model.ports.get(id).ok_or_else(|| PORT.not_found(id))?;
     if [ROUTER_INTERFACE, ROUTER_GATEWAY, FLOATING_IP].contains(&port.device_owner.as_str()) {
         return Err(Refusal::conflict(
             "ServicePortInUse",
@@ -415,19 +409,15 @@ impl Model {
             extra_dhcp_opts: Vec::new(),
             vnic_type: "normal".into(),
             qos_policy_id: None,
-            common: Common::new(project_id, &mut Attributes::default()).unwrap_or_default(),
+            common: Common::new(project_id, &mut Body::default()).unwrap_or_default(),
         });
         id
     }
 
     /// The body that makes a server's port, so that Nova's ports go through the same door as everybody's.
     pub fn create_port(&mut self, project_id: &str, fields: Value) -> Result<String, Refusal> {
-        let attributes = Attributes::for_create(
-            "port",
-            ATTRIBUTES,
-            json!({ "port": fields }),
-            Author::Member,
-        )?;
+        let attributes =
+            Body::for_create("port", FIELDS, json!({ "port": fields }), Author::Member)?;
         create(self, project_id, attributes)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::kit::ip::{eui64, next_free};
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::attributes::bare;
+use crate::services::network::body::bare;
 use crate::services::network::port::{FixedIp, ROUTER_INTERFACE, Taker, address_word};
 use crate::services::network::subnet::Subnet;
 
@@ -193,7 +193,7 @@ impl Model {
         let invalid = |kind: &'static str, sentence: String| Refusal::new(400, kind, sentence);
         let subnet = match (text("subnet_id"), address) {
             (Some(id), _) if self.subnets.get(id).is_none() => {
-                return Err(crate::services::network::subnet::not_found(id));
+                return Err(crate::services::network::subnet::SUBNET.not_found(id));
             }
             (Some(id), _) => Some(subnets.iter().find(|subnet| *subnet == id).ok_or_else(|| {
                 invalid(

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use crate::kit::field::is_uuid;
 use crate::kit::ip::Cidr;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::attributes::{Attributes, bare, is_uuid};
+use crate::services::network::body::{Body, bare};
 
 /// How a port is made in the host, by Neutron's words.
 const VNIC_TYPES: &[&str] = &[
@@ -25,10 +26,10 @@ const VNIC_TYPES: &[&str] = &[
 pub(crate) fn qos_policy(
     model: &Model,
     project_id: &str,
-    attributes: &mut Attributes,
+    attributes: &mut Body,
 ) -> Result<Option<String>, Refusal> {
     // A null takes the policy away.
-    if !attributes.says_something("qos_policy_id") {
+    if !attributes.has_value("qos_policy_id") {
         return Ok(None);
     }
     let policy = attributes.text("qos_policy_id")?;
@@ -39,13 +40,10 @@ pub(crate) fn qos_policy(
 }
 
 /// Who a port is for. What belongs to the network itself is its owner's to say.
-pub(crate) fn owner(
-    attributes: &mut Attributes,
-    own_network: bool,
-) -> Result<Option<String>, Refusal> {
+pub(crate) fn owner(attributes: &mut Body, own_network: bool) -> Result<Option<String>, Refusal> {
     match attributes.text("device_owner")? {
         Some(owner) if owner.starts_with("network:") && !own_network => Err(
-            crate::services::network::attributes::only_admin("create_port:device_owner"),
+            crate::services::network::body::only_admin("create_port:device_owner"),
         ),
         other => Ok(other),
     }
@@ -86,7 +84,7 @@ pub(crate) const GROUPS_WITHOUT_FILTER: (u16, &str, &str) = (
 );
 
 /// Ids of security groups; an id that is none is refused before anything is looked for.
-pub(crate) fn groups(attributes: &mut Attributes) -> Result<Option<Vec<String>>, Refusal> {
+pub(crate) fn groups(attributes: &mut Body) -> Result<Option<Vec<String>>, Refusal> {
     let ids = attributes.texts("security_groups")?;
     let mut all = ids.iter().flatten();
     match all.find(|id| !is_uuid(id)) {
@@ -98,7 +96,7 @@ pub(crate) fn groups(attributes: &mut Attributes) -> Result<Option<Vec<String>>,
     }
 }
 
-pub(crate) fn list(attributes: &mut Attributes, name: &str) -> Result<Vec<Value>, Refusal> {
+pub(crate) fn list(attributes: &mut Body, name: &str) -> Result<Vec<Value>, Refusal> {
     match attributes.take(name) {
         None => Ok(Vec::new()),
         Some(Value::Array(items)) => Ok(items),
@@ -110,7 +108,7 @@ pub(crate) fn list(attributes: &mut Attributes, name: &str) -> Result<Vec<Value>
 }
 
 /// Further addresses that a port may send from. One without an Ethernet address has the port's own.
-pub(crate) fn address_pairs(attributes: &mut Attributes, mac: &str) -> Result<Vec<Value>, Refusal> {
+pub(crate) fn address_pairs(attributes: &mut Body, mac: &str) -> Result<Vec<Value>, Refusal> {
     const NAME: &str = "allowed_address_pairs";
     let mut pairs = list(attributes, NAME)?;
     for pair in &pairs {

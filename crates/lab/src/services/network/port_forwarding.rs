@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::kit::ids::new_id;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::port::FixedIp;
+use crate::services::network::port::{FixedIp, PORT};
 use crate::services::network::to_value;
 
 /// A forwarding.
@@ -198,9 +198,7 @@ impl Model {
         let id = &new.internal_port_id;
         let port = self.ports.get(id);
         let port = port.filter(|port| port.common.project_id == row.common.project_id);
-        let port = port.ok_or_else(|| {
-            Refusal::not_found("PortNotFound", format!("Port {id} could not be found."))
-        })?;
+        let port = port.ok_or_else(|| PORT.not_found(id))?;
         let mut leading = self.floating_ips.having(&format!("port:{id}"));
         if let Some(other) = leading.next() {
             return Err(Refusal::conflict(

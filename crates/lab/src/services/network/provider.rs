@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::kit::refusal::Refusal;
-use crate::services::network::attributes::Attributes;
-use crate::services::network::attributes::only_admin;
+use crate::services::network::body::Body;
+use crate::services::network::body::only_admin;
 
 /// Nothing: the network stays on one machine.
 pub const LOCAL: &str = "local";
@@ -36,9 +36,9 @@ pub struct Provider {
 }
 
 /// A member says nothing of it.
-fn is_for_admins(attributes: &Attributes, verb: &str) -> Result<(), Refusal> {
+fn is_for_admins(attributes: &Body, verb: &str) -> Result<(), Refusal> {
     let names = [NETWORK_TYPE, PHYSICAL_NETWORK, SEGMENTATION_ID];
-    match names.iter().find(|name| attributes.says(name)) {
+    match names.iter().find(|name| attributes.has(name)) {
         Some(name) if !attributes.are_admins() => {
             Err(only_admin(&format!("{verb}_network:{name}")))
         }
@@ -49,7 +49,7 @@ fn is_for_admins(attributes: &Attributes, verb: &str) -> Result<(), Refusal> {
 impl Provider {
     /// Of a new network; `others` are those that there are.
     pub fn read<'a>(
-        attributes: &mut Attributes,
+        attributes: &mut Body,
         mut others: impl Iterator<Item = &'a Provider>,
     ) -> Result<Self, Refusal> {
         is_for_admins(attributes, "create")?;
@@ -88,19 +88,19 @@ impl Provider {
     }
 
     /// What a change may say: the number of a VLAN, and what is so already of the rest.
-    pub fn check_change(&self, attributes: &mut Attributes) -> Result<(), Refusal> {
+    pub fn check_change(&self, attributes: &mut Body) -> Result<(), Refusal> {
         is_for_admins(attributes, "update")?;
         for (name, is) in [
             (NETWORK_TYPE, &self.network_type),
             (PHYSICAL_NETWORK, &self.physical_network),
         ] {
-            if attributes.says(name) && attributes.text(name)? != *is {
+            if attributes.has(name) && attributes.text(name)? != *is {
                 return Err(Refusal::invalid_operation(format_args!(
                     "Plugin does not support updating the following provider network attributes: {name}"
                 )));
             }
         }
-        match attributes.says(SEGMENTATION_ID) && self.network_type.as_deref() != Some(VLAN) {
+        match attributes.has(SEGMENTATION_ID) && self.network_type.as_deref() != Some(VLAN) {
             true => Err(Refusal::invalid_operation(
                 "Only VLAN type networks can be updated.",
             )),

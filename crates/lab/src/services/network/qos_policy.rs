@@ -1,106 +1,51 @@
-//! QoS policies and their rules: kept, shown and looked after, without effect on packets.
+//! QoS policies and their rules: kept and shown without effect on packets.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::kit::field::{Form, Usual, always, never, required};
 use crate::kit::ids::new_id;
+use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
-use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::records::{Records, STANDARD};
+use crate::services::network::{Kind, Makers, Rows};
 
-/// A policy.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct QosPolicy {
-    /// Id.
-    pub id: String,
-    /// Not unique.
-    pub name: String,
-    /// Whether all projects may use it.
-    pub shared: bool,
-    /// Never.
-    pub is_default: bool,
-    /// Its rules, as they are shown.
-    pub rules: Vec<Value>,
-    /// Owner, description, times.
-    #[serde(flatten)]
-    pub common: Common,
-}
-
-keyed_by_id!(QosPolicy);
-crate::services::network::row!(QosPolicy, name);
-
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("name", Form::Text, Said::Required),
-    attribute("shared", Form::Bool, Said::Always),
-    attribute("is_default", Form::Bool, Said::Always),
-    attribute("rules", Form::Any, Said::Never),
-];
-
-/// The kind.
 pub static QOS_POLICY: Kind = Kind {
     collection: "policies",
     singular: "policy",
-    attributes: ATTRIBUTES,
+    fields: &[
+        required("name", Form::Text),
+        always("shared", Form::Bool).or(Usual::Switch(false)),
+        always("is_default", Form::Bool).or(Usual::Switch(false)),
+        never("rules", Form::Any).or(Usual::List),
+    ],
     makers: Makers::Admins,
-    list: |model, look| {
-        let shared =
-            |row: &QosPolicy| row.shared || model.shared_with(look.project, "qos_policy", &row.id);
-        look.values(model.qos_policies.iter(), shared, to_value)
-    },
-    get: |model, id| model.qos_policies.get(id).map(to_value),
     shared: |model, policy, project| {
         let id = policy["id"].as_str().unwrap_or_default();
         policy["shared"] == true || model.shared_with(Some(project), "qos_policy", id)
     },
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("QosPolicyNotFound", "QoS policy {} could not be found."),
+    rows: Rows::Records(Records {
+        table: |model| &model.qos_policies,
+        table_mut: |model| &mut model.qos_policies,
+        standard: STANDARD,
+        create: |_, fields, _| {
+            fields.insert("is_default".into(), false.into());
+            Ok(())
+        },
+        update: |_, _, _, _| Ok(()),
+        delete: |model, id| {
+            let mut users = model.ports.iter();
+            match users.find(|port| port.qos_policy_id.as_deref() == Some(id)) {
+                None => Ok(()),
+                Some(port) => Err(Refusal::conflict(
+                    "QosPolicyInUse",
+                    format!("QoS Policy {id} is used by port {}.", port.id),
+                )),
+            }
+        },
+    }),
 };
-
-fn not_found(id: &str) -> Refusal {
-    Refusal::not_found(
-        "QosPolicyNotFound",
-        format!("QoS policy {id} could not be found."),
-    )
-}
-
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
-    let policy = QosPolicy {
-        id: new_id(),
-        name: attributes.text("name")?.unwrap_or_default(),
-        shared: attributes.flag("shared").unwrap_or(false),
-        is_default: false,
-        rules: Vec::new(),
-        common: Common::new(project_id, &mut attributes)?,
-    };
-    let id = policy.id.clone();
-    model.qos_policies.insert(policy);
-    Ok(id)
-}
-
-fn update(model: &mut Model, id: &str, attributes: Attributes) -> Result<(), Refusal> {
-    let row = model.qos_policies.get_mut(id);
-    assign(row.ok_or_else(|| not_found(id))?, attributes)
-}
-
-fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    let mut users = model.ports.iter();
-    if let Some(port) = users.find(|port| port.qos_policy_id.as_deref() == Some(id)) {
-        return Err(Refusal::conflict(
-            "QosPolicyInUse",
-            format!("QoS Policy {id} is used by port {}.", port.id),
-        ));
-    }
-    let gone = model.qos_policies.remove(id);
-    gone.map(|_| ()).ok_or_else(|| not_found(id))
-}
 
 /// The kinds of rules: the path's word, the body's word, what must be said, and what else may be, with what it is when nobody does.
 pub struct RuleKind {
@@ -182,38 +127,46 @@ impl RuleKind {
 impl Model {
     /// Whether a project may use this policy.
     pub fn qos_policy_for(&self, project_id: &str, id: &str) -> Result<(), Refusal> {
-        let row = self.qos_policies.get(id);
-        let usable = row.is_some_and(|row| {
-            let granted = self.shared_with(Some(project_id), "qos_policy", id);
-            row.shared || row.common.project_id == project_id || granted
+        let is_usable = self.qos_policies.get(id).is_some_and(|row| {
+            row.is_on("shared")
+                || row.text("project_id") == project_id
+                || self.shared_with(Some(project_id), "qos_policy", id)
         });
-        usable.then_some(()).ok_or_else(|| not_found(id))
+        is_usable
+            .then_some(())
+            .ok_or_else(|| QOS_POLICY.not_found(id))
     }
 
-    /// Put a rule into a policy, or another in the place of one.
+    fn qos_rules(&mut self, policy: &str) -> Result<&mut Vec<Value>, Refusal> {
+        let row = self.qos_policies.get_mut(policy);
+        let rules = row.and_then(|row| row.fields.get_mut("rules")?.as_array_mut());
+        rules.ok_or_else(|| QOS_POLICY.not_found(policy))
+    }
+
+    /// Adds a rule to a policy, or replaces an old one.
     pub fn set_qos_rule(
         &mut self,
         policy: &str,
         kind: &RuleKind,
-        said: &Map<String, Value>,
+        wanted: &Map<String, Value>,
         old: Option<&str>,
     ) -> Result<Value, Refusal> {
-        let row = self.qos_policies.get_mut(policy);
-        let row = row.ok_or_else(|| not_found(policy))?;
+        let rules = self.qos_rules(policy)?;
         let place = match old {
             None => None,
             Some(id) => {
-                let place = row.rules.iter().position(|rule| rule["id"] == id);
+                let place = rules.iter().position(|rule| rule["id"] == id);
                 Some(place.ok_or_else(|| rule_not_found(policy, id))?)
             }
         };
-        let rule = kind.rule(policy, said, place.map(|at| &row.rules[at]))?;
-        let mut others = row.rules.iter().filter(|other| other["id"] != rule["id"]);
-        // One of a kind and a direction; marks have none.
-        let same = |other: &&Value| {
-            other["type"] == rule["type"] && other["direction"] == rule["direction"]
+        let rule = kind.rule(policy, wanted, place.map(|at| &rules[at]))?;
+        // A policy has one rule of a kind and direction. Rules that mark packets have no direction.
+        let conflicts = |other: &&Value| {
+            other["id"] != rule["id"]
+                && other["type"] == rule["type"]
+                && other["direction"] == rule["direction"]
         };
-        if let Some(other) = others.find(same) {
+        if let Some(other) = rules.iter().find(conflicts) {
             let id = other["id"].as_str().unwrap_or_default();
             return Err(Refusal::conflict(
                 "QoSRulesConflict",
@@ -224,22 +177,18 @@ impl Model {
             ));
         }
         match place {
-            Some(at) => row.rules[at] = rule.clone(),
-            None => row.rules.push(rule.clone()),
+            Some(at) => rules[at] = rule.clone(),
+            None => rules.push(rule.clone()),
         }
         Ok(rule)
     }
 
-    /// Take a rule out of a policy.
+    /// Removes a rule from a policy.
     pub fn remove_qos_rule(&mut self, policy: &str, id: &str) -> Result<(), Refusal> {
-        let row = self.qos_policies.get_mut(policy);
-        let row = row.ok_or_else(|| not_found(policy))?;
-        let before = row.rules.len();
-        row.rules.retain(|rule| rule["id"] != id);
-        match row.rules.len() < before {
-            true => Ok(()),
-            false => Err(rule_not_found(policy, id)),
-        }
+        let rules = self.qos_rules(policy)?;
+        let place = rules.iter().position(|rule| rule["id"] == id);
+        rules.remove(place.ok_or_else(|| rule_not_found(policy, id))?);
+        Ok(())
     }
 }
 

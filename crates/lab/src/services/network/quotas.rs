@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
-use crate::services::network::attributes::only_admin;
+use crate::services::network::body::only_admin;
 use crate::services::network::{KINDS, Look};
 use crate::services::quota::{NETWORK, Quotas};
 use crate::services::{Call, Routes};
@@ -89,7 +89,7 @@ async fn details(call: Call) -> Answer {
         for (name, limit) in details.as_object_mut().into_iter().flatten() {
             let kind = KINDS.iter().find(|kind| kind.singular == name);
             let rows = kind
-                .map(|kind| (kind.list)(model, &Look::default()))
+                .map(|kind| kind.list(model, &Look::default()))
                 .unwrap_or_default();
             let mine = rows.iter().filter(|row| row["project_id"] == project);
             *limit = json!({"limit": limit, "used": mine.count(), "reserved": 0});

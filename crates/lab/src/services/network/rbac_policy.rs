@@ -1,42 +1,20 @@
-//! RBAC policies: a project lets another use something of its own.
+//! RBAC policies: a project lets another one use its resources.
 //!
-//! A network shared so is seen there with its subnets, and ports may be made on it; QoS policies and security groups are seen and used;
-//! of pools and scopes, and of `access_as_external`, the policy is kept without effect. `*` is every project, which only administrators may
-//! say.
+//! A shared network is visible with its subnets, and ports can be created on it. Shared QoS policies and security groups are visible
+//! and usable. Policies for pools and scopes, and `access_as_external`, are kept without effect. The project `*` stands for all
+//! projects; only administrators may set it.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::kit::ids::new_id;
+use crate::kit::field::{Form, required};
+use crate::kit::record::{Attributes, Fields, Record};
 use crate::kit::refusal::Refusal;
-use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::only_admin;
-use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use crate::services::network::{Common, KINDS, Kind, Makers, assign, to_value};
+use crate::services::network::body::{Author, only_admin};
+use crate::services::network::records::Records;
+use crate::services::network::{KINDS, Kind, Makers, Rows};
 
-/// A policy.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RbacPolicy {
-    /// Id.
-    pub id: String,
-    /// `network`, ...: one of [`TYPES`].
-    pub object_type: String,
-    /// What is shared.
-    pub object_id: String,
-    /// `access_as_shared`, or `access_as_external` for networks.
-    pub action: String,
-    /// With whom; `*` is everybody.
-    pub target_tenant: String,
-    /// Owner.
-    #[serde(flatten)]
-    pub common: Common,
-}
-
-keyed_by_id!(RbacPolicy);
-crate::services::network::row!(RbacPolicy, object_type, object_id, target_tenant);
-
-/// What can be shared: the policy's word, and the kind's.
+/// The resources that can be shared: the name in the policy, and the name of the kind.
 const TYPES: &[(&str, &str)] = &[
     ("network", "network"),
     ("qos_policy", "policy"),
@@ -48,93 +26,80 @@ const TYPES: &[(&str, &str)] = &[
 const SHARED: &str = "access_as_shared";
 const EXTERNAL: &str = "access_as_external";
 
-/// Everybody.
+/// All projects.
 const ALL: &str = "*";
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("object_type", Form::Text, Said::Required),
-    attribute("object_id", Form::Id, Said::Required),
-    attribute("action", Form::Text, Said::Required),
-    attribute("target_tenant", Form::Text, Said::Changeable),
-];
-
-/// The kind.
 pub static RBAC_POLICY: Kind = Kind {
     collection: "rbac-policies",
     singular: "rbac_policy",
-    attributes: ATTRIBUTES,
+    fields: &[
+        required("object_type", Form::Text),
+        required("object_id", Form::Id),
+        required("action", Form::Text),
+        required("target_tenant", Form::Text).changeable(),
+    ],
     makers: Makers::Members,
-    list: |model, look| look.values(model.rbac_policies.iter(), |_| false, shown),
-    get: |model, id| model.rbac_policies.get(id).map(shown),
     shared: |_, _, _| false,
-    not_found,
-    create,
-    update,
-    delete,
+    missing: (
+        "RbacPolicyNotFound",
+        "RBAC policy of type unknown with ID {} not found",
+    ),
+    rows: Rows::Records(Records {
+        table: |model| &model.rbac_policies,
+        table_mut: |model| &mut model.rbac_policies,
+        standard: &[],
+        create,
+        update: |model, row, changes, by| {
+            model.sharing_is_unused(&row.id)?;
+            if changes.text("target_tenant") == ALL && by == Author::Member {
+                return Err(only_admin("update_rbac_policy:target_tenant"));
+            }
+            Ok(())
+        },
+        delete: |model, id| model.sharing_is_unused(id),
+    }),
 };
 
-/// Without what most kinds carry and policies do not.
-fn shown(row: &RbacPolicy) -> Value {
-    crate::services::network::without_standard_attributes(to_value(row))
-}
-
-fn not_found(id: &str) -> Refusal {
-    Refusal::not_found(
-        "RbacPolicyNotFound",
-        format!("RBAC policy of type unknown with ID {id} not found"),
-    )
-}
-
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &Model, fields: &mut Fields, by: Author) -> Result<(), Refusal> {
+    let project_id = fields.text("project_id");
     let policies = model.rbac_policies.iter();
+    let mine = policies.filter(|row| row.text("project_id") == project_id);
     model
         .quotas
-        .check_count(project_id, "rbac_policy", policies)?;
-    let mut text = |name: &str| Ok::<_, Refusal>(attributes.text(name)?.unwrap_or_default());
-    let (object_type, object_id) = (text("object_type")?, text("object_id")?);
-    let (action, target_tenant) = (text("action")?, text("target_tenant")?);
+        .check(project_id, "rbac_policy", mine.count())?;
+    let object_type = fields.text("object_type");
     let kind = TYPES.iter().find(|(name, _)| *name == object_type);
-    let (_, singular) = kind.ok_or_else(|| {
+    let kind = kind.and_then(|(_, kind)| KINDS.iter().find(|one| one.singular == *kind));
+    let kind = kind.ok_or_else(|| {
         Refusal::invalid_operation(format_args!(
             "'{object_type}' is not a valid RBAC object type"
         ))
     })?;
-    let actions: &[&str] = match object_type.as_str() {
+    let actions: &[&str] = match object_type {
         "network" => &[SHARED, EXTERNAL],
         _ => &[SHARED],
     };
-    if !actions.contains(&action.as_str()) {
+    let action = fields.text("action");
+    if !actions.contains(&action) {
         return Err(Refusal::invalid_operation(format_args!(
             "Invalid action '{action}' for object type '{object_type}'. Valid actions: {}",
             actions.join(", ")
         )));
     }
-    if !attributes.are_admins() && target_tenant == ALL {
+    if by == Author::Member && fields.text("target_tenant") == ALL {
         return Err(only_admin("create_rbac_policy:target_tenant"));
     }
-    let kind = KINDS.iter().find(|kind| kind.singular == *singular);
-    let object = kind.and_then(|kind| (kind.get)(model, &object_id));
-    let own = |object: &Value| object["project_id"] == project_id || attributes.are_admins();
-    match object {
-        None => {
-            return Err(kind.map_or_else(
-                || not_found(&object_id),
-                |kind| (kind.not_found)(&object_id),
-            ));
-        }
-        Some(object) if !own(&object) => {
-            return Err(Refusal::invalid_operation(
-                "Only admins can manipulate policies on objects they do not own",
-            ));
-        }
-        Some(_) => {}
+    let id = fields.text("object_id");
+    let object: Value = kind.get(model, id).ok_or_else(|| kind.not_found(id))?;
+    if object["project_id"] != project_id && by == Author::Member {
+        return Err(Refusal::invalid_operation(
+            "Only admins can manipulate policies on objects they do not own",
+        ));
     }
-    let same = |row: &RbacPolicy| {
-        (&row.object_id, &row.action, &row.target_tenant) == (&object_id, &action, &target_tenant)
+    let same = |row: &Record| {
+        ["object_id", "action", "target_tenant"]
+            .iter()
+            .all(|name| row.text(name) == fields.text(name))
     };
     if model.rbac_policies.iter().any(same) {
         return Err(Refusal::conflict(
@@ -142,76 +107,42 @@ fn create(
             "An RBAC policy already exists with those values.",
         ));
     }
-    let policy = RbacPolicy {
-        id: new_id(),
-        object_type,
-        object_id,
-        action,
-        target_tenant,
-        common: Common::new(project_id, &mut attributes)?,
-    };
-    let id = policy.id.clone();
-    model.rbac_policies.insert(policy);
-    Ok(id)
-}
-
-fn update(model: &mut Model, id: &str, attributes: Attributes) -> Result<(), Refusal> {
-    model.sharing_is_unused(id)?;
-    let admins = attributes.are_admins();
-    let row = model.rbac_policies.get_mut(id);
-    let mut row = row.ok_or_else(|| not_found(id))?.clone();
-    assign(&mut row, attributes)?;
-    if row.target_tenant == ALL && !admins {
-        return Err(only_admin("update_rbac_policy:target_tenant"));
-    }
-    model.rbac_policies.insert(row);
     Ok(())
 }
 
-fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    model.sharing_is_unused(id)?;
-    let gone = model.rbac_policies.remove(id);
-    gone.map(|_| ()).ok_or_else(|| not_found(id))
-}
-
 impl Model {
-    /// Whether a project may use what another has, by a policy. To an administrator (no project) all is visible anyway.
+    /// Whether a policy lets a project use another one's resource. `None` is an administrator, who sees all resources anyway.
     pub fn shared_with(&self, project: Option<&str>, object_type: &str, id: &str) -> bool {
         let mut policies = self.rbac_policies.iter();
         policies.any(|row| {
-            row.object_id == id
-                && row.action == SHARED
-                && row.object_type == object_type
-                && (row.target_tenant == ALL || Some(row.target_tenant.as_str()) == project)
+            row.text("object_id") == id
+                && row.text("action") == SHARED
+                && row.text("object_type") == object_type
+                && [Some(ALL), project].contains(&Some(row.text("target_tenant")))
         })
     }
 
-    /// What is gone is shared with nobody.
+    /// Removes the policies of a resource that is gone.
     pub fn forget_sharing(&mut self, object_id: &str) {
-        let all = self.rbac_policies.iter();
-        let gone: Vec<String> = all
-            .filter(|row| row.object_id == object_id)
-            .map(|row| row.id.clone())
-            .collect();
-        for id in gone {
-            self.rbac_policies.remove(&id);
-        }
+        self.rbac_policies
+            .remove_where(|row| row.text("object_id") == object_id);
     }
 
-    /// Whether nobody uses what a policy allows.
+    /// Checks that nobody uses what a policy allows.
     fn sharing_is_unused(&self, id: &str) -> Result<(), Refusal> {
-        let row = self.rbac_policies.get(id).ok_or_else(|| not_found(id))?;
-        let Some(network) = self.networks.get(&row.object_id) else {
+        let row = self.rbac_policies.get(id);
+        let row = row.ok_or_else(|| RBAC_POLICY.not_found(id))?;
+        let Some(network) = self.networks.get(row.text("object_id")) else {
             return Ok(());
         };
         let mut ports = self.ports.having(&format!("network:{}", network.id));
-        let used = ports.any(|port| {
-            let owner = &port.common.project_id;
+        let is_used = ports.any(|port| {
+            let owner = port.common.project_id.as_str();
             !owner.is_empty()
-                && *owner != network.common.project_id
-                && (row.target_tenant == ALL || row.target_tenant == *owner)
+                && owner != network.common.project_id
+                && [ALL, owner].contains(&row.text("target_tenant"))
         });
-        if !used {
+        if !is_used {
             return Ok(());
         }
         Err(Refusal::conflict(
@@ -219,7 +150,7 @@ impl Model {
             format!(
                 "RBAC policy on object {} cannot be removed because other objects depend on it.\nDetails: Unable to reconfigure \
                  sharing settings for network {}. Multiple tenants are using it.",
-                row.object_id, row.object_id
+                network.id, network.id
             ),
         ))
     }
@@ -229,7 +160,7 @@ impl Model {
 mod tests {
     use serde_json::json;
 
-    use crate::services::network::attributes::Author;
+    use crate::services::network::body::{Author, Body};
     use crate::services::network::rbac_policy::*;
 
     /// What sharing a network with a project does to whether this one may use it.
@@ -237,15 +168,19 @@ mod tests {
         let mut model = Model::default();
         let fields = json!({"network": {"name": "net"}});
         let network = |fields| {
-            let specs = crate::services::network::network::NETWORK.attributes;
-            Attributes::for_create("network", specs, fields, Author::Member)
+            let specs = crate::services::network::network::NETWORK.fields;
+            Body::for_create("network", specs, fields, Author::Member)
         };
-        let create = crate::services::network::network::NETWORK.create;
-        let id = create(&mut model, "owner", network(fields).unwrap()).unwrap();
+        let create = crate::services::network::network::NETWORK.create(
+            &mut model,
+            "owner",
+            network(fields).unwrap(),
+        );
+        let id = create.unwrap();
         let policy = json!({"rbac_policy": {"object_type": "network", "object_id": id, "action": SHARED, "target_tenant": target}});
         let policy =
-            Attributes::for_create("rbac_policy", ATTRIBUTES, policy, Author::Member).unwrap();
-        let made = crate::services::network::rbac_policy::create(&mut model, "owner", policy);
+            Body::for_create("rbac_policy", RBAC_POLICY.fields, policy, Author::Member).unwrap();
+        let made = RBAC_POLICY.create(&mut model, "owner", policy);
         made.is_ok() && model.network_for(by, &id).is_ok()
     }
 

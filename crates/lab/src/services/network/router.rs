@@ -3,16 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::kit::field::{Field, Form, always, on_create};
 use crate::kit::ids::{new_id, new_mac};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{
-    AttributeSpec, Attributes, Form, Said, attribute, bare,
-};
+use crate::services::network::body::{Body, bare};
 use crate::services::network::port::{FixedIp, ROUTER_GATEWAY, Taker};
 use crate::services::network::subnet_checks::routes;
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 use crate::wiring::HostRoute;
 
 /// A router.
@@ -59,35 +58,32 @@ pub struct Gateway {
 keyed_by_id!(Router);
 crate::services::network::row!(Router, name);
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("name", Form::Text, Said::Always),
-    attribute("admin_state_up", Form::Bool, Said::Always),
-    attribute("external_gateway_info", Form::Any, Said::Always),
-    attribute("routes", Form::Any, Said::Always),
-    attribute("availability_zone_hints", Form::Any, Said::OnCreate),
-    attribute("ha", Form::Bool, Said::OnCreate),
-    attribute("distributed", Form::Bool, Said::OnCreate),
-    attribute("flavor_id", Form::Id, Said::OnCreate),
+const FIELDS: &[Field] = &[
+    always("name", Form::Text),
+    always("admin_state_up", Form::Bool),
+    always("external_gateway_info", Form::Any),
+    always("routes", Form::Any),
+    on_create("availability_zone_hints", Form::Any),
+    on_create("ha", Form::Bool),
+    on_create("distributed", Form::Bool),
+    on_create("flavor_id", Form::Id),
 ];
 
-/// The kind.
 pub static ROUTER: Kind = Kind {
     collection: "routers",
     singular: "router",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| look.values(model.routers.iter(), |_| false, to_value),
-    get: |model, id| model.routers.get(id).map(to_value),
     shared: |_, _, _| false,
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("RouterNotFound", "Router {} could not be found"),
+    rows: Rows::Typed {
+        list: |model, look| look.values(model.routers.iter(), |_| false, to_value),
+        get: |model, id| model.routers.get(id).map(to_value),
+        create,
+        update,
+        delete,
+    },
 };
-
-pub(crate) fn not_found(id: &str) -> Refusal {
-    Refusal::not_found("RouterNotFound", format!("Router {id} could not be found"))
-}
 
 pub(crate) fn bad_request(reason: impl std::fmt::Display) -> Refusal {
     Refusal::new(400, "BadRequest", format!("Bad router request: {reason}."))
@@ -112,11 +108,7 @@ fn gateway_network(info: &Value) -> Result<&str, Refusal> {
     })
 }
 
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     model
         .quotas
         .check_count(project_id, "router", model.routers.iter())?;
@@ -125,7 +117,7 @@ fn create(
         ("distributed", "create_router:distributed"),
     ] {
         if attributes.flag(flag) == Some(true) {
-            return Err(crate::services::network::attributes::only_admin(rule));
+            return Err(crate::services::network::body::only_admin(rule));
         }
     }
     let gateway = attributes
@@ -156,8 +148,8 @@ fn create(
     Ok(id)
 }
 
-fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
-    if attributes.says("external_gateway_info") {
+fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refusal> {
+    if attributes.has("external_gateway_info") {
         let gateway = attributes
             .take("external_gateway_info")
             .filter(|info| info != &json!({}));
@@ -168,7 +160,10 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         model.routes_are_near(id, &routes)?;
         attributes.set("routes", to_value(&routes));
     }
-    let router = model.routers.get_mut(id).ok_or_else(|| not_found(id))?;
+    let router = model
+        .routers
+        .get_mut(id)
+        .ok_or_else(|| ROUTER.not_found(id))?;
     assign(router, attributes)
 }
 
@@ -191,7 +186,11 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 impl Model {
     /// Give a router its leg outside, another one, or take it away.
     fn set_gateway(&mut self, id: &str, wanted: Option<Value>) -> Result<(), Refusal> {
-        let router = self.routers.get(id).ok_or_else(|| not_found(id))?.clone();
+        let router = self
+            .routers
+            .get(id)
+            .ok_or_else(|| ROUTER.not_found(id))?
+            .clone();
         let wanted = match wanted {
             None => None,
             Some(info) => {
@@ -309,6 +308,6 @@ impl Model {
         self.routers
             .get(id)
             .filter(|router| router.common.project_id == project_id)
-            .ok_or_else(|| not_found(id))
+            .ok_or_else(|| ROUTER.not_found(id))
     }
 }

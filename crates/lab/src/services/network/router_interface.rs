@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::kit::field::is_uuid;
 use crate::kit::ids::new_mac;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::attributes::is_uuid;
-use crate::services::network::port::{FixedIp, Port, ROUTER_INTERFACE, Taker};
+use crate::services::network::port::{FixedIp, PORT, Port, ROUTER_INTERFACE, Taker};
 use crate::services::network::router::bad_request;
 use crate::services::network::subnet::Subnet;
 
@@ -31,12 +31,11 @@ impl Model {
             (Some(subnet_id), None) => (vec![subnet_id.to_owned()], None),
             (None, Some(port_id)) => {
                 let visible = |port: &&Port| port.common.project_id == project_id;
-                let port = self.ports.get(port_id).filter(visible).ok_or_else(|| {
-                    Refusal::not_found(
-                        "PortNotFound",
-                        format!("Port {port_id} could not be found."),
-                    )
-                })?;
+                let port = self
+                    .ports
+                    .get(port_id)
+                    .filter(visible)
+                    .ok_or_else(|| PORT.not_found(port_id))?;
                 if !port.device_id.is_empty() {
                     return Err(Refusal::conflict(
                         "PortInUse",

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, read_json, reply};
 use crate::kit::refusal::Refusal;
-use crate::services::network::attributes::Attributes;
+use crate::services::network::body::Body;
 use crate::services::network::collections::{kind_of, owned};
 use crate::services::{Call, Routes};
 
@@ -58,10 +58,10 @@ async fn change_routes(
             let router = owned(model, kind, &member, id, "update")?;
             let mut routes = router["routes"].as_array().cloned().unwrap_or_default();
             change(&mut routes, &listed);
-            let mut attributes = Attributes::default();
+            let mut attributes = Body::default();
             attributes.set("routes", routes);
-            (kind.update)(model, id, attributes)?;
-            (kind.get)(model, id).ok_or_else(|| (kind.not_found)(id))
+            kind.update(model, id, attributes)?;
+            kind.get(model, id).ok_or_else(|| kind.not_found(id))
         })
         .await?;
     reply(200, json!({ "router": router }))

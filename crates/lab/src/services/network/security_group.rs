@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::kit::field::{Field, Form, always, never};
 use crate::kit::ids::new_id;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use crate::services::network::body::Body;
 use crate::services::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 
 /// A security group; its rules are rows of their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,34 +31,35 @@ pub struct SecurityGroup {
 keyed_by_id!(SecurityGroup);
 crate::services::network::row!(SecurityGroup, name);
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("name", Form::Text, Said::Always),
-    attribute("stateful", Form::Bool, Said::Always),
-    attribute("shared", Form::Bool, Said::Never),
-    attribute("security_group_rules", Form::Any, Said::Never),
+const FIELDS: &[Field] = &[
+    always("name", Form::Text),
+    always("stateful", Form::Bool),
+    never("shared", Form::Bool),
+    never("security_group_rules", Form::Any),
 ];
 
-/// The kind.
 pub static SECURITY_GROUP: Kind = Kind {
     collection: "security-groups",
     singular: "security_group",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| {
-        let show = |row: &SecurityGroup| shown(model, row);
-        let shared =
-            |row: &SecurityGroup| model.shared_with(look.project, "security_group", &row.id);
-        look.values(model.security_groups.iter(), shared, show)
-    },
-    get: |model, id| model.security_groups.get(id).map(|row| shown(model, row)),
     shared: |model, group, project| {
         let id = group["id"].as_str().unwrap_or_default();
         model.shared_with(Some(project), "security_group", id)
     },
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("SecurityGroupNotFound", "Security group {} does not exist"),
+    rows: Rows::Typed {
+        list: |model, look| {
+            let show = |row: &SecurityGroup| shown(model, row);
+            let shared =
+                |row: &SecurityGroup| model.shared_with(look.project, "security_group", &row.id);
+            look.values(model.security_groups.iter(), shared, show)
+        },
+        get: |model, id| model.security_groups.get(id).map(|row| shown(model, row)),
+        create,
+        update,
+        delete,
+    },
 };
 
 /// With its rules, as Neutron shows it.
@@ -71,19 +73,7 @@ fn shown(model: &Model, row: &SecurityGroup) -> Value {
     value
 }
 
-/// The 404.
-pub fn not_found(id: &str) -> Refusal {
-    Refusal::not_found(
-        "SecurityGroupNotFound",
-        format!("Security group {id} does not exist"),
-    )
-}
-
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     model.default_security_group(project_id);
     model
         .quotas
@@ -108,12 +98,12 @@ fn only_one_default() -> Refusal {
     )
 }
 
-fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refusal> {
     let group = model
         .security_groups
         .get_mut(id)
-        .ok_or_else(|| not_found(id))?;
-    if group.name == "default" && attributes.says("name") {
+        .ok_or_else(|| SECURITY_GROUP.not_found(id))?;
+    if group.name == "default" && attributes.has("name") {
         return Err(Refusal::conflict(
             "SecurityGroupCannotUpdateDefault",
             "Updating default security group not allowed.",
@@ -130,7 +120,10 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    let group = model.security_groups.get(id).ok_or_else(|| not_found(id))?;
+    let group = model
+        .security_groups
+        .get(id)
+        .ok_or_else(|| SECURITY_GROUP.not_found(id))?;
     if group.name == "default" {
         return Err(Refusal::conflict(
             "SecurityGroupCannotRemoveDefault",
@@ -169,7 +162,7 @@ impl Model {
         if let Some(group) = found {
             return group.id.clone();
         }
-        let mut common = Common::new(project_id, &mut Attributes::default()).unwrap_or_default();
+        let mut common = Common::new(project_id, &mut Body::default()).unwrap_or_default();
         common.description = "Default security group".into();
         let id = self.add_security_group("default".into(), common);
         for ethertype in [EtherType::IPv4, EtherType::IPv6] {
@@ -216,7 +209,7 @@ impl Model {
                     || self.shared_with(Some(project_id), "security_group", id)
             });
             if !visible {
-                return Err(not_found(id));
+                return Err(SECURITY_GROUP.not_found(id));
             }
             if !found.contains(id) {
                 found.push(id.clone());

@@ -3,15 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::kit::field::{Field, Form, as_number, never, on_create, required};
 use crate::kit::ids::new_id;
 use crate::kit::ip::Cidr;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{
-    AttributeSpec, Attributes, Form, Said, as_number, attribute, bare,
-};
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::body::{Body, bare};
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 
 /// Seen from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,17 +62,17 @@ pub struct SecurityGroupRule {
 keyed_by_id!(SecurityGroupRule);
 crate::services::network::row!(SecurityGroupRule, security_group_id);
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("security_group_id", Form::Id, Said::Required),
-    attribute("direction", Form::Text, Said::Required),
-    attribute("ethertype", Form::TextOrNull, Said::OnCreate),
-    attribute("protocol", Form::Any, Said::OnCreate),
-    attribute("port_range_min", Form::Any, Said::OnCreate),
-    attribute("port_range_max", Form::Any, Said::OnCreate),
-    attribute("remote_ip_prefix", Form::TextOrNull, Said::OnCreate),
-    attribute("normalized_cidr", Form::Text, Said::Never),
-    attribute("remote_group_id", Form::Id, Said::OnCreate),
-    attribute("remote_address_group_id", Form::Id, Said::OnCreate),
+const FIELDS: &[Field] = &[
+    required("security_group_id", Form::Id),
+    required("direction", Form::Text),
+    on_create("ethertype", Form::TextOrNull),
+    on_create("protocol", Form::Any),
+    on_create("port_range_min", Form::Any),
+    on_create("port_range_max", Form::Any),
+    on_create("remote_ip_prefix", Form::TextOrNull),
+    never("normalized_cidr", Form::Text),
+    on_create("remote_group_id", Form::Id),
+    on_create("remote_address_group_id", Form::Id),
 ];
 
 /// The protocols by name that Neutron takes.
@@ -123,19 +122,23 @@ fn number_of(protocol: &Option<String>) -> Option<&str> {
     Some(same.map_or(text, |(_, number)| number))
 }
 
-/// The kind.
 pub static SECURITY_GROUP_RULE: Kind = Kind {
     collection: "security-group-rules",
     singular: "security_group_rule",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| look.values(model.security_group_rules.iter(), |_| false, shown),
-    get: |model, id| model.security_group_rules.get(id).map(shown),
     shared: |_, _, _| false,
-    not_found,
-    create,
-    update,
-    delete,
+    missing: (
+        "SecurityGroupRuleNotFound",
+        "Security group rule {} does not exist",
+    ),
+    rows: Rows::Typed {
+        list: |model, look| look.values(model.security_group_rules.iter(), |_| false, shown),
+        get: |model, id| model.security_group_rules.get(id).map(shown),
+        create,
+        update,
+        delete,
+    },
 };
 
 /// With the prefix once more: Neutron's own reading of what a person wrote.
@@ -145,18 +148,7 @@ fn shown(row: &SecurityGroupRule) -> Value {
     value
 }
 
-fn not_found(id: &str) -> Refusal {
-    Refusal::not_found(
-        "SecurityGroupRuleNotFound",
-        format!("Security group rule {id} does not exist"),
-    )
-}
-
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     model.quotas.check_count(
         project_id,
         "security_group_rule",
@@ -250,17 +242,17 @@ fn create(
     Ok(id)
 }
 
-fn update(model: &mut Model, id: &str, attributes: Attributes) -> Result<(), Refusal> {
+fn update(model: &mut Model, id: &str, attributes: Body) -> Result<(), Refusal> {
     let rule = model
         .security_group_rules
         .get_mut(id)
-        .ok_or_else(|| not_found(id))?;
+        .ok_or_else(|| SECURITY_GROUP_RULE.not_found(id))?;
     assign(rule, attributes)
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     let rule = model.security_group_rules.remove(id);
-    let rule = rule.ok_or_else(|| not_found(id))?;
+    let rule = rule.ok_or_else(|| SECURITY_GROUP_RULE.not_found(id))?;
     if let Some(group) = model.security_groups.get_mut(&rule.security_group_id) {
         group.common.touched();
     }
@@ -268,7 +260,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 }
 
 /// A port, or an ICMP type or code, as far as it is a number.
-fn port(attributes: &mut Attributes, name: &str) -> Result<Option<i64>, Refusal> {
+fn port(attributes: &mut Body, name: &str) -> Result<Option<i64>, Refusal> {
     let Some(value) = attributes.take(name) else {
         return Ok(None);
     };
@@ -282,7 +274,7 @@ fn port(attributes: &mut Attributes, name: &str) -> Result<Option<i64>, Refusal>
     })
 }
 
-fn protocol(attributes: &mut Attributes) -> Result<Option<String>, Refusal> {
+fn protocol(attributes: &mut Body) -> Result<Option<String>, Refusal> {
     let Some(value) = attributes.take("protocol") else {
         return Ok(None);
     };
@@ -410,7 +402,7 @@ impl SecurityGroupRule {
             remote_ip_prefix: None,
             remote_group_id,
             remote_address_group_id: None,
-            common: Common::new(project_id, &mut Attributes::default()).unwrap_or_default(),
+            common: Common::new(project_id, &mut Body::default()).unwrap_or_default(),
         }
     }
 

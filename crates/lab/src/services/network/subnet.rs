@@ -8,18 +8,19 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::kit::field::{Field, Form, always, on_create, required};
 use crate::kit::ids::new_id;
 use crate::kit::ip;
 use crate::kit::ip::{Cidr, Pool, default_pools};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use crate::services::network::body::Body;
 use crate::services::network::port::ROUTER_INTERFACE;
 use crate::services::network::subnet_checks::{
     gateway_fits, is_of, mode, modes_fit, name_servers, outside_of, pools, routes, routes_are_of,
 };
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 use crate::wiring::HostRoute;
 
 /// A subnet.
@@ -70,67 +71,57 @@ impl Subnet {
 keyed_by_id!(Subnet);
 crate::services::network::row!(Subnet, name, network_id);
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("ip_version", Form::Number, Said::Required),
-    attribute("network_id", Form::Id, Said::Required),
-    attribute("name", Form::Text, Said::Always),
-    attribute("cidr", Form::TextOrNull, Said::OnCreate),
-    attribute("gateway_ip", Form::TextOrNull, Said::Always),
-    attribute("allocation_pools", Form::Any, Said::Always),
-    attribute("dns_nameservers", Form::Any, Said::Always),
-    attribute("host_routes", Form::Any, Said::Always),
-    attribute("enable_dhcp", Form::Bool, Said::Always),
-    attribute("ipv6_address_mode", Form::TextOrNull, Said::OnCreate),
-    attribute("ipv6_ra_mode", Form::TextOrNull, Said::OnCreate),
-    attribute("subnetpool_id", Form::Id, Said::OnCreate),
-    attribute("prefixlen", Form::Number, Said::OnCreate),
-    attribute("service_types", Form::Any, Said::Always),
+const FIELDS: &[Field] = &[
+    required("ip_version", Form::Number),
+    required("network_id", Form::Id),
+    always("name", Form::Text),
+    on_create("cidr", Form::TextOrNull),
+    always("gateway_ip", Form::TextOrNull),
+    always("allocation_pools", Form::Any),
+    always("dns_nameservers", Form::Any),
+    always("host_routes", Form::Any),
+    always("enable_dhcp", Form::Bool),
+    on_create("ipv6_address_mode", Form::TextOrNull),
+    on_create("ipv6_ra_mode", Form::TextOrNull),
+    on_create("subnetpool_id", Form::Id),
+    on_create("prefixlen", Form::Number),
+    always("service_types", Form::Any),
 ];
 
-/// The kind.
 pub static SUBNET: Kind = Kind {
     collection: "subnets",
     singular: "subnet",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| {
-        // To an administrator everything is.
-        let shared = |row: &Subnet| {
-            look.project
-                .is_none_or(|project| model.network_for(project, &row.network_id).is_ok())
-        };
-        look.values(model.subnets.iter(), shared, to_value)
-    },
-    get: |model, id| model.subnets.get(id).map(to_value),
     shared: |model, subnet, project| {
         let network = crate::services::network::network::network_id(subnet);
         network.is_some_and(|network| model.network_for(project, network).is_ok())
     },
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("SubnetNotFound", "Subnet {} could not be found."),
+    rows: Rows::Typed {
+        list: |model, look| {
+            // To an administrator everything is.
+            let shared = |row: &Subnet| {
+                look.project
+                    .is_none_or(|project| model.network_for(project, &row.network_id).is_ok())
+            };
+            look.values(model.subnets.iter(), shared, to_value)
+        },
+        get: |model, id| model.subnets.get(id).map(to_value),
+        create,
+        update,
+        delete,
+    },
 };
 
-/// The 404.
-pub fn not_found(id: &str) -> Refusal {
-    Refusal::not_found("SubnetNotFound", format!("Subnet {id} could not be found."))
-}
-
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     model
         .quotas
         .check_count(project_id, "subnet", model.subnets.iter())?;
     let network_id = attributes.text("network_id")?.unwrap_or_default();
     let network = model.network_for(project_id, &network_id)?;
     if network.common.project_id != project_id {
-        return Err(crate::services::network::attributes::only_admin(
-            "create_subnet",
-        ));
+        return Err(crate::services::network::body::only_admin("create_subnet"));
     }
     let ip_version = match attributes.number("ip_version") {
         None | Some(4) => 4,
@@ -166,7 +157,7 @@ fn create(
         ));
     }
     // Said as null: no gateway. Not said: the first address; of IPv6, whose range's own is anybody's, that one.
-    let gateway_ip = match attributes.says("gateway_ip") {
+    let gateway_ip = match attributes.has("gateway_ip") {
         true => attributes.any_address("gateway_ip")?,
         false => Some(cidr.nth(u128::from(ip_version == 4))),
     };
@@ -229,8 +220,8 @@ fn create(
     Ok(id)
 }
 
-fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
-    let subnet = model.subnets.get(id).ok_or_else(|| not_found(id))?;
+fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refusal> {
+    let subnet = model.subnets.get(id).ok_or_else(|| SUBNET.not_found(id))?;
     let (cidr, old_gateway) = (subnet.cidr, subnet.gateway_ip);
     let ip_version = subnet.ip_version;
     let has_modes = subnet.ipv6_address_mode.is_some() || subnet.ipv6_ra_mode.is_some();
@@ -244,7 +235,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     }
     let old_pools = subnet.allocation_pools.clone();
     let mut gateway_ip = old_gateway;
-    if attributes.says("gateway_ip") {
+    if attributes.has("gateway_ip") {
         gateway_ip = attributes.any_address("gateway_ip")?;
         let user = model.ports.having(&format!("subnet:{id}")).find(|port| {
             port.device_owner.starts_with("network:router_interface")
@@ -264,7 +255,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
             ));
         }
         gateway_fits(&cidr, gateway_ip)?;
-        if !attributes.says("allocation_pools") {
+        if !attributes.has("allocation_pools") {
             outside_of(gateway_ip, &old_pools)?;
         }
         attributes.set("gateway_ip", gateway_ip.map(|ip| ip.to_string()));
@@ -286,7 +277,10 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     }
     attributes.take("service_types");
     model.free_from.remove(id);
-    let subnet = model.subnets.get_mut(id).ok_or_else(|| not_found(id))?;
+    let subnet = model
+        .subnets
+        .get_mut(id)
+        .ok_or_else(|| SUBNET.not_found(id))?;
     assign(subnet, attributes)
 }
 
@@ -304,7 +298,10 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
         ));
     }
     model.remove_automatic_addresses(id);
-    let subnet = model.subnets.remove(id).ok_or_else(|| not_found(id))?;
+    let subnet = model
+        .subnets
+        .remove(id)
+        .ok_or_else(|| SUBNET.not_found(id))?;
     if let Some(network) = model.networks.get_mut(&subnet.network_id) {
         network.subnets.retain(|other| other != id);
         network.common.touched();
@@ -315,13 +312,13 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 impl Model {
     /// The subnet, if the project sees it.
     pub fn subnet_for(&self, project_id: &str, id: &str) -> Result<&Subnet, Refusal> {
-        let subnet = self.subnets.get(id).ok_or_else(|| not_found(id))?;
+        let subnet = self.subnets.get(id).ok_or_else(|| SUBNET.not_found(id))?;
         let visible = subnet.common.project_id == project_id
             || self.network_for(project_id, &subnet.network_id).is_ok();
         if visible {
             Ok(subnet)
         } else {
-            Err(not_found(id))
+            Err(SUBNET.not_found(id))
         }
     }
 }

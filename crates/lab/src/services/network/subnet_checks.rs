@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::kit::ip;
 use crate::kit::ip::{Cidr, Pool};
 use crate::kit::refusal::Refusal;
-use crate::services::network::attributes::{Attributes, bare};
+use crate::services::network::body::{Body, bare};
 use crate::wiring::HostRoute;
 
 /// The modes of an IPv6 subnet.
@@ -48,7 +48,7 @@ pub(crate) fn routes_are_of(ip_version: u8, routes: &[HostRoute]) -> Result<(), 
     })
 }
 
-pub(crate) fn mode(attributes: &mut Attributes, name: &str) -> Result<Option<String>, Refusal> {
+pub(crate) fn mode(attributes: &mut Body, name: &str) -> Result<Option<String>, Refusal> {
     let mode = attributes.text(name)?;
     match mode {
         Some(other) if !MODES.contains(&other.as_str()) => Err(Refusal::invalid_input(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::refusal::Refusal;
-use crate::services::network::attributes::{Attributes, bare};
+use crate::services::network::body::{Body, bare};
 use crate::services::network::collections::{kind_of, owned, seen};
 use crate::services::{Call, Routes};
 
@@ -55,9 +55,9 @@ fn retag(
                 "Duplicate items in the list: '{twice}'."
             )));
         }
-        let mut attributes = Attributes::default();
+        let mut attributes = Body::default();
         attributes.set("tags", tags.clone());
-        (kind.update)(model, id, attributes)?;
+        kind.update(model, id, attributes)?;
         Ok(tags)
     })
 }

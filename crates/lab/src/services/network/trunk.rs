@@ -3,12 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::kit::field::{Field, Form, always, on_create, required};
 use crate::kit::ids::new_id;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::services::network::body::Body;
+use crate::services::network::port::PORT;
+use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 
 /// A trunk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -50,29 +52,30 @@ fn vlan() -> String {
 keyed_by_id!(Trunk);
 crate::services::network::row!(Trunk, name, port_id);
 
-const ATTRIBUTES: &[AttributeSpec] = &[
-    attribute("port_id", Form::Id, Said::Required),
-    attribute("name", Form::Text, Said::Always),
-    attribute("admin_state_up", Form::Bool, Said::Always),
-    attribute("sub_ports", Form::Any, Said::OnCreate),
+const FIELDS: &[Field] = &[
+    required("port_id", Form::Id),
+    always("name", Form::Text),
+    always("admin_state_up", Form::Bool),
+    on_create("sub_ports", Form::Any),
 ];
 
-/// The kind.
 pub static TRUNK: Kind = Kind {
     collection: "trunks",
     singular: "trunk",
-    attributes: ATTRIBUTES,
+    fields: FIELDS,
     makers: Makers::Members,
-    list: |model, look| {
-        let show = |row: &Trunk| shown(model, row);
-        look.values(model.trunks.iter(), |_| false, show)
-    },
-    get: |model, id| model.trunks.get(id).map(|row| shown(model, row)),
     shared: |_, _, _| false,
-    not_found,
-    create,
-    update,
-    delete,
+    missing: ("TrunkNotFound", "Trunk {} could not be found."),
+    rows: Rows::Typed {
+        list: |model, look| {
+            let show = |row: &Trunk| shown(model, row);
+            look.values(model.trunks.iter(), |_| false, show)
+        },
+        get: |model, id| model.trunks.get(id).map(|row| shown(model, row)),
+        create,
+        update,
+        delete,
+    },
 };
 
 fn shown(model: &Model, row: &Trunk) -> Value {
@@ -84,10 +87,6 @@ fn shown(model: &Model, row: &Trunk) -> Value {
     value
 }
 
-fn not_found(id: &str) -> Refusal {
-    Refusal::not_found("TrunkNotFound", format!("Trunk {id} could not be found."))
-}
-
 fn in_use(port_id: &str) -> Refusal {
     Refusal::conflict(
         "ParentPortInUse",
@@ -95,11 +94,7 @@ fn in_use(port_id: &str) -> Refusal {
     )
 }
 
-fn create(
-    model: &mut Model,
-    project_id: &str,
-    mut attributes: Attributes,
-) -> Result<String, Refusal> {
+fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<String, Refusal> {
     let port_id = attributes.text("port_id")?.unwrap_or_default();
     let sub_ports = sub_ports(attributes.take("sub_ports"))?;
     model.own_port_for(project_id, &port_id)?;
@@ -129,13 +124,13 @@ fn create(
     Ok(id)
 }
 
-fn update(model: &mut Model, id: &str, attributes: Attributes) -> Result<(), Refusal> {
+fn update(model: &mut Model, id: &str, attributes: Body) -> Result<(), Refusal> {
     let row = model.trunks.get_mut(id);
-    assign(row.ok_or_else(|| not_found(id))?, attributes)
+    assign(row.ok_or_else(|| TRUNK.not_found(id))?, attributes)
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    let row = model.trunks.get(id).ok_or_else(|| not_found(id))?;
+    let row = model.trunks.get(id).ok_or_else(|| TRUNK.not_found(id))?;
     let parent = model.ports.get(&row.port_id);
     if parent.is_some_and(|port| !port.device_id.is_empty()) {
         return Err(Refusal::conflict(
@@ -159,9 +154,7 @@ impl Model {
     fn own_port_for(&self, project_id: &str, id: &str) -> Result<(), Refusal> {
         let port = self.ports.get(id);
         let mine = port.is_some_and(|port| port.common.project_id == project_id);
-        mine.then_some(()).ok_or_else(|| {
-            Refusal::not_found("PortNotFound", format!("Port {id} could not be found."))
-        })
+        mine.then_some(()).ok_or_else(|| PORT.not_found(id))
     }
 
     /// Whether a port can become part of a trunk.
@@ -202,7 +195,7 @@ impl Model {
 
     /// Put ports on a trunk.
     pub fn carry(&mut self, id: &str, more: Vec<SubPort>) -> Result<(), Refusal> {
-        let trunk = self.trunks.get(id).ok_or_else(|| not_found(id))?;
+        let trunk = self.trunks.get(id).ok_or_else(|| TRUNK.not_found(id))?;
         let (project_id, mut all) = (trunk.common.project_id.clone(), trunk.sub_ports.clone());
         for sub in more {
             self.own_port_for(&project_id, &sub.port_id)?;
@@ -230,7 +223,7 @@ impl Model {
 
     /// Take ports off a trunk.
     pub fn drop_sub_ports(&mut self, id: &str, ports: &[String]) -> Result<(), Refusal> {
-        let trunk = self.trunks.get_mut(id).ok_or_else(|| not_found(id))?;
+        let trunk = self.trunks.get_mut(id).ok_or_else(|| TRUNK.not_found(id))?;
         for port in ports {
             if !trunk.sub_ports.iter().any(|sub| sub.port_id == *port) {
                 return Err(Refusal::not_found(

@@ -1,0 +1,303 @@
+//! Bodies of Neutron's calls: which fields they may set, in Neutron's words.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use crate::kit::field::{Field, Form, Problem, Set, always, as_bool, as_number, never, on_create};
+use crate::kit::ip::Cidr;
+use crate::kit::record::Fields;
+use crate::kit::refusal::Refusal;
+
+/// The fields of all resources.
+const STANDARD: &[Field] = &[
+    on_create("tenant_id", Form::Text),
+    on_create("project_id", Form::Text),
+    always("description", Form::Text),
+    never("id", Form::Id),
+    never("tags", Form::Any),
+    never("created_at", Form::Text),
+    never("updated_at", Form::Text),
+    never("revision_number", Form::Number),
+    never("status", Form::Text),
+];
+
+/// The fields of a body, checked against a table.
+#[derive(Debug, Default)]
+pub struct Body {
+    fields: Fields,
+    by: Author,
+}
+
+/// The caller: only administrators may set some fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Author {
+    #[default]
+    Member,
+    Admin,
+}
+
+impl Body {
+    /// Reads the body of a creation: `{"<singular>": {...}}`.
+    pub fn for_create(
+        singular: &str,
+        table: &[Field],
+        body: Value,
+        by: Author,
+    ) -> Result<Self, Refusal> {
+        let fields = unwrap(singular, body)?;
+        let is_missing = |field: &&Field| field.is_required() && !fields.contains_key(field.name);
+        if let Some(field) = table.iter().find(is_missing) {
+            return Err(Refusal::bad_request(format!(
+                "Failed to parse request. Required attribute '{}' not specified",
+                field.name
+            )));
+        }
+        let refused = |field: &Field| {
+            let is_refused = field.set == Set::Never;
+            is_refused.then(|| format!("Attribute '{}' not allowed in POST", field.name))
+        };
+        Self::read(&format!("create_{singular}"), table, fields, refused, by)
+    }
+
+    /// Reads the body of an update.
+    pub fn for_update(
+        singular: &str,
+        table: &[Field],
+        body: Value,
+        by: Author,
+    ) -> Result<Self, Refusal> {
+        let fields = unwrap(singular, body)?;
+        let refused = |field: &Field| {
+            let is_refused = matches!(field.set, Set::Never | Set::OnCreate);
+            is_refused.then(|| format!("Cannot update read-only attribute {}", field.name))
+        };
+        Self::read(&format!("update_{singular}"), table, fields, refused, by)
+    }
+
+    fn read(
+        rule: &str,
+        table: &[Field],
+        fields: Fields,
+        refused: impl Fn(&Field) -> Option<String>,
+        by: Author,
+    ) -> Result<Self, Refusal> {
+        let names = fields.keys().map(String::as_str);
+        let unknown: Vec<&str> = names.filter(|name| !is_known(table, name)).collect();
+        if !unknown.is_empty() {
+            return Err(Refusal::bad_request(format!(
+                "Unrecognized attribute(s) '{}'",
+                unknown.join(", ")
+            )));
+        }
+        let mut read = Fields::new();
+        let mut ignored = None;
+        for (name, value) in &fields {
+            let mut known = table.iter().chain(STANDARD);
+            let Some(field) = known.find(|field| field.name == name) else {
+                continue;
+            };
+            if let Some(sentence) = refused(field) {
+                return Err(Refusal::bad_request(sentence));
+            }
+            let value = field
+                .read(value)
+                .map_err(|problem| wrong(name, value, problem))?;
+            if field.set == Set::Admins {
+                ignored.get_or_insert(name);
+            } else {
+                read.insert(name.clone(), value);
+            }
+        }
+        match ignored {
+            Some(name) if by == Author::Member => Err(only_admin(&format!("{rule}:{name}"))),
+            _ => Ok(Self { fields: read, by }),
+        }
+    }
+
+    /// Take out a boolean that only administrators may set, under the policy engine's name for that.
+    pub fn admins_flag(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
+        match self.flag(name) {
+            Some(true) if self.by == Author::Member => Err(only_admin(rule)),
+            said => Ok(said),
+        }
+    }
+
+    /// The same of a change, in which a member may not say even what is so already.
+    pub fn admins_change(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
+        match self.has(name) && self.by == Author::Member {
+            true => Err(only_admin(rule)),
+            false => Ok(self.flag(name)),
+        }
+    }
+
+    /// Whether an administrator says them.
+    pub fn are_admins(&self) -> bool {
+        self.by == Author::Admin
+    }
+
+    /// Whether the body says it.
+    pub fn has(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    /// Whether the body says it, and not that there is none.
+    pub fn has_value(&self, name: &str) -> bool {
+        self.fields.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// Take a value out; a null counts as not said.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        self.fields.remove(name).filter(|value| !value.is_null())
+    }
+
+    /// Put a value in (a default, or one brought into its right form).
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.fields.insert(name.into(), value.into());
+    }
+
+    /// Take a string out.
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(Refusal::invalid_input(
+                name,
+                format!("'{}' is not a valid string", bare(&other)),
+            )),
+        }
+    }
+
+    /// Take a boolean out.
+    pub fn flag(&mut self, name: &str) -> Option<bool> {
+        self.take(name).as_ref().and_then(as_bool)
+    }
+
+    /// Take a number out.
+    pub fn number(&mut self, name: &str) -> Option<i64> {
+        self.take(name).as_ref().and_then(as_number)
+    }
+
+    /// Take an address of either family out.
+    pub fn any_address(&mut self, name: &str) -> Result<Option<IpAddr>, Refusal> {
+        self.parsed_address(name)
+    }
+
+    /// Take an IPv4 address out.
+    pub fn address(&mut self, name: &str) -> Result<Option<Ipv4Addr>, Refusal> {
+        self.parsed_address(name)
+    }
+
+    fn parsed_address<A: FromStr>(&mut self, name: &str) -> Result<Option<A>, Refusal> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let parsed = text.parse();
+        parsed.map(Some).map_err(|_| {
+            Refusal::invalid_input(name, format!("'{text}' is not a valid IP address"))
+        })
+    }
+
+    /// Take an address range out.
+    pub fn cidr(&mut self, name: &str) -> Result<Option<Cidr>, Refusal> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let parsed = text.parse();
+        parsed.map(Some).map_err(|_| {
+            Refusal::new(
+                400,
+                "InvalidInput",
+                format!("Invalid input for operation: {text} is not in a CIDR format."),
+            )
+        })
+    }
+
+    /// Take a list of strings out.
+    pub fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        let items = value.as_array().and_then(|items| {
+            items
+                .iter()
+                .map(|item| item.as_str().map(str::to_owned))
+                .collect()
+        });
+        match items {
+            Some(items) => Ok(Some(items)),
+            None => Err(Refusal::invalid_input(
+                name,
+                format!("'{}' is not a list", bare(&value)),
+            )),
+        }
+    }
+
+    /// The fields that are left.
+    pub fn into_fields(self) -> Fields {
+        self.fields
+    }
+
+    /// The caller.
+    pub fn author(&self) -> Author {
+        self.by
+    }
+}
+
+fn unwrap(singular: &str, body: Value) -> Result<Fields, Refusal> {
+    let Value::Object(mut outer) = body else {
+        return Err(Refusal::bad_request("Body contains invalid data"));
+    };
+    match outer.remove(singular) {
+        Some(Value::Object(fields)) => Ok(fields),
+        _ => Err(Refusal::bad_request(format!(
+            "Unable to find '{singular}' in request body"
+        ))),
+    }
+}
+
+/// Whether a resource has a field, so that lists can be filtered by it.
+pub fn is_known(table: &[Field], name: &str) -> bool {
+    table.iter().chain(STANDARD).any(|field| field.name == name)
+}
+
+/// The refusal of a value. Neutron words values that it converts differently.
+fn wrong(name: &str, value: &Value, problem: Problem) -> Refusal {
+    let value = if value.is_null() {
+        "None".to_owned()
+    } else {
+        bare(value)
+    };
+    let reason = match problem {
+        Problem::NotBool | Problem::NotNumber => {
+            let form = match problem {
+                Problem::NotBool => "cannot be converted to boolean",
+                _ => "is not an integer",
+            };
+            return Refusal::invalid_operation(format_args!("'{value}' {form}"));
+        }
+        Problem::TooLong => format!("'{value}' exceeds maximum length of 255"),
+        Problem::NotId => format!("'{value}' is not a valid UUID"),
+        Problem::NotOneOf(_) => format!("{value} is not in valid_values"),
+        _ => format!("'{value}' is not a valid string"),
+    };
+    Refusal::invalid_input(name, reason)
+}
+
+/// A value as a message shows it: strings without quotes.
+pub fn bare(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What the policy engine says to a member.
+pub fn only_admin(rule: &str) -> Refusal {
+    // A rule about an attribute stands beside the one about the whole.
+    Refusal::forbidden(match rule.split_once(':') {
+        Some((whole, _)) => format!("(rule:{whole} and rule:{rule}) is disallowed by policy"),
+        None => format!("rule:{rule} is disallowed by policy"),
+    })
+}
