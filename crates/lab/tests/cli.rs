@@ -19,9 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use lab::services::block_storage::volume::VolumeStatus;
-use lab::services::load_balancer::Provisioning;
-use lab::services::{Model, compute::server::Status};
+use lab::services::{Model, Provisioning, Status, VolumeStatus};
 use lab::{Lab, LabConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
@@ -227,11 +225,11 @@ fn known(model: &Model, url: &str, kind: &str, name: &str) -> Option<String> {
         "lab" => url.to_owned(),
         "project" => {
             let mut all = model.identity.projects.iter();
-            all.find(|row| row.text("name") == name)?.id.clone()
+            all.find(|row| row.fields["name"] == name)?.id.clone()
         }
         "user" => {
             let mut all = model.identity.users.iter();
-            all.find(|row| row.text("name") == name)?.id.clone()
+            all.find(|row| row.fields["name"] == name)?.id.clone()
         }
         "secret" => {
             let mut all = model.secrets.iter();

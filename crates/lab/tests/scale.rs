@@ -13,7 +13,7 @@ use std::time::Duration;
 use common::Client;
 use common::measure::{Clock, Took, memory_mib};
 use futures::StreamExt as _;
-use lab::services::compute::server::Status;
+use lab::services::Status;
 use lab::{Lab, LabConfig};
 use serde_json::{Value, json};
 

@@ -522,7 +522,7 @@ async fn a_hidden_value_that_reached_one_only_reaches_the_other_with_the_next_ch
         .unwrap();
     assert_eq!(bench.end_of(&started.run).await.state, RunState::Succeeded);
     let called = |name: &str| {
-        let is_called = |one: &&lab::services::network::network::Network| one.name == name;
+        let is_called = |one: &&lab::services::Network| one.name == name;
         bench
             .lab
             .model(|model| model.networks.iter().filter(is_called).count())

@@ -3,9 +3,9 @@
 //! No sockets, no containers, no waiting: handlers in [`crate::services::router`] call it under a lock, [`crate::substrate`] is told afterwards
 //! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
 
-pub mod block_storage;
+pub(crate) mod block_storage;
 pub(crate) mod cloud;
-pub mod compute;
+pub(crate) mod compute;
 pub(crate) mod control;
 pub(crate) mod faulty;
 pub(crate) mod identity;
@@ -14,13 +14,17 @@ pub(crate) mod incoming;
 pub(crate) mod key_manager;
 pub(crate) mod lagging;
 pub(crate) mod leftovers;
-pub mod load_balancer;
-pub mod network;
-pub(crate) mod nothing;
+pub(crate) mod load_balancer;
+pub(crate) mod network;
 pub mod quota;
 pub(crate) mod router;
 pub mod store;
 pub(crate) mod wires;
+
+pub use crate::services::block_storage::volume::VolumeStatus;
+pub use crate::services::compute::server::Status;
+pub use crate::services::load_balancer::Provisioning;
+pub use crate::services::network::network::Network;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -44,7 +48,6 @@ use crate::services::key_manager::secret::{Order, Secret, SecretContainer};
 use crate::services::network::Common;
 use crate::services::network::body::Body;
 use crate::services::network::floating_ip::FloatingIp;
-use crate::services::network::network::Network;
 use crate::services::network::port::Port;
 use crate::services::network::provider::Provider;
 use crate::services::network::router::Router;

@@ -16,7 +16,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::incoming::Incoming;
 use crate::services::{
     App, Routes, SERVICES, block_storage, compute, control, faulty, identity, image, key_manager,
-    load_balancer, network, nothing,
+    load_balancer, network,
 };
 
 /// The whole cloud.
@@ -37,7 +37,6 @@ fn routes() -> Routes {
         .and(image::routes())
         .and(key_manager::routes())
         .and(load_balancer::calls::routes())
-        .and(nothing::routes())
         .and(control::routes())
 }
 

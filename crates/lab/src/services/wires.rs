@@ -10,6 +10,7 @@ use std::net::Ipv4Addr;
 
 use crate::kit::ip;
 use crate::kit::ip::Cidr;
+use crate::kit::record::Attributes;
 use crate::services::Model;
 use crate::services::load_balancer::haproxy::{configuration, standing};
 use crate::services::load_balancer::{Part, Piece, Provisioning};

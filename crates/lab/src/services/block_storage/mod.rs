@@ -15,7 +15,7 @@ pub(crate) mod snapshots;
 pub(crate) mod type_admin;
 pub(crate) mod types;
 pub(crate) mod view;
-pub mod volume;
+pub(crate) mod volume;
 pub(crate) mod volume_actions;
 pub(crate) mod volume_type;
 pub(crate) mod volumes;
@@ -80,9 +80,7 @@ async fn version(call: Call) -> Response {
 /// Everything that Cinder knows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BlockStorage {
-    /// Volumes.
     pub volumes: Table<Volume>,
-    /// Snapshots.
     pub snapshots: Table<Snapshot>,
     /// Kinds of volumes.
     pub types: Table<VolumeType>,

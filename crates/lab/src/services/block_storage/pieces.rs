@@ -42,13 +42,11 @@ pub trait Piece: Keyed + Sized + Send + Sync + 'static {
         None
     }
 
-    /// The 404.
     fn not_found(id: &str) -> Refusal;
 
     /// A row of a list.
     fn row(&self, model: &Model, call: &Call, detail: Detail) -> Value;
 
-    /// A person's own key-value pairs.
     fn metadata(&self) -> &BTreeMap<String, String>;
 
     /// The same, to change them; that is a change of the whole.

@@ -9,9 +9,7 @@ use crate::kit::table::keyed_by_id;
 /// What volumes of some types promise.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct QosSpecs {
-    /// Id.
     pub id: String,
-    /// Unique.
     pub name: String,
     /// Who reads the keys: `front-end`, `back-end`, `both`.
     pub consumer: String,

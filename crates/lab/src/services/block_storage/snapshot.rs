@@ -13,27 +13,18 @@ use crate::services::block_storage::volume::{VolumeStatus, limited};
 /// A snapshot.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: Option<String>,
-    /// Free text.
     pub description: Option<String>,
-    /// Owner.
     pub project_id: String,
-    /// Who made it.
     pub user_id: String,
-    /// Of this volume.
     pub volume_id: String,
     /// The volume's size then, GiB.
     pub size: u32,
     /// `creating`, `available`, `deleting`, `error`.
     pub status: VolumeStatus,
-    /// A person's own key-value pairs.
     pub metadata: BTreeMap<String, String>,
-    /// When it was made.
     pub created_at: String,
-    /// When it was changed.
     pub updated_at: Option<String>,
 }
 
@@ -42,19 +33,14 @@ keyed_by_id!(Snapshot);
 /// What a creation asks for.
 #[derive(Debug, Clone, Default)]
 pub struct CreateSnapshot {
-    /// Of this volume.
     pub volume_id: String,
-    /// Name.
     pub name: Option<String>,
-    /// Free text.
     pub description: Option<String>,
-    /// Pairs.
     pub metadata: BTreeMap<String, String>,
     /// Whether the volume may be in use.
     pub while_in_use: bool,
 }
 
-/// The 404.
 pub fn snapshot_not_found(id: &str) -> Refusal {
     Refusal::not_found(
         "SnapshotNotFound",

@@ -19,23 +19,15 @@ use crate::services::block_storage::volume_type::DEFAULT_TYPE;
 /// A volume.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Volume {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: Option<String>,
-    /// Free text.
     pub description: Option<String>,
-    /// Owner.
     pub project_id: String,
-    /// Who made it.
     pub user_id: String,
     /// GiB.
     pub size: u32,
-    /// Its state.
     pub status: VolumeStatus,
-    /// Name of its type.
     pub volume_type: String,
-    /// `nova`.
     pub availability_zone: String,
     /// Whether a server may boot from it.
     pub bootable: bool,
@@ -47,13 +39,10 @@ pub struct Volume {
     pub source_volid: Option<String>,
     /// The image that it was made from: `volume_image_metadata`.
     pub image_metadata: BTreeMap<String, String>,
-    /// A person's own key-value pairs.
     pub metadata: BTreeMap<String, String>,
     /// Where it is plugged in.
     pub attachments: Vec<Attachment>,
-    /// When it was made.
     pub created_at: String,
-    /// When it was changed.
     pub updated_at: Option<String>,
 }
 
@@ -66,7 +55,6 @@ pub struct Attachment {
     pub id: String,
     /// Nova's id of it, shown from microversion 2.89 on.
     pub bdm_id: String,
-    /// The server.
     pub server_id: String,
     /// `/dev/vdb` ...
     pub device: String,
@@ -74,7 +62,6 @@ pub struct Attachment {
     pub tag: Option<String>,
     /// Whether the volume goes with the server.
     pub delete_on_termination: bool,
-    /// When.
     pub attached_at: String,
 }
 
@@ -124,13 +111,9 @@ impl VolumeStatus {
 pub struct CreateVolume {
     /// GiB; the source's when there is one.
     pub size: Option<u32>,
-    /// Name.
     pub name: Option<String>,
-    /// Free text.
     pub description: Option<String>,
-    /// Type by name or id.
     pub volume_type: Option<String>,
-    /// Zone.
     pub availability_zone: Option<String>,
     /// Content of this snapshot.
     pub snapshot_id: Option<String>,
@@ -138,11 +121,9 @@ pub struct CreateVolume {
     pub source_volid: Option<String>,
     /// Content of this image.
     pub image_id: Option<String>,
-    /// Pairs.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// The 404.
 pub fn volume_not_found(id: &str) -> Refusal {
     Refusal::not_found("VolumeNotFound", format!("Volume {id} could not be found."))
 }

@@ -15,9 +15,7 @@ use crate::services::Model;
 pub struct VolumeType {
     /// Id, the same in every lab.
     pub id: String,
-    /// Unique.
     pub name: String,
-    /// Free text.
     pub description: Option<String>,
     /// Whether everybody may use it.
     #[serde(default = "yes")]

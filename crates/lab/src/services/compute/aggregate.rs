@@ -16,13 +16,11 @@ pub struct Aggregate {
     pub id: String,
     /// Nova's other id.
     pub uuid: String,
-    /// Unique.
     pub name: String,
     /// The hosts in it.
     pub hosts: Vec<String>,
     /// Keys for the scheduler; the zone is one of them.
     pub metadata: BTreeMap<String, String>,
-    /// When it was made.
     pub created_at: String,
 }
 

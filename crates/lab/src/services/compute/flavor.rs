@@ -15,13 +15,11 @@ pub struct Flavor {
     pub id: String,
     /// `m1.small` ...
     pub name: String,
-    /// Virtual processors.
     pub vcpus: u32,
     /// Memory in MiB; the container gets this much and no more.
     pub ram: u32,
     /// Disk in GiB; not enforced by the lab.
     pub disk: u32,
-    /// Free text.
     #[serde(default)]
     pub description: Option<String>,
     /// Words for schedulers and hypervisors; kept, without effect.

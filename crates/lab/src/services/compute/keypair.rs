@@ -15,13 +15,11 @@ pub struct KeyPair {
     pub key: String,
     /// What people call it.
     pub name: String,
-    /// Whose.
     pub user_id: String,
     /// One line, OpenSSH's form.
     pub public_key: String,
     /// Of the public key, in MD5.
     pub fingerprint: String,
-    /// When it was made.
     pub created_at: String,
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod metadata;
 pub(crate) mod metadata_service;
 pub(crate) mod on_server;
 pub(crate) mod progress;
-pub mod server;
+pub(crate) mod server;
 pub(crate) mod server_action;
 pub(crate) mod server_actions;
 pub(crate) mod server_body;

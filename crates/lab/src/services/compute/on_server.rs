@@ -93,7 +93,6 @@ fn unlocked(server: &Server, member: &Member) -> Result<(), Refusal> {
     }
 }
 
-/// The 404.
 pub fn not_found(id: &str) -> Refusal {
     Refusal::not_found(
         "InstanceNotFound",

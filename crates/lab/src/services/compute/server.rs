@@ -22,44 +22,34 @@ use crate::substrate::Power;
 /// A server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Server {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: String,
     /// Name of the host, from the server's name at its creation.
     #[serde(default)]
     pub host_name: String,
-    /// Owner.
     pub project_id: String,
-    /// Who made it.
     pub user_id: String,
-    /// Its state.
     pub status: Status,
     /// What Nova is doing to it: `spawning`, `deleting`, `powering-off`, ...
     pub task_state: Option<String>,
     /// Its image; empty for one that boots from a volume.
     pub image_id: String,
-    /// Its flavor.
     pub flavor_id: String,
     /// Name of the key pair that was asked for.
     pub key_name: Option<String>,
     /// That key pair's public key at creation.
     pub public_key: Option<String>,
-    /// Free text, shown from microversion 2.19 on.
     pub description: Option<String>,
-    /// A person's own key-value pairs.
     pub metadata: BTreeMap<String, String>,
     /// Since 2.26; set at creation since 2.52.
     pub tags: Vec<String>,
     /// Base64, as it came.
     pub user_data: Option<String>,
-    /// `nova`.
     pub availability_zone: String,
     /// Ports in the order of its interfaces.
     pub ports: Vec<String>,
     /// Those of them that Nova made, and deletes with the server.
     pub own_ports: Vec<String>,
-    /// Its server group.
     #[serde(default)]
     pub group: Option<String>,
     /// The flavor before a resize that nobody has confirmed yet.
@@ -85,9 +75,7 @@ pub struct Server {
     pub actions: Vec<ServerAction>,
     /// Why it is in ERROR.
     pub fault: Option<Fault>,
-    /// When it was made.
     pub created: String,
-    /// When it was changed.
     pub updated: String,
     /// When it first ran.
     pub launched_at: Option<String>,
@@ -179,9 +167,7 @@ impl Status {
 pub struct Fault {
     /// An HTTP-like code.
     pub code: u16,
-    /// The sentence.
     pub message: String,
-    /// When.
     pub created: String,
 }
 
@@ -190,7 +176,6 @@ pub struct Fault {
 pub struct ServerAddress {
     /// The network's name.
     pub network: String,
-    /// The address.
     pub address: String,
     /// `fixed` or `floating`.
     pub kind: &'static str,

@@ -18,7 +18,6 @@ pub struct ServerAction {
     pub request_id: String,
     /// Who asked.
     pub user_id: String,
-    /// When.
     pub started: String,
     /// When it ended, if it has.
     pub ended: Option<String>,

@@ -22,15 +22,12 @@ const USER_DATA_BYTES_MAX: usize = 65_535;
 /// What a creation asks for, already read from its body.
 #[derive(Debug, Clone, Default)]
 pub struct CreateServer {
-    /// Its name.
     pub name: String,
     /// Image id; none when it boots from a volume.
     pub image: Option<String>,
     /// Further disks, and the one to boot from.
     pub disks: Vec<BlockDevice>,
-    /// Flavor id.
     pub flavor: String,
-    /// Interfaces.
     pub networks: Networks,
     /// Groups by name or id, for ports that Nova makes.
     pub security_groups: Vec<String>,
@@ -38,15 +35,10 @@ pub struct CreateServer {
     pub key_name: Option<String>,
     /// Base64.
     pub user_data: Option<String>,
-    /// Key-value pairs.
     pub metadata: BTreeMap<String, String>,
-    /// Tags.
     pub tags: Vec<String>,
-    /// Free text.
     pub description: Option<String>,
-    /// Zone.
     pub availability_zone: Option<String>,
-    /// Server group.
     pub group: Option<String>,
 }
 
@@ -398,9 +390,7 @@ impl Model {
 /// What a project's servers use.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
-    /// Servers.
     pub instances: i64,
-    /// Virtual processors.
     pub cores: i64,
     /// Memory, MiB.
     pub ram: i64,

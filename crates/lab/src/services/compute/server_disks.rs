@@ -20,7 +20,6 @@ pub struct BlockDevice {
     pub volume_type: Option<String>,
     /// 0 for the disk to boot from.
     pub boot_index: Option<i64>,
-    /// How it is plugged in.
     pub plug: Plug,
 }
 

@@ -10,15 +10,11 @@ use crate::services::Model;
 /// A server group; servers name theirs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ServerGroup {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: String,
     /// `affinity`, `anti-affinity`, or either with `soft-`.
     pub policy: String,
-    /// Owner.
     pub project_id: String,
-    /// Who made it.
     pub user_id: String,
     /// For anti-affinity: so many on one host are fine.
     pub max_server_per_host: Option<u32>,

@@ -14,9 +14,7 @@ use crate::services::compute::server::Status;
 pub struct Plug {
     /// `/dev/vdX`; the next free one when not told.
     pub device: Option<String>,
-    /// See [`Attachment::tag`].
     pub tag: Option<String>,
-    /// See [`Attachment::delete_on_termination`].
     pub delete_on_termination: bool,
 }
 

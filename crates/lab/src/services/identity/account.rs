@@ -29,7 +29,6 @@ pub struct Grant {
     pub project_id: Option<String>,
     /// Names of the roles there.
     pub roles: Vec<String>,
-    /// See [`Token::unrestricted`].
     pub unrestricted: bool,
     /// How it was asked for.
     pub methods: Vec<String>,

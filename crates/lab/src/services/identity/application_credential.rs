@@ -13,15 +13,11 @@ use crate::services::identity::Identity;
 /// A password that a program has for one project.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ApplicationCredential {
-    /// Hexadecimal id.
     pub id: String,
-    /// Unique for the user.
     pub name: String,
-    /// Free text.
     pub description: Option<String>,
     /// Digest of the secret.
     pub secret: String,
-    /// Whose.
     pub user_id: String,
     /// For which project.
     pub project_id: String,
@@ -39,17 +35,13 @@ pub struct ApplicationCredential {
 /// What a new application credential is to be.
 #[derive(Debug, Clone, Default)]
 pub struct CreateCredential {
-    /// Its name.
     pub name: String,
-    /// Free text.
     pub description: Option<String>,
     /// The secret; a random one when not told.
     pub secret: Option<String>,
     /// Roles by name or id; all that the maker has when not told.
     pub roles: Option<Vec<String>>,
-    /// See [`ApplicationCredential::unrestricted`].
     pub unrestricted: bool,
-    /// See [`ApplicationCredential::expires_at`].
     pub expires_at: Option<Timestamp>,
 }
 

@@ -106,7 +106,6 @@ fn list(name: &str, rows: Vec<Value>, base: &str, path: &str) -> Response {
     )
 }
 
-/// The 404.
 fn not_found(kind: &str, id: &str) -> Refusal {
     Refusal::not_found("NotFound", format!("Could not find {kind}: {id}."))
 }

@@ -16,9 +16,7 @@ pub struct Image {
     pub id: String,
     /// Not unique, as in Glance.
     pub name: Option<String>,
-    /// Project that owns it.
     pub owner: String,
-    /// Its state.
     pub status: ImageStatus,
     /// `public`, `private`, `shared`, `community`.
     pub visibility: String,
@@ -40,15 +38,12 @@ pub struct Image {
     pub min_ram: u32,
     /// Smallest disk, GiB.
     pub min_disk: u32,
-    /// Words.
     pub tags: Vec<String>,
     /// Everything else that people say about it: `os_distro`, `os_admin_user`, ...
     pub properties: BTreeMap<String, String>,
     /// What servers with it are made of.
     pub origin: Origin,
-    /// When it was made.
     pub created_at: String,
-    /// When it was changed.
     pub updated_at: String,
 }
 

@@ -47,7 +47,6 @@ fn version_document(base: &str) -> Value {
     })
 }
 
-/// None.
 async fn limits(call: Call) -> Answer {
     call.member()?;
     let limits = json!({"secrets": -1, "orders": -1, "containers": -1, "consumers": -1, "cas": -1});

@@ -159,7 +159,6 @@ fn secret(
         expiration: text("expiration"),
         content_type: Some(form.unwrap_or_else(|| "application/octet-stream".into())),
         payload: Some(STANDARD.encode(bytes)),
-        metadata: Map::new(),
         created: now(),
         updated: now(),
     }

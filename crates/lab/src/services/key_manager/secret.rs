@@ -10,20 +10,15 @@ use crate::kit::table::keyed_by_id;
 /// A secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Secret {
-    /// Id with dashes; references are URLs that end in it.
     pub id: String,
-    /// Need not be unique.
     pub name: Option<String>,
     /// Whose it is, and who may read it.
     #[serde(flatten)]
     pub guard: Guard,
     /// `opaque`, `private`, `passphrase`, ...
     pub secret_type: String,
-    /// Algorithm, if told.
     pub algorithm: Option<String>,
-    /// Bits, if told.
     pub bit_length: Option<u32>,
-    /// Mode, if told.
     pub mode: Option<String>,
     /// When it ends, if ever.
     pub expiration: Option<String>,
@@ -31,20 +26,14 @@ pub struct Secret {
     pub content_type: Option<String>,
     /// The payload, base64.
     pub payload: Option<String>,
-    /// A person's own key-value pairs.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
-    /// When it was made.
     pub created: String,
-    /// When it was changed.
     pub updated: String,
 }
 
 /// A container: secrets under names.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SecretContainer {
-    /// Id with dashes; references are URLs that end in it.
     pub id: String,
-    /// Need not be unique.
     pub name: Option<String>,
     /// Whose it is, and who may read it.
     #[serde(flatten)]
@@ -52,11 +41,8 @@ pub struct SecretContainer {
     /// `generic`, `rsa` or `certificate`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What is in it.
     pub secrets: Vec<Held>,
-    /// When it was made.
     pub created: String,
-    /// When it was changed.
     pub updated: String,
 }
 
@@ -72,7 +58,6 @@ pub struct Held {
 /// An order: the service makes a secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
-    /// Id with dashes; references are URLs that end in it.
     pub id: String,
     /// Whose it is.
     #[serde(flatten)]
@@ -84,7 +69,6 @@ pub struct Order {
     pub meta: serde_json::Map<String, serde_json::Value>,
     /// What became of it.
     pub outcome: Outcome,
-    /// When it was made.
     pub created: String,
 }
 
@@ -92,15 +76,9 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// This secret, which may be gone by now.
-    Made {
-        /// Its id.
-        secret_id: String,
-    },
+    Made { secret_id: String },
     /// This container with a pair of keys, which may be gone by now.
-    Paired {
-        /// Its id.
-        container_id: String,
-    },
+    Paired { container_id: String },
     /// An authority is waited for.
     Waiting,
     /// The service cannot make such a thing.
@@ -112,9 +90,7 @@ keyed_by_id!(Secret, SecretContainer, Order);
 /// Whose something is, and who may read it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Guard {
-    /// Project that owns it.
     pub project_id: String,
-    /// User who made it.
     pub creator_id: String,
     /// What was said about readers; the whole project, when nothing.
     #[serde(default)]
@@ -130,7 +106,6 @@ pub struct Acl {
     pub project_access: bool,
     /// When the list was made.
     pub created: String,
-    /// When it was changed.
     pub updated: String,
 }
 

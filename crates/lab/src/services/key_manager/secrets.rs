@@ -37,12 +37,6 @@ pub fn routes() -> Routes {
         .put("/secrets/{id}", put_payload)
         .delete("/secrets/{id}", delete)
         .get("/secrets/{id}/payload", payload)
-        .get("/secrets/{id}/metadata", metadata)
-        .put("/secrets/{id}/metadata", set_metadata)
-        .post("/secrets/{id}/metadata", add_metadata)
-        .get("/secrets/{id}/metadata/{key}", metadata_item)
-        .put("/secrets/{id}/metadata/{key}", set_metadata_item)
-        .delete("/secrets/{id}/metadata/{key}", remove_metadata_item)
 }
 
 pub fn not_found() -> Refusal {
@@ -185,7 +179,6 @@ fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
         expiration,
         content_type: payload.as_ref().and(content_type),
         payload,
-        metadata: serde_json::Map::new(),
         created: now(),
         updated: now(),
     })
@@ -346,108 +339,6 @@ async fn delete(call: Call) -> Answer {
         owned(model, &member, id, "Secret deletion")?;
         model.secrets.remove(id);
         Ok::<_, Refusal>(())
-    })?;
-    empty(204)
-}
-
-async fn metadata(call: Call) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let pairs = call.app.read(|model| {
-        let row = readable(model, &member, id, "Secret metadata retrieval")?;
-        Ok::<_, Refusal>(row.metadata.clone())
-    })?;
-    reply(200, json!({ "metadata": pairs }))
-}
-
-async fn set_metadata(call: Call, body: Bytes) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let body = read_json(&body)?;
-    let pairs = body.get("metadata").and_then(Value::as_object).cloned();
-    let pairs = pairs.ok_or_else(|| {
-        Refusal::bad_request("Provided object does not match schema 'SecretMetadata'.")
-    })?;
-    call.app.change(|model| {
-        owned(model, &member, id, "Secret metadata creation")?.metadata = pairs;
-        Ok::<_, Refusal>(())
-    })?;
-    let place = format!("{}/metadata", reference(id, &call.base));
-    reply(201, json!({ "metadata_ref": place }))
-}
-
-fn no_such_key() -> Refusal {
-    Refusal::not_found("NotFound", "Not Found. Secret metadata not found.")
-}
-
-/// A pair of a body.
-fn pair(body: &Bytes) -> Result<(String, Value), Refusal> {
-    let body = read_json(body)?;
-    match (body.get("key").and_then(Value::as_str), body.get("value")) {
-        (Some(key), Some(value)) => Ok((key.to_owned(), value.clone())),
-        _ => Err(Refusal::bad_request(
-            "Provided object does not match schema 'SecretMetadatum'.",
-        )),
-    }
-}
-
-async fn add_metadata(call: Call, body: Bytes) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let (key, value) = pair(&body)?;
-    let shown = json!({"key": key, "value": value});
-    call.app.change(|model| {
-        let row = owned(model, &member, id, "Secret metadatum creation")?;
-        match row.metadata.contains_key(&key) {
-            true => Err(Refusal::conflict(
-                "Conflict",
-                "Conflict. Key in request is already in the secret metadata",
-            )),
-            false => {
-                row.metadata.insert(key, value);
-                Ok(())
-            }
-        }
-    })?;
-    reply(201, shown)
-}
-
-async fn metadata_item(call: Call) -> Answer {
-    let (id, key) = (call.part("id"), call.part("key"));
-    let member = call.member()?;
-    let value = call.app.read(|model| {
-        let row = readable(model, &member, id, "Secret metadatum retrieval")?;
-        row.metadata.get(key).cloned().ok_or_else(no_such_key)
-    })?;
-    reply(200, json!({"key": key, "value": value}))
-}
-
-async fn set_metadata_item(call: Call, body: Bytes) -> Answer {
-    let (id, key) = (call.part("id"), call.part("key"));
-    let member = call.member()?;
-    let (named, value) = pair(&body)?;
-    if named != key {
-        return Err(Refusal::conflict(
-            "Conflict",
-            "Key in request does not match key in the request url.",
-        ));
-    }
-    let shown = json!({"key": key, "value": value});
-    call.app.change(|model| {
-        let row = owned(model, &member, id, "Secret metadatum update")?;
-        let old = row.metadata.get_mut(key).ok_or_else(no_such_key)?;
-        *old = value;
-        Ok::<_, Refusal>(())
-    })?;
-    reply(200, shown)
-}
-
-async fn remove_metadata_item(call: Call) -> Answer {
-    let (id, key) = (call.part("id"), call.part("key"));
-    let member = call.member()?;
-    call.app.change(|model| {
-        let row = owned(model, &member, id, "Secret metadatum removal")?;
-        row.metadata.remove(key).ok_or_else(no_such_key)
     })?;
     empty(204)
 }

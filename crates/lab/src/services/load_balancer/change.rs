@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::kit::ids::{new_id, now};
+use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::load_balancer::checks::{check_rule, invalid, said};

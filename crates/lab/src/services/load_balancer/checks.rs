@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::load_balancer::{Part, Piece};

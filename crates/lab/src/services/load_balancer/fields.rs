@@ -1,88 +1,25 @@
-//! The attributes of each kind of piece: what a body may say, what holds when it does not, and what may change later. Source: Load
-//! Balancer API v2.
+//! The fields of each kind of resource. Source: Load Balancer API v2.
 
-use Form::{Address, Any, Number, Switch, Text, Word};
-use Later::{Changes, Stays};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+use crate::kit::field::{Field, Form, Problem, Set, Usual, always, on_create, required};
+use crate::kit::record::Fields;
 use crate::kit::refusal::Refusal;
 use crate::services::load_balancer::Part;
 
-/// What a value may be.
-#[derive(Debug, Clone, Copy)]
-pub enum Form {
-    /// At most 255 characters.
-    Text,
-    /// True or false.
-    Switch,
-    /// A whole number within these bounds.
-    Number(i64, i64),
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// An IPv4 address.
-    Address,
-    /// Anything.
-    Any,
-}
-
-/// What holds when nobody says anything.
-#[derive(Debug, Clone, Copy)]
-pub enum Usual {
-    /// It has to be said.
-    Required,
-    /// Null.
-    Null,
-    /// This text.
-    Text(&'static str),
-    /// This.
-    Switch(bool),
-    /// This.
-    Number(i64),
-    /// An empty list.
-    List,
-    /// An empty object.
-    Object,
-}
-
-/// Whether a value may be changed later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Later {
-    /// It may.
-    Changes,
-    /// It stays.
-    Stays,
-}
-
-/// One attribute.
-pub struct Field {
-    /// Its name.
-    pub name: &'static str,
-    form: Form,
-    usual: Usual,
-    later: Later,
-}
-
-const fn field(name: &'static str, form: Form, usual: Usual, later: Later) -> Field {
-    Field {
-        name,
-        form,
-        usual,
-        later,
-    }
-}
-
-const PORTS: Form = Number(1, 65_535);
-const TIMEOUT: Form = Number(0, 31_536_000_000);
-const ALGORITHMS: Form = Word(&[
+const PORTS: Form = Form::Range(1, 65_535);
+const TIMEOUT: Form = Form::Range(0, 31_536_000_000);
+const REDIRECTS: Form = Form::Numbers(&[301, 302, 303, 307, 308]);
+const ALGORITHMS: Form = Form::Word(&[
     "ROUND_ROBIN",
     "LEAST_CONNECTIONS",
     "SOURCE_IP",
     "SOURCE_IP_PORT",
 ]);
-const METHODS: Form = Word(&[
+const METHODS: Form = Form::Word(&[
     "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "PATCH", "CONNECT",
 ]);
-const LISTENS: Form = Word(&[
+const LISTENS: Form = Form::Word(&[
     "HTTP",
     "HTTPS",
     "TCP",
@@ -91,8 +28,8 @@ const LISTENS: Form = Word(&[
     "SCTP",
     "PROMETHEUS",
 ]);
-const POOLS: Form = Word(&["HTTP", "HTTPS", "TCP", "PROXY", "PROXYV2", "UDP", "SCTP"]);
-const MONITORS: Form = Word(&[
+const POOLS: Form = Form::Word(&["HTTP", "HTTPS", "TCP", "PROXY", "PROXYV2", "UDP", "SCTP"]);
+const MONITORS: Form = Form::Word(&[
     "HTTP",
     "HTTPS",
     "PING",
@@ -102,30 +39,25 @@ const MONITORS: Form = Word(&[
     "SCTP",
 ]);
 
-const NAME: Field = field("name", Text, Usual::Text(""), Changes);
-const DESCRIPTION: Field = field("description", Text, Usual::Text(""), Changes);
-const UP: Field = field("admin_state_up", Switch, Usual::Switch(true), Changes);
-const TAGS: Field = field("tags", Any, Usual::List, Changes);
+const NAME: Field = always("name", Form::Text).or(Usual::Text(""));
+const DESCRIPTION: Field = always("description", Form::Text).or(Usual::Text(""));
+const UP: Field = always("admin_state_up", Form::Switch).or(Usual::Switch(true));
+const TAGS: Field = always("tags", Form::Any).or(Usual::List);
 
 static LOAD_BALANCER: &[Field] = &[
     NAME,
     DESCRIPTION,
     UP,
     TAGS,
-    field("vip_address", Address, Usual::Null, Stays),
-    field("vip_port_id", Text, Usual::Null, Stays),
-    field("vip_subnet_id", Text, Usual::Null, Stays),
-    field("vip_network_id", Text, Usual::Null, Stays),
-    field("vip_qos_policy_id", Text, Usual::Null, Changes),
-    field("additional_vips", Any, Usual::List, Stays),
-    field(
-        "provider",
-        Word(&["octavia", "amphora"]),
-        Usual::Text("octavia"),
-        Stays,
-    ),
-    field("flavor_id", Text, Usual::Null, Stays),
-    field("availability_zone", Text, Usual::Null, Stays),
+    on_create("vip_address", Form::Address),
+    on_create("vip_port_id", Form::Text),
+    on_create("vip_subnet_id", Form::Text),
+    on_create("vip_network_id", Form::Text),
+    always("vip_qos_policy_id", Form::Text),
+    on_create("additional_vips", Form::Any).or(Usual::List),
+    on_create("provider", Form::Word(&["octavia", "amphora"])).or(Usual::Text("octavia")),
+    on_create("flavor_id", Form::Text),
+    on_create("availability_zone", Form::Text),
 ];
 
 static LISTENER: &[Field] = &[
@@ -133,44 +65,24 @@ static LISTENER: &[Field] = &[
     DESCRIPTION,
     UP,
     TAGS,
-    field("protocol", LISTENS, Usual::Required, Stays),
-    field("protocol_port", PORTS, Usual::Required, Stays),
-    field(
-        "connection_limit",
-        Number(-1, i64::MAX),
-        Usual::Number(-1),
-        Changes,
-    ),
-    field("default_tls_container_ref", Text, Usual::Null, Changes),
-    field("sni_container_refs", Any, Usual::List, Changes),
-    field("default_pool_id", Text, Usual::Null, Changes),
-    field("insert_headers", Any, Usual::Object, Changes),
-    field(
-        "timeout_client_data",
-        TIMEOUT,
-        Usual::Number(50_000),
-        Changes,
-    ),
-    field(
-        "timeout_member_connect",
-        TIMEOUT,
-        Usual::Number(5_000),
-        Changes,
-    ),
-    field(
-        "timeout_member_data",
-        TIMEOUT,
-        Usual::Number(50_000),
-        Changes,
-    ),
-    field("timeout_tcp_inspect", TIMEOUT, Usual::Number(0), Changes),
-    field("client_ca_tls_container_ref", Text, Usual::Null, Changes),
-    field("client_authentication", Text, Usual::Text("NONE"), Changes),
-    field("client_crl_container_ref", Text, Usual::Null, Changes),
-    field("allowed_cidrs", Any, Usual::Null, Changes),
-    field("tls_ciphers", Text, Usual::Null, Changes),
-    field("tls_versions", Any, Usual::Null, Changes),
-    field("alpn_protocols", Any, Usual::Null, Changes),
+    required("protocol", LISTENS),
+    required("protocol_port", PORTS),
+    always("connection_limit", Form::Range(-1, i64::MAX)).or(Usual::Number(-1)),
+    always("default_tls_container_ref", Form::Text),
+    always("sni_container_refs", Form::Any).or(Usual::List),
+    always("default_pool_id", Form::Text),
+    always("insert_headers", Form::Any).or(Usual::Object),
+    always("timeout_client_data", TIMEOUT).or(Usual::Number(50_000)),
+    always("timeout_member_connect", TIMEOUT).or(Usual::Number(5_000)),
+    always("timeout_member_data", TIMEOUT).or(Usual::Number(50_000)),
+    always("timeout_tcp_inspect", TIMEOUT).or(Usual::Number(0)),
+    always("client_ca_tls_container_ref", Form::Text),
+    always("client_authentication", Form::Text).or(Usual::Text("NONE")),
+    always("client_crl_container_ref", Form::Text),
+    always("allowed_cidrs", Form::Any),
+    always("tls_ciphers", Form::Text),
+    always("tls_versions", Form::Any),
+    always("alpn_protocols", Form::Any),
 ];
 
 static POOL: &[Field] = &[
@@ -178,45 +90,45 @@ static POOL: &[Field] = &[
     DESCRIPTION,
     UP,
     TAGS,
-    field("protocol", POOLS, Usual::Required, Stays),
-    field("lb_algorithm", ALGORITHMS, Usual::Required, Changes),
-    field("session_persistence", Any, Usual::Null, Changes),
-    field("tls_container_ref", Text, Usual::Null, Changes),
-    field("ca_tls_container_ref", Text, Usual::Null, Changes),
-    field("crl_container_ref", Text, Usual::Null, Changes),
-    field("tls_enabled", Switch, Usual::Switch(false), Changes),
-    field("tls_ciphers", Text, Usual::Null, Changes),
-    field("tls_versions", Any, Usual::List, Changes),
-    field("alpn_protocols", Any, Usual::List, Changes),
+    required("protocol", POOLS),
+    required("lb_algorithm", ALGORITHMS).changeable(),
+    always("session_persistence", Form::Any),
+    always("tls_container_ref", Form::Text),
+    always("ca_tls_container_ref", Form::Text),
+    always("crl_container_ref", Form::Text),
+    always("tls_enabled", Form::Switch).or(Usual::Switch(false)),
+    always("tls_ciphers", Form::Text),
+    always("tls_versions", Form::Any).or(Usual::List),
+    always("alpn_protocols", Form::Any).or(Usual::List),
 ];
 
 static MEMBER: &[Field] = &[
     NAME,
     UP,
     TAGS,
-    field("address", Address, Usual::Required, Stays),
-    field("protocol_port", PORTS, Usual::Required, Stays),
-    field("weight", Number(0, 256), Usual::Number(1), Changes),
-    field("backup", Switch, Usual::Switch(false), Changes),
-    field("subnet_id", Text, Usual::Null, Stays),
-    field("monitor_address", Address, Usual::Null, Changes),
-    field("monitor_port", PORTS, Usual::Null, Changes),
+    required("address", Form::Address),
+    required("protocol_port", PORTS),
+    always("weight", Form::Range(0, 256)).or(Usual::Number(1)),
+    always("backup", Form::Switch).or(Usual::Switch(false)),
+    on_create("subnet_id", Form::Text),
+    always("monitor_address", Form::Address),
+    always("monitor_port", PORTS),
 ];
 
 static HEALTH_MONITOR: &[Field] = &[
     NAME,
     UP,
     TAGS,
-    field("type", MONITORS, Usual::Required, Stays),
-    field("delay", Number(0, i64::MAX), Usual::Required, Changes),
-    field("timeout", Number(0, i64::MAX), Usual::Required, Changes),
-    field("max_retries", Number(1, 10), Usual::Required, Changes),
-    field("max_retries_down", Number(1, 10), Usual::Number(3), Changes),
-    field("http_method", METHODS, Usual::Null, Changes),
-    field("url_path", Text, Usual::Null, Changes),
-    field("expected_codes", Text, Usual::Null, Changes),
-    field("http_version", Any, Usual::Null, Changes),
-    field("domain_name", Text, Usual::Null, Changes),
+    required("type", MONITORS),
+    required("delay", Form::Range(0, i64::MAX)).changeable(),
+    required("timeout", Form::Range(0, i64::MAX)).changeable(),
+    required("max_retries", Form::Range(1, 10)).changeable(),
+    always("max_retries_down", Form::Range(1, 10)).or(Usual::Number(3)),
+    always("http_method", METHODS),
+    always("url_path", Form::Text),
+    always("expected_codes", Form::Text),
+    always("http_version", Form::Any),
+    always("domain_name", Form::Text),
 ];
 
 static L7_POLICY: &[Field] = &[
@@ -224,30 +136,29 @@ static L7_POLICY: &[Field] = &[
     DESCRIPTION,
     UP,
     TAGS,
-    field(
+    required(
         "action",
-        Word(&[
+        Form::Word(&[
             "REJECT",
             "REDIRECT_TO_URL",
             "REDIRECT_TO_POOL",
             "REDIRECT_PREFIX",
         ]),
-        Usual::Required,
-        Changes,
-    ),
-    field("redirect_pool_id", Text, Usual::Null, Changes),
-    field("redirect_url", Text, Usual::Null, Changes),
-    field("redirect_prefix", Text, Usual::Null, Changes),
-    field("redirect_http_code", Word(&[]), Usual::Null, Changes),
-    field("position", Number(1, 2_147_483_647), Usual::Null, Changes),
+    )
+    .changeable(),
+    always("redirect_pool_id", Form::Text),
+    always("redirect_url", Form::Text),
+    always("redirect_prefix", Form::Text),
+    always("redirect_http_code", REDIRECTS),
+    always("position", Form::Range(1, 2_147_483_647)),
 ];
 
 static L7_RULE: &[Field] = &[
     UP,
     TAGS,
-    field(
+    required(
         "type",
-        Word(&[
+        Form::Word(&[
             "HOST_NAME",
             "PATH",
             "FILE_TYPE",
@@ -257,21 +168,19 @@ static L7_RULE: &[Field] = &[
             "SSL_VERIFY_RESULT",
             "SSL_DN_FIELD",
         ]),
-        Usual::Required,
-        Changes,
-    ),
-    field(
+    )
+    .changeable(),
+    required(
         "compare_type",
-        Word(&["REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"]),
-        Usual::Required,
-        Changes,
-    ),
-    field("key", Text, Usual::Null, Changes),
-    field("value", Text, Usual::Required, Changes),
-    field("invert", Switch, Usual::Switch(false), Changes),
+        Form::Word(&["REGEX", "STARTS_WITH", "ENDS_WITH", "CONTAINS", "EQUAL_TO"]),
+    )
+    .changeable(),
+    always("key", Form::Text),
+    required("value", Form::Text).changeable(),
+    always("invert", Form::Switch).or(Usual::Switch(false)),
 ];
 
-/// The attributes of a kind.
+/// The fields of a kind.
 pub fn fields(part: Part) -> &'static [Field] {
     match part {
         Part::LoadBalancer => LOAD_BALANCER,
@@ -284,7 +193,7 @@ pub fn fields(part: Part) -> &'static [Field] {
     }
 }
 
-fn wrong(name: &str, value: &Value, reason: &str) -> Refusal {
+fn invalid(name: &str, value: &Value, reason: &str) -> Refusal {
     let shown = match value {
         Value::String(text) => text.clone(),
         Value::Null => "None".into(),
@@ -295,61 +204,31 @@ fn wrong(name: &str, value: &Value, reason: &str) -> Refusal {
     ))
 }
 
-impl Field {
-    fn value(&self) -> Option<Value> {
-        Some(match self.usual {
-            Usual::Required => return None,
-            Usual::Null => Value::Null,
-            Usual::Text(text) => text.into(),
-            Usual::Switch(on) => on.into(),
-            Usual::Number(number) => number.into(),
-            Usual::List => json!([]),
-            Usual::Object => json!({}),
-        })
-    }
-
-    fn check(&self, value: &Value) -> Result<(), Refusal> {
-        if value.is_null() {
-            return Ok(());
-        }
-        let name = self.name;
-        let fine = match self.form {
-            Any => true,
-            Text => value
-                .as_str()
-                .is_some_and(|text| text.chars().count() <= 255),
-            Switch => value.is_boolean(),
-            Number(least, most) => {
-                let number = value.as_i64();
-                if let Some(number) = number.filter(|number| *number < least) {
-                    let reason = format!("Value should be greater or equal to {least}");
-                    return Err(wrong(name, &number.into(), &reason));
-                }
-                if let Some(number) = number.filter(|number| *number > most) {
-                    let reason = format!("Value should be lower or equal to {most}");
-                    return Err(wrong(name, &number.into(), &reason));
-                }
-                number.is_some()
-            }
-            Word([]) => matches!(value.as_i64(), Some(301 | 302 | 303 | 307 | 308)),
-            Word(words) => {
-                if !value.as_str().is_some_and(|word| words.contains(&word)) {
-                    let reason = format!("Value should be one of: {}", words.join(", "));
-                    return Err(wrong(name, value, &reason));
-                }
-                true
-            }
-            Address => value
-                .as_str()
-                .is_some_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok()),
-        };
-        fine.then_some(())
-            .ok_or_else(|| wrong(name, value, "Wrong type or format."))
-    }
+fn unknown(part: Part, name: &str) -> Refusal {
+    Refusal::bad_request(format!(
+        "Unknown attribute for argument {}: {name}",
+        part.words().0
+    ))
 }
 
-/// Words of a creation that are no attributes: where the piece hangs, and what comes with it.
-const BESIDE: &[&str] = &[
+/// The value in the field's form. A null stands for the usual value.
+fn read(field: &Field, value: &Value) -> Result<Value, Refusal> {
+    if value.is_null() {
+        return Ok(field.usual_value());
+    }
+    field.read(value).map_err(|problem| {
+        let reason = match problem {
+            Problem::TooSmall(least) => format!("Value should be greater or equal to {least}"),
+            Problem::TooLarge(most) => format!("Value should be lower or equal to {most}"),
+            Problem::NotOneOf(words) => format!("Value should be one of: {}", words.join(", ")),
+            _ => "Wrong type or format.".to_owned(),
+        };
+        invalid(field.name, value, &reason)
+    })
+}
+
+/// Further names in a creation: the parent, and the owner.
+const REFERENCES: &[&str] = &[
     "project_id",
     "tenant_id",
     "loadbalancer_id",
@@ -357,8 +236,8 @@ const BESIDE: &[&str] = &[
     "pool_id",
     "id",
 ];
-/// What could come with it, and is empty in the bodies of clients that do not use it.
-const WITH_IT: &[&str] = &[
+/// Children, which could be created with their parent. Clients that do not use this send them empty.
+const CHILDREN: &[&str] = &[
     "listeners",
     "pools",
     "l7policies",
@@ -369,12 +248,13 @@ const WITH_IT: &[&str] = &[
     "redirect_pool",
 ];
 
-/// The attributes of a new piece.
-pub fn read_new(part: Part, said: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
-    let all = fields(part);
-    for (name, value) in said {
-        let empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
-        if WITH_IT.contains(&name.as_str()) && !empty {
+/// The fields of a new resource.
+pub fn read_new(part: Part, wanted: &Fields) -> Result<Fields, Refusal> {
+    let table = fields(part);
+    for (name, value) in wanted {
+        let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+        let is_child = CHILDREN.contains(&name.as_str());
+        if is_child && !is_empty {
             return Err(Refusal::new(
                 501,
                 "NotImplemented",
@@ -383,47 +263,30 @@ pub fn read_new(part: Part, said: &Map<String, Value>) -> Result<Map<String, Val
                 ),
             ));
         }
-        let known = all.iter().any(|field| field.name == name);
-        if !known && !BESIDE.contains(&name.as_str()) && !WITH_IT.contains(&name.as_str()) {
-            return Err(Refusal::bad_request(format!(
-                "Unknown attribute for argument {}: {name}",
-                part.words().0
-            )));
+        let is_known = table.iter().any(|field| field.name == name);
+        if !is_known && !is_child && !REFERENCES.contains(&name.as_str()) {
+            return Err(unknown(part, name));
         }
     }
-    let mut read = Map::new();
-    for field in all {
-        let value = match said.get(field.name).filter(|value| !value.is_null()) {
-            Some(value) => value.clone(),
-            None => field
-                .value()
-                .ok_or_else(|| wrong(field.name, &Value::Null, "Mandatory field missing."))?,
-        };
-        field.check(&value)?;
-        read.insert(field.name.into(), value);
+    let mut fields = Fields::new();
+    for field in table {
+        let value = wanted.get(field.name).unwrap_or(&Value::Null);
+        if field.is_required() && value.is_null() {
+            return Err(invalid(field.name, value, "Mandatory field missing."));
+        }
+        fields.insert(field.name.into(), read(field, value)?);
     }
-    Ok(read)
+    Ok(fields)
 }
 
-/// The attributes of a change. A null brings back what holds when nobody says anything.
-pub fn read_change(part: Part, said: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
-    let mut read = Map::new();
-    for (name, value) in said {
-        let field = fields(part).iter().find(|field| field.name == name);
-        let field = field
-            .filter(|field| field.later == Changes)
-            .ok_or_else(|| {
-                Refusal::bad_request(format!(
-                    "Unknown attribute for argument {}: {name}",
-                    part.words().0
-                ))
-            })?;
-        field.check(value)?;
-        let value = match value {
-            Value::Null => field.value().unwrap_or(Value::Null),
-            value => value.clone(),
-        };
-        read.insert(name.clone(), value);
+/// The fields of a change.
+pub fn read_change(part: Part, wanted: &Fields) -> Result<Fields, Refusal> {
+    let mut changes = Fields::new();
+    for (name, value) in wanted {
+        let mut table = fields(part).iter();
+        let field = table.find(|field| field.name == name && field.set == Set::Always);
+        let field = field.ok_or_else(|| unknown(part, name))?;
+        changes.insert(name.clone(), read(field, value)?);
     }
-    Ok(read)
+    Ok(changes)
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use crate::kit::record::Attributes;
 use crate::services::Model;
 use crate::services::load_balancer::{Part, Piece, Provisioning};
 

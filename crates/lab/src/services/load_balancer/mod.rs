@@ -19,8 +19,8 @@ pub(crate) mod settle;
 pub(crate) mod show;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
+use crate::kit::record::{Attributes, Fields};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
@@ -99,7 +99,6 @@ impl Part {
         }
     }
 
-    /// The 404.
     pub fn not_found(self, id: &str) -> Refusal {
         Refusal::not_found("NotFound", format!("{} {id} not found.", self.title()))
     }
@@ -124,19 +123,16 @@ pub enum Provisioning {
 /// A piece.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Piece {
-    /// Id.
     pub id: String,
     /// Its kind.
     pub part: Part,
-    /// Owner.
     pub project_id: String,
     /// What it hangs on; nothing for a load balancer.
     pub parent: String,
     /// What is being done to it.
     pub status: Provisioning,
     /// Its attributes, as they are shown.
-    pub fields: Map<String, Value>,
-    /// When it was made.
+    pub fields: Fields,
     pub created_at: String,
     /// When it was changed, if ever.
     pub updated_at: Option<String>,
@@ -144,23 +140,9 @@ pub struct Piece {
 
 keyed_by_id!(Piece);
 
-impl Piece {
-    /// A text among its attributes; empty if there is none.
-    pub fn text(&self, name: &str) -> &str {
-        self.fields
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    }
-
-    /// A number among its attributes.
-    pub fn number(&self, name: &str) -> Option<i64> {
-        self.fields.get(name).and_then(Value::as_i64)
-    }
-
-    /// A switch among its attributes.
-    pub fn is_on(&self, name: &str) -> bool {
-        self.fields.get(name).and_then(Value::as_bool) == Some(true)
+impl Attributes for Piece {
+    fn fields(&self) -> &Fields {
+        &self.fields
     }
 }
 

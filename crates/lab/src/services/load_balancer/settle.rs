@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::kit::record::Attributes;
 use crate::services::cloud::Cloud;
 use crate::services::load_balancer::{Part, Provisioning};
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kit::record::Attributes;
 use crate::services::Model;
 use crate::services::load_balancer::{Part, Piece, Provisioning};
 

@@ -80,7 +80,8 @@ fn v2() -> Routes {
         .get("/extensions", extensions)
         .get("/extensions/{alias}", extension)
         .get("/availability_zones", zones)
-        .get("/agents", agents)
+        .get("/agents", |call| none(call, "agents"))
+        .get("/address-groups", |call| none(call, "address_groups"))
 }
 
 async fn versions(call: Call) -> Response {
@@ -134,8 +135,8 @@ async fn zones(call: Call) -> Answer {
     )
 }
 
-/// The programs behind the service, which a member does not see.
-async fn agents(call: Call) -> Answer {
+/// A list of resources that the lab does not have.
+async fn none(call: Call, name: &'static str) -> Answer {
     call.member()?;
-    reply(200, json!({"agents": []}))
+    reply(200, json!({ name: [] }))
 }

@@ -23,11 +23,9 @@ use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 /// A floating IP.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FloatingIp {
-    /// Id.
     pub id: String,
     /// The address outside.
     pub floating_ip_address: Ipv4Addr,
-    /// The external network.
     pub floating_network_id: String,
     /// `ACTIVE` while it leads somewhere, else `DOWN`.
     pub status: String,
@@ -37,15 +35,11 @@ pub struct FloatingIp {
     pub fixed_ip_address: Option<Ipv4Addr>,
     /// The router that translates.
     pub router_id: Option<String>,
-    /// None.
     pub qos_policy_id: Option<String>,
-    /// Empty.
     pub dns_name: String,
-    /// Empty.
     pub dns_domain: String,
     /// Single ports of the address, and where each leads.
     pub port_forwardings: Vec<PortForwarding>,
-    /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
 }

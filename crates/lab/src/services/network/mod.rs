@@ -14,8 +14,8 @@ pub(crate) mod metering;
     clippy::module_inception,
     reason = "Neutron's word for the resource is network too"
 )]
-pub mod network;
-pub mod port;
+pub(crate) mod network;
+pub(crate) mod port;
 pub(crate) mod port_addresses;
 pub(crate) mod port_checks;
 pub(crate) mod port_forwarding;
@@ -130,7 +130,6 @@ impl Kind {
         }
     }
 
-    /// The 404.
     pub fn not_found(&self, id: &str) -> Refusal {
         let (name, sentence) = self.missing;
         Refusal::not_found(name, sentence.replace("{}", id))
@@ -157,7 +156,6 @@ pub struct Look<'a> {
 
 /// A row that a list can look at before it makes JSON of it.
 pub trait Row: Keyed + Serialize {
-    /// Owner, times, tags.
     fn common(&self) -> &Common;
 
     /// An attribute that lists are often asked by; none for others.
@@ -255,7 +253,6 @@ pub static KINDS: &[&Kind] = &[
 /// What every thing in Neutron carries beside its own attributes.
 #[derive(Debug, Clone, Default, Serialize, serde::Deserialize)]
 pub struct Common {
-    /// Owner.
     pub project_id: String,
     /// Owner, under its old name.
     pub tenant_id: String,
@@ -263,9 +260,7 @@ pub struct Common {
     pub description: String,
     /// Set with `PUT .../tags`.
     pub tags: Vec<String>,
-    /// When it was made.
     pub created_at: String,
-    /// When it was last changed.
     pub updated_at: String,
     /// Counts changes.
     pub revision_number: u32,

@@ -22,19 +22,14 @@ use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 /// A port.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Port {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: String,
-    /// Its network.
     pub network_id: String,
     /// Kept, without effect.
     pub admin_state_up: bool,
     /// `ACTIVE` once what it belongs to runs.
     pub status: String,
-    /// Ethernet address.
     pub mac_address: String,
-    /// Addresses.
     pub fixed_ips: Vec<FixedIp>,
     /// The server or router that it belongs to, or empty.
     pub device_id: String,
@@ -53,7 +48,6 @@ pub struct Port {
     pub vnic_type: String,
     /// Kept, without effect.
     pub qos_policy_id: Option<String>,
-    /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
 }
@@ -63,7 +57,6 @@ pub struct Port {
 pub struct FixedIp {
     /// From this subnet.
     pub subnet_id: String,
-    /// The address.
     pub ip_address: IpAddr,
 }
 

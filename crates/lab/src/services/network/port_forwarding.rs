@@ -17,7 +17,6 @@ use crate::services::network::to_value;
 /// A forwarding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortForwarding {
-    /// Id.
     pub id: String,
     /// `tcp`, `udp`, ...
     pub protocol: String,
@@ -29,7 +28,6 @@ pub struct PortForwarding {
     pub internal_ip_address: Ipv4Addr,
     /// And its TCP or UDP port.
     pub internal_port: u16,
-    /// Free text.
     pub description: String,
 }
 

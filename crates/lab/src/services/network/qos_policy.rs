@@ -192,7 +192,6 @@ impl Model {
     }
 }
 
-/// The 404.
 pub fn rule_not_found(policy: &str, id: &str) -> Refusal {
     Refusal::not_found(
         "QosRuleNotFound",

@@ -17,29 +17,20 @@ use crate::wiring::HostRoute;
 /// A router.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Router {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: String,
     /// Kept, without effect.
     pub admin_state_up: bool,
-    /// `ACTIVE`.
     pub status: String,
     /// The leg outside.
     pub external_gateway_info: Option<Gateway>,
     /// Further routes.
     pub routes: Vec<HostRoute>,
-    /// Never.
     pub ha: bool,
-    /// Never.
     pub distributed: bool,
-    /// Always empty.
     pub availability_zone_hints: Vec<String>,
-    /// `nova`.
     pub availability_zones: Vec<String>,
-    /// None.
     pub flavor_id: Option<String>,
-    /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
 }
@@ -47,7 +38,6 @@ pub struct Router {
 /// A router's leg outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
-    /// The external network.
     pub network_id: String,
     /// Whether what goes out bears the router's address.
     pub enable_snat: bool,

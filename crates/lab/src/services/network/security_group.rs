@@ -15,15 +15,12 @@ use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 /// A security group; its rules are rows of their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SecurityGroup {
-    /// Id.
     pub id: String,
     /// Not unique, but for `default`.
     pub name: String,
     /// Always: answers to what is allowed are allowed.
     pub stateful: bool,
-    /// Never.
     pub shared: bool,
-    /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
 }

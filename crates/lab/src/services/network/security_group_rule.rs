@@ -34,9 +34,7 @@ pub enum EtherType {
 /// A rule.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SecurityGroupRule {
-    /// Id.
     pub id: String,
-    /// Its group.
     pub security_group_id: String,
     /// To or from the server.
     pub direction: Direction,
@@ -54,7 +52,6 @@ pub struct SecurityGroupRule {
     pub remote_group_id: Option<String>,
     /// None: address groups are not there.
     pub remote_address_group_id: Option<String>,
-    /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
 }

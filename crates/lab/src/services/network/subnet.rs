@@ -26,15 +26,11 @@ use crate::wiring::HostRoute;
 /// A subnet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Subnet {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: String,
-    /// Its network.
     pub network_id: String,
     /// 4 or 6.
     pub ip_version: u8,
-    /// Its range.
     pub cidr: Cidr,
     /// Where servers send what is not for this range.
     pub gateway_ip: Option<IpAddr>,
@@ -52,9 +48,7 @@ pub struct Subnet {
     pub ipv6_ra_mode: Option<String>,
     /// The pool that it was cut from.
     pub subnetpool_id: Option<String>,
-    /// Empty.
     pub service_types: Vec<String>,
-    /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
 }

@@ -15,19 +15,15 @@ use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
 /// A trunk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trunk {
-    /// Id.
     pub id: String,
-    /// Not unique.
     pub name: String,
     /// Whether its sub-ports may change.
     pub admin_state_up: bool,
     /// `DOWN`, or `ACTIVE` when its parent is.
     pub status: String,
-    /// The parent.
     pub port_id: String,
     /// What it carries.
     pub sub_ports: Vec<SubPort>,
-    /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
 }
@@ -35,7 +31,6 @@ pub struct Trunk {
 /// A port on a trunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubPort {
-    /// The port.
     pub port_id: String,
     /// `vlan`.
     #[serde(default = "vlan")]
