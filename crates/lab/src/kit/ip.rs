@@ -147,9 +147,10 @@ impl FromStr for Cidr {
         let address: IpAddr = address.parse().map_err(|_| NotACidr)?;
         let all = width(address);
         let prefix = prefix.map_or(Ok(all), str::parse).map_err(|_| NotACidr)?;
-        match prefix <= all {
-            true => Ok(Self::new(address, prefix)),
-            false => Err(NotACidr),
+        if prefix <= all {
+            Ok(Self::new(address, prefix))
+        } else {
+            Err(NotACidr)
         }
     }
 }

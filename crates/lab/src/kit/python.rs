@@ -54,9 +54,10 @@ pub fn boolean(value: &Value, more: &[&str]) -> Option<bool> {
 
 /// Why a value is none of those.
 pub fn not_boolean(value: &Value, more: bool) -> String {
-    let (yes, no) = match more {
-        true => (", 'y', 't'", ", 'n', 'f'"),
-        false => ("", ""),
+    let (yes, no) = if more {
+        (", 'y', 't'", ", 'n', 'f'")
+    } else {
+        ("", "")
     };
     format!(
         "{} is not one of [True, 'True', 'TRUE', 'true', '1', 'ON', 'On', 'on', 'YES', 'Yes', 'yes'{yes}, False, 'False', 'FALSE', \

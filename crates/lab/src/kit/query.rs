@@ -77,9 +77,10 @@ pub fn sort(things: &mut [Value], query: &[(String, String)]) {
             other => other.to_string(),
         };
         // Reversing afterwards would turn round what is alike, too, and with it the order by the keys that follow.
-        match directions.get(at).is_some_and(|way| way == "desc") {
-            true => things.sort_by_cached_key(|thing| Reverse(by(thing))),
-            false => things.sort_by_cached_key(by),
+        if directions.get(at).is_some_and(|way| way == "desc") {
+            things.sort_by_cached_key(|thing| Reverse(by(thing)))
+        } else {
+            things.sort_by_cached_key(by)
         }
     }
 }
@@ -131,9 +132,10 @@ pub fn sort_rows<T>(rows: &mut [&T], query: &[(String, String)], by: impl Fn(&T,
         .collect()
     });
     for (key, descending) in keys.iter().rev() {
-        match descending {
-            true => rows.sort_by_cached_key(|row| Reverse(by(row, key))),
-            false => rows.sort_by_cached_key(|row| by(row, key)),
+        if *descending {
+            rows.sort_by_cached_key(|row| Reverse(by(row, key)))
+        } else {
+            rows.sort_by_cached_key(|row| by(row, key))
         }
     }
 }

@@ -103,9 +103,10 @@ impl Incoming {
         }
         let makes = self.request.method() == Method::POST && self.cloud.faults.lists_lag();
         let response = negotiated(self.service, &self.path, self.request, self.next).await;
-        match makes {
-            true => lagging::note_births(&self.cloud.faults, response).await,
-            false => response,
+        if makes {
+            lagging::note_births(&self.cloud.faults, response).await
+        } else {
+            response
         }
     }
 }

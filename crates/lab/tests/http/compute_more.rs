@@ -285,14 +285,8 @@ async fn no_console_is_offered() {
     let unfit = demo.post(&consoles, unfit).await;
     let message = unfit.at("/badRequest/message").as_str().unwrap();
     assert!(message.ends_with("'type' is a required property"));
-    // Old clients have an action for it instead.
     assert_eq!(
         old(&demo, Method::POST, &consoles, console).await.status,
         404
     );
-    let act = format!("{server}/action");
-    let action = json!({"os-getVNCConsole": {"type": "novnc"}});
-    let refused = old(&demo, Method::POST, &act, action.clone()).await;
-    assert_eq!(refused.at("/badRequest/message"), sentence);
-    assert_eq!(demo.post(&act, action).await.status, 404);
 }

@@ -35,12 +35,13 @@ pub fn pairs(value: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal>
     let pairs: BTreeMap<String, String> =
         serde_json::from_value(value.clone()).map_err(|_| wrong("metadata", value))?;
     let is_long = |text: &String| text.chars().count() > 255;
-    match pairs
+    if pairs
         .iter()
         .any(|(key, value)| is_long(key) || is_long(value))
     {
-        true => Err(wrong("metadata", value)),
-        false => Ok(pairs),
+        Err(wrong("metadata", value))
+    } else {
+        Ok(pairs)
     }
 }
 

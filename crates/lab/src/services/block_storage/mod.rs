@@ -3,7 +3,6 @@
 //! Volumes take time, like servers: a call leaves `creating`, `attaching`, `extending` or `deleting` behind, and the running cloud
 //! ([`crate::services::cloud`]) finishes it and tells the model by `volume_is_...`.
 
-pub(crate) mod attachments;
 pub(crate) mod backups;
 pub(crate) mod body;
 pub(crate) mod pieces;
@@ -45,7 +44,6 @@ pub(crate) fn routes() -> Routes {
         .and(types::routes())
         .and(type_admin::routes())
         .and(qos_specs::routes())
-        .and(attachments::routes())
         .and(backups::routes())
 }
 

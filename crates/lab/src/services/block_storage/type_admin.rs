@@ -32,11 +32,12 @@ pub fn routes() -> Routes {
 impl Call {
     /// An administrator, or 403.
     pub(crate) fn admin(&self, rule: &str) -> Result<(), Refusal> {
-        match self.member()?.admin {
-            true => Ok(()),
-            false => Err(Refusal::forbidden(format!(
+        if self.member()?.admin {
+            Ok(())
+        } else {
+            Err(Refusal::forbidden(format!(
                 "Policy doesn't allow volume_extension:{rule} to be performed."
-            ))),
+            )))
         }
     }
 }
@@ -48,12 +49,13 @@ fn of<'a>(model: &'a mut Model, id: &str) -> Result<&'a mut VolumeType, Refusal>
 
 fn name_is_free(model: &Model, id: &str, name: &str) -> Result<(), Refusal> {
     let mut rows = model.block_storage.types.iter();
-    match rows.any(|row| row.name == name && row.id != id) {
-        true => Err(Refusal::conflict(
+    if rows.any(|row| row.name == name && row.id != id) {
+        Err(Refusal::conflict(
             "VolumeTypeExists",
             format!("Volume Type {name} already exists."),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

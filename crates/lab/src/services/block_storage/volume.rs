@@ -139,9 +139,10 @@ pub fn limited(
     more: i64,
     sentence: impl FnOnce() -> String,
 ) -> Result<(), Refusal> {
-    match limit >= 0 && used + more > limit {
-        true => Err(Refusal::new(413, "OverQuota", sentence())),
-        false => Ok(()),
+    if limit >= 0 && used + more > limit {
+        Err(Refusal::new(413, "OverQuota", sentence()))
+    } else {
+        Ok(())
     }
 }
 

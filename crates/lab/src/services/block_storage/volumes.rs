@@ -20,7 +20,6 @@ use crate::services::{Call, Model, Routes};
 pub fn routes() -> Routes {
     pieces::routes::<Volume>()
         .post("/volumes", create)
-        .get("/volumes/summary", summary)
         .get("/volumes/{id}", show)
         .put("/volumes/{id}", update)
         .delete("/volumes/{id}", delete)
@@ -106,24 +105,6 @@ impl Piece for Volume {
     fn touched(&mut self) {
         self.updated_at = Some(now());
     }
-}
-
-async fn summary(call: Call) -> Answer {
-    let member = call.member()?;
-    let (count, size) = call.app.read(|model| {
-        let mine = model
-            .block_storage
-            .volumes
-            .iter()
-            .filter(|row| row.project_id == member.project_id);
-        mine.fold((0_u64, 0_u64), |(count, size), row| {
-            (count + 1, size + u64::from(row.size))
-        })
-    });
-    reply(
-        200,
-        json!({"volume-summary": {"total_count": count, "total_size": size, "metadata": {}}}),
-    )
 }
 
 async fn show(call: Call) -> Answer {

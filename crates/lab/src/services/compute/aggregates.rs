@@ -48,12 +48,13 @@ fn not_found(id: &str) -> Refusal {
 
 fn name_is_free(model: &Model, id: &str, name: &str) -> Result<(), Refusal> {
     let mut rows = model.aggregates.iter();
-    match rows.any(|row| row.name == name && row.id != id) {
-        true => Err(Refusal::conflict(
+    if rows.any(|row| row.name == name && row.id != id) {
+        Err(Refusal::conflict(
             "AggregateNameExists",
             format!("Aggregate {name} already exists."),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -61,9 +61,12 @@ fn list_flavors(call: &Call, detail: bool) -> Answer {
             .flavors
             .iter()
             .filter(|row| row.ram >= least("minRam") && row.disk >= least("minDisk"))
-            .filter(|row| match member.admin {
-                true => wanted(row.is_public),
-                false => row.is_for(&member.project_id),
+            .filter(|row| {
+                if member.admin {
+                    wanted(row.is_public)
+                } else {
+                    row.is_for(&member.project_id)
+                }
             });
         fitting
             .map(|row| {
@@ -117,9 +120,10 @@ async fn extra_specs(call: Call) -> Answer {
 
 /// An administrator, or 403.
 pub(crate) fn admin(call: &Call, rule: &str) -> Result<(), Refusal> {
-    match call.member()?.admin {
-        true => Ok(()),
-        false => Err(policy(rule)),
+    if call.member()?.admin {
+        Ok(())
+    } else {
+        Err(policy(rule))
     }
 }
 
@@ -201,12 +205,13 @@ async fn access(call: Call) -> Answer {
     let shown = call.app.read(|model| {
         let row = model.flavors.get(id);
         let row = row.ok_or_else(|| flavor_not_found(id))?;
-        match row.is_public {
-            true => Err(Refusal::not_found(
+        if row.is_public {
+            Err(Refusal::not_found(
                 "FlavorAccessNotFound",
                 "Access list not available for public flavors.",
-            )),
-            false => Ok(access_document(row)),
+            ))
+        } else {
+            Ok(access_document(row))
         }
     })?;
     reply(200, shown)

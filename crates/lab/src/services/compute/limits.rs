@@ -61,17 +61,19 @@ fn used(model: &Model, project: &str, name: &str) -> i64 {
 
 /// A member's own project, or any for an administrator.
 fn looked_at(member: &Member, project: &str) -> Result<(), Refusal> {
-    match member.may_touch(project) {
-        true => Ok(()),
-        false => Err(policy("os-quota-sets:show")),
+    if member.may_touch(project) {
+        Ok(())
+    } else {
+        Err(policy("os-quota-sets:show"))
     }
 }
 
 /// What is limited, as far back as the caller speaks.
 fn names(version: Microversion) -> Limits {
-    match version < Microversion(2, 36) {
-        true => COMPUTE_ONCE,
-        false => COMPUTE,
+    if version < Microversion(2, 36) {
+        COMPUTE_ONCE
+    } else {
+        COMPUTE
     }
 }
 

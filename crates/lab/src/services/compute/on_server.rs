@@ -84,12 +84,13 @@ impl Call {
 
 /// Whether a caller may change a server as far as its lock goes.
 fn unlocked(server: &Server, member: &Member) -> Result<(), Refusal> {
-    match server.locked && !member.admin {
-        false => Ok(()),
-        true => Err(Refusal::conflict(
+    if server.locked && !member.admin {
+        Err(Refusal::conflict(
             "InstanceIsLocked",
             format!("Instance {} is locked", server.id),
-        )),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -206,9 +206,12 @@ impl Cloud {
                 server.is_some_and(|server| server.new_flavor_id.is_some())
             });
             if let Some(message) = cloud.state_action_fails(&id) {
-                cloud.change(|model| match has_new_flavor {
-                    true => model.server_stays(&id, Some(&message)),
-                    false => model.server_is_broken(&id, &message),
+                cloud.change(|model| {
+                    if has_new_flavor {
+                        model.server_stays(&id, Some(&message))
+                    } else {
+                        model.server_is_broken(&id, &message)
+                    }
                 });
                 return;
             }

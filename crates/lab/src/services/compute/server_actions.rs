@@ -11,7 +11,6 @@ use crate::kit::refusal::Refusal;
 use crate::services::compute::server::Status;
 use crate::services::compute::server_body::read_metadata;
 use crate::services::compute::server_changes::Membership;
-use crate::services::compute::server_console::{OLD_CONSOLES, old_console};
 use crate::services::compute::server_security::regroup;
 use crate::services::compute::server_snapshot::{create_backup, create_image};
 use crate::services::compute::server_switch::{lock, reboot, reset_state, switch_of, unlock};
@@ -39,7 +38,6 @@ async fn action(call: Call, body: Bytes) -> Answer {
         "os-resetState" => reset_state(&call, details)?,
         "createImage" => create_image(&call, details)?,
         "createBackup" => create_backup(&call, details)?,
-        name if OLD_CONSOLES.contains(&name) => old_console(&call, details)?,
         "addSecurityGroup" => regroup(&call, details, Membership::In).await?,
         "removeSecurityGroup" => regroup(&call, details, Membership::Out).await?,
         "resize" => resize(&call, details)?,

@@ -152,9 +152,12 @@ fn read_disks(fields: &Map<String, Value>, with_types: bool) -> Result<Vec<Block
         volume_type: text(entry, "volume_type"),
         boot_index,
         plug: Plug {
-            device: text(entry, "device_name").map(|name| match name.starts_with("/dev/") {
-                true => name,
-                false => format!("/dev/{name}"),
+            device: text(entry, "device_name").map(|name| {
+                if name.starts_with("/dev/") {
+                    name
+                } else {
+                    format!("/dev/{name}")
+                }
             }),
             tag: text(entry, "tag"),
             delete_on_termination: flag(&entry["delete_on_termination"]),

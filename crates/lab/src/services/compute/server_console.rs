@@ -1,8 +1,6 @@
-//! Nova v2.1: consoles on screens. The lab offers none, and refuses them as a cloud does that runs no console proxy.
+//! Nova v2.1: graphical consoles. The lab refuses them, as a cloud without a console proxy does.
 
 use axum::body::Bytes;
-use axum::response::Response;
-use serde_json::Value;
 
 use crate::kit::answer::{Answer, read_json};
 use crate::kit::microversion::Microversion;
@@ -10,16 +8,8 @@ use crate::kit::refusal::Refusal;
 use crate::services::compute::invalid;
 use crate::services::{Call, Routes};
 
-/// Since this microversion, a console is a resource below the server. Before, there was an action for each protocol.
+/// The microversion since which a console is a resource below the server.
 const RESOURCE_SINCE: Microversion = Microversion(2, 6);
-
-/// The actions for a console.
-pub const OLD_CONSOLES: &[&str] = &[
-    "os-getVNCConsole",
-    "os-getSPICEConsole",
-    "os-getRDPConsole",
-    "os-getSerialConsole",
-];
 
 const PROTOCOLS: &[&str] = &["vnc", "spice", "rdp", "serial", "mks"];
 const TYPES: &[&str] = &[
@@ -35,13 +25,10 @@ pub fn routes() -> Routes {
     Routes::below("/compute/v2.1").post("/servers/{id}/remote-consoles", remote_console)
 }
 
-fn no_such_path() -> Refusal {
-    Refusal::not_found("HTTPNotFound", "The resource could not be found.")
-}
-
 async fn remote_console(call: Call, body: Bytes) -> Answer {
     if call.version < RESOURCE_SINCE {
-        return Err(no_such_path());
+        let missing = "The resource could not be found.";
+        return Err(Refusal::not_found("HTTPNotFound", missing));
     }
     let body = read_json(&body)?;
     let wanted = &body["remote_console"];
@@ -55,25 +42,9 @@ async fn remote_console(call: Call, body: Bytes) -> Answer {
             return Err(invalid(name, &wanted[name], &reason));
         }
     }
-    Err(unavailable(&call, wanted)?)
-}
-
-/// An action for a console.
-pub fn old_console(call: &Call, details: &Value) -> Result<Response, Refusal> {
-    if call.version >= RESOURCE_SINCE {
-        return Err(no_such_path());
-    }
-    if !details["type"].is_string() {
-        return Err(invalid("type", details, "'type' is a required property"));
-    }
-    Err(unavailable(call, details)?)
-}
-
-/// The refusal of a console, once it is clear that the server is the caller's.
-fn unavailable(call: &Call, details: &Value) -> Result<Refusal, Refusal> {
     call.read_server(|_, _| ())?;
-    let kind = details["type"].as_str().unwrap_or_default();
-    Ok(Refusal::bad_request(format!(
+    let kind = wanted["type"].as_str().unwrap_or_default();
+    Err(Refusal::bad_request(format!(
         "Unavailable console type {kind}."
     )))
 }

@@ -65,15 +65,16 @@ pub enum Interface {
 
 /// Check a quota of Nova's: its name, the amount in use, and the amount requested. A negative limit is none.
 pub fn quota_holds((name, used, more): (&str, i64, i64), limit: i64) -> Result<(), Refusal> {
-    match limit >= 0 && more > 0 && used + more > limit {
-        false => Ok(()),
-        true => Err(Refusal::new(
+    if limit >= 0 && more > 0 && used + more > limit {
+        Err(Refusal::new(
             403,
             "TooManyInstances",
             format!(
                 "Quota exceeded for {name}: Requested {more}, but already used {used} of {limit} {name}"
             ),
-        )),
+        ))
+    } else {
+        Ok(())
     }
 }
 

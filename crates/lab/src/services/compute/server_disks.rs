@@ -174,9 +174,10 @@ impl Model {
                 Volume::Existing(id) => (id, VolumeStatus::Attaching),
                 Volume::New(wanted) => (self.create_volume(asker, wanted)?, VolumeStatus::Creating),
             };
-            let device = match disk.root {
-                true => ROOT_DEVICE.to_owned(),
-                false => self.free_device(server_id, disk.plug.device.as_deref())?,
+            let device = if disk.root {
+                ROOT_DEVICE.to_owned()
+            } else {
+                self.free_device(server_id, disk.plug.device.as_deref())?
             };
             self.put_in(server_id, &id, device, disk.plug, status);
         }

@@ -73,9 +73,10 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let name =
         name.ok_or_else(|| invalid("server_group", wanted, "'name' is a required property"))?;
     let new_form = call.version >= Microversion(2, 64);
-    let (field, policy) = match new_form {
-        true => ("policy", wanted["policy"].as_str()),
-        false => ("policies", wanted["policies"][0].as_str()),
+    let (field, policy) = if new_form {
+        ("policy", wanted["policy"].as_str())
+    } else {
+        ("policies", wanted["policies"][0].as_str())
     };
     let policy = policy.ok_or_else(|| {
         invalid(

@@ -111,9 +111,10 @@ fn no_such_tag(call: &Call) -> Refusal {
 
 async fn has_tag(call: Call) -> Answer {
     let tag = call.part("tag");
-    match call.read_server(|_, server| server.tags.iter().any(|one| one == tag))? {
-        true => empty(204),
-        false => Err(no_such_tag(&call)),
+    if call.read_server(|_, server| server.tags.iter().any(|one| one == tag))? {
+        empty(204)
+    } else {
+        Err(no_such_tag(&call))
     }
 }
 
@@ -146,8 +147,9 @@ async fn remove_tag(call: Call) -> Answer {
         server.tags.retain(|one| one != tag);
         server.tags.len() < before
     })?;
-    match gone {
-        true => empty(204),
-        false => Err(no_such_tag(&call)),
+    if gone {
+        empty(204)
+    } else {
+        Err(no_such_tag(&call))
     }
 }

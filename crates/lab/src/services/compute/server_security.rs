@@ -91,9 +91,10 @@ async fn of_server(call: Call) -> Answer {
 
 fn is_served(version: Microversion) -> Result<(), Refusal> {
     let missing = "The resource could not be found.";
-    match version < PROXY_END {
-        true => Ok(()),
-        false => Err(Refusal::not_found("HTTPNotFound", missing)),
+    if version < PROXY_END {
+        Ok(())
+    } else {
+        Err(Refusal::not_found("HTTPNotFound", missing))
     }
 }
 

@@ -74,9 +74,12 @@ fn listed(call: &Call, detail: bool) -> Answer {
             _ => row.created.clone(),
         });
         query::page_rows(rows, &call.query, 1_000, |row| &row.id).map(|(rows, next)| {
-            let shown = rows.into_iter().map(|row| match detail {
-                true => server_document(model, row, version, base),
-                false => server_summary(row, base),
+            let shown = rows.into_iter().map(|row| {
+                if detail {
+                    server_document(model, row, version, base)
+                } else {
+                    server_summary(row, base)
+                }
             });
             (shown.collect::<Vec<Value>>(), next)
         })
@@ -228,9 +231,10 @@ fn changed_since(row: &Server, since: jiff::Timestamp) -> bool {
 /// makes no text where there is nothing to unescape.
 fn named(name: &str, pattern: &str) -> bool {
     let bare = pattern.trim_start_matches('^').trim_end_matches('$');
-    let plain = match bare.contains('\\') {
-        true => std::borrow::Cow::Owned(bare.replace('\\', "")),
-        false => std::borrow::Cow::Borrowed(bare),
+    let plain = if bare.contains('\\') {
+        std::borrow::Cow::Owned(bare.replace('\\', ""))
+    } else {
+        std::borrow::Cow::Borrowed(bare)
     };
     match (pattern.starts_with('^'), pattern.ends_with('$')) {
         (true, true) => name == plain,
@@ -322,13 +326,14 @@ async fn create(call: Call, body: Bytes) -> Answer {
         call.app.spawn_build(id.clone());
     }
     let id = ids.swap_remove(0);
-    let groups = match wanted.security_groups.is_empty() {
-        true => json!([{"name": "default"}]),
-        false => wanted
+    let groups = if wanted.security_groups.is_empty() {
+        json!([{"name": "default"}])
+    } else {
+        wanted
             .security_groups
             .iter()
             .map(|name| json!({ "name": name }))
-            .collect(),
+            .collect()
     };
     let base = &call.base;
     let href = format!("{base}/compute/v2.1/servers/{id}");

@@ -162,9 +162,10 @@ fn usages(
     asked: &[(String, String)],
     version: Microversion,
 ) -> Result<(Vec<Usage>, Option<String>), Refusal> {
-    let paged = match version >= Microversion(2, 40) {
-        true => asked,
-        false => &[],
+    let paged = if version >= Microversion(2, 40) {
+        asked
+    } else {
+        &[]
     };
     app.read(|model| {
         let all = model.servers.iter().chain(model.deleted_servers.iter());
@@ -198,9 +199,10 @@ async fn show(call: Call) -> Answer {
     }
     let period = Period::asked(&call.query)?;
     let (usages, next) = usages(&call.app, Some(project), &period, &call.query, call.version)?;
-    let usage = match usages.is_empty() {
-        true => json!({}),
-        false => summary(project, &usages, &period, Detail::Servers),
+    let usage = if usages.is_empty() {
+        json!({})
+    } else {
+        summary(project, &usages, &period, Detail::Servers)
     };
     let mut body = json!({ "tenant_usage": usage });
     if let Some(next) = next {

@@ -91,9 +91,12 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
     let volumes: Vec<Value> = model
         .volumes_of_server(&row.id)
         .into_iter()
-        .map(|(volume, one)| match since(3) {
-            true => json!({"id": volume.id, "delete_on_termination": one.delete_on_termination}),
-            false => json!({"id": volume.id}),
+        .map(|(volume, one)| {
+            if since(3) {
+                json!({"id": volume.id, "delete_on_termination": one.delete_on_termination})
+            } else {
+                json!({"id": volume.id})
+            }
         })
         .collect();
     let mut document = json!({

@@ -113,11 +113,12 @@ fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
     let time: jiff::Timestamp = zoned.map_err(|_| {
         Refusal::bad_request(format!("Timestamp not in expected format. {MALFORMED}"))
     })?;
-    match time > jiff::Timestamp::now() {
-        true => Ok(time),
-        false => Err(Refusal::bad_request(format!(
+    if time > jiff::Timestamp::now() {
+        Ok(time)
+    } else {
+        Err(Refusal::bad_request(format!(
             "The 'expires_at' must not be before now. {MALFORMED}"
-        ))),
+        )))
     }
 }
 
@@ -170,9 +171,10 @@ async fn delete_application_credential(call: Call) -> Answer {
             .is_some_and(|row| row.user_id == user);
         mine && model.identity.application_credentials.remove(id).is_some()
     });
-    match gone {
-        true => empty(204),
-        false => Err(not_found("Application Credential", id)),
+    if gone {
+        empty(204)
+    } else {
+        Err(not_found("Application Credential", id))
     }
 }
 

@@ -103,9 +103,10 @@ fn check(kind: &Kind, identity: &Identity, row: &mut Record) -> Result<(), Refus
     if !kind.unique_names || !(kind.table)(identity).iter().any(same) {
         return Ok(());
     }
-    let place = match kind.one == "role" && domain.is_empty() {
-        true => String::new(),
-        false => format!(" at domain ID {domain}"),
+    let place = if kind.one == "role" && domain.is_empty() {
+        String::new()
+    } else {
+        format!(" at domain ID {domain}")
     };
     Err(Refusal::conflict(
         "Conflict",

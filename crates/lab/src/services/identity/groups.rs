@@ -81,9 +81,10 @@ async fn is_in(call: Call) -> Answer {
     admin(&call, "check_user_in_group")?;
     call.app.read(|model| {
         check(model, group, user)?;
-        match model.identity.is_member(group, user) {
-            true => Ok(()),
-            false => Err(not_in_it(group, user)),
+        if model.identity.is_member(group, user) {
+            Ok(())
+        } else {
+            Err(not_in_it(group, user))
         }
     })?;
     empty(204)

@@ -170,9 +170,10 @@ pub static ROLE: Kind = Kind {
     table_mut: |all| &mut all.roles,
     check: |identity, fields| {
         let domain = fields.text("domain_id");
-        match domain.is_empty() || identity.domains.get(domain).is_some() {
-            true => Ok(()),
-            false => Err(not_found("domain", domain)),
+        if domain.is_empty() || identity.domains.get(domain).is_some() {
+            Ok(())
+        } else {
+            Err(not_found("domain", domain))
         }
     },
     remove: |identity, id| {
@@ -226,9 +227,10 @@ static REGION: Kind = Kind {
     is_open: |_, verb, row| verb == Verb::List || verb == Verb::Get && !row.is_null(),
     check: |identity, fields| {
         let parent = fields.text("parent_region_id");
-        match parent.is_empty() || identity.regions.get(parent).is_some() {
-            true => Ok(()),
-            false => Err(not_found("region", parent)),
+        if parent.is_empty() || identity.regions.get(parent).is_some() {
+            Ok(())
+        } else {
+            Err(not_found("region", parent))
         }
     },
     remove: |identity, id| {

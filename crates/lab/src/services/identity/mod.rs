@@ -119,9 +119,10 @@ fn forbidden(rule: &str) -> Refusal {
 
 /// An administrator, or 403.
 fn admin(call: &Call, rule: &str) -> Result<(), Refusal> {
-    match call.token()?.roles.iter().any(|role| role == "admin") {
-        true => Ok(()),
-        false => Err(forbidden(rule)),
+    if call.token()?.roles.iter().any(|role| role == "admin") {
+        Ok(())
+    } else {
+        Err(forbidden(rule))
     }
 }
 

@@ -72,38 +72,32 @@ fn assignment_document(model: &Model, row: &Assignment, names: bool, base: &str)
         (true, Some((name, None))) => json!({"id": id, "name": name}),
         _ => json!({ "id": id }),
     };
-    let (actors, actor, who) = match row.user_id.is_empty() {
-        false => {
-            let user = identity.users.get(&row.user_id);
-            let user = user.map(|user| (user.text("name"), Some(user.text("domain_id"))));
-            (
-                "users",
-                &row.user_id,
-                json!({"user": named(&row.user_id, user)}),
-            )
-        }
-        true => {
-            let group = identity.groups.get(&row.group_id);
-            let group = group.map(|group| (group.text("name"), Some(group.text("domain_id"))));
-            (
-                "groups",
-                &row.group_id,
-                json!({"group": named(&row.group_id, group)}),
-            )
-        }
+    let (actors, actor, who) = if row.user_id.is_empty() {
+        let group = identity.groups.get(&row.group_id);
+        let group = group.map(|group| (group.text("name"), Some(group.text("domain_id"))));
+        (
+            "groups",
+            &row.group_id,
+            json!({"group": named(&row.group_id, group)}),
+        )
+    } else {
+        let user = identity.users.get(&row.user_id);
+        let user = user.map(|user| (user.text("name"), Some(user.text("domain_id"))));
+        (
+            "users",
+            &row.user_id,
+            json!({"user": named(&row.user_id, user)}),
+        )
     };
-    let (places, place, scope) = match row.project_id.is_empty() {
-        false => {
-            let project = identity.projects.get(&row.project_id);
-            let project = project.map(|one| (one.text("name"), Some(one.text("domain_id"))));
-            let scope = json!({"project": named(&row.project_id, project)});
-            ("projects", &row.project_id, scope)
-        }
-        true => {
-            let domain = identity.domain_name(&row.domain_id);
-            let scope = json!({"domain": named(&row.domain_id, Some((domain, None)))});
-            ("domains", &row.domain_id, scope)
-        }
+    let (places, place, scope) = if row.project_id.is_empty() {
+        let domain = identity.domain_name(&row.domain_id);
+        let scope = json!({"domain": named(&row.domain_id, Some((domain, None)))});
+        ("domains", &row.domain_id, scope)
+    } else {
+        let project = identity.projects.get(&row.project_id);
+        let project = project.map(|one| (one.text("name"), Some(one.text("domain_id"))));
+        let scope = json!({"project": named(&row.project_id, project)});
+        ("projects", &row.project_id, scope)
     };
     let role = identity.roles.get(&row.role_id);
     let link = format!(
@@ -137,10 +131,7 @@ async fn given(of: Of, call: Call) -> Answer {
 
 impl Of {
     fn assignment(self, place: &str, actor: &str, role: &str) -> Assignment {
-        let only = |is_it: bool, id: &str| match is_it {
-            true => id.to_owned(),
-            false => String::new(),
-        };
+        let only = |is_it: bool, id: &str| if is_it { id.to_owned() } else { String::new() };
         Assignment {
             user_id: only(self.to_user, actor),
             group_id: only(!self.to_user, actor),
@@ -155,13 +146,15 @@ impl Of {
         let (place, actor) = (call.part("place"), call.part("actor"));
         let role = call.part("role");
         let identity = &model.identity;
-        let place_is_there = match self.in_project {
-            true => identity.projects.get(place).is_some(),
-            false => identity.domains.get(place).is_some(),
+        let place_is_there = if self.in_project {
+            identity.projects.get(place).is_some()
+        } else {
+            identity.domains.get(place).is_some()
         };
-        let actor_is_there = match self.to_user {
-            true => identity.users.get(actor).is_some(),
-            false => identity.groups.get(actor).is_some(),
+        let actor_is_there = if self.to_user {
+            identity.users.get(actor).is_some()
+        } else {
+            identity.groups.get(actor).is_some()
         };
         if !place_is_there {
             let kind = if self.in_project { "project" } else { "domain" };
@@ -201,9 +194,10 @@ async fn is_assigned(of: Of, call: Call) -> Answer {
         let asked = of.checked(model, &call)?;
         Ok::<_, Refusal>(model.identity.assignments.contains(&asked))
     })?;
-    match there {
-        true => empty(204),
-        false => Err(no_such_assignment()),
+    if there {
+        empty(204)
+    } else {
+        Err(no_such_assignment())
     }
 }
 
@@ -215,8 +209,9 @@ async fn unassign(of: Of, call: Call) -> Answer {
         model.identity.assignments.retain(|row| *row != asked);
         Ok::<_, Refusal>(model.identity.assignments.len() < before)
     })?;
-    match gone {
-        true => empty(204),
-        false => Err(no_such_assignment()),
+    if gone {
+        empty(204)
+    } else {
+        Err(no_such_assignment())
     }
 }

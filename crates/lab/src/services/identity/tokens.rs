@@ -339,8 +339,9 @@ async fn show_token(call: Call) -> Answer {
 async fn delete_token(call: Call) -> Answer {
     call.token()?;
     let subject = subject(&call.headers)?;
-    match call.app.change(|model| model.identity.revoke(subject)) {
-        true => empty(204),
-        false => Err(unknown_token()),
+    if call.app.change(|model| model.identity.revoke(subject)) {
+        empty(204)
+    } else {
+        Err(unknown_token())
     }
 }

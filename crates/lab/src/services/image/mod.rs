@@ -95,11 +95,12 @@ fn owned<'a>(
     rule: &str,
 ) -> Result<&'a Image, Refusal> {
     let row = seen(model, member, id).map_err(|_| not_found(id))?;
-    match member.may_touch(&row.owner) {
-        true => Ok(row),
-        false => Err(Refusal::forbidden(format!(
+    if member.may_touch(&row.owner) {
+        Ok(row)
+    } else {
+        Err(Refusal::forbidden(format!(
             "You are not authorized to complete {rule} action."
-        ))),
+        )))
     }
 }
 
@@ -207,13 +208,14 @@ fn body_is(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
     let told = headers.get(header::CONTENT_TYPE);
     let told = told.and_then(|told| told.to_str().ok()).unwrap_or_default();
     let kind = told.split(';').next().unwrap_or_default().trim();
-    match kinds.contains(&kind) {
-        true => Ok(()),
-        false => Err(Refusal::new(
+    if kinds.contains(&kind) {
+        Ok(())
+    } else {
+        Err(Refusal::new(
             415,
             "UnsupportedMediaType",
             format!("The request media type {kind} is not supported by this server."),
-        )),
+        ))
     }
 }
 
@@ -248,9 +250,10 @@ async fn list(call: Call) -> Answer {
         .filter(|(name, _)| name != "marker")
         .cloned()
         .collect();
-    let first = match words.is_empty() {
-        true => "/v2/images".to_owned(),
-        false => format!("/v2/images?{}", query::encoded(&words)),
+    let first = if words.is_empty() {
+        "/v2/images".to_owned()
+    } else {
+        format!("/v2/images?{}", query::encoded(&words))
     };
     let mut body = json!({"images": items, "first": first, "schema": "/v2/schemas/images"});
     if let Some(next) = next {

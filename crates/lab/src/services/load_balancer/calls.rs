@@ -72,9 +72,10 @@ impl Call {
         let here = self
             .parent_piece()
             .is_none_or(|parent| parent == piece.parent);
-        match here && member.may_touch(&piece.project_id) {
-            true => Ok(piece),
-            false => Err(kind.not_found(self.id())),
+        if here && member.may_touch(&piece.project_id) {
+            Ok(piece)
+        } else {
+            Err(kind.not_found(self.id()))
         }
     }
 }
@@ -217,9 +218,10 @@ async fn delete(call: Call) -> Answer {
     let kind = call.part_kind()?;
     let cascade = call.asked("cascade");
     let children =
-        match cascade.is_some_and(|word| ["true", "1"].contains(&word.to_lowercase().as_str())) {
-            true => Children::Go,
-            false => Children::KeepIt,
+        if cascade.is_some_and(|word| ["true", "1"].contains(&word.to_lowercase().as_str())) {
+            Children::Go
+        } else {
+            Children::KeepIt
         };
     let balancer = call.app.change(|model| {
         call.seen_piece(model, kind)?;

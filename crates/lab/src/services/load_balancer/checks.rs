@@ -27,9 +27,10 @@ impl Model {
         id: &str,
     ) -> Result<&Piece, Refusal> {
         let piece = self.piece(part, id)?;
-        match piece.project_id == project_id {
-            true => Ok(piece),
-            false => Err(part.not_found(id)),
+        if piece.project_id == project_id {
+            Ok(piece)
+        } else {
+            Err(part.not_found(id))
         }
     }
 
@@ -169,12 +170,13 @@ impl Model {
     ) -> Result<(), Refusal> {
         let listener = self.own_piece(project_id, Part::Listener, id)?;
         fitting(listener.text("protocol"), protocol)?;
-        match listener.text("default_pool_id").is_empty() {
-            true => Ok(()),
-            false => Err(Refusal::conflict(
+        if listener.text("default_pool_id").is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::conflict(
                 "DuplicatePoolEntry",
                 "This listener already has a default pool",
-            )),
+            ))
         }
     }
 

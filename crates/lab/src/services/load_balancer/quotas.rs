@@ -21,9 +21,10 @@ pub(crate) fn routes() -> Routes {
 
 fn allowed(is_allowed: bool) -> Result<(), Refusal> {
     let words = "Policy does not allow this request to be performed.";
-    match is_allowed {
-        true => Ok(()),
-        false => Err(Refusal::forbidden(words)),
+    if is_allowed {
+        Ok(())
+    } else {
+        Err(Refusal::forbidden(words))
     }
 }
 

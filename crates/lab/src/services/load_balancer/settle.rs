@@ -47,9 +47,10 @@ impl Cloud {
                 row.map(|row| row.text("name").to_owned())
             });
             let fails = name.is_some_and(|name| cloud.faults.fails(&name, action.as_str()));
-            let rest = match !fails && cloud.balances(&balancer).await {
-                true => Provisioning::Active,
-                false => Provisioning::Error,
+            let rest = if !fails && cloud.balances(&balancer).await {
+                Provisioning::Active
+            } else {
+                Provisioning::Error
             };
             tokio::time::sleep(cloud.substrate.beat()).await;
             cloud.change(|model| model.balancer_settles(&balancer, rest));

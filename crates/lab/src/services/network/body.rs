@@ -126,9 +126,10 @@ impl Body {
 
     /// The same of a change, in which a member may not say even what is so already.
     pub fn admins_change(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
-        match self.has(name) && self.by == Author::Member {
-            true => Err(only_admin(rule)),
-            false => Ok(self.flag(name)),
+        if self.has(name) && self.by == Author::Member {
+            Err(only_admin(rule))
+        } else {
+            Ok(self.flag(name))
         }
     }
 

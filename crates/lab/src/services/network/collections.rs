@@ -64,17 +64,19 @@ pub(crate) fn owned(
 ) -> Result<Value, Refusal> {
     let thing = seen(model, kind, member, id)?;
     may_make(kind, member, verb)?;
-    match member.may_touch(thing["project_id"].as_str().unwrap_or_default()) {
-        true => Ok(thing),
-        false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
+    if member.may_touch(thing["project_id"].as_str().unwrap_or_default()) {
+        Ok(thing)
+    } else {
+        Err(only_admin(&format!("{verb}_{}", kind.singular)))
     }
 }
 
 /// Some kinds are for administrators to make.
 fn may_make(kind: &Kind, member: &Member, verb: &str) -> Result<(), Refusal> {
-    match kind.makers == Makers::Members || member.admin {
-        true => Ok(()),
-        false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
+    if kind.makers == Makers::Members || member.admin {
+        Ok(())
+    } else {
+        Err(only_admin(&format!("{verb}_{}", kind.singular)))
     }
 }
 
@@ -220,9 +222,10 @@ async fn show(call: Call) -> Answer {
 }
 
 fn author(member: &Member) -> Author {
-    match member.admin {
-        true => Author::Admin,
-        false => Author::Member,
+    if member.admin {
+        Author::Admin
+    } else {
+        Author::Member
     }
 }
 

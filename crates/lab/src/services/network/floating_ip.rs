@@ -272,15 +272,16 @@ impl FloatingIp {
 
     /// An address leads somewhere as a whole, or port by port.
     fn forwards_nothing(&self) -> Result<(), Refusal> {
-        match self.port_forwardings.is_empty() {
-            true => Ok(()),
-            false => Err(Refusal::conflict(
+        if self.port_forwardings.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::conflict(
                 "FipInUseByPortForwarding",
                 format!(
                     "Floating IP {} in use by Port Forwarding resources.",
                     self.id
                 ),
-            )),
+            ))
         }
     }
 }

@@ -50,12 +50,13 @@ pub(crate) fn owner(attributes: &mut Body, own_network: bool) -> Result<Option<S
 }
 
 pub(crate) fn is_vnic_type(text: &str) -> Result<(), Refusal> {
-    match VNIC_TYPES.contains(&text) {
-        true => Ok(()),
-        false => Err(Refusal::invalid_input(
+    if VNIC_TYPES.contains(&text) {
+        Ok(())
+    } else {
+        Err(Refusal::invalid_input(
             "binding:vnic_type",
             format!("{text} is not in valid_values"),
-        )),
+        ))
     }
 }
 
@@ -65,9 +66,10 @@ pub(crate) fn groups_need_a_filter(
     groups: &[String],
     refusal: (u16, &'static str, &'static str),
 ) -> Result<(), Refusal> {
-    match on || groups.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::new(refusal.0, refusal.1, refusal.2)),
+    if on || groups.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::new(refusal.0, refusal.1, refusal.2))
     }
 }
 

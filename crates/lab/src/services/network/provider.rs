@@ -60,9 +60,10 @@ impl Provider {
         };
         let kind = said.network_type.as_deref();
         let Some(kind) = kind else {
-            return match said == Self::default() {
-                true => Ok(said),
-                false => Err(Refusal::invalid_operation("network_type required")),
+            return if said == Self::default() {
+                Ok(said)
+            } else {
+                Err(Refusal::invalid_operation("network_type required"))
             };
         };
         if !TYPES.contains(&kind) {
@@ -100,11 +101,12 @@ impl Provider {
                 )));
             }
         }
-        match attributes.has(SEGMENTATION_ID) && self.network_type.as_deref() != Some(VLAN) {
-            true => Err(Refusal::invalid_operation(
+        if attributes.has(SEGMENTATION_ID) && self.network_type.as_deref() != Some(VLAN) {
+            Err(Refusal::invalid_operation(
                 "Only VLAN type networks can be updated.",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

@@ -100,8 +100,9 @@ async fn details(call: Call) -> Answer {
 }
 
 fn own_project(member: &Member, project: &str) -> Result<(), Refusal> {
-    match member.may_touch(project) || project == "tenant" {
-        true => Ok(()),
-        false => Err(only_admin("get_quota")),
+    if member.may_touch(project) || project == "tenant" {
+        Ok(())
+    } else {
+        Err(only_admin("get_quota"))
     }
 }

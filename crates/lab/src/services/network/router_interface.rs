@@ -215,13 +215,12 @@ impl Model {
         for subnet_id in &subnets {
             self.may_leave(project_id, id, subnet_id)?;
         }
-        match stays {
-            false => self.remove_port(&port_id),
-            true => {
-                let is_left = |ip: &FixedIp| !subnets.contains(&ip.subnet_id);
-                self.ports
-                    .change(&port_id, |port| port.fixed_ips.retain(is_left));
-            }
+        if stays {
+            let is_left = |ip: &FixedIp| !subnets.contains(&ip.subnet_id);
+            self.ports
+                .change(&port_id, |port| port.fixed_ips.retain(is_left));
+        } else {
+            self.remove_port(&port_id)
         }
         if let Some(router) = self.routers.get_mut(id) {
             router.common.touched();

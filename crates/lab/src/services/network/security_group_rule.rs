@@ -365,17 +365,18 @@ fn ports(
 }
 
 fn conflicting(prefix: &str, ethertype: &str) -> Refusal {
-    match prefix.parse::<Cidr>().is_ok() {
-        true => Refusal::new(
+    if prefix.parse::<Cidr>().is_ok() {
+        Refusal::new(
             400,
             "SecurityGroupRuleParameterConflict",
             format!("Conflicting value ethertype {ethertype} for CIDR {prefix}"),
-        ),
-        false => Refusal::new(
+        )
+    } else {
+        Refusal::new(
             400,
             "InvalidCIDR",
             format!("Invalid CIDR {prefix} given as IP prefix."),
-        ),
+        )
     }
 }
 

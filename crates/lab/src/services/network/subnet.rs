@@ -151,9 +151,10 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
         ));
     }
     // Said as null: no gateway. Not said: the first address; of IPv6, whose range's own is anybody's, that one.
-    let gateway_ip = match attributes.has("gateway_ip") {
-        true => attributes.any_address("gateway_ip")?,
-        false => Some(cidr.nth(u128::from(ip_version == 4))),
+    let gateway_ip = if attributes.has("gateway_ip") {
+        attributes.any_address("gateway_ip")?
+    } else {
+        Some(cidr.nth(u128::from(ip_version == 4)))
     };
     gateway_fits(&cidr, gateway_ip)?;
     let dns_nameservers = name_servers(ip_version, attributes.take("dns_nameservers"))?;

@@ -19,9 +19,10 @@ pub(crate) fn gateway_fits(cidr: &Cidr, gateway: Option<IpAddr>) -> Result<(), R
         is_of(cidr.version(), "gateway_ip", ip::version(gateway), &gateway)?;
     }
     let end = gateway.is_some_and(|gateway| cidr.contains(gateway) && !cidr.has_host(gateway));
-    match end {
-        true => Err(Refusal::invalid_operation("Gateway is not valid on subnet")),
-        false => Ok(()),
+    if end {
+        Err(Refusal::invalid_operation("Gateway is not valid on subnet"))
+    } else {
+        Ok(())
     }
 }
 
@@ -32,11 +33,12 @@ pub(crate) fn is_of(
     version: u8,
     address: &dyn std::fmt::Display,
 ) -> Result<(), Refusal> {
-    match version == ip_version {
-        true => Ok(()),
-        false => Err(Refusal::invalid_operation(format_args!(
+    if version == ip_version {
+        Ok(())
+    } else {
+        Err(Refusal::invalid_operation(format_args!(
             "{name} '{address}' does not match the ip_version '{ip_version}'"
-        ))),
+        )))
     }
 }
 

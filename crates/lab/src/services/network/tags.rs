@@ -108,9 +108,10 @@ async fn has_tag(call: Call) -> Answer {
     let (collection, id, tag) = (call.part("collection"), call.part("id"), call.part("tag"));
     let (member, kind) = (call.member()?, kind_of(collection)?);
     let thing = call.app.read(|model| seen(model, kind, &member, id))?;
-    match tags_of(&thing).iter().any(|one| one == tag) {
-        true => empty(204),
-        false => Err(tag_not_found(tag)),
+    if tags_of(&thing).iter().any(|one| one == tag) {
+        empty(204)
+    } else {
+        Err(tag_not_found(tag))
     }
 }
 

@@ -195,9 +195,10 @@ impl Substrate for DockerSubstrate {
         let memory = i64::from(spec.ram_mib) * MIB;
         let first = networks.first().cloned();
         let of_a_server = self.containers.name("image", &spec.image);
-        let image = match self.containers.has_image(&of_a_server).await {
-            true => of_a_server,
-            false => SERVER_IMAGE.to_owned(),
+        let image = if self.containers.has_image(&of_a_server).await {
+            of_a_server
+        } else {
+            SERVER_IMAGE.to_owned()
         };
         let body = ContainerCreateBody {
             image: Some(image),
