@@ -130,7 +130,6 @@ async fn one_of_everything(client: &Client) -> Vec<String> {
     let path = secret[secret.find("/key-manager").unwrap()..].to_owned();
     paths.extend([
         format!("{path}/payload"),
-        format!("{path}/metadata"),
         format!("{path}/acl"),
         path.clone(),
     ]);
