@@ -35,15 +35,15 @@ pub struct LabConfig {
     pub name: String,
     /// The range of the external network.
     pub public_cidr: Cidr,
-    /// What servers are made of.
+    /// The backend of servers.
     pub backend: Backend,
     /// Whether projects have limits.
     pub quotas: Quotas,
-    /// What stays at the end.
+    /// The resources that stay at the end.
     pub close: Close,
 }
 
-/// What servers are made of.
+/// The backend of servers.
 #[derive(Debug, Clone, Copy)]
 pub enum Backend {
     /// Containers.
@@ -204,7 +204,7 @@ impl Lab {
         &self.cloud.faults
     }
 
-    /// What exists, per project name.
+    /// The existing resources, by project name.
     pub fn leftovers(&self) -> BTreeMap<String, Vec<String>> {
         self.cloud.read(leftovers)
     }

@@ -1,8 +1,8 @@
 //! The lab: an OpenStack-compatible cloud on one machine, for trying, developing and testing.
 //!
-//! It speaks Keystone v3, Nova v2.1, Neutron v2.0, Glance v2, Cinder v3, Octavia v2 and Barbican v1 on one port of the loopback interface. With Docker,
-//! servers are containers with sshd and cloud-init, security groups are packet filters and floating IPs lead somewhere; in
-//! memory, servers only become ACTIVE, which is enough for most tests, and fast.
+//! It speaks Keystone v3, Nova v2.1, Neutron v2.0, Glance v2, Cinder v3, Octavia v2 and Barbican v1 on one port of the loopback
+//! interface. With Docker, servers are containers with sshd and cloud-init, security groups are packet filters and floating IPs
+//! lead somewhere; in memory, servers only become ACTIVE, which is enough for most tests, and fast.
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {

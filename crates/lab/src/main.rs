@@ -144,7 +144,7 @@ async fn reset(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is outside is reached over IPv4, and has room for a router.
+/// Reads the external range: IPv4, with room for a router.
 fn range_of_v4(text: &str) -> Result<Cidr, String> {
     let range: Cidr = text.parse().map_err(|error| format!("{error}"))?;
     match (range.version(), range.prefix()) {

@@ -48,7 +48,7 @@ pub struct ServerWiring {
     pub filters: Vec<Filter>,
 }
 
-/// What an interface lets through. None: everything.
+/// The filter of an interface. `None` lets everything through.
 pub type Filter = Option<FilterRules>;
 
 /// Allowed traffic; all else is dropped.

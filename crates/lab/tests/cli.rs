@@ -1,9 +1,9 @@
 //! The `openstack` command line, unmodified, against the lab in memory: what a person types and what they see.
 //!
-//! Each file in `cli/` is one session: lines that begin with `$` are typed (with ids and URLs in the place of words like `<secret name>`),
-//! the rest is what came back, with ids, times and addresses of Ethernet replaced by words, and with runs of blanks and of lines' dashes made one (their length follows from ids).
-//! The program takes two seconds to start and a tenth for a command, so a session is one process that reads all its
-//! commands from standard input, with a mark between any two.
+//! Each file in `cli/` is one session: lines that begin with `$` are typed (with ids and URLs in the place of words like `<secret
+//! name>`), the rest is what came back, with ids, times and addresses of Ethernet replaced by words, and with runs of blanks and
+//! of lines' dashes made one (their length follows from ids). The program takes two seconds to start and a tenth for a command,
+//! so a session is one process that reads all its commands from standard input, with a mark between any two.
 //!
 //! `cargo xtask test cli` installs the program and runs a sample, with `--full` all sessions. By hand:
 //!

@@ -1,7 +1,7 @@
 //! The lab on Docker: wires, filters and translation do what the API says.
 //!
-//! Needs root, Docker, and the images `stackloom-lab-server` and `stackloom-lab-router` (`cargo xtask build` makes them). Everything is
-//! under a name and range of its own, and is removed before and after.
+//! Needs root, Docker, and the images `stackloom-lab-server` and `stackloom-lab-router` (`cargo xtask build` makes them).
+//! Everything is under a name and range of its own, and is removed before and after.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 

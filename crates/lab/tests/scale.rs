@@ -1,7 +1,7 @@
 //! Many servers in memory: making, finding and listing them costs each as much with thousands as with a few.
 //!
-//! `cargo test -p lab --release --test scale -- --include-ignored --nocapture` prints what ten thousand take, as `cargo xtask bench lab`
-//! does; `cargo xtask test unit --full` runs it, too.
+//! `cargo test -p lab --release --test scale -- --include-ignored --nocapture` prints what ten thousand take, as `cargo xtask
+//! bench lab` does; `cargo xtask test unit --full` runs it, too.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 

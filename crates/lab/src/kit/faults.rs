@@ -1,4 +1,4 @@
-//! Things that go wrong on purpose, and a count of what was asked: for tests.
+//! Faults that tests arm, and a log of calls.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -57,7 +57,7 @@ pub struct CallFault {
     pub body: Option<String>,
     /// Further header fields, such as `Retry-After`.
     pub headers: BTreeMap<String, String>,
-    /// What else is wrong.
+    /// Damage to the answer.
     pub damage: Option<Damage>,
 }
 
@@ -79,14 +79,14 @@ pub enum Damage {
 pub struct ServerFault {
     /// Servers with this name; `*` is any text.
     pub name: String,
-    /// What happens.
+    /// The effect.
     pub fault: ServerTrouble,
     /// At most so many servers; all when not told.
     #[serde(default)]
     pub times: Option<u64>,
 }
 
-/// What happens to a server.
+/// The effect on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerTrouble {
@@ -105,14 +105,14 @@ pub enum ServerTrouble {
 pub struct VolumeFault {
     /// Volumes with this name; `*` is any text.
     pub name: String,
-    /// What happens.
+    /// The effect.
     pub fault: VolumeTrouble,
     /// At most so many volumes; all when not told.
     #[serde(default)]
     pub times: Option<u64>,
 }
 
-/// What happens to a volume.
+/// The effect on a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VolumeTrouble {
@@ -198,7 +198,7 @@ impl Faults {
         });
     }
 
-    /// What is on the list.
+    /// The armed faults.
     pub fn list(&self) -> Vec<Fault> {
         self.state()
             .armed
@@ -282,7 +282,7 @@ impl Faults {
         found
     }
 
-    /// What goes wrong with a new server of this name.
+    /// The fault of a new server of this name.
     pub fn on_server(&self, name: &str) -> Option<ServerTrouble> {
         self.strike(|fault| match fault {
             Fault::Server(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),
@@ -290,7 +290,7 @@ impl Faults {
         })
     }
 
-    /// What goes wrong with a new volume of this name.
+    /// The fault of a new volume of this name.
     pub fn on_volume(&self, name: &str) -> Option<VolumeTrouble> {
         self.strike(|fault| match fault {
             Fault::Volume(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),

@@ -1,7 +1,7 @@
 //! A table whose rows are also found by other words than their id.
 //!
-//! Ports are asked for by their server, their address, their Ethernet address; in a lab with ten thousand servers a walk through all
-//! of them at each call would make the whole quadratic. Rows change only in [`Indexed::change`], which keeps the words right.
+//! Ports are asked for by their server, their address, their Ethernet address; in a lab with ten thousand servers a walk through
+//! all of them at each call would make the whole quadratic. Rows change only in [`Indexed::change`], which keeps the words right.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::kit::table::{Keyed, Table};
 
-/// Anything with words.
+/// A row with index words.
 pub trait Worded: Keyed {
     /// The words by which it is found, such as `device:<id>`.
     fn words(&self) -> Vec<String>;
 }
 
-/// A table with words.
+/// A table with an index of words.
 #[derive(Debug, Clone)]
 pub struct Indexed<T> {
     table: Table<T>,
@@ -100,12 +100,12 @@ impl<T: Worded> Indexed<T> {
         self.words.contains_key(word)
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// No row at all.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }

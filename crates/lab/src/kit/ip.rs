@@ -120,7 +120,7 @@ fn bits(address: IpAddr) -> u128 {
 /// The address of the same family with these bits.
 fn like(address: IpAddr, bits: u128) -> IpAddr {
     match address {
-        // What is more than the family has is cut off, as everywhere in counting.
+        // Bits beyond the family's width are cut off.
         IpAddr::V4(_) => Ipv4Addr::from(bits as u32).into(),
         IpAddr::V6(_) => Ipv6Addr::from(bits).into(),
     }

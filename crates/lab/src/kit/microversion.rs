@@ -21,14 +21,14 @@ impl std::fmt::Display for Microversion {
     }
 }
 
-/// What a service speaks.
+/// The microversions of a service.
 #[derive(Debug)]
 pub struct Range {
     /// Its name in `OpenStack-API-Version`.
     service: &'static str,
     /// Its own header from before that one was agreed on.
     own_header: Option<&'static str>,
-    /// What callers get who do not ask.
+    /// The microversion of requests that name none.
     pub oldest: Microversion,
     /// The newest that there is.
     pub newest: Microversion,
@@ -60,7 +60,7 @@ impl Range {
         }
     }
 
-    /// What a request asks for.
+    /// The microversion of a request.
     pub fn asked(&self, headers: &HeaderMap) -> Result<Microversion, Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         // One header may speak to several services.

@@ -1,4 +1,5 @@
-//! What all services are built from: tables, queries, answers, refusals, microversions, faults. Nothing here knows a service.
+//! The parts of all services: tables, records, fields, queries, answers, refusals, microversions, faults. Nothing here knows a
+//! service.
 
 pub(crate) mod answer;
 pub(crate) mod blobs;

@@ -1,7 +1,7 @@
 //! A task that runs passes on request, and repeats those that failed.
 //!
-//! A caller asks for a pass and waits for the end of the first one that begins after that. Requests that come close together share
-//! a pass. A pass runs even if its caller goes away. A failed pass is repeated with increasing pauses until one succeeds.
+//! A caller asks for a pass and waits for the end of the first one that begins after that. Requests that come close together
+//! share a pass. A pass runs even if its caller goes away. A failed pass is repeated with increasing pauses until one succeeds.
 
 use std::fmt::Display;
 use std::time::Duration;

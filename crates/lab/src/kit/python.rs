@@ -1,4 +1,4 @@
-//! Values as Python prints them: the real services put what they refuse into their sentences, and are written in it.
+//! Values as Python prints them, for the sentences of refusals.
 
 use serde_json::Value;
 

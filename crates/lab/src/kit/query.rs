@@ -1,4 +1,4 @@
-//! What list calls have in common: filters, order, pages.
+//! Lists: filters, order, pages.
 
 use std::cmp::Reverse;
 

@@ -1,10 +1,10 @@
-//! Things of one kind, by id, in the order in which they were made.
+//! Tables of rows with ids, in the order of their creation.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Anything with an id of its own.
+/// A row with an id.
 pub trait Keyed {
     /// The id, unique within its table.
     fn key(&self) -> &str;
@@ -64,12 +64,12 @@ impl<T: Keyed> Table<T> {
         self.index.retain(|_, place| rows.contains_key(place));
     }
 
-    /// Where the row with this id stands.
+    /// The position of the row with this id.
     pub fn place(&self, key: &str) -> Option<u64> {
         self.index.get(key).copied()
     }
 
-    /// The row that stands there.
+    /// The row at a position.
     pub fn at(&self, place: u64) -> Option<&T> {
         self.rows.get(&place)
     }
@@ -84,12 +84,12 @@ impl<T: Keyed> Table<T> {
         self.rows.values_mut()
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// No row at all.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -1,4 +1,4 @@
-//! One after the other, by name: what is done to one server waits for what was begun with it before.
+//! Locks by name: work on a server waits for earlier work on it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

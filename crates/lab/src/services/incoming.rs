@@ -19,7 +19,7 @@ async fn handled(service: &str, request: Request, next: Next) -> Response {
     }
 }
 
-/// What a token without the role `member` may not do: change anything, outside of Keystone.
+/// The refusal of a change outside of Keystone with a token that lacks the role `member`.
 fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Option<Refusal> {
     let method = request.method();
     if service == "identity" || method.is_safe() {
@@ -90,8 +90,8 @@ pub(crate) struct Incoming {
 impl Incoming {
     /// Carry the call out and wait for the answer.
     ///
-    /// A task of its own does the work, so that a client that goes away interrupts nothing: a real service finishes a call that it
-    /// has begun.
+    /// A task of its own does the work, so that a client that goes away interrupts nothing: a real service finishes a call that
+    /// it has begun.
     pub(crate) async fn carry_out(self) -> Response {
         done(tokio::spawn(self.answer())).await
     }

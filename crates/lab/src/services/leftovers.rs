@@ -1,4 +1,4 @@
-//! What a project has: for tests that want to see nothing left.
+//! The resources of each project, for tests that expect none.
 
 use std::collections::BTreeMap;
 

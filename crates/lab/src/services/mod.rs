@@ -1,7 +1,7 @@
 //! The cloud as data: what there is, and what may be done to it.
 //!
-//! No sockets, no containers, no waiting: handlers in [`crate::services::router`] call it under a lock, [`crate::substrate`] is told afterwards
-//! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
+//! No sockets, no containers, no waiting: handlers in [`crate::services::router`] call it under a lock, [`crate::substrate`] is
+//! told afterwards what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
 
 pub(crate) mod block_storage;
 pub(crate) mod cloud;
@@ -162,8 +162,8 @@ pub struct Model {
 pub const PUBLIC: &str = "public";
 
 impl Model {
-    /// A fresh cloud: two projects with a user each, one who may only look at the first, an administrator, an image, flavors, and the external network with this range. The range's
-    /// first address is the host's, and the tenth the first that is handed out.
+    /// A fresh cloud: two projects with a user each, one who may only look at the first, an administrator, an image, flavors, and
+    /// the external network with this range. The range's first address is the host's, and the tenth the first that is handed out.
     pub fn fresh(public_cidr: Cidr) -> Self {
         let mut model = Self {
             identity: Identity::fresh(),

@@ -11,12 +11,12 @@ use crate::kit::refusal::Refusal;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Quotas {
     limits: BTreeMap<String, i64>,
-    /// What an administrator has said of single projects.
+    /// The limits that administrators set for single projects.
     #[serde(default)]
     projects: BTreeMap<String, BTreeMap<String, i64>>,
 }
 
-/// What a service limits, and how much.
+/// The resources that a service limits, with their default limits.
 pub type Limits = &'static [(&'static str, i64)];
 
 /// Neutron's.
@@ -44,7 +44,7 @@ pub const COMPUTE: Limits = &[
     ("server_group_members", 10),
 ];
 
-/// What Nova limited besides before 2.36, when others kept networks, and 2.57, when files were put into servers.
+/// Nova's limits before 2.36, when it had networks, and before 2.57, when it put files into servers.
 pub const COMPUTE_ONCE: Limits = &[
     ("instances", 20),
     ("cores", 40),

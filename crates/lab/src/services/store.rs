@@ -22,7 +22,7 @@ impl Store {
         })
     }
 
-    /// What was kept, if anything.
+    /// The stored model, if there is one.
     pub fn load(&self) -> std::io::Result<Option<Model>> {
         match std::fs::read(&self.file) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),

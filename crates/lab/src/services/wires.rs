@@ -1,4 +1,4 @@
-//! What the data means for wires: the interfaces, routes, name servers, packet filters and address translation that have to exist.
+//! The wiring of a model: the interfaces, routes, name servers, packet filters and address translation that have to exist.
 //!
 //! IPv4 only: subnets, addresses, routes and rules of IPv6 are data without wires.
 //!
@@ -21,7 +21,7 @@ use crate::wiring::{
     RouterWiring, ServerWiring, Wiring,
 };
 
-/// What has to exist for this model.
+/// The wiring of this model.
 pub fn wiring(model: &Model) -> Wiring {
     let members = members(model);
     let mut wiring = Wiring {

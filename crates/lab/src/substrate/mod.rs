@@ -1,4 +1,4 @@
-//! What servers, networks and routers are made of: Docker, or nothing but time.
+//! The substrate of servers, networks and routers: Docker, or memory.
 //!
 //! The model decides, a substrate obeys. Its calls are idempotent: what is there already is taken as it is, and removing what is
 //! not there succeeds, so that a lab that was killed in the middle can be started again.
@@ -94,7 +94,7 @@ impl Power {
         Power::Unshelve,
     ];
 
-    /// What Nova says while it is being done.
+    /// Nova's task state for the change.
     pub fn task(self) -> &'static str {
         match self {
             Power::Stop => "powering-off",
@@ -126,7 +126,7 @@ impl Power {
     }
 }
 
-/// What stays when the lab stops.
+/// The resources that stay when the lab stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Close {
     /// Containers go on; the next start finds them.
@@ -135,7 +135,7 @@ pub enum Close {
     Remove,
 }
 
-/// What went wrong beneath the cloud.
+/// An error of the substrate.
 #[derive(Debug, thiserror::Error)]
 pub enum SubstrateError {
     /// The machine lacks something; a person has to act.
@@ -144,22 +144,22 @@ pub enum SubstrateError {
     /// Docker refused.
     #[error("while {doing}: {source}")]
     Docker {
-        /// What was tried.
+        /// The operation.
         doing: String,
-        /// What Docker said.
+        /// Docker's error.
         source: bollard::errors::Error,
     },
     /// A command in a container, or on this machine, failed.
     #[error("while {doing}: {output}")]
     Command {
-        /// What was tried.
+        /// The operation.
         doing: String,
-        /// What it printed.
+        /// The output.
         output: String,
     },
 }
 
-/// What makes servers run.
+/// The interface to the machinery that runs servers.
 #[async_trait]
 pub trait Substrate: Send + Sync {
     /// Get ready; fails with a sentence for a person if something is missing.
@@ -189,7 +189,7 @@ pub trait Substrate: Send + Sync {
     /// Forget such an image; one that is not there is fine.
     async fn image_remove(&self, image: &str) -> Result<(), SubstrateError>;
 
-    /// What a server printed so far.
+    /// The console output of a server so far.
     async fn console(&self, id: &str) -> Result<String, SubstrateError>;
 
     /// Make a disk, or let one that is there grow to its size. What it began with stays.
@@ -233,8 +233,8 @@ pub trait Substrate: Send + Sync {
     /// Whether a load balancer does what it should: this, or nothing any more.
     async fn balancer_follows(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool;
 
-    /// Make networks, routers, load balancers and packet filters of running servers as told. An error means that not all is as it should be;
-    /// what has nothing to do with the trouble is.
+    /// Make networks, routers, load balancers and packet filters of running servers as told. An error means that not all is as it
+    /// should be; what has nothing to do with the trouble is.
     async fn wire(&self, wiring: &Wiring) -> Result<(), SubstrateError>;
 
     /// Stop.

@@ -1,4 +1,5 @@
-//! What tests of a lab on Docker see from outside of it: its servers' insides, open ports, volumes, and what it leaves on the machine.
+//! What tests of a lab on Docker see from outside of it: its servers' insides, open ports, volumes, and what it leaves on the
+//! machine.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

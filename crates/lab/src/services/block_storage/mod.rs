@@ -1,7 +1,7 @@
 //! Cinder: volumes, their snapshots, and where volumes are plugged in.
 //!
-//! Volumes take time, like servers: a call leaves `creating`, `attaching`, `extending` or `deleting` behind, and the running cloud
-//! ([`crate::services::cloud`]) finishes it and tells the model by `volume_is_...`.
+//! Volumes take time, like servers: a call leaves `creating`, `attaching`, `extending` or `deleting` behind, and the running
+//! cloud ([`crate::services::cloud`]) finishes it and tells the model by `volume_is_...`.
 
 pub(crate) mod backups;
 pub(crate) mod body;
@@ -82,7 +82,7 @@ pub struct BlockStorage {
     pub snapshots: Table<Snapshot>,
     /// Kinds of volumes.
     pub types: Table<VolumeType>,
-    /// What types promise.
+    /// Quality of service specifications.
     #[serde(default)]
     pub qos_specs: Table<QosSpecs>,
 }

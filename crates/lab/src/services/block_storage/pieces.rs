@@ -22,7 +22,7 @@ pub trait Piece: Keyed + Sized + Send + Sync + 'static {
     /// `Volume`: its name in refusals.
     const WORD: &'static str;
 
-    /// What lists of them are asked by.
+    /// The filters of lists.
     const FILTERS: &'static [&'static str];
 
     /// All of them.
@@ -31,13 +31,13 @@ pub trait Piece: Keyed + Sized + Send + Sync + 'static {
     /// All of them, to change one.
     fn table_mut(model: &mut Model) -> &mut Table<Self>;
 
-    /// What every kind has.
+    /// The values that all kinds have.
     fn common(&self) -> Common<'_>;
 
     /// Whether a filter of its kind alone wants it; one that is none lets everything through.
     fn fits(&self, filter: &str, wanted: &str) -> bool;
 
-    /// What lists of its kind alone are ordered by.
+    /// The value of a sort key of this kind.
     fn order(&self, _key: &str) -> Option<String> {
         None
     }
@@ -56,7 +56,7 @@ pub trait Piece: Keyed + Sized + Send + Sync + 'static {
     fn touched(&mut self);
 }
 
-/// What every piece has.
+/// The values that all kinds have.
 pub struct Common<'a> {
     pub id: &'a str,
     pub project_id: &'a str,
@@ -76,7 +76,7 @@ fn fits<T: Piece>(row: &T, filters: &[(String, String)]) -> bool {
     })
 }
 
-/// What lists are ordered by.
+/// The sort keys of lists.
 fn order<T: Piece>(row: &T, key: &str) -> String {
     let common = row.common();
     let known = match key {
@@ -114,7 +114,7 @@ pub fn change<T: Piece, R>(call: &Call, change: impl FnOnce(&mut T) -> R) -> Res
     })
 }
 
-/// What each list is asked by, beside the filters of its kind.
+/// The query parameters of every list.
 const ASKED: &[&str] = &[
     "all_tenants",
     "limit",
@@ -127,7 +127,7 @@ const ASKED: &[&str] = &[
     "with_count",
 ];
 
-/// What lists are ordered by.
+/// The sort keys of lists.
 const ORDERS: &[&str] = &[
     "availability_zone",
     "bootable",

@@ -1,4 +1,4 @@
-//! What happens to volumes over time: each change is a task that asks the substrate and then tells the model.
+//! The progress of volumes: each change is a task that asks the substrate and then changes the model.
 
 use std::sync::Arc;
 

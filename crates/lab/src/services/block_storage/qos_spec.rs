@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::table::keyed_by_id;
 
-/// What volumes of some types promise.
+/// A quality of service specification.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct QosSpecs {
     pub id: String,

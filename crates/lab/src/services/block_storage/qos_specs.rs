@@ -1,4 +1,5 @@
-//! Cinder v3: quality of service specifications, for administrators. Which types have one is changed by GET, as in the real service.
+//! Cinder v3: quality of service specifications, for administrators. Which types have one is changed by GET, as in the real
+//! service.
 
 use std::collections::BTreeMap;
 

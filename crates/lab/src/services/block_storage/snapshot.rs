@@ -30,7 +30,7 @@ pub struct Snapshot {
 
 keyed_by_id!(Snapshot);
 
-/// What a creation asks for.
+/// The values of a creation.
 #[derive(Debug, Clone, Default)]
 pub struct CreateSnapshot {
     pub volume_id: String,

@@ -136,7 +136,7 @@ const OPEN_SPECS: &[&str] = &[
     "replication_enabled",
 ];
 
-/// What somebody sees of a volume type's further keys.
+/// The extra specs of a volume type that the caller may see.
 pub fn specs_for(row: &VolumeType, asker: &Member) -> Value {
     let specs = row.extra_specs.iter();
     let seen = specs.filter(|(key, _)| asker.admin || OPEN_SPECS.contains(&key.as_str()));

@@ -106,7 +106,7 @@ impl VolumeStatus {
     }
 }
 
-/// What a creation asks for.
+/// The values of a creation.
 #[derive(Debug, Clone, Default)]
 pub struct CreateVolume {
     /// GiB; the source's when there is one.

@@ -76,7 +76,7 @@ async fn action(call: Call, body: Bytes) -> Answer {
             })?;
             202
         }
-        // What Nova of old asked of Cinder: a promise, and taking it back.
+        // Old versions of Nova reserve volumes this way.
         "os-reserve" | "os-unreserve" => {
             let (from, to) = match name.as_str() {
                 "os-reserve" => (VolumeStatus::Available, VolumeStatus::Reserved),

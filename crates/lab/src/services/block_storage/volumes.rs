@@ -116,7 +116,7 @@ async fn show(call: Call) -> Answer {
     reply(200, json!({ "volume": shown }))
 }
 
-/// What a creation may say.
+/// The fields that a creation may set.
 const CREATE_FIELDS: &[&str] = &[
     "name",
     "display_name",

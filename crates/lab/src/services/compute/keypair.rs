@@ -13,7 +13,7 @@ use crate::kit::table::Keyed;
 pub struct KeyPair {
     /// `<user id>/<name>`: names are unique per user.
     pub key: String,
-    /// What people call it.
+    /// The name.
     pub name: String,
     pub user_id: String,
     /// One line, OpenSSH's form.

@@ -44,7 +44,7 @@ async fn limits(call: Call) -> Answer {
     reply(200, json!({"limits": {"rate": [], "absolute": absolute}}))
 }
 
-/// What a project has of what Nova limits.
+/// A project's usage of a limited resource.
 fn used(model: &Model, project: &str, name: &str) -> i64 {
     let usage = model.server_usage(project);
     match name {
@@ -68,7 +68,7 @@ fn looked_at(member: &Member, project: &str) -> Result<(), Refusal> {
     }
 }
 
-/// What is limited, as far back as the caller speaks.
+/// The limited resources in the caller's microversion.
 fn names(version: Microversion) -> Limits {
     if version < Microversion(2, 36) {
         COMPUTE_ONCE

@@ -1,8 +1,8 @@
 //! Nova's metadata service: what a server can ask about itself at 169.254.169.254.
 //!
-//! The lab listens on that address inside each server's own network namespace (see `substrate::docker::link_local`), so a call needs no
-//! proof of who makes it, and no server can ask about another. Answers come from the model at the time of the call. The family of EC2 is left out:
-//! nothing here asks for it.
+//! The lab listens on that address inside each server's own network namespace (see `substrate::docker::link_local`), so a call
+//! needs no proof of who makes it, and no server can ask about another. Answers come from the model at the time of the call. The
+//! family of EC2 is left out: nothing here asks for it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -276,7 +276,7 @@ pub fn action(body: &[u8]) -> Result<(String, Value), Refusal> {
     only.ok_or_else(|| Refusal::bad_request("There is no such action"))
 }
 
-/// What the policy engine says.
+/// The refusal of the policy engine.
 pub fn policy(rule: &str) -> Refusal {
     Refusal::forbidden(format!(
         "Policy doesn't allow os_compute_api:{rule} to be performed."

@@ -291,7 +291,7 @@ impl Cloud {
         self.faults.fails(&name, action).then(|| message.to_owned())
     }
 
-    /// What a server printed.
+    /// The console output of a server.
     pub async fn console(&self, id: &str) -> String {
         match self.substrate.console(id).await {
             Ok(text) => text,

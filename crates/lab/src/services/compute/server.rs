@@ -30,7 +30,7 @@ pub struct Server {
     pub project_id: String,
     pub user_id: String,
     pub status: Status,
-    /// What Nova is doing to it: `spawning`, `deleting`, `powering-off`, ...
+    /// The task in progress: `spawning`, `deleting`, `powering-off`, ...
     pub task_state: Option<String>,
     /// Its image; empty for one that boots from a volume.
     pub image_id: String,
@@ -48,7 +48,7 @@ pub struct Server {
     pub availability_zone: String,
     /// Ports in the order of its interfaces.
     pub ports: Vec<String>,
-    /// Those of them that Nova made, and deletes with the server.
+    /// The ports that Nova created, and deletes with the server.
     pub own_ports: Vec<String>,
     #[serde(default)]
     pub group: Option<String>,
@@ -70,7 +70,7 @@ pub struct Server {
     /// Why, if somebody said.
     #[serde(default)]
     pub locked_reason: Option<String>,
-    /// What was done to it, oldest first.
+    /// The instance actions, oldest first.
     #[serde(default)]
     pub actions: Vec<ServerAction>,
     /// Why it is in ERROR.

@@ -16,7 +16,7 @@ use crate::services::compute::volume_plug::Plug;
 /// Nova's limit.
 pub const SERVER_NAME_CHARS_MAX: usize = 255;
 
-/// What a creation may say.
+/// The fields that a creation may set.
 const CREATE_FIELDS: &[&str] = &[
     "name",
     "imageRef",

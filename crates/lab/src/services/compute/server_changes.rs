@@ -1,4 +1,4 @@
-//! What can be done to a server that is there: plugging, security groups, another flavor.
+//! Changes of existing servers: interfaces, security groups, another flavor.
 
 use crate::kit::ids::now;
 use crate::kit::refusal::Refusal;

@@ -19,7 +19,7 @@ use crate::services::network::port::COMPUTE;
 /// Nova allows 64 KiB of base64.
 const USER_DATA_BYTES_MAX: usize = 65_535;
 
-/// What a creation asks for, already read from its body.
+/// A creation, read from its body.
 #[derive(Debug, Clone, Default)]
 pub struct CreateServer {
     pub name: String,
@@ -233,7 +233,7 @@ impl Model {
         Ok(())
     }
 
-    /// What a project's servers use.
+    /// The usage of a project's servers.
     pub fn server_usage(&self, project_id: &str) -> Usage {
         let mut usage = Usage::default();
         for server in self
@@ -388,7 +388,7 @@ impl Model {
     }
 }
 
-/// What a project's servers use.
+/// The usage of a project's servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
     pub instances: i64,

@@ -124,7 +124,7 @@ fn take_image(
             .flavors
             .get(&server.flavor_id)
             .map_or(0, |flavor| flavor.disk);
-        // What the old image said about its system holds for the new one.
+        // The new image keeps the old image's properties about its system.
         image.properties = old.map(|old| old.properties).unwrap_or_default();
         // A server made from a backup is no backup.
         image.properties.remove("backup_type");

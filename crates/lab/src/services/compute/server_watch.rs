@@ -35,8 +35,8 @@ impl Cloud {
         }
     }
 
-    /// Checks regularly whether servers still run, as Nova does; never returns. A server that died becomes SHUTOFF, and lost wiring
-    /// is applied again.
+    /// Checks regularly whether servers still run, as Nova does; never returns. A server that died becomes SHUTOFF, and lost
+    /// wiring is applied again.
     pub async fn watch_servers(&self) {
         if !self.substrate.has_wires() {
             return;

@@ -362,7 +362,7 @@ fn scheduler_group(body: &Value) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// What a change of a server may say.
+/// The fields that an update of a server may set.
 const UPDATE_FIELDS: &[&str] = &[
     "name",
     "description",

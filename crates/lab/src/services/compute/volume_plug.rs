@@ -9,7 +9,7 @@ use crate::services::Model;
 use crate::services::block_storage::volume::{Attachment, Volume, VolumeStatus, volume_not_found};
 use crate::services::compute::server::Status;
 
-/// What is asked for when a volume is plugged in.
+/// The options of an attachment.
 #[derive(Debug, Clone, Default)]
 pub struct Plug {
     /// `/dev/vdX`; the next free one when not told.

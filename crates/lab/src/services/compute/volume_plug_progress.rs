@@ -1,4 +1,5 @@
-//! The progress of volumes into servers and out of them: each change is a task that asks the substrate and then changes the model.
+//! The progress of volumes into servers and out of them: each change is a task that asks the substrate and then changes the
+//! model.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ pub const APPLICATION_CREDENTIAL: &str = "application_credential";
 /// How long a token lasts.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(4 * 3600);
 
-/// What a token is to say.
+/// The content of a new token.
 #[derive(Debug, Clone, Default)]
 pub struct Grant {
     /// Who.

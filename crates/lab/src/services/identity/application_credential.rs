@@ -32,7 +32,7 @@ pub struct ApplicationCredential {
     pub expires_at: Option<Timestamp>,
 }
 
-/// What a new application credential is to be.
+/// The values of a new application credential.
 #[derive(Debug, Clone, Default)]
 pub struct CreateCredential {
     pub name: String,

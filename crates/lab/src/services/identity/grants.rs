@@ -1,7 +1,7 @@
 //! Who may do what: roles, given to users and groups.
 //!
-//! The roles are Keystone's default ones: an `admin` is a `member` too, and a `member` a `reader`. Members change their project's things,
-//! readers look at them, admins make projects.
+//! The roles are Keystone's default ones: an `admin` is a `member` too, and a `member` a `reader`. Members change their project's
+//! things, readers look at them, admins make projects.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Assignment {
     /// Or there.
     #[serde(default)]
     pub domain_id: String,
-    /// What, by the role's id.
+    /// The role's id.
     pub role_id: String,
 }
 
@@ -41,7 +41,7 @@ impl Identity {
             .iter()
             .filter(|row| row.project_id == project_id && self.is_for(row, user_id))
             .filter_map(|row| self.roles.get(&row.role_id))
-            // What is a domain's own is for implying others, and in no token.
+            // Roles of a domain only imply others; tokens do not contain them.
             .filter(|role| role.text("domain_id").is_empty())
             .map(|role| role.text("name").to_owned())
             .collect();

@@ -12,7 +12,7 @@ use crate::kit::table::Table;
 use crate::kit::token::Token;
 use crate::services::identity::{DOMAIN_ID, Identity, catalog, not_found};
 
-/// What a call wants of a record.
+/// The operation of a call on a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     List,

@@ -110,7 +110,7 @@ fn not_found(kind: &str, id: &str) -> Refusal {
     Refusal::not_found("NotFound", format!("Could not find {kind}: {id}."))
 }
 
-/// What the policy engine says.
+/// The refusal of the policy engine.
 fn forbidden(rule: &str) -> Refusal {
     Refusal::forbidden(format!(
         "You are not authorized to perform the requested action: identity:{rule}."

@@ -30,7 +30,7 @@ pub fn routes() -> Routes {
     router
 }
 
-/// What the ids in a path are of.
+/// The kinds of the ids in a path.
 #[derive(Clone, Copy)]
 struct Of {
     in_project: bool,

@@ -28,9 +28,9 @@ const WINDOW: i64 = 30;
 pub struct Receipt {
     /// Digest of its text.
     pub id: String,
-    /// Whose login.
+    /// The user's id.
     pub user_id: String,
-    /// What was right.
+    /// The methods that were right so far.
     pub methods: Vec<String>,
     /// When it was given.
     pub issued_at: Timestamp,
@@ -69,7 +69,7 @@ impl Identity {
         fits.then_some(()).ok_or_else(Refusal::unauthorized)
     }
 
-    /// What was right before, by the text of a receipt.
+    /// The methods that were right before, by the text of a receipt.
     pub fn receipt(&self, text: &str, user_id: &str) -> Result<&[String], Refusal> {
         let receipt = self.receipts.get(&digest(text));
         receipt

@@ -108,7 +108,7 @@ async fn create_token(call: Call, body: Bytes) -> Answer {
 /// Where a receipt stands, both ways.
 const RECEIPT: &str = "openstack-auth-receipt";
 
-/// What a login gives: its text, and what is shown.
+/// The result of a login: the text of a token or receipt, and its document.
 enum Told {
     Token(String, Value),
     /// A receipt: what was right was not enough.
@@ -121,7 +121,7 @@ struct Login {
     methods: Vec<String>,
     expires: Option<jiff::Timestamp>,
     bound_to: Option<String>,
-    /// Those of an application credential; else what the user has.
+    /// The roles of an application credential. `None` gives the token the user's roles.
     roles: Option<Vec<String>>,
     unrestricted: bool,
 }
@@ -306,7 +306,7 @@ fn receipt_document(model: &Model, receipt: &Receipt) -> Value {
     })
 }
 
-/// What is no token of this cloud, or one no more: 404 also where somebody logs in with it.
+/// The refusal of an unknown or expired token: 404, also for a login with it.
 fn unknown_token() -> Refusal {
     Refusal::not_found("TokenNotFound", "Failed to validate token")
 }

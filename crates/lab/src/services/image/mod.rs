@@ -150,7 +150,7 @@ fn fits(row: &Image, shown: &Value, asked: &[(String, String)]) -> bool {
         })
 }
 
-/// What lists of images are ordered by.
+/// The sort keys of lists of images.
 const ORDERS: &[&str] = &[
     "name",
     "status",

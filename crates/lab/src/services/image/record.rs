@@ -41,7 +41,7 @@ pub struct Image {
     pub tags: Vec<String>,
     /// Everything else that people say about it: `os_distro`, `os_admin_user`, ...
     pub properties: BTreeMap<String, String>,
-    /// What servers with it are made of.
+    /// The content of servers with this image.
     pub origin: Origin,
     pub created_at: String,
     pub updated_at: String,
@@ -160,7 +160,7 @@ impl Image {
         self.owner == project_id || matches!(self.visibility.as_str(), "public" | "community")
     }
 
-    /// What a volume remembers of the image that it was made from.
+    /// The image metadata of a volume that is made from this image.
     pub fn volume_metadata(&self) -> BTreeMap<String, String> {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let mut all = self.properties.clone();

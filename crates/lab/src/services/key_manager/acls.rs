@@ -12,7 +12,7 @@ use crate::services::key_manager::secret::{Acl, Guard};
 use crate::services::key_manager::{Way, containers, may, schema, secrets};
 use crate::services::{Call, Model, Routes};
 
-/// What has a list of readers.
+/// A collection whose resources have ACLs.
 struct Holder {
     collection: &'static str,
     /// Its name in refusals.

@@ -61,7 +61,7 @@ async fn version(call: Call) -> Response {
     json_answer(200, json!({"version": version_document(&call.base)}))
 }
 
-/// What somebody wants of a thing.
+/// The kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Read,

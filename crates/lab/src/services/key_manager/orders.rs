@@ -19,7 +19,7 @@ use crate::services::key_manager::secret::{Held, Order, Outcome, Secret, SecretC
 use crate::services::key_manager::{Page, Way, containers, guard, made, may, schema, secrets};
 use crate::services::{Call, Model, Routes};
 
-/// What keys can be for, as Barbican's own plugin has it.
+/// The algorithms of keys, as in Barbican's own plugin.
 const ALGORITHMS: &[&str] = &[
     "aes",
     "des",
@@ -30,7 +30,7 @@ const ALGORITHMS: &[&str] = &[
     "hmacsha512",
 ];
 
-/// What pairs can be of.
+/// The algorithms of key pairs.
 const PAIRS: &[&str] = &["rsa", "dsa"];
 
 pub fn routes() -> Routes {
@@ -164,7 +164,7 @@ fn secret(
     }
 }
 
-/// What the service makes at once of an order for a key or for a pair of them.
+/// The resources that an order for a key or a key pair creates.
 #[derive(Default)]
 struct Things {
     secrets: Vec<Secret>,

@@ -12,7 +12,7 @@ use crate::kit::table::keyed_by_id;
 pub struct Secret {
     pub id: String,
     pub name: Option<String>,
-    /// Whose it is, and who may read it.
+    /// The owner and the ACL.
     #[serde(flatten)]
     pub guard: Guard,
     /// `opaque`, `private`, `passphrase`, ...
@@ -35,7 +35,7 @@ pub struct Secret {
 pub struct SecretContainer {
     pub id: String,
     pub name: Option<String>,
-    /// Whose it is, and who may read it.
+    /// The owner and the ACL.
     #[serde(flatten)]
     pub guard: Guard,
     /// `generic`, `rsa` or `certificate`.
@@ -49,7 +49,7 @@ pub struct SecretContainer {
 /// A secret in a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// What it is there, if told.
+    /// The name in the container.
     pub name: Option<String>,
     /// The secret; it may be gone by now.
     pub secret_id: String,
@@ -59,20 +59,20 @@ pub struct Held {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     #[serde(flatten)]
     pub guard: Guard,
     /// `key`, `asymmetric` or `certificate`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What was ordered, as it was said.
+    /// The `meta` object of the order.
     pub meta: serde_json::Map<String, serde_json::Value>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
     pub created: String,
 }
 
-/// What became of an order.
+/// The outcome of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// This secret, which may be gone by now.
@@ -87,12 +87,12 @@ pub enum Outcome {
 
 keyed_by_id!(Secret, SecretContainer, Order);
 
-/// Whose something is, and who may read it.
+/// The owner and the ACL of a resource.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Guard {
     pub project_id: String,
     pub creator_id: String,
-    /// What was said about readers; the whole project, when nothing.
+    /// The ACL. `None` lets the whole project read.
     #[serde(default)]
     pub acl: Option<Acl>,
 }

@@ -171,7 +171,7 @@ async fn show(call: Call) -> Answer {
     reply(200, json!({kind.words().0: shown}))
 }
 
-/// What a body says of a piece.
+/// The fields of a body.
 fn said(kind: Part, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let (one, _) = kind.words();
     match read_json(body)?.get(one) {

@@ -1,7 +1,7 @@
 //! Making, changing and deleting pieces, under the lock of their load balancer.
 //!
-//! A change marks the piece and everything that it hangs on as pending and is then carried out by the cloud, which says when it is
-//! done ([`Model::balancer_settles`]).
+//! A change marks the piece and everything that it hangs on as pending and is then carried out by the cloud, which says when it
+//! is done ([`Model::balancer_settles`]).
 
 use serde_json::{Map, Value, json};
 

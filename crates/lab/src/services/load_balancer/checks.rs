@@ -7,7 +7,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::load_balancer::{Part, Piece};
 
-/// What the lab cannot balance.
+/// Protocols that the lab does not support.
 const UNSUPPORTED: &[&str] = &["TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"];
 
 pub(crate) fn invalid(detail: impl std::fmt::Display) -> Refusal {
@@ -34,7 +34,7 @@ impl Model {
         }
     }
 
-    /// What a new piece hangs on.
+    /// The parent of a new resource.
     pub(crate) fn parent_of_new(
         &self,
         project_id: &str,

@@ -1,7 +1,7 @@
 //! A load balancer as HAProxy's configuration: text from the model, nothing else.
 //!
-//! Every pool appears once for each listener that leads to it, since time limits are a listener's. What people say (paths, URLs, values of
-//! rules) stands in strong quotes, so it stays one word whatever it holds.
+//! Every pool appears once for each listener that leads to it, since time limits are a listener's. What people say (paths, URLs,
+//! values of rules) stands in strong quotes, so it stays one word whatever it holds.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! Octavia: load balancers and the pieces that hang on them, as one table.
 //!
-//! All pieces work alike: they have attributes that [`fields`] lists, hang on another piece, and are changed under the lock of their
-//! load balancer: while anything of it is `PENDING_...`, every other change is refused. So what is special of a kind is a
+//! All pieces work alike: they have attributes that [`fields`] lists, hang on another piece, and are changed under the lock of
+//! their load balancer: while anything of it is `PENDING_...`, every other change is refused. So what is special of a kind is a
 //! table there, and the moves are written once in [`change`].
 //!
 //! ```text
@@ -42,9 +42,9 @@ pub enum Part {
     Member,
     /// How they are watched.
     HealthMonitor,
-    /// What happens to requests that are special.
+    /// An action for some requests.
     L7Policy,
-    /// What makes them special.
+    /// A condition of a policy.
     L7Rule,
 }
 
@@ -104,7 +104,7 @@ impl Part {
     }
 }
 
-/// What is being done to a piece.
+/// The provisioning status of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Provisioning {
@@ -127,9 +127,9 @@ pub struct Piece {
     /// Its kind.
     pub part: Part,
     pub project_id: String,
-    /// What it hangs on; nothing for a load balancer.
+    /// The parent's id. Empty for a load balancer.
     pub parent: String,
-    /// What is being done to it.
+    /// The provisioning status.
     pub status: Provisioning,
     /// Its attributes, as they are shown.
     pub fields: Fields,

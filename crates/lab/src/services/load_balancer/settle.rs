@@ -1,4 +1,4 @@
-//! What happens to load balancers over time: wires first, then what was pending is not.
+//! The progress of load balancers: the wiring is applied, then pending changes are done.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub enum BalancerAction {
     Update,
     /// A part goes.
     Delete,
-    /// What it runs on is made anew.
+    /// The instance is replaced.
     Failover,
 }
 
@@ -37,8 +37,8 @@ impl BalancerAction {
 }
 
 impl Cloud {
-    /// Carry out what was ordered of a load balancer. As with Octavia, it is done when traffic goes that way and not before, and one
-    /// that cannot be made to do it is in ERROR.
+    /// Carry out what was ordered of a load balancer. As with Octavia, it is done when traffic goes that way and not before, and
+    /// one that cannot be made to do it is in ERROR.
     pub fn spawn_balance(self: &Arc<Self>, balancer: String, action: BalancerAction) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {

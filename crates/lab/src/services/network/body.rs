@@ -294,7 +294,7 @@ pub fn bare(value: &Value) -> String {
     }
 }
 
-/// What the policy engine says to a member.
+/// The refusal of the policy engine for a member.
 pub fn only_admin(rule: &str) -> Refusal {
     // A rule about an attribute stands beside the one about the whole.
     Refusal::forbidden(match rule.split_once(':') {

@@ -1,5 +1,5 @@
-//! Neutron v2.0: one set of handlers for all kinds, driven by the table in [`crate::services::network`]. What only some kinds can do has
-//! a file each.
+//! Neutron v2.0: one set of handlers for all kinds, driven by the table in [`crate::services::network`]. What only some kinds can
+//! do has a file each.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn may_make(kind: &Kind, member: &Member, verb: &str) -> Result<(), Refusal> {
     }
 }
 
-/// What the caller may know of a thing.
+/// The document without the fields that the caller may not see.
 fn for_eyes(member: &Member, mut thing: Value) -> Value {
     if !member.admin {
         hide(&mut thing);

@@ -1,7 +1,7 @@
 //! Neutron: one file a kind of thing, and the table of kinds that the HTTP side walks.
 //!
-//! A kind says which attributes it has, who may set them, and how it is made, changed and deleted. Everything that is the same for
-//! all of them (reading bodies, filtering, visibility, `description`, tags) is written once and works on this table, so a
+//! A kind says which attributes it has, who may set them, and how it is made, changed and deleted. Everything that is the same
+//! for all of them (reading bodies, filtering, visibility, `description`, tags) is written once and works on this table, so a
 //! further kind is a file and a line here.
 
 pub(crate) mod address_scope;
@@ -145,7 +145,7 @@ pub enum Makers {
     Admins,
 }
 
-/// What a list is about. Whoever makes JSON of thousands of rows should leave out first what nobody asked for.
+/// The filters of a list, which are applied before documents are made of thousands of rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look<'a> {
     /// Things of this project and shared ones; everybody's when not told.
@@ -250,7 +250,7 @@ pub static KINDS: &[&Kind] = &[
     &segment::SEGMENT,
 ];
 
-/// What every thing in Neutron carries beside its own attributes.
+/// The standard attributes of Neutron's resources.
 #[derive(Debug, Clone, Default, Serialize, serde::Deserialize)]
 pub struct Common {
     pub project_id: String,

@@ -43,7 +43,7 @@ pub struct Network {
     pub ipv4_address_scope: Option<String>,
     /// None.
     pub ipv6_address_scope: Option<String>,
-    /// What it is made on.
+    /// The network type, physical network and segmentation id.
     #[serde(flatten)]
     pub provider: Provider,
     /// Owner, description, times.

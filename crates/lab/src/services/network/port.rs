@@ -73,9 +73,9 @@ impl Port {
 pub struct Taker<'a> {
     /// The port's Ethernet address, where there is one already.
     pub mac: &'a str,
-    /// What the port belongs to.
+    /// The owner of the port.
     pub device_owner: &'a str,
-    /// What it has already and may keep.
+    /// The addresses that the port has already and may keep.
     pub mine: &'a [FixedIp],
 }
 

@@ -1,7 +1,7 @@
 //! Addresses of ports: which are free, which are asked for, and which of them a port gets.
 //!
-//! In a subnet where ports make their own (`Subnet::is_automatic`) every port of the network but a router's leg has one, and nobody
-//! chooses it.
+//! In a subnet where ports make their own (`Subnet::is_automatic`) every port of the network but a router's leg has one, and
+//! nobody chooses it.
 
 use std::net::IpAddr;
 
@@ -22,8 +22,9 @@ fn exhausted(network_id: &str) -> Refusal {
 }
 
 impl Model {
-    /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one of each family from the first subnet with
-    /// room; and one of each subnet where ports make their own, whether it was asked for or not, for all but routers' legs.
+    /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one of each family from the first
+    /// subnet with room; and one of each subnet where ports make their own, whether it was asked for or not, for all but routers'
+    /// legs.
     pub fn allocate(
         &mut self,
         network_id: &str,
@@ -100,7 +101,7 @@ impl Model {
             let so_far: Vec<IpAddr> = given.iter().map(|ip| ip.ip_address).collect();
             let mine = |address: IpAddr| taker.mine.iter().any(|ip| ip.ip_address == address);
             let ip_address = match address {
-                // What a port makes itself it has anyway.
+                // The port's automatic address is added later.
                 None if is_automatic => continue,
                 Some(address) if is_automatic && mine(address) => continue,
                 Some(address) if is_automatic => {

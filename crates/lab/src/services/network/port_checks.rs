@@ -1,4 +1,4 @@
-//! What a body may say of a port: the checks that need no look at other ports.
+//! Checks of a port's body that do not depend on other ports.
 
 use serde_json::Value;
 

@@ -31,7 +31,7 @@ pub struct PortForwarding {
     pub description: String,
 }
 
-/// What a body may say; the first five must be said of a new one, but for the address.
+/// The fields of a body. A new forwarding requires the first four.
 const FIELDS: &[&str] = &[
     "protocol",
     "external_port",

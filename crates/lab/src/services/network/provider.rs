@@ -1,4 +1,4 @@
-//! What a network is made on, as administrators say and see it. Kept without effect on packets.
+//! Provider attributes of networks, for administrators. They are kept without effect on packets.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,14 +13,14 @@ pub const LOCAL: &str = "local";
 pub const FLAT: &str = "flat";
 /// A part of a physical network.
 pub const VLAN: &str = "vlan";
-/// What a network can be made on.
+/// The network types.
 pub const TYPES: &[&str] = &[LOCAL, FLAT, VLAN, "vxlan", "gre", "geneve"];
 
 const NETWORK_TYPE: &str = "provider:network_type";
 const PHYSICAL_NETWORK: &str = "provider:physical_network";
 const SEGMENTATION_ID: &str = "provider:segmentation_id";
 
-/// What a network is made on; nothing of it is told of those that members make.
+/// The provider attributes of a network. Networks of members have none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provider {
@@ -88,7 +88,7 @@ impl Provider {
         Ok(said)
     }
 
-    /// What a change may say: the number of a VLAN, and what is so already of the rest.
+    /// Checks a change: only the number of a VLAN may change.
     pub fn check_change(&self, attributes: &mut Body) -> Result<(), Refusal> {
         is_for_admins(attributes, "update")?;
         for (name, is) in [

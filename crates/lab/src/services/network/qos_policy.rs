@@ -47,7 +47,8 @@ pub static QOS_POLICY: Kind = Kind {
     }),
 };
 
-/// The kinds of rules: the path's word, the body's word, what must be said, and what else may be, with what it is when nobody does.
+/// The kinds of rules: the path's word, the body's word, what must be said, and what else may be, with what it is when nobody
+/// does.
 pub struct RuleKind {
     /// `bandwidth_limit_rules`.
     pub collection: &'static str,

@@ -1,8 +1,8 @@
 //! RBAC policies: a project lets another one use its resources.
 //!
-//! A shared network is visible with its subnets, and ports can be created on it. Shared QoS policies and security groups are visible
-//! and usable. Policies for pools and scopes, and `access_as_external`, are kept without effect. The project `*` stands for all
-//! projects; only administrators may set it.
+//! A shared network is visible with its subnets, and ports can be created on it. Shared QoS policies and security groups are
+//! visible and usable. Policies for pools and scopes, and `access_as_external`, are kept without effect. The project `*` stands
+//! for all projects; only administrators may set it.
 
 use serde_json::Value;
 
@@ -163,7 +163,7 @@ mod tests {
     use crate::services::network::body::{Author, Body};
     use crate::services::network::rbac_policy::*;
 
-    /// What sharing a network with a project does to whether this one may use it.
+    /// Whether a project may use a network that was shared with a target.
     fn usable(target: &str, by: &str) -> bool {
         let mut model = Model::default();
         let fields = json!({"network": {"name": "net"}});

@@ -1,7 +1,7 @@
 //! Subnets: the addresses of a network, of IPv4 or IPv6.
 //!
-//! A subnet of IPv6 gives addresses out of its pools, as one of IPv4 does, or lets ports make them of their Ethernet addresses (SLAAC,
-//! stateless DHCPv6): then every port of the network has one, those too that were there before, and nobody chooses it.
+//! A subnet of IPv6 gives addresses out of its pools, as one of IPv4 does, or lets ports make them of their Ethernet addresses
+//! (SLAAC, stateless DHCPv6): then every port of the network has one, those too that were there before, and nobody chooses it.
 //! On Docker the lab keeps all that, and moves packets of IPv4 only ([`crate::wiring`]).
 
 use std::net::IpAddr;
@@ -34,7 +34,7 @@ pub struct Subnet {
     pub cidr: Cidr,
     /// Where servers send what is not for this range.
     pub gateway_ip: Option<IpAddr>,
-    /// What ports are given.
+    /// The ranges from which ports get addresses.
     pub allocation_pools: Vec<Pool>,
     /// Name servers of its servers.
     pub dns_nameservers: Vec<IpAddr>,
@@ -44,7 +44,7 @@ pub struct Subnet {
     pub enable_dhcp: bool,
     /// How ports of IPv6 come to their addresses: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
     pub ipv6_address_mode: Option<String>,
-    /// What routers tell of it: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
+    /// The mode that routers advertise: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
     pub ipv6_ra_mode: Option<String>,
     /// The pool that it was cut from.
     pub subnetpool_id: Option<String>,

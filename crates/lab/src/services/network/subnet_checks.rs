@@ -61,7 +61,7 @@ pub(crate) fn mode(attributes: &mut Body, name: &str) -> Result<Option<String>, 
     }
 }
 
-/// What Neutron asks of the two modes: of routers, then of addresses.
+/// Neutron's checks of the two modes: that of routers, then that of addresses.
 pub(crate) fn modes_fit(
     cidr: &Cidr,
     enable_dhcp: bool,

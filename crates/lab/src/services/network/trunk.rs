@@ -22,7 +22,7 @@ pub struct Trunk {
     /// `DOWN`, or `ACTIVE` when its parent is.
     pub status: String,
     pub port_id: String,
-    /// What it carries.
+    /// The sub-ports.
     pub sub_ports: Vec<SubPort>,
     #[serde(flatten)]
     pub common: Common,
@@ -232,7 +232,7 @@ impl Model {
         Ok(())
     }
 
-    /// What a port shows of the trunk whose parent it is.
+    /// The `trunk_details` of a parent port.
     pub fn trunk_details(&self, port_id: &str) -> Option<Value> {
         let trunk = self.trunks.iter().find(|trunk| trunk.port_id == port_id)?;
         let subs = trunk.sub_ports.iter().map(|sub| {

@@ -1,10 +1,10 @@
-//! Load balancers: a container with HAProxy on the port of the address, behind a packet filter like a server's. It has no right over its
-//! own network either: the lab sets it from outside, and hands it a configuration whenever that changes.
+//! Load balancers: a container with HAProxy on the port of the address, behind a packet filter like a server's. It has no right
+//! over its own network either: the lab sets it from outside, and hands it a configuration whenever that changes.
 //!
-//! That a configuration was handed over does not mean that it is the one that runs: HAProxy reads a file and takes a signal, and the kernel
-//! keeps back from a container's first process every signal that it does not handle yet. One that comes while HAProxy starts is lost,
-//! and HAProxy goes on with what it read before. So each configuration has a name, which HAProxy tells to who asks at a port inside; the lab asks until
-//! it hears the right one, and repeats the signal now and then.
+//! That a configuration was handed over does not mean that it is the one that runs: HAProxy reads a file and takes a signal, and
+//! the kernel keeps back from a container's first process every signal that it does not handle yet. One that comes while HAProxy
+//! starts is lost, and HAProxy goes on with what it read before. So each configuration has a name, which HAProxy tells to who
+//! asks at a port inside; the lab asks until it hears the right one, and repeats the signal now and then.
 //!
 //! Members elsewhere than on the address's network are reached through that network's gateway, as a server would.
 
@@ -22,7 +22,7 @@ use crate::substrate::docker::script::DockerMacs;
 use crate::substrate::docker::{BALANCER_IMAGE, DockerSubstrate, MIB, namespace, script, seed};
 use crate::wiring::BalancerWiring;
 
-/// What makes HAProxy read its configuration again.
+/// The command that makes HAProxy reload its configuration.
 const RELOAD: &str = "SIGUSR2";
 /// Where HAProxy tells which configuration it has.
 const TELLS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 1);
@@ -37,7 +37,7 @@ const NUDGE: Duration = Duration::from_millis(500);
 /// At least this often.
 const NUDGE_AT_MOST: Duration = Duration::from_secs(10);
 
-/// What a balancer was told last.
+/// The configuration that a balancer got last.
 #[derive(Debug, Clone)]
 pub struct BalancerState {
     pid: i64,

@@ -22,7 +22,7 @@ use crate::substrate::SubstrateError;
 
 /// The label that every object of a lab carries; its value is the lab's name.
 pub const LAB_LABEL: &str = "stackloom.lab";
-/// What an object is: `server`, `router`, `network`, `public`.
+/// The label for the kind of an object: `server`, `router`, `network`, `public`.
 pub const KIND_LABEL: &str = "stackloom.lab.kind";
 /// The id of what it stands for.
 pub const ID_LABEL: &str = "stackloom.lab.id";
@@ -41,7 +41,7 @@ pub struct Found {
     pub docker_id: String,
     /// `server`, `router`, ...
     pub kind: String,
-    /// What it stands for.
+    /// The resource that it stands for.
     pub id: String,
     /// Whether it runs, or is held.
     pub up: bool,
@@ -355,7 +355,7 @@ impl Containers {
         }
     }
 
-    /// What a container printed.
+    /// The output of a container.
     pub async fn logs(&self, name: &str) -> Result<String, SubstrateError> {
         let options = LogsOptionsBuilder::default()
             .stdout(true)
@@ -464,7 +464,7 @@ impl Containers {
 pub struct BridgeNetwork<'a> {
     /// `network` or `public`.
     pub kind: &'a str,
-    /// What it stands for.
+    /// The resource that it stands for.
     pub id: &'a str,
     /// The bridge's device on the machine.
     pub bridge: &'a str,

@@ -1,14 +1,15 @@
 //! Volumes as sparse files behind loop devices.
 //!
-//! A server sees a block device (`/dev/vdb`): it can be partitioned, formatted, read and written, and keeps its content from server
-//! to server. What it cannot be is mounted: that takes a right (`CAP_SYS_ADMIN`) that would let a server out of its container. The
-//! disk that a server boots from is the container's own, whatever volume it is said to boot from.
+//! A server sees a block device (`/dev/vdb`): it can be partitioned, formatted, read and written, and keeps its content from
+//! server to server. What it cannot be is mounted: that takes a right (`CAP_SYS_ADMIN`) that would let a server out of its
+//! container. The disk that a server boots from is the container's own, whatever volume it is said to boot from.
 //!
-//! A machine without loop devices (a container without `/dev/loop-control`, a kernel without the driver) still has a lab: volumes are made,
-//! grow, are copied and deleted, and only plugging one in fails, with a sentence that says why. The lab says so when it starts.
+//! A machine without loop devices (a container without `/dev/loop-control`, a kernel without the driver) still has a lab: volumes
+//! are made, grow, are copied and deleted, and only plugging one in fails, with a sentence that says why. The lab says so when it
+//! starts.
 //!
-//! A server may open loop devices but not make their nodes (it lacks `CAP_MKNOD`), so it gets at those that the lab gives it, and at
-//! no other of this machine's. How it is given them: see `nodes`.
+//! A server may open loop devices but not make their nodes (it lacks `CAP_MKNOD`), so it gets at those that the lab gives it, and
+//! at no other of this machine's. How it is given them: see `nodes`.
 
 use std::path::PathBuf;
 use std::process::Stdio;

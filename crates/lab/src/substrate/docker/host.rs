@@ -1,4 +1,4 @@
-//! What has to be so on the machine itself: a few rules beside Docker's, and an upstream name server.
+//! The settings of the machine itself: a few rules beside Docker's, and an upstream name server.
 //!
 //! - Docker keeps its bridges apart. The lab's public network is meant to be reached: from this machine (which needs no rule) and
 //!   from containers on other bridges, which appear there with this machine's address.

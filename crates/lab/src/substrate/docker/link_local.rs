@@ -1,7 +1,7 @@
 //! A socket on 169.254.169.254 inside a server's network namespace.
 //!
-//! Made by [`namespace::within`]: nothing has to be routed, no port of this machine is opened, and the connection itself tells which
-//! server asks.
+//! Made by [`namespace::within`]: nothing has to be routed, no port of this machine is opened, and the connection itself tells
+//! which server asks.
 
 use std::io::Result;
 use std::net::{Ipv4Addr, TcpListener};

@@ -13,8 +13,8 @@
 //! | volume | a sparse file behind a loop device, whose node the server gets; see `disks` for what that can and cannot do |
 //! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
 //!
-//! Servers have no right over their own network: the lab reaches into their namespace from outside. A boot waits until that is done.
-//! Everything carries the label `stackloom.lab=<name>`.
+//! Servers have no right over their own network: the lab reaches into their namespace from outside. A boot waits until that is
+//! done. Everything carries the label `stackloom.lab=<name>`.
 
 mod balancers;
 mod containers;
@@ -77,7 +77,7 @@ pub struct DockerSubstrate {
     name_servers: Vec<Ipv4Addr>,
     /// Neutron networks that Docker has.
     networks: Mutex<HashSet<String>>,
-    /// What running servers were told last.
+    /// The wiring that running servers got last.
     servers: std::sync::Mutex<HashMap<String, ServerState>>,
     /// Who tells a server something: what was told last is what is remembered.
     telling: Turns,
@@ -280,7 +280,7 @@ impl Substrate for DockerSubstrate {
         }
         let (pid, macs) = self.running(&container, wanted.into_iter()).await?;
         if let Some(known) = self.known_servers().get_mut(&spec.id) {
-            // What it was told before was about other devices.
+            // The wiring that it got before was for other devices.
             *known = ServerState {
                 pid,
                 macs,

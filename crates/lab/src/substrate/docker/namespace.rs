@@ -1,8 +1,8 @@
 //! Running a script in a container's network namespace, with this machine's own programs.
 //!
 //! `docker exec --privileged` would do the same by way of Docker, but it wants every capability there is, which a daemon in a
-//! virtual machine or a container of its own often lacks; and it takes twenty times as long. The files stay this machine's: what a
-//! server has for a shell is never run with our rights.
+//! virtual machine or a container of its own often lacks; and it takes twenty times as long. The files stay this machine's: what
+//! a server has for a shell is never run with our rights.
 
 use std::fs::File;
 use std::io::{Error, Result as IoResult};
@@ -46,8 +46,8 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
     })
 }
 
-/// Do something in the network namespace of this process, with sockets of ours: a socket belongs to the namespace in which it was made,
-/// whoever holds it. A thread goes there and ends with it: one that has been elsewhere is of no other use.
+/// Do something in the network namespace of this process, with sockets of ours: a socket belongs to the namespace in which it was
+/// made, whoever holds it. A thread goes there and ends with it: one that has been elsewhere is of no other use.
 pub fn within<T: Send + 'static>(
     pid: i64,
     doing: impl FnOnce() -> IoResult<T> + Send + 'static,

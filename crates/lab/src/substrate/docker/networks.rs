@@ -9,13 +9,13 @@ use crate::substrate::docker::containers::BridgeNetwork;
 use crate::substrate::docker::host::{PUBLIC_BRIDGE, TENANT_BRIDGE};
 use crate::wiring::Wiring;
 
-/// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of network
-/// devices (RFC 2544), so no real network has it.
+/// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of
+/// network devices (RFC 2544), so no real network has it.
 const SCRATCH: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 const SCRATCH_PIECES: u32 = 512;
 
 impl DockerSubstrate {
-    /// What Docker calls the network behind a Neutron network.
+    /// Docker's name of the network behind a Neutron network.
     pub(super) fn network_name(&self, id: &str) -> String {
         let kind = if id == self.public_id {
             "public"

@@ -1,7 +1,7 @@
 //! Packet filters and address translation as nftables rule sets: text from wiring, nothing else.
 //!
-//! A rule set names its interfaces `$nic0`, `$nic1`, ... (`$out` for a router's leg outside): which device that is shows only in the
-//! container, and the script that loads the rule set defines them first. Each rule set replaces its predecessor in
+//! A rule set names its interfaces `$nic0`, `$nic1`, ... (`$out` for a router's leg outside): which device that is shows only in
+//! the container, and the script that loads the rule set defines them first. Each rule set replaces its predecessor in
 //! one transaction, so there is no moment without a filter. Connections that are known to the kernel go on.
 
 use std::fmt::Write as _;

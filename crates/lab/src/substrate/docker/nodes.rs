@@ -1,9 +1,9 @@
 //! The nodes of devices in a server's `/dev`, made and removed from outside.
 //!
-//! Whoever is root in a server owns each program there, its shell and its libraries. So nothing of a server's is run for this: the lab
-//! itself opens the server's `/dev` by way of `/proc/PID/root` and names what it makes relative to that descriptor. Docker mounts `/dev`,
-//! and a server has no right to mount, so it cannot put another directory in its place; a link in that place is not followed, nor is one
-//! that a server puts where a node is to be.
+//! Whoever is root in a server owns each program there, its shell and its libraries. So nothing of a server's is run for this:
+//! the lab itself opens the server's `/dev` by way of `/proc/PID/root` and names what it makes relative to that descriptor.
+//! Docker mounts `/dev`, and a server has no right to mount, so it cannot put another directory in its place; a link in that
+//! place is not followed, nor is one that a server puts where a node is to be.
 
 use std::ffi::OsStr;
 use std::io;
@@ -77,8 +77,8 @@ fn place(devices: impl AsFd, name: &str, number: Dev) -> io::Result<()> {
     unlink(devices, name)?;
     let mode = Mode::from_raw_mode(0o660);
     rustix::fs::mknodat(devices, name, FileType::BlockDevice, mode, number)?;
-    // Our own mask may have taken rights of the group. What stands there now need not be what we made, so it is looked at first, and
-    // then meant by its descriptor alone.
+    // Our own mask may have taken rights of the group. What stands there now need not be what we made, so it is looked at first,
+    // and then meant by its descriptor alone.
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let node = rustix::fs::openat(devices, name, flags, Mode::empty())?;
     let is = rustix::fs::fstat(&node)?;

@@ -11,7 +11,7 @@ use crate::substrate::docker::script::DockerMacs;
 use crate::substrate::docker::{DockerSubstrate, ROUTER_IMAGE, namespace, script};
 use crate::wiring::RouterWiring;
 
-/// What a router has.
+/// The applied state of a router.
 #[derive(Debug, Clone, Default)]
 pub struct RouterState {
     /// Neutron networks, with the address that Docker itself gave a leg outside: Docker must not give it to another.
@@ -43,8 +43,8 @@ fn wanted_legs(wiring: &RouterWiring) -> BTreeMap<String, Option<Ipv4Addr>> {
 }
 
 impl DockerSubstrate {
-    /// Make routers as told: those that are not there, those that have changed, and away with the rest. One that cannot be made so is no
-    /// reason to leave the others.
+    /// Make routers as told: those that are not there, those that have changed, and away with the rest. One that cannot be made
+    /// so is no reason to leave the others.
     pub(super) async fn wire_routers(
         &self,
         wanted: &BTreeMap<String, RouterWiring>,

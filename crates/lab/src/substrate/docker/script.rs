@@ -1,4 +1,4 @@
-//! What is run inside a container's network namespace, from outside and with the rights that the container itself lacks.
+//! Scripts that run inside a container's network namespace, from outside and with rights that the container lacks.
 //!
 //! Docker plugs the wires and gives throw-away addresses; the scripts give the interfaces the ports' own. So projects may use the
 //! same ranges, a subnet's gateway is free for its router, and an address stays with its port. The scripts run with this

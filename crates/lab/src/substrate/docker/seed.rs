@@ -1,4 +1,5 @@
-//! What a server finds when it boots, as tar archives: a NoCloud seed for cloud-init, its name servers, and the word to go on.
+//! The files that a server finds at boot, as tar archives: a NoCloud seed for cloud-init, its name servers, and the signal to go
+//! on.
 
 use std::net::Ipv4Addr;
 

@@ -88,7 +88,7 @@ impl DockerSubstrate {
         self.tell_server(id, wiring).await
     }
 
-    /// What [`Self::rewire_server`] does; for who has the turn.
+    /// The work of [`Self::rewire_server`], for callers that have the turn.
     pub(super) async fn tell_server(
         &self,
         id: &str,
