@@ -5,6 +5,7 @@
 //! here, and one which it refuses is refused for the same reason. Where we differ on purpose, the file
 //! says so. A new type is a file and a line in `files`.
 
+pub mod api;
 pub mod catalog;
 mod category;
 mod component;
@@ -15,6 +16,7 @@ mod property;
 mod read;
 mod registry;
 mod rule;
+mod typed;
 
 pub use category::{Category, Shape};
 pub use description::{Executable, ResourceType, no_driver};
@@ -24,3 +26,4 @@ pub use property::{
 };
 pub use registry::Registry;
 pub use rule::{OneOf, Rule, When};
+pub use typed::typed;

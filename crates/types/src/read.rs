@@ -13,6 +13,7 @@
 //! attributes:
 //!   mac_address: Its MAC address.
 //! not_given: [show]                      # attributes of Heat's that have no value here
+//! api: ...                               # the calls that make it: see `api`
 //! ```
 //! A property's kind is a word without a value (`string`), or with what is in it (`list`, `map`). So
 //! are its flags: `required`, `updates` (another value keeps the id; without it a new one takes its
@@ -55,11 +56,26 @@ pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
                     });
                 }
             }
+            "api" => {}
             other => return Err(format!("`{other}` is no word of a description")),
         }
     }
     described.attributes.push(show());
     Ok(described)
+}
+
+/// A block of a file that the description does not have, with the name of the type.
+pub(super) fn block<T: serde::de::DeserializeOwned>(
+    text: &str,
+    key: &str,
+) -> Result<Option<(String, T)>, String> {
+    let root = root(text)?;
+    let entries = root.entries().unwrap_or_default();
+    let of = |key: &str| entries.iter().find(|entry| entry.key == key);
+    match (of("type"), of(key)) {
+        (Some(name), Some(block)) => Ok(Some((string(&name.value)?, word(&block.value)?))),
+        _ => Ok(None),
+    }
 }
 
 /// Types that are gone, from one file for all: any property is right, and nothing is made.

@@ -48,29 +48,65 @@ impl Marker {
     }
 }
 
-/// What a driver works with.
+/// The input of a driver's call.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The user's session in the cloud.
     pub session: &'a openstack::Session,
-    /// How the thing is known as ours.
+    /// The mark of the resource.
     pub marker: &'a Marker,
-    /// Properties, all resolved.
+    /// Properties, resolved and in the types of their description ([`types::typed`]).
     pub properties: &'a Map<String, Value>,
-    /// Those that it was made from, as far as they are known, where it is changed; else none.
+    /// On an update, the properties that it was made from, as far as they are known; else none.
     pub before: &'a Map<String, Value>,
-    /// Of [`Driver::takes_away`], what changes tried since that did not end: any of it may be there, and any of what was there
+    /// Of [`Driver::takes_away`], the values of changes that did not end: any of it may be there, and any of what was there
     /// before may be gone.
     pub tried: &'a Map<String, Value>,
+    /// On an update, names of the properties that differ from what it was made from.
+    pub changed: &'a [String],
     /// `public`, `bastion`.
     pub marks: &'a Marks,
-    /// Where private keys are kept.
+    /// The store of private keys.
     pub vault: &'a dyn Vault,
     /// What a server needs so that we can log in to it; `None` where no software step will.
     pub login: Option<&'a Login>,
     /// Requests of this attempt that a service carries out later.
     pub accepted: &'a Accepted,
+    /// Whether an attempt before this one may have created the resource.
+    pub earlier: Earlier,
     /// Whether the run leads back to what worked: what cannot be turned back stays as it is.
     pub goes_back: bool,
+}
+
+impl<'a> Context<'a> {
+    /// A context for a call that changes nothing, and a base for others.
+    pub fn of(
+        session: &'a openstack::Session,
+        vault: &'a dyn Vault,
+        accepted: &'a Accepted,
+        marker: &'a Marker,
+        properties: &'a Map<String, Value>,
+    ) -> Context<'a> {
+        static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        static NO_MARKS: Marks = Marks {
+            public: false,
+            bastion: false,
+        };
+        Context {
+            session,
+            marker,
+            properties,
+            before: &NOTHING,
+            tried: &NOTHING,
+            changed: &[],
+            marks: &NO_MARKS,
+            vault,
+            login: None,
+            accepted,
+            earlier: Earlier::Possible,
+            goes_back: false,
+        }
+    }
 }
 
 /// How the engine logs in to the deployment's servers.
@@ -82,21 +118,13 @@ pub struct Login {
     pub public_key: String,
 }
 
-tokio::task_local! {
-    /// Whether nobody can have made the thing before.
-    static NEVER_TRIED: bool;
-}
-
-/// Runs an attempt at a resource that the journal has never known: then there is no mark to look for,
-/// which is a call less for every thing that is made. It goes with the task and not in the [`Context`],
-/// so that a driver that is called in any other way looks.
-pub(crate) async fn never_tried<R>(never: bool, attempt: impl Future<Output = R>) -> R {
-    NEVER_TRIED.scope(never, attempt).await
-}
-
-/// Whether the thing may be there already, from a call of ours whose end we do not know.
-pub(crate) fn may_be_there() -> bool {
-    !NEVER_TRIED.try_with(|never| *never).unwrap_or(false)
+/// Whether an attempt before this one may have created the resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// A call of ours may have been carried out whose end we do not know: the driver looks for the mark first.
+    Possible,
+    /// The journal has never known the resource, which saves the look.
+    None,
 }
 
 /// Where private keys are kept: the cloud's key manager, else a store sealed with the user's own key.
@@ -174,25 +202,10 @@ pub struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What a driver works with where nothing but the mark is known.
+    /// The context of a call where nothing but the mark is known.
     pub fn context<'a>(&'a self, marker: &'a Marker) -> Context<'a> {
-        static NO_PROPERTIES: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
-        static NO_MARKS: Marks = Marks {
-            public: false,
-            bastion: false,
-        };
-        Context {
-            session: self.session,
-            marker,
-            properties: &NO_PROPERTIES,
-            before: &NO_PROPERTIES,
-            tried: &NO_PROPERTIES,
-            marks: &NO_MARKS,
-            vault: self.vault,
-            login: None,
-            accepted: &self.accepted,
-            goes_back: false,
-        }
+        static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        Context::of(self.session, self.vault, &self.accepted, marker, &NOTHING)
     }
 }
 
@@ -290,23 +303,11 @@ pub trait Driver: Send + Sync {
         })
     }
 
-    /// Change it to what the properties say now; it keeps its id. Only types with properties that
-    /// update in place have it.
+    /// Change it to the present properties; it keeps its id. Only types with properties that update in place have it.
     async fn update(&self, _context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         Err(DriverError::Other(format!(
             "`{physical_id}` cannot be changed in place; remove it from the template, and add it again"
         )))
-    }
-
-    /// The same, told which properties differ from what it was made from; for drivers that should not say
-    /// again what stays.
-    async fn change(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        _changed: &[String],
-    ) -> Result<(), DriverError> {
-        self.update(context, physical_id).await
     }
 
     /// Properties of which a change takes away what they said before: lists and maps. What a change tries is noted before it

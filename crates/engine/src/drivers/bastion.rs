@@ -10,7 +10,7 @@ use openstack::Session;
 use openstack::network::SecurityGroupRule;
 use serde_json::json;
 
-use super::{mark, neutron, rules};
+use super::{mark, record, rules};
 use crate::driver::{DriverError, Marker};
 
 /// Let `address`, and nobody else, in to port 22 of the group's ports.
@@ -30,7 +30,7 @@ pub async fn open(
             open = true;
         } else {
             // Our address, or the group, has changed since an earlier run that was cut short.
-            neutron::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
+            record::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
         }
     }
     if open {
@@ -55,7 +55,7 @@ pub async fn open(
 /// Take the rule away again, in whichever group it is. None there is fine, and so is a group that is gone.
 pub async fn close(session: &Session, marker: &Marker) -> Result<(), DriverError> {
     for rule in find(session, marker).await? {
-        neutron::done_if_gone(
+        record::done_if_gone(
             session
                 .network()
                 .delete::<SecurityGroupRule>(&rule.id)

@@ -9,10 +9,10 @@ use openstack::looks_like_id;
 use openstack::network::{FloatingIp, Port};
 use serde_json::{Map, Value};
 
-use super::neutron::done_if_gone;
 use super::properties::Properties;
+use super::record::done_if_gone;
 use super::{inside, mark};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, may_be_there};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
 
 pub(super) struct FloatingIpPortForward;
 
@@ -26,7 +26,7 @@ impl Driver for FloatingIpPortForward {
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let owner = floating_ip(context).await?;
-        if may_be_there()
+        if context.earlier == Earlier::Possible
             && let Some(id) = find(context, &owner).await?
         {
             return Ok(id);

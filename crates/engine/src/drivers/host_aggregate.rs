@@ -1,4 +1,4 @@
-//! `OS::Nova::HostAggregate`: hosts with something in common, which may form a zone.
+//! `OS::Nova::HostAggregate`: its metadata, its name and its hosts.
 //!
 //! The mark is a key of the metadata, which schedulers compare with keys of flavors that nobody gives that name. Metadata can
 //! only be set once the aggregate is there, so it begins with a name that is a mark, too, and gets its own when the
@@ -6,48 +6,37 @@
 //! Source: Compute API, "Host aggregates".
 
 use async_trait::async_trait;
-use openstack::collection::{Collection, Record};
+use openstack::collection::Record;
 use openstack::flavors::AGGREGATES;
 use serde_json::{Map, Value, json};
 
+use super::described::lookup::{keys, moves};
+use super::described::{Hooks, KEY, Occasion};
 use super::mark;
-use super::neutron::done_if_gone;
 use super::properties::Properties;
-use super::records::{Records, keys, moves};
+use super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct HostAggregate;
 
-/// Under this name the metadata have the mark.
-const MARK: &str = "stackloom";
-
 #[async_trait]
-impl Records for HostAggregate {
-    const OF: &'static Collection = &AGGREGATES;
-    const TAKES_AWAY: &'static [&'static str] = &["hosts", "metadata"];
-    const IS_SAID_AGAIN: bool = false;
-
-    async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {
-        let name = mark::store_name(context.marker);
-        Ok(Map::from_iter([("name".to_owned(), name.into())]))
+impl Hooks for HostAggregate {
+    fn takes_away(&self) -> &'static [&'static str] {
+        &["hosts", "metadata"]
     }
 
-    fn mark(&self, _: &Context<'_>, _: &mut Record) -> Result<(), DriverError> {
-        Ok(())
-    }
-
-    fn is_ours(&self, context: &Context<'_>, record: &Record) -> bool {
-        let begun = mark::store_name(context.marker);
-        record.get("name").and_then(Value::as_str) == Some(&begun)
-            || record["metadata"][MARK].as_str() == Some(&mark::text(context.marker))
-    }
-
-    async fn settle(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    async fn settle(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+        _record: &Record,
+        _occasion: Occasion,
+    ) -> Result<(), DriverError> {
         let properties = Properties::of(context.properties);
         let compute = context.session.compute();
         let (leaving, mut metadata) = keys(context, "metadata")?;
         metadata.extend(leaving.into_iter().map(|key| (key, Value::Null)));
-        metadata.insert(MARK.into(), mark::text(context.marker).into());
+        metadata.insert(KEY.into(), mark::text(context.marker).into());
         let metadata = json!({ "metadata": metadata });
         compute.aggregate_act(id, "set_metadata", metadata).await?;
         let mut fields = Map::new();

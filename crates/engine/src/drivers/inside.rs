@@ -4,7 +4,7 @@
 use openstack::inside::{Inside, Piece};
 use serde_json::{Value, json};
 
-use super::neutron::with_show;
+use super::record::with_show;
 use crate::driver::{DriverError, Progress, Ready};
 
 /// The piece's own id.

@@ -14,8 +14,8 @@ use super::mark;
 use super::mark::Texts;
 use super::properties::Properties;
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Namesakes, Progress, Ready,
-    Search, may_be_there,
+    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes, Progress,
+    Ready, Search,
 };
 
 /// What a type says of itself.
@@ -97,7 +97,7 @@ impl<T: Keeps> Driver for Kept<T> {
         let name = given.unwrap_or_else(|| mark::store_name(context.marker));
         let fields = self.0.body(name.clone(), properties)?;
         let keys = context.session.key_manager();
-        if may_be_there()
+        if context.earlier == Earlier::Possible
             && !is_given
             && let Some(found) = self.usable(&keys, &name).await?.into_iter().next()
         {

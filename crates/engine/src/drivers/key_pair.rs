@@ -113,7 +113,7 @@ impl Driver for KeyPair {
         // Without an id we cannot tell whether a key pair of that name is ours, unless its name is.
         let ours = mark::store_name(context.marker);
         let id = physical_id.unwrap_or(&ours);
-        super::neutron::done_if_gone(context.session.compute().key_pair_delete(id).await)
+        super::record::done_if_gone(context.session.compute().key_pair_delete(id).await)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {

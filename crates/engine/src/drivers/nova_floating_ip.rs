@@ -1,13 +1,13 @@
 //! `OS::Nova::FloatingIP` and `OS::Nova::FloatingIPAssociation`: public addresses as they were asked for before Neutron had them.
 //!
-//! As in Heat it is Neutron that is asked, so the properties are put into the words of `OS::Neutron::FloatingIP` and
-//! `OS::Neutron::FloatingIPAssociation`, and their drivers do the rest. Source: Heat, nova/floatingip.py; Compute API, "Port
-//! interfaces".
+//! As in Heat it is Neutron that is asked. An association has the properties of `OS::Neutron::FloatingIPAssociation` under other
+//! names, and that type's driver does the rest. Source: Heat, nova/floatingip.py; Compute API, "Port interfaces".
 
 use async_trait::async_trait;
+use openstack::collection::Record;
 use serde_json::{Map, Value, json};
 
-use super::floating_ip;
+use super::described::{Hooks, Occasion};
 use super::floating_ip_association as association;
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
@@ -15,59 +15,37 @@ use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
 pub(super) struct FloatingIp;
 
 const POOL: &str = "pool";
+const NETWORK: &str = "floating_network_id";
 
 #[async_trait]
-impl Driver for FloatingIp {
-    fn duplicates(&self) -> Duplicates<'_> {
-        floating_ip::FloatingIp.duplicates()
-    }
-
-    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let properties = Properties::of(context.properties);
-        let pool = match properties.filled(POOL)? {
-            Some(pool) => pool,
-            None => match &context.session.network().external_networks().await?[..] {
+impl Hooks for FloatingIp {
+    /// Without a pool, the only network to the outside is meant.
+    async fn complete(
+        &self,
+        context: &Context<'_>,
+        body: &mut Record,
+        occasion: Occasion,
+    ) -> Result<(), DriverError> {
+        if occasion == Occasion::Creation && !body.contains_key(NETWORK) {
+            let id = match &context.session.network().external_networks().await?[..] {
                 [only] => only.id.clone(),
                 all => {
                     let count = all.len();
                     let message =
                         format!("the cloud has {count} networks to the outside; say which");
-                    return Err(properties.wrong(POOL, message));
+                    return Err(Properties::of(context.properties).wrong(POOL, message));
                 }
-            },
-        };
-        let said = map(json!({"floating_network": pool}));
-        let asked = with(context, &said);
-        floating_ip::FloatingIp.create(&asked).await
-    }
-
-    async fn progress(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Progress, DriverError> {
-        let mut found = floating_ip::FloatingIp
-            .progress(context, physical_id)
-            .await?;
-        if let Progress::Ready(ready) = &mut found {
-            for (older, name) in [(POOL, "floating_network_id"), ("ip", "floating_ip_address")] {
-                let value = ready.attributes.get(name).cloned().unwrap_or_default();
-                ready.attributes.insert(older.into(), value);
-            }
+            };
+            body.insert(NETWORK.into(), id.into());
         }
-        Ok(found)
+        Ok(())
     }
 
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        floating_ip::FloatingIp.delete(context, physical_id).await
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        floating_ip::FloatingIp.is_gone(context, physical_id).await
+    fn attributes(&self, record: &Record, attributes: &mut Map<String, Value>) {
+        for (older, name) in [(POOL, NETWORK), ("ip", "floating_ip_address")] {
+            let value = record.get(name).cloned().unwrap_or_default();
+            attributes.insert(older.into(), value);
+        }
     }
 }
 

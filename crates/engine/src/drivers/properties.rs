@@ -138,13 +138,6 @@ impl<'a> Properties<'a> {
         Ok(())
     }
 
-    /// `value_specs`: what goes into the body as the person wrote it.
-    pub(super) fn copy_value_specs(&self, body: &mut Map<String, Value>) {
-        if let Some(Value::Object(specs)) = self.get("value_specs") {
-            body.extend(specs.clone());
-        }
-    }
-
     /// The id of the thing that a property names, or is the id of already.
     pub(super) async fn id_of<E: Entity>(
         &self,

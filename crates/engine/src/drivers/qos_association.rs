@@ -6,8 +6,8 @@
 use async_trait::async_trait;
 use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
 
+use super::described::lookup::{id_named, id_required};
 use super::properties::Properties;
-use super::records::{id_named, id_required};
 use super::ties::Ties;
 use crate::driver::{Context, DriverError};
 

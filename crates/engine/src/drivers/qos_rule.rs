@@ -14,10 +14,10 @@ use openstack::network::{Entity as _, QosPolicy};
 use openstack::qos::QosRuleKind;
 use serde_json::{Map, Value};
 
-use super::neutron::done_if_gone;
 use super::properties::Properties;
+use super::record::done_if_gone;
 use super::{inside, mark};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, may_be_there};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
 
 /// What the kinds differ in.
 pub(super) struct QosRule {
@@ -69,7 +69,7 @@ impl Driver for QosRule {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let policy = policy(context).await?;
         let fields = self.fields(context.properties)?;
-        if may_be_there()
+        if context.earlier == Earlier::Possible
             && let Some(id) = self.find(context, &policy, &fields).await?
         {
             return Ok(id);

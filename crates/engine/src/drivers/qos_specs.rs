@@ -10,10 +10,10 @@ use openstack::collection::{Record, id_of};
 use openstack::volume_types::QOS_SPECS;
 use serde_json::Value;
 
+use super::described::lookup::{keys, pairs};
 use super::mark;
-use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
-use super::records::{keys, pairs};
+use super::record::{done_if_gone, with_show};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct QosSpecs;

@@ -11,9 +11,9 @@ use openstack::collection::Record;
 use openstack::identity::PROJECTS;
 use serde_json::{Map, Value};
 
-use super::neutron::{done_if_gone, with_show};
+use super::described::lookup::id_required;
 use super::properties::Properties;
-use super::records::id_required;
+use super::record::{done_if_gone, with_show};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// Of which service.

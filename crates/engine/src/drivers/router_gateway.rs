@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use openstack::network::{Network, Router};
 use serde_json::{Map, Value, json};
 
-use super::neutron::done_if_gone;
 use super::properties::Properties;
+use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct RouterGateway;

@@ -14,8 +14,8 @@ use openstack::network::{Entity, FloatingIp, Port, Router, Subnet};
 use serde_json::{Map, Value, json};
 
 use super::mark;
-use super::neutron::done_if_gone;
 use super::properties::Properties;
+use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct RouterInterface;

@@ -25,11 +25,8 @@ pub(super) fn body(
             .unwrap_or_else(|| "IPv4".into())
             .into(),
     );
-    if let Some(protocol) = rule
-        .filled("protocol")?
-        .filter(|name| !name.eq_ignore_ascii_case("any"))
-    {
-        body.insert("protocol".into(), protocol.to_lowercase().into());
+    if let Some(protocol) = protocol(rule)? {
+        body.insert("protocol".into(), protocol.into());
     }
     for name in ["port_range_min", "port_range_max"] {
         if let Some(port) = rule.integer(name)? {
@@ -47,6 +44,12 @@ pub(super) fn body(
         }
     }
     Ok(body)
+}
+
+/// The protocol in Neutron's spelling; none where any passes.
+pub(super) fn protocol(rule: Properties<'_>) -> Result<Option<String>, DriverError> {
+    let given = rule.filled("protocol")?.map(|name| name.to_lowercase());
+    Ok(given.filter(|name| name != "any"))
 }
 
 /// Whether a rule that is there does what the body asks for. To Neutron, "from everywhere" and no

@@ -1,4 +1,4 @@
-//! `OS::Neutron::SecurityGroup`: who may talk to the ports that carry it, with its rules inline.
+//! `OS::Neutron::SecurityGroup`: its inline rules.
 //!
 //! A crash between the group and its last rule is mended by the next `create`: the group is found by
 //! its mark, and the rules that are missing are added. As in Heat, the rules that Neutron gives every
@@ -6,97 +6,43 @@
 //! Source: Networking API v2.0, "Security groups".
 
 use async_trait::async_trait;
+use openstack::collection::Record;
 use openstack::network::{self as api, SecurityGroupRule};
 use serde_json::{Map, Value};
 
+use super::described::{Hooks, Occasion};
 use super::properties::Properties;
-use super::{mark, neutron, rules};
-use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Search,
-};
+use super::record::done_if_gone;
+use super::rules;
+use crate::driver::{Context, DriverError};
 
 pub(super) struct SecurityGroup;
 
 #[async_trait]
-impl Driver for SecurityGroup {
-    fn duplicates(&self) -> Duplicates<'_> {
-        Duplicates::Listed(self)
-    }
-
-    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let own = Properties::of(context.properties).text("description")?;
-        let group = match neutron::find::<api::SecurityGroup>(context, own.as_deref()).await? {
-            Some(found) => found,
-            None => {
-                let mut fields = Map::new();
-                let name = mark::physical_name(context.marker, context.properties);
-                fields.insert("name".into(), name.into());
-                neutron::make(context, own.as_deref(), fields).await?
-            }
-        };
-        let wanted = wanted(context, &group.id).await?;
-        add_rules(context, &group, wanted).await?;
-        Ok(group.id)
-    }
-
-    async fn progress(
+impl Hooks for SecurityGroup {
+    async fn settle(
         &self,
         context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Progress, DriverError> {
-        neutron::progress::<api::SecurityGroup>(context, physical_id).await
-    }
-
-    async fn attributes(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Option<Map<String, Value>>, DriverError> {
-        neutron::attributes::<api::SecurityGroup>(context, physical_id).await
-    }
-
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let own = Properties::of(context.properties).text("description")?;
-        let mut fields = Map::new();
-        let name = mark::physical_name(context.marker, context.properties);
-        fields.insert("name".into(), name.into());
-        let group = neutron::update::<api::SecurityGroup>(
-            context,
-            physical_id,
-            own.as_deref(),
-            fields,
-            &[],
-        )
-        .await?;
-        let wanted = wanted(context, &group.id).await?;
-        let network = context.session.network();
-        for rule in &group.security_group_rules {
-            // What has a description is a resource of its own, the bastion's, or a person's.
-            let inline = rule.description.as_deref().is_none_or(str::is_empty) && !is_default(rule);
-            if inline && !wanted.iter().any(|body| rules::is_same(rule, body)) {
-                neutron::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
+        id: &str,
+        record: &Record,
+        occasion: Occasion,
+    ) -> Result<(), DriverError> {
+        let rules = record.get("security_group_rules").cloned();
+        let there: Vec<SecurityGroupRule> =
+            serde_json::from_value(rules.unwrap_or_default()).unwrap_or_default();
+        let wanted = wanted(context, id).await?;
+        if occasion == Occasion::Update {
+            let network = context.session.network();
+            for rule in &there {
+                // What has a description is a resource of its own, the bastion's, or a person's.
+                let inline =
+                    rule.description.as_deref().is_none_or(str::is_empty) && !is_default(rule);
+                if inline && !wanted.iter().any(|body| rules::is_same(rule, body)) {
+                    done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
+                }
             }
         }
-        add_rules(context, &group, wanted).await
-    }
-
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        neutron::delete::<api::SecurityGroup>(context, physical_id).await
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        neutron::is_gone::<api::SecurityGroup>(context, physical_id).await
-    }
-}
-
-#[async_trait]
-impl ListMarked for SecurityGroup {
-    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        neutron::list_marked::<api::SecurityGroup>(search).await
+        add_rules(context, &there, wanted).await
     }
 }
 
@@ -122,27 +68,19 @@ async fn wanted(
 /// Adds what is missing of them.
 async fn add_rules(
     context: &Context<'_>,
-    group: &api::SecurityGroup,
+    there: &[SecurityGroupRule],
     wanted: Vec<Map<String, Value>>,
 ) -> Result<(), DriverError> {
     let network = context.session.network();
     if wanted.iter().any(|rule| rule["direction"] == "egress") {
-        for rule in group
-            .security_group_rules
-            .iter()
-            .filter(|rule| is_default(rule))
-        {
+        for rule in there.iter().filter(|rule| is_default(rule)) {
             if !wanted.iter().any(|body| rules::is_same(rule, body)) {
-                neutron::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
+                done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
             }
         }
     }
     for body in wanted {
-        if group
-            .security_group_rules
-            .iter()
-            .any(|rule| rules::is_same(rule, &body))
-        {
+        if there.iter().any(|rule| rules::is_same(rule, &body)) {
             continue;
         }
         match network

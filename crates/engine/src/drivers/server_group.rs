@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::mark::Texts;
 use super::properties::Properties;
-use super::{mark, neutron};
+use super::{mark, record};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Namesakes, Progress, Ready,
-    Search, may_be_there,
+    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes, Progress,
+    Ready, Search,
 };
 
 pub(super) struct ServerGroup;
@@ -27,7 +27,7 @@ impl Driver for ServerGroup {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         let given = properties.filled("name")?;
-        if may_be_there()
+        if context.earlier == Earlier::Possible
             && given.is_none()
             && let Some(found) = find(context).await?
         {
@@ -88,7 +88,7 @@ impl Driver for ServerGroup {
             },
         };
         let compute = context.session.compute();
-        neutron::done_if_gone(compute.server_group_delete(&id).await)
+        record::done_if_gone(compute.server_group_delete(&id).await)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {

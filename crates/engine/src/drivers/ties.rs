@@ -9,7 +9,7 @@
 use async_trait::async_trait;
 use serde_json::Map;
 
-use super::neutron::done_if_gone;
+use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// What a type says of itself. A tie is a text that names both ends by id, without commas.

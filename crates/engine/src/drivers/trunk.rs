@@ -1,47 +1,52 @@
-//! `OS::Neutron::Trunk`: a port that carries several networks, told apart by their tags.
+//! `OS::Neutron::Trunk`: the ports in it.
 //!
-//! The ports in it change by calls of their own: what is no longer wanted leaves before what is new
+//! They change by calls of their own: what is no longer wanted leaves before what is new
 //! comes, since a tag can be taken only once. Source: Networking API v2.0, "Trunk networking".
 
 use async_trait::async_trait;
+use openstack::collection::Record;
 use openstack::network::{Entity as _, Port, Trunk as Thing};
 use serde_json::{Map, Value, json};
 
+use super::described::{Hooks, Occasion};
 use super::mark;
-use super::plain::Fields;
 use super::properties::Properties;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Trunk;
 
 #[async_trait]
-impl Fields for Trunk {
-    type Thing = Thing;
-    const FIXED: &'static [&'static str] = &["port_id", "sub_ports"];
-
-    async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
-        let properties = Properties::of(context.properties);
-        let mut body = Map::new();
-        let name = mark::physical_name(context.marker, context.properties);
-        body.insert("name".into(), name.into());
-        let port = properties.required("port")?;
-        let port = properties
-            .id_named::<Port>(context.session, "port", &port)
-            .await?;
-        body.insert("port_id".into(), port.into());
-        body.insert("sub_ports".into(), sub_ports(context).await?.into());
-        properties.copy_booleans(&["admin_state_up"], &mut body)?;
-        Ok(body)
+impl Hooks for Trunk {
+    async fn complete(
+        &self,
+        context: &Context<'_>,
+        body: &mut Record,
+        occasion: Occasion,
+    ) -> Result<(), DriverError> {
+        if occasion == Occasion::Creation {
+            body.insert("sub_ports".into(), sub_ports(context).await?.into());
+        }
+        Ok(())
     }
 
-    async fn settle(&self, context: &Context<'_>, trunk: &Thing) -> Result<(), DriverError> {
+    async fn settle(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+        record: &Record,
+        occasion: Occasion,
+    ) -> Result<(), DriverError> {
+        if occasion == Occasion::Creation {
+            return Ok(());
+        }
+        let there = record.get("sub_ports").and_then(Value::as_array);
         let wanted = sub_ports(context).await?;
-        let (leaving, coming) = moves(&trunk.sub_ports, &wanted);
+        let (leaving, coming) = moves(there.map_or(&[], Vec::as_slice), &wanted);
         let network = context.session.network();
         for (action, ports) in [("remove_subports", leaving), ("add_subports", coming)] {
             if !ports.is_empty() {
                 let body = json!({"sub_ports": ports});
-                network.act::<Thing>(&trunk.id, action, &body).await?;
+                network.act::<Thing>(id, action, &body).await?;
             }
         }
         Ok(())

@@ -1,45 +1,46 @@
-//! `OS::Cinder::VolumeType`: a kind of storage, for everybody or for some projects.
+//! `OS::Cinder::VolumeType`: further keys, and who may use it.
 //! Source: Block Storage API v3, "Volume types", "Volume type access".
 
 use async_trait::async_trait;
-use openstack::collection::{Collection, Record};
+use openstack::collection::Record;
 use openstack::identity::PROJECTS;
 use openstack::volume_types::VOLUME_TYPES;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::neutron::done_if_gone;
-use super::properties::Properties;
-use super::records::{Records, keys, members};
+use super::described::lookup::{keys, members};
+use super::described::{Hooks, Occasion};
+use super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct VolumeType;
 
-/// What Cinder calls it when a type is made, and only then.
-const PUBLIC_AT_FIRST: &str = "os-volume-type-access:is_public";
-const PUBLIC: &str = "is_public";
-
 #[async_trait]
-impl Records for VolumeType {
-    const OF: &'static Collection = &VOLUME_TYPES;
-    const TAKES_AWAY: &'static [&'static str] = &["metadata", "projects"];
-
-    async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {
-        let properties = Properties::of(context.properties);
-        let mut body = Map::new();
-        body.insert("name".into(), properties.required("name")?.into());
-        if let Some(public) = properties.boolean(PUBLIC)? {
-            body.insert(PUBLIC_AT_FIRST.into(), public.into());
-        }
-        Ok(body)
+impl Hooks for VolumeType {
+    fn takes_away(&self) -> &'static [&'static str] {
+        &["metadata", "projects"]
     }
 
-    fn unsaid(&self, fields: &mut Record, _: &[String]) {
-        if let Some(public) = fields.remove(PUBLIC_AT_FIRST) {
-            fields.insert(PUBLIC.into(), public);
+    async fn complete(
+        &self,
+        _context: &Context<'_>,
+        body: &mut Record,
+        occasion: Occasion,
+    ) -> Result<(), DriverError> {
+        if occasion == Occasion::Creation
+            && let Some(public) = body.remove("is_public")
+        {
+            body.insert("os-volume-type-access:is_public".into(), public);
         }
+        Ok(())
     }
 
-    async fn settle(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    async fn settle(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+        _record: &Record,
+        _occasion: Occasion,
+    ) -> Result<(), DriverError> {
         let storage = context.session.block_storage();
         let (leaving, wanted) = keys(context, "metadata")?;
         for key in &leaving {

@@ -220,6 +220,9 @@ impl<'a> Outputs<'a> {
             resolved.filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
         let mut properties: Map<String, Value> = resolved.collect();
         properties.extend(thing.made_from.clone());
+        if let Some(described) = types::Registry::shared().get(kind) {
+            properties = types::typed(&described.properties, &properties);
+        }
         let resource = copy_of(name).unwrap_or(name);
         let marker = Marker {
             deployment: self.row.shown.id.clone(),
@@ -262,18 +265,18 @@ struct Look {
 
 impl Look {
     async fn read(&self, part: &Part) -> Result<Map<String, Value>, DriverError> {
-        let nothing = Map::new();
+        let accepted = Accepted::default();
+        let vault = self.vault.as_ref();
+        let base = Context::of(
+            &self.session,
+            vault,
+            &accepted,
+            &self.marker,
+            &self.properties,
+        );
         let context = Context {
-            session: &self.session,
-            marker: &self.marker,
-            properties: &self.properties,
-            before: &nothing,
-            tried: &nothing,
             marks: &self.thing.spec.marks,
-            vault: self.vault.as_ref(),
-            login: None,
-            accepted: &Accepted::default(),
-            goes_back: false,
+            ..base
         };
         let mut read = match part {
             Part::OnDemand(names) => self.driver.read(&context, &self.id, names).await?,

@@ -17,26 +17,23 @@ use super::{
     step::{Attempt, StepResult},
 };
 use crate::{
-    driver::{Accepted, Context, Driver, Login, Marker, Progress, may_be_there},
+    driver::{Accepted, Context, Driver, Earlier, Login, Marker, Progress},
     machine::{Failure, FailureClass},
 };
 
 /// The data that a driver's context borrows.
 pub(super) struct Work {
     pub spec: ResourceSpec,
+    /// The values of the properties as they are resolved, which plans compare.
+    pub resolved: Map<String, Value>,
+    /// The same in the types of their description, which drivers read.
     pub properties: Map<String, Value>,
     pub before: Map<String, Value>,
     pub tried: Map<String, Value>,
+    pub changed: Vec<String>,
     pub marker: Marker,
     pub login: Option<Login>,
     pub accepted: Accepted,
-}
-
-/// Tells if an earlier attempt may have created the resource.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Earlier {
-    Perhaps,
-    None,
 }
 
 /// The reason why a resource releases what it holds.
@@ -56,10 +53,12 @@ impl Work {
             properties: &self.properties,
             before: &self.before,
             tried: &self.tried,
+            changed: &self.changed,
             marks: &self.spec.marks,
             vault: &attempt.site.vault,
             login: self.login.as_ref(),
             accepted: &self.accepted,
+            earlier: attempt.earlier,
             goes_back: attempt.site.goes_back,
         }
     }
@@ -73,11 +72,7 @@ impl Attempt {
             return self.adopt(name, spec).await;
         }
         self.take_from_others(&spec).await?;
-        let mut earlier = if may_be_there() {
-            Earlier::Perhaps
-        } else {
-            Earlier::None
-        };
+        let mut earlier = self.earlier;
         if let Some(copy) = &self.step.replaces {
             if !self.site.known.was_put_aside(copy) {
                 if self.step.if_changed && self.stays(name, &spec)? {
@@ -117,7 +112,7 @@ impl Attempt {
         if self.step.takes_from.is_empty() {
             return Ok(());
         }
-        let taker = self.resolve(spec)?;
+        let taker = self.typed(spec, &self.resolve(spec)?);
         for other in &self.step.takes_from {
             self.note_state(other, ResourceState::Updating).await?;
             self.lets_go(other, Why::GivesUp(&taker)).await?;
@@ -126,10 +121,13 @@ impl Attempt {
     }
 
     fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<Work> {
+        let resolved = self.resolve(&spec)?;
         Ok(Work {
-            properties: self.resolve(&spec)?,
+            properties: self.typed(&spec, &resolved),
+            resolved,
             before: Map::new(),
             tried: Map::new(),
+            changed: Vec::new(),
             marker: self.marker(name),
             login: self.login(name, &spec)?,
             accepted: Accepted::default(),
@@ -144,14 +142,16 @@ impl Attempt {
             .properties
             .iter()
             .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
-        let mut properties: Map<String, Value> = resolved.collect();
+        let mut resolved: Map<String, Value> = resolved.collect();
         if let Some(thing) = self.site.known.get(name) {
-            properties.extend(thing.made_from);
+            resolved.extend(thing.made_from);
         }
         Work {
-            properties,
+            properties: self.typed(&spec, &resolved),
+            resolved,
             before: Map::new(),
             tried: Map::new(),
+            changed: Vec::new(),
             marker: self.marker(name),
             login: None,
             accepted: Accepted::default(),
@@ -165,7 +165,7 @@ impl Attempt {
         let context = work.context(self);
         let known = self.site.known.get(name);
         let mut physical_id = known.and_then(|thing| thing.physical_id);
-        let was_never_heard_of = physical_id.is_none() && earlier == Earlier::Perhaps;
+        let was_never_heard_of = physical_id.is_none() && earlier == Earlier::Possible;
         if let Some(id) = &physical_id
             && let Progress::Failed(why) = driver.progress(&context, id).await?
         {
@@ -193,7 +193,8 @@ impl Attempt {
                 }
             }
         };
-        self.until_ready(driver, &context, &id).await
+        self.until_ready(driver, &context, &work.resolved, &id)
+            .await
     }
 
     async fn create_one(
@@ -322,7 +323,7 @@ impl Attempt {
         else {
             self.begin(name, &work.spec, ResourceState::Creating)
                 .await?;
-            return self.make(name, &work, Earlier::Perhaps).await;
+            return self.make(name, &work, Earlier::Possible).await;
         };
         if let Progress::Failed(why) = driver.progress(&work.context(self), &id).await? {
             self.clear_away(driver, &work.context(self), &id, &why)
@@ -342,9 +343,9 @@ impl Attempt {
         for copy in self.site.known.copies(name) {
             self.lets_go(&copy, Why::MakesRoom).await?;
         }
-        let work = self.back_to_defaults(&thing, work);
+        let mut work = self.back_to_defaults(&thing, work);
+        work.changed = self.differing(&thing, &work);
         let context = work.context(self);
-        let changed = self.differing(&thing, &work);
         if self.updates(&work.spec) {
             self.tries(name, &thing, driver, &work).await?;
             self.log
@@ -353,7 +354,7 @@ impl Attempt {
                     work.spec.resource_type
                 ))
                 .await;
-            driver.change(&context, &id, &changed).await?;
+            driver.update(&context, &id).await?;
         }
         let now = driver.id_after_update(&context, &id).await?;
         // From here on, the resource has the new description.
@@ -373,7 +374,8 @@ impl Attempt {
         if now != id {
             self.learn_id(name, &now).await?;
         }
-        self.until_ready(driver, &context, &now).await
+        self.until_ready(driver, &context, &work.resolved, &now)
+            .await
     }
 
     /// Records the values that a change may put into a resource before it starts. If the change does not finish, the next one
@@ -448,7 +450,8 @@ impl Attempt {
                 "`{name}` stands for {id} (`external_id`), which cannot be used: {why}"
             )));
         }
-        self.until_ready(driver, &context, &id).await
+        self.until_ready(driver, &context, &work.resolved, &id)
+            .await
     }
 
     // ---- successors ----
@@ -554,11 +557,12 @@ impl Attempt {
                 .filter(|property| property.on_change == OnChange::UpdateInPlace)
                 .and_then(|property| property.default.clone());
             if let Some(default) = default
-                && !work.properties.contains_key(name)
+                && !work.resolved.contains_key(name)
             {
-                work.properties.insert(name.clone(), default);
+                work.resolved.insert(name.clone(), default);
             }
         }
+        work.properties = self.typed(&work.spec, &work.resolved);
         work
     }
 
@@ -570,7 +574,7 @@ impl Attempt {
             .keys()
             .chain(work.spec.properties.keys());
         let mut names: Vec<String> = names
-            .filter(|name| !self.is_same(thing, name, &work.spec, &work.properties))
+            .filter(|name| !self.is_same(thing, name, &work.spec, &work.resolved))
             .cloned()
             .collect();
         names.sort();

@@ -27,7 +27,7 @@ use crate::{
     Tenant,
     bastion::{Bastion, address_towards},
     catalog::Catalog,
-    driver::{Context, Driver, Login, Marker, Progress, Ready, Vault},
+    driver::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault},
     drivers,
     secrets::{Mask, RunVault, kept, shelf::Shelf},
     shared::Core,
@@ -87,6 +87,7 @@ impl Site {
             let attempt = Attempt {
                 site: site.clone(),
                 step: step.clone(),
+                earlier: Earlier::Possible,
                 stop: CancellationToken::new(),
                 log,
             };
@@ -100,6 +101,8 @@ impl Site {
 pub struct Attempt {
     pub site: Arc<Site>,
     pub step: Step,
+    /// Whether an attempt before this one may have created the step's resource.
+    pub earlier: Earlier,
     pub stop: CancellationToken,
     pub log: StepLog,
 }
@@ -169,6 +172,18 @@ impl Attempt {
             }
         }
         Ok(properties)
+    }
+
+    /// Resolved properties in the types of their description.
+    pub(super) fn typed(
+        &self,
+        spec: &ResourceSpec,
+        resolved: &Map<String, Value>,
+    ) -> Map<String, Value> {
+        match self.site.catalog.registry().get(&spec.resource_type) {
+            Some(described) => types::typed(&described.properties, resolved),
+            None => resolved.clone(),
+        }
     }
 
     pub(super) fn driver(&self, spec: &ResourceSpec) -> StepResult<&'static dyn Driver> {
@@ -384,11 +399,12 @@ impl Attempt {
         &self,
         driver: &dyn Driver,
         context: &Context<'_>,
+        resolved: &Map<String, Value>,
         id: &str,
     ) -> StepResult {
         let name = self.name()?;
         if let Some(ready) = self.made_up(driver, name) {
-            return self.ready(driver, context, id, ready).await;
+            return self.ready(driver, resolved, id, ready).await;
         }
         let mut told = String::new();
         for pause in self.pauses() {
@@ -397,7 +413,7 @@ impl Attempt {
                     if !drivers::is_of_the_language(&self.spec()?.resource_type) {
                         drivers::mark::hide(&mut ready.attributes);
                     }
-                    return self.ready(driver, context, id, ready).await;
+                    return self.ready(driver, resolved, id, ready).await;
                 }
                 Progress::Failed(why) => {
                     self.note_state(name, ResourceState::Failed).await?;
@@ -440,7 +456,7 @@ impl Attempt {
     async fn ready(
         &self,
         driver: &dyn Driver,
-        context: &Context<'_>,
+        resolved: &Map<String, Value>,
         id: &str,
         ready: Ready,
     ) -> StepResult {
@@ -450,7 +466,7 @@ impl Attempt {
                 self.site.mask.add_value(value);
             }
         }
-        let made_from = self.made_from(name, context.properties);
+        let made_from = self.made_from(name, resolved);
         let (reference, attributes) = self.to_store(name, &ready.reference, &ready.attributes);
         let change = ResourceChange::Ready {
             reference,

@@ -30,7 +30,8 @@ use super::{
     step::{Attempt, Site},
 };
 use crate::{
-    Error, Result, Tenant, driver,
+    Error, Result, Tenant,
+    driver::Earlier,
     engine::after_the_end,
     machine::{self, Effect, Event, Move, StepIndex, advance},
     shared::Core,
@@ -447,14 +448,18 @@ impl RunTask {
         let attempt = Attempt {
             site,
             step: described,
+            earlier: if self.never_tried.remove(&step) {
+                Earlier::None
+            } else {
+                Earlier::Possible
+            },
             stop: stop.clone(),
             log,
         };
         let ended = self.ended.clone();
-        let never_tried = self.never_tried.remove(&step);
         let depth = self.run.graph.nodes()[step].depth;
         let work = async move {
-            let performed = driver::never_tried(never_tried, Box::pin(attempt.perform()));
+            let performed = Box::pin(attempt.perform());
             // Steps that were begun are finished before more are begun.
             let performed = openstack::goes_before(depth, performed);
             let result = AssertUnwindSafe(performed).catch_unwind().await;

@@ -127,7 +127,7 @@ async fn a_change_takes_away_only_what_was_said_before() {
             before: first.as_object().unwrap(),
             ..*context
         };
-        driver.change(&context, &id, &[]).await
+        driver.update(&context, &id).await
     });
     changed.await.unwrap();
     let there = world.session.records(&VOLUME_TYPES).get(&id).await.unwrap();

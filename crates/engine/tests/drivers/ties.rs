@@ -184,8 +184,8 @@ async fn a_promise_is_known_by_its_name() {
             before: said.as_object().unwrap(),
             ..*context
         };
-        driver.change(&context, &name, &[]).await?;
-        driver.change(&context, &name, &[]).await
+        driver.update(&context, &name).await?;
+        driver.update(&context, &name).await
     });
     changed.await.unwrap();
     assert_eq!(specs().await, json!({"iops": "600"}));

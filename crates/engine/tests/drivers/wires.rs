@@ -93,7 +93,11 @@ async fn what_is_shared_with_all_is_not_taken_back_in_silence() {
     let back = json!({"shared": false});
     let refused = world.with("scope", kind, &back, async |driver, context| {
         let changed = ["shared".to_owned()];
-        driver.change(context, &id, &changed).await
+        let context = engine::driver::Context {
+            changed: &changed,
+            ..*context
+        };
+        driver.update(&context, &id).await
     });
     let refused = refused.await.unwrap_err().to_string();
     assert!(refused.contains("can't be unshared"), "{refused}");
@@ -182,7 +186,11 @@ async fn what_a_network_is_made_on_is_told_once() {
     let change = async |properties: Value, changed: &[&str]| {
         let changed: Vec<String> = changed.iter().map(|name| (*name).to_owned()).collect();
         let done = world.with("net", kind, &properties, async |driver, context| {
-            driver.change(context, &id, &changed).await
+            let context = engine::driver::Context {
+                changed: &changed,
+                ..*context
+            };
+            driver.update(&context, &id).await
         });
         done.await
     };

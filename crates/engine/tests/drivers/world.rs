@@ -9,10 +9,10 @@ use engine::driver::{
     Accepted, Context, Driver, DriverError, Login, Marker, Progress, Ready, Vault,
 };
 use engine::drivers::driver_for;
-use hot::template::Marks;
 use lab::Lab;
 use openstack::{CloudConfig, Credentials, Scope, Session};
 use serde_json::{Map, Value, json};
+use types::Registry;
 
 /// A public server on a network of its own, in the order in which it can be made. `{"ref": x}` is the
 /// reference of another.
@@ -148,19 +148,12 @@ impl World {
         call: impl AsyncFnOnce(&'static dyn Driver, &Context<'_>) -> R,
     ) -> R {
         let marker = marker(name);
-        let marks = Marks::default();
-        let before = Map::new();
+        let described = Registry::shared().get(kind).unwrap();
+        let properties = types::typed(&described.properties, properties.as_object().unwrap());
+        let accepted = Accepted::default();
         let context = Context {
-            session: &self.session,
-            marker: &marker,
-            properties: properties.as_object().unwrap(),
-            before: &before,
-            tried: &before,
-            marks: &marks,
-            vault: &self.vault,
             login: Some(&self.login),
-            accepted: &Accepted::default(),
-            goes_back: false,
+            ..Context::of(&self.session, &self.vault, &accepted, &marker, &properties)
         };
         call(driver_for(kind).unwrap(), &context).await
     }

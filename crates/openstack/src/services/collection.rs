@@ -1,8 +1,7 @@
-//! Things that administrators keep: projects, users, roles, volume types, flavors ...
+//! Collections of a service: networks, projects, users, volume types, flavors ...
 //!
-//! Keystone's, Cinder's and Nova's collections work alike, but for the words and for the method that changes one; so a
-//! [`Collection`] says the words and the calls are written once: `session.records(&PROJECTS).list(...)`. A record
-//! stays as the service said it: who reads one reads a field or two, and shows the rest.
+//! Most collections work alike, but for the words and for the method that changes one. So a [`Collection`] has the words, and
+//! the calls are written once: `session.records(&PROJECTS).list(...)`. A record stays as the service sent it.
 
 use std::time::Duration;
 
@@ -17,13 +16,6 @@ use crate::{Error, Microversion, Service, Session};
 /// What a service says of one thing; its id is under `id`.
 pub type Record = Map<String, Value>;
 
-/// How a service changes a thing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ChangedBy {
-    Put,
-    Patch,
-}
-
 /// A kind of thing, and where it is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Collection {
@@ -31,29 +23,27 @@ pub struct Collection {
     pub service: Service,
     /// For people: `volume type`.
     pub title: &'static str,
-    /// The path of the collection: `os-aggregates`.
+    /// The path of the collection: `os-aggregates`, `qos/policies`.
     pub(crate) path: &'static str,
-    /// What follows it where all are listed in full: `detail`.
-    pub(crate) in_full: Option<&'static str>,
+    /// The path segment that lists the records in full: `detail`.
+    pub in_full: Option<&'static str>,
     /// The word for one in bodies.
     pub(crate) one: &'static str,
     /// The word for many in bodies.
     pub(crate) many: &'static str,
-    /// What changes one.
-    pub(crate) changed_by: ChangedBy,
-    /// The least microversion that has what is read and said.
-    pub(crate) version: Option<Microversion>,
-    /// What a list is asked with so that it has all, private ones too.
-    pub(crate) all: &'static [(&'static str, &'static str)],
-    /// Whether a list can be asked for a name.
-    pub(crate) by_name: bool,
+    /// The least microversion that has the fields.
+    pub version: Option<Microversion>,
+    /// The query of a list that has all records, private ones too.
+    pub all: &'static [(&'static str, &'static str)],
+    /// Whether a list can be filtered by name.
+    pub by_name: bool,
     /// For how long a look-up is kept.
     pub(crate) keep: Duration,
 }
 
 impl Collection {
     /// A collection that is as most are.
-    pub(crate) const fn of(
+    pub const fn of(
         service: Service,
         path: &'static str,
         (one, many): (&'static str, &'static str),
@@ -66,12 +56,16 @@ impl Collection {
             in_full: None,
             one,
             many,
-            changed_by: ChangedBy::Put,
             version: None,
             all: &[],
             by_name: true,
             keep: SHORT,
         }
+    }
+
+    fn segments<'a>(&self) -> std::str::Split<'a, char> {
+        let path: &'a str = self.path;
+        path.split('/')
     }
 
     /// Its things outlive runs.
@@ -106,10 +100,7 @@ impl Session {
 impl<'a> Records<'a> {
     /// A call on the collection, or on what `rest` names in it.
     pub(crate) fn call(&self, method: Method, rest: &[&str]) -> Call<'a> {
-        let path: Vec<&str> = [self.of.path]
-            .into_iter()
-            .chain(rest.iter().copied())
-            .collect();
+        let path: Vec<&str> = self.of.segments().chain(rest.iter().copied()).collect();
         let call = self.session.call(self.of.service, method, &path);
         match self.of.version {
             Some(version) => call.microversion(version),
@@ -149,17 +140,21 @@ impl<'a> Records<'a> {
             .await
     }
 
-    /// Change one; `fields` without the word around them.
-    pub async fn update(&self, id: &str, fields: &Record) -> Result<(), Error> {
-        let method = match self.of.changed_by {
-            ChangedBy::Put => Method::PUT,
-            ChangedBy::Patch => Method::PATCH,
+    /// Change one; `fields` without the word around them. Returns the record as far as the service answers with it.
+    pub async fn update(&self, id: &str, fields: &Record) -> Result<Record, Error> {
+        let method = match self.of.service {
+            Service::Identity => Method::PATCH,
+            _ => Method::PUT,
         };
         let call = self.call(method, &[id]);
-        call.json(&json!({self.of.one: fields}))
-            .send()
-            .await
-            .map(drop)
+        let answer = call.json(&json!({self.of.one: fields})).send().await?;
+        Ok(answer.json_at(self.of.one).unwrap_or_default())
+    }
+
+    /// Set all tags of one, in place of those that it has.
+    pub async fn set_tags(&self, id: &str, tags: &[String]) -> Result<(), Error> {
+        let call = self.call(Method::PUT, &[id, "tags"]);
+        call.json(&json!({"tags": tags})).send().await.map(drop)
     }
 
     /// Remove one. Not there is an error of status 404.
@@ -183,22 +178,41 @@ impl<'a> Records<'a> {
             format!("{key}\n{name}={value}")
         });
         let lookups = self.session.lookups();
-        let fetch = || self.id_now(given, query);
-        let keep = |_: &String| self.of.keep;
-        lookups.find(self.of.path, &key, keep, fetch).await
+        let fetch = || self.find_now(given, query);
+        let keep = |found: &Record| match found.get("router:external") {
+            Some(Value::Bool(true)) => LONG,
+            _ => self.of.keep,
+        };
+        let found = lookups.find(self.of.path, &key, keep, fetch).await?;
+        Ok(id_of(&found))
     }
 
-    async fn id_now(&self, given: &str, query: &[(&str, &str)]) -> Result<String, Error> {
-        match self.get(given).await {
-            Ok(found) => return Ok(id_of(&found)),
-            // Where ids are numbers, a name is no wrong id but a wrong question.
-            Err(error) if error.is_not_found() || error.status() == Some(400) => {}
-            Err(error) => return Err(error),
+    /// Of several that have the name, the one of the session's own project is meant: administrators see everybody's.
+    async fn find_now(&self, given: &str, query: &[(&str, &str)]) -> Result<Record, Error> {
+        // Elsewhere an id has the form of one.
+        if !matches!(self.of.service, Service::Network | Service::LoadBalancer) {
+            match self.get(given).await {
+                Ok(found) => return Ok(found),
+                // Where ids are numbers, a name is no wrong id but a wrong question.
+                Err(error) if error.is_not_found() || error.status() == Some(400) => {}
+                Err(error) => return Err(error),
+            }
         }
+        let text = |record: &Record, field: &str| {
+            let text = record.get(field).and_then(Value::as_str);
+            text.map(str::to_owned)
+        };
         let mut named = self.list_named(given, query).await?;
-        named.retain(|record| record.get("name").and_then(Value::as_str) == Some(given));
-        let ids: Vec<String> = named.iter().map(id_of).collect();
-        only(ids, self.of.title, given, |id| id)
+        named.retain(|record| text(record, "name").as_deref() == Some(given));
+        if let Some(own) = self.session.project() {
+            let is_own = |record: &Record| text(record, "project_id").as_ref() == Some(&own.id);
+            if named.len() > 1 && named.iter().any(is_own) {
+                named.retain(is_own);
+            }
+        }
+        let named = named.into_iter().map(|record| (id_of(&record), record));
+        let found = only(named.collect(), self.of.title, given, |(id, _)| id)?;
+        Ok(found.1)
     }
 }
 

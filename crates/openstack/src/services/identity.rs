@@ -3,7 +3,7 @@
 
 use reqwest::Method;
 
-use super::collection::{ChangedBy, Collection};
+use super::collection::Collection;
 use crate::{Error, Service, Session};
 
 impl Session {
@@ -21,10 +21,7 @@ const fn kept(
     words: (&'static str, &'static str),
     title: &'static str,
 ) -> Collection {
-    Collection {
-        changed_by: ChangedBy::Patch,
-        ..Collection::of(Service::Identity, path, words, title)
-    }
+    Collection::of(Service::Identity, path, words, title)
 }
 
 /// Projects.

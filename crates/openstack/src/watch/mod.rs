@@ -35,6 +35,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::block_storage::Volume;
+use crate::collection::{Collection, Record};
 use crate::compute::Server;
 use crate::load_balancer::{Balanced, Part};
 use crate::network::Entity;
@@ -121,6 +122,24 @@ impl Watcher<'_> {
         self.look(Source::of::<E>(), id).await
     }
 
+    /// How a record of a collection is; `None` if it is gone. Those of other services than Neutron are asked for one by one.
+    pub async fn record(&self, of: &'static Collection, id: &str) -> Result<Option<Record>, Error> {
+        match Source::of_collection(of) {
+            Some(source) => self.look(source, id).await,
+            None => match self.0.records(of).get(id).await {
+                Err(error) if error.is_not_found() => Ok(None),
+                found => found.map(Some),
+            },
+        }
+    }
+
+    /// This is how a record is: the first question about it is answered so. `None` if it is gone.
+    pub fn told_record(&self, of: &'static Collection, id: &str, record: Option<&Record>) {
+        if let Some(source) = Source::of_collection(of) {
+            self.tell(source, id, &record);
+        }
+    }
+
     /// This is how it is: the first question about it is answered so.
     pub fn told<E: Entity>(&self, thing: &E) {
         self.tell(Source::of::<E>(), thing.id(), thing);
@@ -166,6 +185,11 @@ impl Watcher<'_> {
 impl Source {
     fn of<E: Entity>() -> Source {
         Source::Network(E::PATH, E::MANY)
+    }
+
+    /// The source of a collection that can be asked for many ids at once.
+    fn of_collection(of: &'static Collection) -> Option<Source> {
+        (of.service == Service::Network).then_some(Source::Network(of.path, of.many))
     }
 
     fn service(self) -> Service {

@@ -21,8 +21,8 @@ use serde_json::{Map, Value, json};
 
 use super::mark;
 use super::mark::Texts;
-use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
+use super::record::{done_if_gone, with_show};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
 };

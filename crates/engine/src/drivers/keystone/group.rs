@@ -1,26 +1,28 @@
-//! `OS::Keystone::Group`: users with the same roles. Source: Identity API v3, "Groups", "Roles".
+//! `OS::Keystone::Group`: its roles. Source: Identity API v3, "Groups", "Roles".
 
 use async_trait::async_trait;
-use openstack::collection::{Collection, Record};
-use openstack::identity::{Actor, GROUPS};
+use openstack::collection::Record;
+use openstack::identity::Actor;
 
-use super::super::records::Records;
-use super::{named_in_domain, roles};
+use super::super::described::{Hooks, Occasion};
+use super::roles;
 use crate::driver::{Context, DriverError};
 
-pub(super) struct Group;
+pub(in crate::drivers) struct Group;
 
 #[async_trait]
-impl Records for Group {
-    const OF: &'static Collection = &GROUPS;
-    const TAKES_AWAY: &'static [&'static str] = &["roles"];
-    const ASKED_BY: &'static [&'static str] = &["domain_id"];
-
-    async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {
-        named_in_domain(context).await
+impl Hooks for Group {
+    fn takes_away(&self) -> &'static [&'static str] {
+        &["roles"]
     }
 
-    async fn settle(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    async fn settle(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+        _record: &Record,
+        _occasion: Occasion,
+    ) -> Result<(), DriverError> {
         roles::settle(context, Actor::Group(id)).await
     }
 }

@@ -1,39 +1,34 @@
-//! `OS::Keystone::Project`: whose things are kept apart from others'.
+//! `OS::Keystone::Project`: its tags and its default security group.
 //!
 //! Neutron gives every project a security group once it is asked for one, and nobody removes it with the project: so it goes
 //! first, as in Heat. Source: Identity API v3, "Projects".
 
 use async_trait::async_trait;
 use openstack::Service;
-use openstack::collection::{Collection, Record};
-use openstack::identity::PROJECTS;
+use openstack::collection::Record;
 use openstack::network::SecurityGroup;
 
-use super::super::neutron::done_if_gone;
+use super::super::described::{Hooks, Occasion};
 use super::super::properties::Properties;
-use super::super::records::{Records, id_in};
-use super::named_in_domain;
+use super::super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
-pub(super) struct Project;
+pub(in crate::drivers) struct Project;
 
 #[async_trait]
-impl Records for Project {
-    const OF: &'static Collection = &PROJECTS;
-    const FIXED: &'static [&'static str] = &["parent_id"];
-    const ASKED_BY: &'static [&'static str] = &["domain_id"];
-
-    async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {
-        let mut body = named_in_domain(context).await?;
-        if let Some(parent) = id_in(context, "parent", &PROJECTS).await? {
-            body.insert("parent_id".into(), parent.into());
-        }
+impl Hooks for Project {
+    async fn complete(
+        &self,
+        context: &Context<'_>,
+        body: &mut Record,
+        _occasion: Occasion,
+    ) -> Result<(), DriverError> {
         let tags = Properties::of(context.properties).texts("tags")?;
-        // Others may have set some: none are said only where some were drawn.
+        // Others may have set some: an empty list is sent only where there was another one.
         if !tags.is_empty() || context.before.contains_key("tags") {
             body.insert("tags".into(), tags.into());
         }
-        Ok(body)
+        Ok(())
     }
 
     async fn let_go(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {

@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use openstack::collection::Collection;
 use openstack::identity::{Actor, GROUPS, Grant, Place, USERS};
 
-use super::super::records::id_required;
+use super::super::described::lookup::id_required;
 use super::super::ties::{Tied, Ties};
 use super::roles;
 use crate::driver::{Context, DriverError};
 
 /// What the two types differ in.
-pub(super) struct RoleAssignment {
+pub(in crate::drivers) struct RoleAssignment {
     /// The property that says who.
     who: &'static str,
     of: &'static Collection,
@@ -21,13 +21,13 @@ pub(super) struct RoleAssignment {
     word: &'static str,
 }
 
-pub(super) static OF_USER: Tied<RoleAssignment> = Tied(RoleAssignment {
+pub(in crate::drivers) static OF_USER: Tied<RoleAssignment> = Tied(RoleAssignment {
     who: "user",
     of: &USERS,
     word: USER,
 });
 
-pub(super) static OF_GROUP: Tied<RoleAssignment> = Tied(RoleAssignment {
+pub(in crate::drivers) static OF_GROUP: Tied<RoleAssignment> = Tied(RoleAssignment {
     who: "group",
     of: &GROUPS,
     word: GROUP,

@@ -7,9 +7,9 @@ use openstack::collection::Collection;
 use openstack::identity::{Actor, DOMAINS, Grant, PROJECTS, Place, ROLES};
 use serde_json::{Map, Value};
 
-use super::super::neutron::done_if_gone;
+use super::super::described::lookup::{id_if_there, id_named, moves};
 use super::super::properties::Properties;
-use super::super::records::{id_if_there, id_named, moves};
+use super::super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
 /// Gives what `roles` says now, and takes away what it said before, or in a change that did not end, and does not any more.

@@ -1,48 +1,33 @@
-//! `OS::Keystone::User`: somebody who may log in, with groups and roles.
+//! `OS::Keystone::User`: groups and roles.
 //!
-//! The password is said when the user is made, and again only when it differs: Keystone ends the user's logins with every
-//! password that is set, the same one too. Nothing of it comes back: Keystone does not tell it.
-//! Source: Identity API v3, "Users", "Groups", "Roles".
+//! The password is sent again only when it differs: Keystone ends the user's logins with every password that is set, the same
+//! one too. Source: Identity API v3, "Users", "Groups", "Roles".
 
 use async_trait::async_trait;
-use openstack::collection::{Collection, Record};
-use openstack::identity::{Actor, GROUPS, PROJECTS, USERS};
+use openstack::collection::Record;
+use openstack::identity::{Actor, GROUPS};
 
-use super::super::neutron::done_if_gone;
-use super::super::properties::Properties;
-use super::super::records::{Records, id_in, members};
-use super::{named_in_domain, roles};
+use super::super::described::lookup::members;
+use super::super::described::{Hooks, Occasion};
+use super::super::record::done_if_gone;
+use super::roles;
 use crate::driver::{Context, DriverError};
 
-pub(super) struct User;
+pub(in crate::drivers) struct User;
 
 #[async_trait]
-impl Records for User {
-    const OF: &'static Collection = &USERS;
-    const TAKES_AWAY: &'static [&'static str] = &["groups", "roles"];
-    const ASKED_BY: &'static [&'static str] = &["domain_id"];
-
-    async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {
-        let properties = Properties::of(context.properties);
-        let mut body = named_in_domain(context).await?;
-        for name in ["email", "password"] {
-            if let Some(text) = properties.filled(name)? {
-                body.insert(name.into(), text.into());
-            }
-        }
-        if let Some(project) = id_in(context, "default_project", &PROJECTS).await? {
-            body.insert("default_project_id".into(), project.into());
-        }
-        Ok(body)
+impl Hooks for User {
+    fn takes_away(&self) -> &'static [&'static str] {
+        &["groups", "roles"]
     }
 
-    fn unsaid(&self, fields: &mut Record, changed: &[String]) {
-        if !changed.iter().any(|name| name == "password") {
-            fields.remove("password");
-        }
-    }
-
-    async fn settle(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    async fn settle(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+        _record: &Record,
+        _occasion: Occasion,
+    ) -> Result<(), DriverError> {
         let identity = context.session.identity();
         let (leaving, coming) = members(context, "groups", &GROUPS).await?;
         for group in &coming {

@@ -14,11 +14,7 @@ use super::super::{mark, nova_requests};
 use super::{HOST_KEY, body, effect};
 use crate::driver::{Context, DriverError, Progress, Ready};
 
-pub(super) async fn apply(
-    context: &Context<'_>,
-    id: &str,
-    changed: &[String],
-) -> Result<(), DriverError> {
+pub(super) async fn apply(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
     let properties = Properties::of(context.properties);
     let compute = context.session.compute();
     let server = compute.server_get(id).await?;
@@ -38,7 +34,7 @@ pub(super) async fn apply(
     if wanted != there {
         compute.server_set_tags(id, &wanted).await?;
     }
-    if changed.iter().any(|name| name == "admin_pass")
+    if context.changed.iter().any(|name| name == "admin_pass")
         && let Some(password) = properties.filled("admin_pass")?
     {
         compute.server_set_password(id, &password).await?;

@@ -15,8 +15,7 @@ use super::mark::Texts;
 use super::properties::Properties;
 use super::{cloud_init, keys, mark};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
-    may_be_there,
+    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Progress, Ready, Search,
 };
 
 mod attributes;
@@ -39,7 +38,7 @@ impl Driver for Server {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        if may_be_there()
+        if context.earlier == Earlier::Possible
             && let Some(found) = find(context).await?
         {
             return Ok(found.id);
@@ -140,16 +139,7 @@ impl Driver for Server {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        self.change(context, physical_id, &[]).await
-    }
-
-    async fn change(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        changed: &[String],
-    ) -> Result<(), DriverError> {
-        change::apply(context, physical_id, changed).await
+        change::apply(context, physical_id).await
     }
 
     async fn make_room(

@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::mark::Texts;
 use super::properties::Properties;
-use super::{mark, neutron};
+use super::{mark, record};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Marker, Progress, Proof, Ready,
-    Search, may_be_there,
+    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Marker, Progress, Proof,
+    Ready, Search,
 };
 
 /// Under this name the metadata have the mark.
@@ -31,7 +31,7 @@ impl Driver for Volume {
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let storage = context.session.block_storage();
-        if may_be_there()
+        if context.earlier == Earlier::Possible
             && let Some(found) = find(context).await?
         {
             return Ok(found.id);
@@ -231,7 +231,7 @@ async fn back_up(context: &Context<'_>, id: &str, occasion: &str) -> Result<Prog
         status if status.starts_with("error") => {
             let why = backup.fail_reason.as_deref().unwrap_or_default();
             let failed = format!("backup `{name}` is in state {status}: {why}");
-            neutron::done_if_gone(storage.backup_delete(&backup.id).await)?;
+            record::done_if_gone(storage.backup_delete(&backup.id).await)?;
             Ok(Progress::Failed(failed))
         }
         status => Ok(Progress::Pending(format!(

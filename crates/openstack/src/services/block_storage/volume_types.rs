@@ -89,7 +89,7 @@ impl BlockStorage<'_> {
 
     /// Set some keys of a QoS specification.
     pub async fn qos_set(&self, id: &str, specs: &Record) -> Result<(), Error> {
-        self.0.records(&QOS_SPECS).update(id, specs).await
+        self.0.records(&QOS_SPECS).update(id, specs).await.map(drop)
     }
 
     /// Take keys of a QoS specification away. A key that is not there is an error of status 404.

@@ -1,0 +1,199 @@
+//! Resources that a property names, by id or by name, and entries of lists and maps that a change takes away.
+
+use openstack::{
+    Session,
+    collection::{Collection, Record},
+};
+use serde_json::{Map, Value};
+
+use crate::driver::{Context, DriverError};
+use crate::drivers::properties::Properties;
+
+/// The id of the resource that `given`, from a property, means: an id, a name that only one has, or in Keystone, as in Heat, a
+/// name with its domain: `ops{acme}`.
+pub(in crate::drivers) async fn id_named(
+    session: &Session,
+    properties: &Properties<'_>,
+    of: &'static Collection,
+    property: &str,
+    given: &str,
+) -> Result<String, DriverError> {
+    let found = id_meant(session, of, given).await;
+    found.map_err(|error| properties.looked_up(property, error))
+}
+
+/// The same; nothing where there is none of the name. Two of it are an error: one of them may be the one.
+pub(in crate::drivers) async fn id_if_there(
+    session: &Session,
+    of: &'static Collection,
+    given: &str,
+) -> Result<Option<String>, DriverError> {
+    match id_meant(session, of, given).await {
+        Err(openstack::Error::Unknown { .. }) => Ok(None),
+        found => Ok(Some(found?)),
+    }
+}
+
+async fn id_meant(
+    session: &Session,
+    of: &'static Collection,
+    given: &str,
+) -> Result<String, openstack::Error> {
+    let name_and_domain = given
+        .strip_suffix('}')
+        .and_then(|given| given.rsplit_once('{'));
+    match name_and_domain {
+        Some((name, domain)) if of.service == openstack::Service::Identity => {
+            let domains = session.records(&openstack::identity::DOMAINS);
+            let domain = domains.id_named(domain, &[]).await?;
+            let query = [("domain_id", domain.as_str())];
+            session.records(of).id_named(name, &query).await
+        }
+        _ => session.records(of).id_named(given, &[]).await,
+    }
+}
+
+/// The id of what a property names, if it is given.
+pub(in crate::drivers) async fn id_in(
+    context: &Context<'_>,
+    property: &str,
+    of: &'static Collection,
+) -> Result<Option<String>, DriverError> {
+    let properties = Properties::of(context.properties);
+    match properties.filled(property)? {
+        Some(given) => id_named(context.session, &properties, of, property, &given)
+            .await
+            .map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The ids of all that a property names.
+pub(in crate::drivers) async fn ids_in(
+    context: &Context<'_>,
+    property: &str,
+    of: &'static Collection,
+) -> Result<Vec<String>, DriverError> {
+    let properties = Properties::of(context.properties);
+    let mut ids = Vec::new();
+    for name in properties.texts(property)? {
+        ids.push(id_named(context.session, &properties, of, property, &name).await?);
+    }
+    Ok(ids)
+}
+
+/// The same for one that must be given.
+pub(in crate::drivers) async fn id_required(
+    context: &Context<'_>,
+    property: &str,
+    of: &'static Collection,
+) -> Result<String, DriverError> {
+    Properties::of(context.properties).required(property)?;
+    Ok(id_in(context, property, of).await?.unwrap_or_default())
+}
+
+/// The ids of what a list of names leaves behind and of what it brings, against what it was before and what was tried since.
+/// What is gone cannot be left behind.
+pub(in crate::drivers) async fn members(
+    context: &Context<'_>,
+    property: &str,
+    of: &'static Collection,
+) -> Result<(Vec<String>, Vec<String>), DriverError> {
+    let wanted = ids_in(context, property, of).await?;
+    let mut before = [Vec::new(), Vec::new()];
+    for (map, ids) in [context.before, context.tried].into_iter().zip(&mut before) {
+        for name in Properties::of(map).texts(property)? {
+            ids.extend(id_if_there(context.session, of, &name).await?);
+        }
+    }
+    let [before, tried] = before;
+    let tried = context.tried.contains_key(property).then_some(&tried[..]);
+    Ok(moves(&before, tried, &wanted))
+}
+
+/// What leaves and what comes. Where something was `tried` since, that may be there too, and nothing of before need be.
+pub(in crate::drivers) fn moves<T: PartialEq + Clone>(
+    before: &[T],
+    tried: Option<&[T]>,
+    after: &[T],
+) -> (Vec<T>, Vec<T>) {
+    let mut leaving: Vec<T> = Vec::new();
+    for item in before.iter().chain(tried.unwrap_or_default()) {
+        if !after.contains(item) && !leaving.contains(item) {
+            leaving.push(item.clone());
+        }
+    }
+    let comes = |item: &&T| tried.is_some() || !before.contains(item);
+    (leaving, after.iter().filter(comes).cloned().collect())
+}
+
+/// Keys that a map leaves behind, and all that it says: what somebody has changed by hand is put right.
+pub(in crate::drivers) fn keys(
+    context: &Context<'_>,
+    property: &str,
+) -> Result<(Vec<String>, Record), DriverError> {
+    let wanted = pairs(context.properties, property)?;
+    let mut before = pairs(context.before, property)?;
+    before.extend(pairs(context.tried, property)?);
+    let leaving = before.into_iter().map(|(key, _)| key);
+    let leaving = leaving.filter(|key| !wanted.contains_key(key));
+    Ok((leaving.collect(), wanted))
+}
+
+/// Keys and values, as texts, of a property that is a map.
+pub(in crate::drivers) fn pairs(
+    map: &Map<String, Value>,
+    property: &str,
+) -> Result<Record, DriverError> {
+    let properties = Properties::of(map);
+    let pairs = match properties.get(property) {
+        None => return Ok(Map::new()),
+        Some(Value::Object(pairs)) => pairs,
+        Some(_) => return Err(properties.wrong(property, "it must be a map".into())),
+    };
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let given = pairs.iter().filter(|(_, value)| !value.is_null());
+    Ok(given
+        .map(|(key, value)| (key.clone(), text(value).into()))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_leaves_and_what_comes() {
+        assert_eq!(
+            moves(&["a", "b"], None, &["b", "c"]),
+            (vec!["a"], vec!["c"]),
+            "what stays is not touched"
+        );
+        assert_eq!(
+            moves(&["a", "b"], Some(&["b", "d"]), &["b", "c"]),
+            (vec!["a", "d"], vec!["b", "c"]),
+            "what was tried may be there, and what stays may be gone"
+        );
+    }
+
+    #[test]
+    fn values_of_keys_are_texts() {
+        let map =
+            json!({"specs": {"iops": 500, "on": true, "none": null, "name": "gold"}, "odd": []});
+        let map = map.as_object().unwrap();
+        assert_eq!(
+            Value::Object(pairs(map, "specs").unwrap()),
+            json!({"iops": "500", "on": "true", "name": "gold"})
+        );
+        assert!(pairs(map, "none").unwrap().is_empty());
+        assert_eq!(
+            pairs(map, "odd").unwrap_err().to_string(),
+            "property `odd`: it must be a map"
+        );
+    }
+}

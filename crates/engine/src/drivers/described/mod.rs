@@ -1,0 +1,343 @@
+//! The driver of the types whose calls are data: the `api` block of a description ([`types::api`]).
+//!
+//! A resource is created with fields, changed with fields, and removed. The mark stands where the block says. A type that is
+//! more than that has [`Hooks`]: fields that are not data, calls of their own after a creation or before a removal,
+//! attributes. A resource without a place for a mark is identified by its [`content`].
+
+mod body;
+mod collection;
+pub(super) mod content;
+mod hooks;
+pub(super) mod lookup;
+
+use async_trait::async_trait;
+use openstack::collection::{Collection, Record, Records, id_of};
+use serde_json::{Map, Value};
+use types::{
+    Registry, ResourceType,
+    api::{Api, ApiService, Leftover, MarkerPlace},
+};
+
+pub(super) use body::Occasion;
+pub(super) use collection::collection;
+pub(super) use hooks::{Hooks, NoHooks};
+
+use super::{
+    mark::{self, Texts},
+    properties::Properties,
+    record::{done_if_gone, judge, with_show},
+};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Marker, Progress, Ready,
+    Search,
+};
+
+/// The driver of one type.
+pub(super) struct Described {
+    pub(super) described: &'static ResourceType,
+    api: &'static Api,
+    pub(super) collection: &'static Collection,
+    hooks: &'static dyn Hooks,
+}
+
+/// The key of a host aggregate's metadata that has the mark.
+pub(super) const KEY: &str = "stackloom";
+
+impl Described {
+    /// The driver of a type, where the calls of the type are data.
+    pub(super) fn of(resource_type: &str, hooks: &'static dyn Hooks) -> Option<Described> {
+        Some(Described {
+            described: Registry::shared().get(resource_type)?,
+            api: Api::of(resource_type)?,
+            collection: collection(resource_type)?,
+            hooks,
+        })
+    }
+
+    fn records<'a>(&self, context: &Context<'a>) -> Records<'a> {
+        context.session.records(self.collection)
+    }
+
+    /// Puts the mark into a body.
+    fn mark(
+        &self,
+        context: &Context<'_>,
+        body: &mut Record,
+        occasion: Occasion,
+    ) -> Result<(), DriverError> {
+        match (&self.api.marker, occasion) {
+            (MarkerPlace::Description, _) => {
+                let own = Properties::of(context.properties).text("description")?;
+                let description = mark::description(context.marker, own.as_deref());
+                body.insert("description".into(), description.into());
+            }
+            (MarkerPlace::FirstName | MarkerPlace::Metadata, Occasion::Creation) => {
+                body.insert("name".into(), mark::store_name(context.marker).into());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_ours(&self, marker: &Marker, record: &Record) -> bool {
+        let text = |field: &str| record.get(field).and_then(Value::as_str);
+        let is_named = || text("name") == Some(&mark::store_name(marker));
+        match &self.api.marker {
+            MarkerPlace::Description => {
+                mark::carries(text("description").unwrap_or_default(), marker)
+            }
+            MarkerPlace::FirstName => is_named(),
+            MarkerPlace::Metadata => {
+                is_named() || record["metadata"][KEY].as_str() == Some(&mark::text(marker))
+            }
+            MarkerPlace::Tag | MarkerPlace::Content(_) => false,
+        }
+    }
+
+    /// The resource that carries the mark, among those that a filter finds.
+    async fn find(&self, context: &Context<'_>) -> Result<Option<Record>, DriverError> {
+        let records = self.records(context);
+        let found = match (&self.api.marker, self.api.service) {
+            (MarkerPlace::Description, ApiService::Network) => {
+                let own = Properties::of(context.properties).text("description")?;
+                let description = mark::description(context.marker, own.as_deref());
+                let query = [("description", description.as_str())];
+                records.list(&query).await?
+            }
+            (MarkerPlace::FirstName, _) => {
+                let name = mark::store_name(context.marker);
+                records.list_named(&name, &[]).await?
+            }
+            // The name may be another one by now, and the properties may not be known any more.
+            _ => match self.body(context, Occasion::Creation).await {
+                Ok(body) => self.named_as(context, &body).await?,
+                Err(_) => Vec::new(),
+            },
+        };
+        // Asked again here, for clouds that do not know the filter.
+        let mut found = found.into_iter();
+        Ok(found.find(|record| self.is_ours(context.marker, record)))
+    }
+
+    async fn named_as(
+        &self,
+        context: &Context<'_>,
+        body: &Record,
+    ) -> Result<Vec<Record>, DriverError> {
+        let text = |name: &str| body.get(name).and_then(Value::as_str);
+        let Some(name) = text("name") else {
+            return Ok(Vec::new());
+        };
+        let filters = self.api.filters.iter();
+        let query: Vec<(&str, &str)> = filters
+            .filter_map(|filter| Some((filter.as_str(), text(filter)?)))
+            .collect();
+        Ok(self.records(context).list_named(name, &query).await?)
+    }
+
+    /// The same, among all where the filter finds none.
+    async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<Record>, DriverError> {
+        if let Some(found) = self.find(context).await? {
+            return Ok(Some(found));
+        }
+        let mut all = self.records(context).list(&[]).await?.into_iter();
+        Ok(all.find(|record| self.is_ours(context.marker, record)))
+    }
+
+    async fn remove(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+        match self.hooks.let_go(context, id).await {
+            Err(DriverError::Cloud(error)) if error.is_not_found() => {}
+            done => done?,
+        }
+        match self.records(context).delete(id).await {
+            Err(error) if error.is_not_found() => {}
+            Err(error) => {
+                self.hooks.make_removable(context, id, error).await?;
+                done_if_gone(self.records(context).delete(id).await)?;
+            }
+            Ok(()) => {}
+        }
+        // What Neutron has accepted to delete is gone.
+        let watcher = context.session.watcher();
+        watcher.told_record(self.collection, id, None);
+        Ok(())
+    }
+
+    async fn set_tags(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+        if self.api.service == ApiService::Network {
+            let tags = Properties::of(context.properties).texts("tags")?;
+            if !tags.is_empty() {
+                self.records(context).set_tags(id, &tags).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn attributes_of(&self, record: Record) -> Map<String, Value> {
+        let mut attributes = with_show(record.clone());
+        self.hooks.attributes(&record, &mut attributes);
+        attributes
+    }
+}
+
+#[async_trait]
+impl Driver for Described {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
+    fn takes_away(&self) -> &'static [&'static str] {
+        self.hooks.takes_away()
+    }
+
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        if context.earlier == Earlier::Possible {
+            match self.api.leftover {
+                Leftover::Taken => {
+                    if let Some(found) = self.find(context).await? {
+                        let id = id_of(&found);
+                        let occasion = Occasion::Creation;
+                        self.hooks.settle(context, &id, &found, occasion).await?;
+                        return Ok(id);
+                    }
+                }
+                Leftover::Remade => {
+                    // What is wrong with the properties is known before anything is removed.
+                    self.body(context, Occasion::Creation).await?;
+                    if let Some(left) = self.find_anyhow(context).await? {
+                        self.remove(context, &id_of(&left)).await?;
+                    }
+                }
+            }
+        }
+        let mut body = self.body(context, Occasion::Creation).await?;
+        self.mark(context, &mut body, Occasion::Creation)?;
+        let made = self.records(context).create(&body).await?;
+        let id = id_of(&made);
+        self.set_tags(context, &id).await?;
+        // How it is now need not be asked for; most of Neutron's resources are ready at once.
+        let watcher = context.session.watcher();
+        watcher.told_record(self.collection, &id, Some(&made));
+        let occasion = Occasion::Creation;
+        self.hooks.settle(context, &id, &made, occasion).await?;
+        Ok(id)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let title = self.collection.title;
+        let watcher = context.session.watcher();
+        let Some(mut record) = watcher.record(self.collection, physical_id).await? else {
+            return Ok(Progress::Failed(format!("the {title} is gone")));
+        };
+        if self.api.marker == MarkerPlace::FirstName && self.is_ours(context.marker, &record) {
+            let name = mark::physical_name(context.marker, context.properties);
+            let body = Map::from_iter([("name".to_owned(), name.into())]);
+            record = self.records(context).update(physical_id, &body).await?;
+        }
+        Ok(match judge(title, &record) {
+            Progress::Ready(ready) => Progress::Ready(Ready {
+                attributes: self.attributes_of(record),
+                ..ready
+            }),
+            other => other,
+        })
+    }
+
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        match self.records(context).get(physical_id).await {
+            Ok(record) => Ok(Some(self.attributes_of(record))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn on_demand(&self) -> &'static [&'static str] {
+        self.hooks.on_demand()
+    }
+
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        self.hooks.read(context, physical_id, names).await
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let mut record = Record::new();
+        if self.api.changeable {
+            let mut body = self.body(context, Occasion::Update).await?;
+            self.mark(context, &mut body, Occasion::Update)?;
+            record = self.records(context).update(physical_id, &body).await?;
+            self.set_tags(context, physical_id).await?;
+        }
+        let occasion = Occasion::Update;
+        self.hooks
+            .settle(context, physical_id, &record, occasion)
+            .await
+    }
+
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        taker: &Map<String, Value>,
+    ) -> Result<Progress, DriverError> {
+        self.hooks.give_up(context, physical_id, taker).await?;
+        Ok(Progress::Ready(Ready::default()))
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => Some(id.to_owned()),
+            None => self.find_anyhow(context).await?.as_ref().map(id_of),
+        };
+        match id {
+            Some(id) => self.remove(context, &id).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let watcher = context.session.watcher();
+        let found = watcher.record(self.collection, physical_id).await?;
+        Ok(found.is_none())
+    }
+}
+
+#[async_trait]
+impl ListMarked for Described {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let texts = Texts::of(search, mark::text);
+        let names = Texts::of(search, mark::store_name);
+        let all = search.session.records(self.collection).list(&[]).await?;
+        let marked = all.iter().filter_map(|record| {
+            let text = |field: &str| record.get(field).and_then(Value::as_str);
+            let named = || names.equal(text("name")?);
+            let resource = match &self.api.marker {
+                MarkerPlace::Description => texts.last_word(text("description")?),
+                MarkerPlace::FirstName => named(),
+                MarkerPlace::Metadata => {
+                    named().or_else(|| texts.equal(record["metadata"][KEY].as_str()?))
+                }
+                MarkerPlace::Tag | MarkerPlace::Content(_) => None,
+            };
+            let name = text("name").map(str::to_owned);
+            Some(Marked::named(resource?, id_of(record), name))
+        });
+        Ok(marked.collect())
+    }
+}

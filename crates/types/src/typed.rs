@@ -1,0 +1,119 @@
+//! Values of properties in the types that a description says.
+//!
+//! HOT is lenient: a parameter of type string that goes into a number or a switch is fine (`"80"`, `"true"`). So values are
+//! converted once, before a driver reads them.
+
+use serde_json::{Map, Number, Value};
+
+use crate::{Property, PropertyKind, find};
+
+/// The values under the present names of their properties, each converted to its property's type as far as it can be.
+/// Absent and null are the same. What is not described stays as it is.
+pub fn typed(properties: &[Property], values: &Map<String, Value>) -> Map<String, Value> {
+    let given = values.iter().filter(|(_, value)| !value.is_null());
+    given
+        .map(|(name, value)| match find(properties, name) {
+            Some(property) => (property.name.clone(), convert(&property.kind, value)),
+            None => (name.clone(), value.clone()),
+        })
+        .collect()
+}
+
+fn convert(kind: &PropertyKind, value: &Value) -> Value {
+    let converted = match (kind, value) {
+        (_, Value::Null) => None,
+        (PropertyKind::Integer | PropertyKind::Number, Value::String(text)) => number(text),
+        (PropertyKind::Boolean, value) => switch(value).map(Value::Bool),
+        (PropertyKind::String, Value::Number(_) | Value::Bool(_)) => {
+            Some(Value::String(value.to_string()))
+        }
+        (PropertyKind::List { of }, value) => {
+            let items = match value {
+                Value::Array(items) => items,
+                // One value alone is a list of it, as in HOT.
+                one => std::slice::from_ref(one),
+            };
+            let item = |value: &Value| match of {
+                Some(of) => convert(&of.kind, value),
+                None => value.clone(),
+            };
+            Some(items.iter().map(item).collect())
+        }
+        (PropertyKind::Map { of }, Value::Object(map)) if !of.is_empty() => {
+            Some(Value::Object(typed(of, map)))
+        }
+        _ => None,
+    };
+    converted.unwrap_or_else(|| value.clone())
+}
+
+fn number(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let whole = text.parse::<i64>().ok().map(Value::from);
+    whole.or_else(|| Number::from_f64(text.parse().ok()?).map(Value::Number))
+}
+
+fn switch(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(on) => Some(*on),
+        Value::Number(number) => number.as_i64().map(|number| number != 0),
+        Value::String(text) => match text.to_lowercase().as_str() {
+            "true" | "t" | "yes" | "y" | "on" | "1" => Some(true),
+            "false" | "f" | "no" | "n" | "off" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Registry;
+
+    fn check(resource_type: &str, values: Value, expected: Value) {
+        let described = Registry::shared().get(resource_type).unwrap();
+        let typed = typed(&described.properties, values.as_object().unwrap());
+        assert_eq!(Value::Object(typed), expected);
+    }
+
+    #[test]
+    fn texts_that_mean_numbers_and_switches() {
+        check(
+            "OS::Neutron::Subnet",
+            json!({"ip_version": "4", "enable_dhcp": "yes", "prefixlen": null, "dns_nameservers": "9.9.9.9", "name": 7}),
+            json!({"ip_version": 4, "enable_dhcp": true, "dns_nameservers": ["9.9.9.9"], "name": "7"}),
+        );
+    }
+
+    #[test]
+    fn members_are_converted_and_former_names_are_present_ones() {
+        check(
+            "OS::Neutron::SecurityGroup",
+            json!({"rules": [{"port_range_min": "80", "protocol": 6}]}),
+            json!({"rules": [{"port_range_min": 80, "protocol": "6"}]}),
+        );
+        check(
+            "OS::Neutron::Port",
+            json!({"network_id": "n", "fixed_ips": [{"subnet_id": "s"}]}),
+            json!({"network": "n", "fixed_ips": [{"subnet": "s"}]}),
+        );
+    }
+
+    #[test]
+    fn maps_with_keys_of_a_persons_own_stay_as_they_are() {
+        let values = json!({"value_specs": {"mtu": "1400", "zone": null}});
+        check("OS::Neutron::Net", values.clone(), values);
+    }
+
+    #[test]
+    fn what_cannot_be_converted_stays_for_the_driver_to_refuse() {
+        check(
+            "OS::Neutron::Subnet",
+            json!({"ip_version": "four", "enable_dhcp": "maybe", "odd": "1"}),
+            json!({"ip_version": "four", "enable_dhcp": "maybe", "odd": "1"}),
+        );
+    }
+}
