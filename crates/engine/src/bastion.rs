@@ -7,7 +7,7 @@ use hot::expr::{Expr, Scope};
 use planner::workflow::Origin;
 use serde_json::Value;
 
-use crate::run::{Addresses, Known};
+use crate::resources::{Addresses, ResourceTable};
 
 /// The facts that opening and closing a bastion need.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ const GROUP: &str = "OS::Neutron::SecurityGroup";
 
 impl Bastion {
     /// The bastion of a deployment: the step's resource, else the server that is marked.
-    pub fn of(known: &Known, scope: &dyn Scope, named: Option<&str>) -> Option<Bastion> {
+    pub fn of(known: &ResourceTable, scope: &dyn Scope, named: Option<&str>) -> Option<Bastion> {
         let things = known.all();
         let is_server = |name: &&str| {
             things

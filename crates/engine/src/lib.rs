@@ -65,6 +65,7 @@ pub mod machine;
 pub mod journal;
 pub mod secrets;
 
+mod resources;
 mod run;
 mod shared;
 

@@ -1,21 +1,17 @@
 //! State that the facade and all runs share.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
-use store::{Operator, Store};
-use tokio::sync::mpsc;
+use openstack::Session;
+use store::{Operator, RunRow, Store};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Config, Error, Result,
     catalog::{Catalog, Catalogs},
     journal::Journal,
-    run::Command,
     sandbox::Sandboxes,
-    secrets::SealingKey,
+    secrets::{RunSecrets, SealingKey},
 };
 
 /// The engine's core; one per engine.
@@ -28,8 +24,6 @@ pub struct Core {
     pub catalogs: Catalogs,
     pub key: SealingKey,
     pub sandboxes: Sandboxes,
-    /// Senders to the tasks of active runs, by run.
-    runs: Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>,
     /// Cancelled when the engine stops and drops its runs.
     pub stopping: CancellationToken,
     /// Tasks of runs.
@@ -77,30 +71,9 @@ impl Core {
             key,
             sandboxes,
             config,
-            runs: Mutex::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))
-    }
-
-    /// Creates the channel to a run's task. Call it once per task.
-    pub fn register(&self, run: &str) -> mpsc::UnboundedReceiver<Command> {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        self.lock().insert(run.to_owned(), sender);
-        receiver
-    }
-
-    /// Removes the channel of a task that has ended.
-    pub fn unregister(&self, run: &str) {
-        self.lock().remove(run);
-    }
-
-    /// The sender to a run's task, if it has one.
-    pub fn task_of(&self, run: &str) -> Option<mpsc::UnboundedSender<Command>> {
-        self.lock()
-            .get(run)
-            .filter(|sender| !sender.is_closed())
-            .cloned()
     }
 
     /// Fails if the engine is stopping.
@@ -113,7 +86,18 @@ impl Core {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Command>>> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The session behind a run's sealed token.
+    ///
+    /// # Errors
+    /// Where the cloud is gone from the configuration, refuses the token or does not answer.
+    pub async fn session_behind(&self, row: &RunRow, secrets: &RunSecrets) -> Result<Session> {
+        let cloud = self.config.clouds.get(&row.tenant.cloud);
+        let cloud = cloud.ok_or_else(|| {
+            let name = &row.tenant.cloud;
+            Error::NotNow(format!(
+                "the cloud `{name}` is none of this server's any more"
+            ))
+        })?;
+        Ok(Session::from_token(cloud, secrets.token.as_str().into()).await?)
     }
 }

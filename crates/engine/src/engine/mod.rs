@@ -25,16 +25,15 @@ use tracing::Instrument;
 use crate::{
     Actor, Config, Error, Result, Tenant,
     catalog::{Catalog, Published},
-    run::Command,
+    run::{Command, RunsAtWork},
     shared::Core,
 };
-
-pub(crate) use roll_back::after_the_end;
 
 /// Runs workflows. A cheap handle: clone it.
 #[derive(Clone)]
 pub struct Engine {
     core: Arc<Core>,
+    at_work: Arc<RunsAtWork>,
 }
 
 /// The input of [`Engine::deploy`].
@@ -103,6 +102,7 @@ impl Engine {
     pub async fn start(config: Config, operator: Operator) -> Result<Engine> {
         let engine = Engine {
             core: Core::start(config, operator)?,
+            at_work: Arc::default(),
         };
         engine.recover().await?;
         Ok(engine)
@@ -351,7 +351,7 @@ impl Engine {
 
     /// Sends a command to the run's task.
     async fn tell(&self, row: &RunRow, command: Command) -> Result<()> {
-        let task = self.core.task_of(&row.shown.id);
+        let task = self.at_work.task_of(&row.shown.id);
         let sent = task.is_some_and(|task| task.send(command).is_ok());
         match sent {
             true => Ok(()),

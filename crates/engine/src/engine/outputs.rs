@@ -23,7 +23,8 @@ use crate::{
     Actor,
     driver::{Accepted, Context, Driver, DriverError, Marker},
     drivers,
-    run::{Known, Names, Thing, asked, parameters},
+    resources::{ResourceEntry, ResourceTable},
+    run::{Names, asked, parameters},
     secrets::RunVault,
 };
 
@@ -33,7 +34,7 @@ const AT_ONCE: usize = 8;
 /// The outputs of one deployment, with the known attributes of its resources.
 pub(super) struct Outputs<'a> {
     row: &'a DeploymentRow,
-    known: Known,
+    known: ResourceTable,
     values: BTreeMap<String, Value>,
     /// Time when the attributes of a resource were read. `None` if unknown.
     read_at: BTreeMap<String, Option<String>>,
@@ -51,7 +52,7 @@ impl<'a> Outputs<'a> {
         Outputs {
             row,
             read_at: times.collect(),
-            known: Known::of(resources),
+            known: ResourceTable::of(resources),
             values: parameters(row, &BTreeMap::new()),
             read: BTreeSet::new(),
             failed: BTreeMap::new(),
@@ -186,7 +187,7 @@ impl<'a> Outputs<'a> {
 
     /// Resolves the attributes of groups and nested templates from their members' current ones. Inner ones come first.
     fn resolve_parents(&self) {
-        let mut parents: Vec<(String, Thing)> = self
+        let mut parents: Vec<(String, ResourceEntry)> = self
             .known
             .all()
             .into_iter()
@@ -256,7 +257,7 @@ enum Part {
 struct Look {
     id: String,
     driver: &'static dyn Driver,
-    thing: Thing,
+    thing: ResourceEntry,
     properties: Map<String, Value>,
     marker: Marker,
     session: Session,

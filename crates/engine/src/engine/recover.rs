@@ -5,13 +5,12 @@ use openstack::Session;
 use store::{Outcome, RunRow, SealedKind};
 use tokio::sync::oneshot;
 
-use super::{Engine, roll_back::spawn_roll_back};
+use super::Engine;
 use crate::{
     Actor, Error, Result,
     machine::Event,
-    run::{Command, Opening, RunTask},
+    run::{Command, Opening},
     secrets::{RunSecrets, load_run, seal_run},
-    shared::Core,
 };
 
 impl Engine {
@@ -38,7 +37,7 @@ impl Engine {
         futures::future::join_all(all).await;
         // In the background, because it calls clouds.
         for row in operator.run_list_to_roll_back().await? {
-            spawn_roll_back(&self.core, row, None);
+            self.spawn_roll_back(row, None);
         }
         Ok(())
     }
@@ -90,7 +89,7 @@ impl Engine {
             "a run is taken up"
         );
         let workflow = std::sync::Arc::new(row.workflow()?);
-        let begun = RunTask::new(&self.core, &row, workflow, machine, site).spawn(first);
+        let begun = self.spawn(&row, workflow, machine, site, first);
         begun.await.map_err(|_gone| super::let_go())
     }
 
@@ -102,7 +101,7 @@ impl Engine {
     /// The session behind a sealed token, if the token is still valid. If the cloud cannot be reached the run pauses, and a
     /// user's login continues it.
     async fn session_of(&self, row: &RunRow, secrets: &RunSecrets) -> Option<Session> {
-        match session_behind(&self.core, row, secrets).await {
+        match self.core.session_behind(row, secrets).await {
             Ok(session) => Some(session),
             Err(error) => {
                 tracing::warn!(%error, run.id = row.shown.id, "a run pauses until its user logs in");
@@ -151,7 +150,7 @@ impl Engine {
         if row.shown.state != RunState::Paused {
             self.claim(actor, &row, &secrets).await?;
             // The task that ended the run may still be finishing.
-            if let Some(task) = self.core.task_of(run) {
+            if let Some(task) = self.at_work.task_of(run) {
                 task.closed().await;
             }
             let begun = self.put_to_work(actor, &row, Event::Resume).await;
@@ -209,20 +208,4 @@ impl Engine {
             .await?;
         Ok(transaction.commit().await?)
     }
-}
-
-/// The session behind a run's sealed token.
-pub(super) async fn session_behind(
-    core: &Core,
-    row: &RunRow,
-    secrets: &RunSecrets,
-) -> Result<Session> {
-    let cloud = core.config.clouds.get(&row.tenant.cloud);
-    let cloud = cloud.ok_or_else(|| {
-        let name = &row.tenant.cloud;
-        Error::NotNow(format!(
-            "the cloud `{name}` is none of this server's any more"
-        ))
-    })?;
-    Ok(Session::from_token(cloud, secrets.token.as_str().into()).await?)
 }

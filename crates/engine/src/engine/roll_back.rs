@@ -16,8 +16,8 @@ use openstack::Session;
 use store::{Entry, Good, RunRow, Wanted};
 use tracing::Instrument;
 
-use super::{Changes, Engine, Force, recover::session_behind};
-use crate::{Actor, Error, Result, Tenant, run::Site, secrets::load_run, shared::Core};
+use super::{Changes, Engine, Force};
+use crate::{Actor, Error, Result, Tenant, run::Site, secrets::load_run};
 
 /// The longest pause between two tries, as a multiple of the first: five minutes with the default settings.
 const PAUSE_GROWS_TO: u32 = 32;
@@ -77,45 +77,49 @@ impl Engine {
     }
 }
 
-/// Handles the end of a run: drops its inputs that are of no use any more, and rolls it back if that was requested and it failed.
-pub async fn after_the_end(
-    core: &Arc<Core>,
-    site: Option<&Site>,
-    (tenant, run): (&Tenant, &str),
-    state: RunState,
-) {
-    if let Some(site) = site
-        && state == RunState::Succeeded
-    {
-        site.shelf().forget_useless().await;
-    }
-    match core.store.run_find(tenant, run).await {
-        Ok(Some(row)) if row.roll_back.is_some() => {
-            let session = site.map(|site| site.session.clone());
-            spawn_roll_back(core, row, session);
+impl Engine {
+    /// Handles the end of a run: drops its inputs that are of no use any more, and rolls it back if that was requested and it failed.
+    pub(super) async fn after_the_end(
+        &self,
+        site: Option<Arc<Site>>,
+        (tenant, run): (&Tenant, &str),
+        state: RunState,
+    ) {
+        if let Some(site) = &site
+            && state == RunState::Succeeded
+        {
+            site.shelf().forget_useless().await;
         }
-        Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "a run that has ended cannot be looked at"),
+        match self.core.store.run_find(tenant, run).await {
+            Ok(Some(row)) if row.roll_back.is_some() => {
+                let session = site.map(|site| site.session.clone());
+                self.spawn_roll_back(row, session);
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "a run that has ended cannot be looked at"),
+        }
     }
-}
 
-/// Rolls a failed run back in the background, on behalf of the user for whom it acted.
-pub(super) fn spawn_roll_back(core: &Arc<Core>, row: RunRow, session: Option<Session>) {
-    let run = row.shown.id;
-    let span = tracing::info_span!("roll back", run.id = %run);
-    let requested = RequestedRollBack {
-        core: core.clone(),
-        tenant: row.tenant,
-        run,
-        session,
-        reported: None,
-    };
-    core.tasks.spawn(requested.carry_out().instrument(span));
+    /// Rolls a failed run back in the background, on behalf of the user for whom it acted.
+    pub(super) fn spawn_roll_back(&self, row: RunRow, session: Option<Session>) {
+        let run = row.shown.id;
+        let span = tracing::info_span!("roll back", run.id = %run);
+        let requested = RequestedRollBack {
+            engine: self.clone(),
+            tenant: row.tenant,
+            run,
+            session,
+            reported: None,
+        };
+        self.core
+            .tasks
+            .spawn(requested.carry_out().instrument(span));
+    }
 }
 
 /// A failed run with a requested roll-back.
 struct RequestedRollBack {
-    core: Arc<Core>,
+    engine: Engine,
     tenant: Tenant,
     run: String,
     /// The user's session. Opened from the sealed token if `None`.
@@ -136,14 +140,18 @@ enum Try {
 
 impl RequestedRollBack {
     async fn row(&self) -> store::Result<Option<RunRow>> {
-        self.core.store.run_find(&self.tenant, &self.run).await
+        self.engine
+            .core
+            .store
+            .run_find(&self.tenant, &self.run)
+            .await
     }
 
     /// Tries until the roll-back starts, cannot start, or is not wanted any more. When the engine stops, the request and the
     /// sealed token stay stored for the next start.
     async fn carry_out(mut self) {
-        let stopping = self.core.stopping.clone();
-        let mut pause = self.core.config.retry_pause;
+        let stopping = self.engine.core.stopping.clone();
+        let mut pause = self.engine.core.config.retry_pause;
         let longest = pause * PAUSE_GROWS_TO;
         loop {
             // An abort in the middle is like a crash: the stored part continues at the next start.
@@ -184,7 +192,7 @@ impl RequestedRollBack {
         // The first request wins; at the next start it is tried again.
         let now = self.row().await;
         let is_wanted = !matches!(&now, Ok(Some(now)) if now.roll_back.is_none() || !now.shown.state.is_final());
-        match is_wanted && !self.core.stopping.is_cancelled() {
+        match is_wanted && !self.engine.core.stopping.is_cancelled() {
             false => Try::Over,
             true if passes(&error) => Try::Later(error),
             true => Try::Never(error),
@@ -193,12 +201,12 @@ impl RequestedRollBack {
 
     async fn begin(&self, row: &RunRow) -> Result<Started> {
         let ended = || Error::NotNow("the login for which the run acted has ended".into());
-        let store = &self.core.store;
-        let sealed = load_run(store, &self.core.key, &row.tenant, &self.run).await?;
+        let store = &self.engine.core.store;
+        let sealed = load_run(store, &self.engine.core.key, &row.tenant, &self.run).await?;
         let sealed = sealed.ok_or_else(ended)?;
         let session = match &self.session {
             Some(session) => session.clone(),
-            None => match session_behind(&self.core, row, &sealed).await {
+            None => match self.engine.core.session_behind(row, &sealed).await {
                 Err(Error::Cloud(openstack::Error::WrongCredentials { .. })) => {
                     return Err(ended());
                 }
@@ -212,10 +220,10 @@ impl RequestedRollBack {
             session,
         };
         let facts = row.roll_back_facts()?;
-        let engine = Engine {
-            core: self.core.clone(),
-        };
-        Box::pin(engine.begin_roll_back(&actor, &row.shown.deployment, &facts)).await
+        let begun = self
+            .engine
+            .begin_roll_back(&actor, &row.shown.deployment, &facts);
+        Box::pin(begun).await
     }
 
     /// Writes the reason for the delay into the run, once per reason.
@@ -260,7 +268,7 @@ impl RequestedRollBack {
             None => what,
         };
         let entry = Entry::RollBack { reason, wanted };
-        let journal = &self.core.journal;
+        let journal = &self.engine.core.journal;
         journal.write(&self.tenant, &self.run, vec![entry]).await
     }
 }

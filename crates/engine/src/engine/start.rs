@@ -5,13 +5,14 @@ use std::sync::Arc;
 use api::{CloudFacts, DeploymentState, RunKind, RunState, Workflow};
 use planner::workflow::StepKind;
 use store::{DeploymentRow, Entry, NewRun as StoredRun, Outcome, RunRow, SealedKind, Transaction};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{Engine, Force, sweeps};
 use crate::{
     Actor, Error, Result, Tenant,
-    machine::{self, Graph, OnFailure, Settings},
-    run::{Opening, RunTask, strays},
+    machine::{self, Event, Graph, OnFailure, Settings},
+    run::{Opening, RunTask, Site, strays},
     secrets::{RunSecrets, load_run, seal_run},
 };
 
@@ -168,8 +169,24 @@ impl Engine {
         };
         let site = opening.site().await?;
         let workflow = site.workflow.clone();
-        let begun = RunTask::new(&self.core, row, workflow, machine, Some(site)).spawn(first);
+        let begun = self.spawn(row, workflow, machine, Some(site), first);
         begun.await.map_err(|_gone| super::let_go())
+    }
+
+    /// Starts the task of a run. Tells when the journal has its first event.
+    pub(super) fn spawn(
+        &self,
+        row: &RunRow,
+        workflow: Arc<Workflow>,
+        machine: machine::Run,
+        site: Option<Site>,
+        first: Event,
+    ) -> oneshot::Receiver<()> {
+        let (engine, tenant, id) = (self.clone(), row.tenant.clone(), row.shown.id.clone());
+        let task = RunTask::new(&self.core, &self.at_work, row, workflow, machine, site);
+        task.spawn(first, async move |site, state| {
+            engine.after_the_end(site, (&tenant, &id), state).await;
+        })
     }
 
     /// The machine of a stored run.

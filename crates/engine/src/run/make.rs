@@ -12,13 +12,13 @@ use store::{CreationKey, Entry, ResourceChange};
 use types::OnChange;
 
 use super::{
-    known::{Thing, together},
     outcome::Ended,
     step::{Attempt, StepResult},
 };
 use crate::{
     driver::{Accepted, Context, Driver, Earlier, Login, Marker, Progress},
     machine::{Failure, FailureClass},
+    resources::{ResourceEntry, together},
 };
 
 /// The data that a driver's context borrows.
@@ -383,7 +383,7 @@ impl Attempt {
     async fn tries(
         &self,
         name: &str,
-        thing: &Thing,
+        thing: &ResourceEntry,
         driver: &dyn Driver,
         work: &Work,
     ) -> StepResult {
@@ -549,7 +549,7 @@ impl Attempt {
 
     /// Adds the defaults of properties that the template does not set any more, as in Heat. The cloud would keep their old
     /// values.
-    fn back_to_defaults(&self, thing: &Thing, mut work: Work) -> Work {
+    fn back_to_defaults(&self, thing: &ResourceEntry, mut work: Work) -> Work {
         let described = self.site.catalog.registry().get(&work.spec.resource_type);
         for name in thing.spec.properties.keys() {
             let property = described.and_then(|described| described.property(name));
@@ -567,7 +567,7 @@ impl Attempt {
     }
 
     /// The properties whose values differ from those at creation.
-    fn differing(&self, thing: &Thing, work: &Work) -> Vec<String> {
+    fn differing(&self, thing: &ResourceEntry, work: &Work) -> Vec<String> {
         let names = thing
             .spec
             .properties
@@ -585,7 +585,7 @@ impl Attempt {
     /// Compares a property with its value at creation. Secrets cannot be compared, so for them the plan decides.
     fn is_same(
         &self,
-        thing: &Thing,
+        thing: &ResourceEntry,
         name: &str,
         spec: &ResourceSpec,
         properties: &Map<String, Value>,

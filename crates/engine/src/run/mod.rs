@@ -1,9 +1,8 @@
 //! Active runs: one task each, which calls the machine, writes the journal, and starts the steps.
 
-mod address;
 mod ansible;
 mod asked;
-mod known;
+mod at_work;
 mod log;
 mod make;
 mod origin;
@@ -16,9 +15,8 @@ pub mod strays;
 mod sweep;
 mod task;
 
-pub use address::Addresses;
 pub use asked::{Names, asked};
-pub use known::{Known, Thing};
+pub use at_work::{Command, RunsAtWork};
 pub use site::{Opening, defaults, divide, parameters, pseudo_parameters};
 pub use step::Site;
-pub use task::{Command, RunTask};
+pub use task::RunTask;

@@ -12,13 +12,13 @@ use planner::workflow::{ResourceSpec, StepKind, copy_of};
 use store::ResourceChange;
 
 use super::{
-    known::Thing,
     outcome::Ended,
     step::{Attempt, StepResult},
 };
 use crate::{
     driver::{Context, Driver, DriverError, Progress},
     machine::{Failure, FailureClass},
+    resources::ResourceEntry,
 };
 
 impl Attempt {
@@ -120,7 +120,7 @@ impl Attempt {
         self.gone(name).await
     }
 
-    fn why_it_stays(&self, name: &str, thing: Option<&Thing>) -> Option<String> {
+    fn why_it_stays(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
         let spec = thing
             .map(|thing| &thing.spec)
             .or_else(|| self.site.workflow.resources.get(name))?;
@@ -133,7 +133,7 @@ impl Attempt {
 
     /// Another resource that now stands for the same object and is not deleted itself: for example, a router's interface in a
     /// subnet under another name.
-    fn has_become(&self, name: &str, thing: Option<&Thing>) -> Option<String> {
+    fn has_become(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
         let thing = thing?;
         let known = &self.site.known;
         let mut others = known.with_id(thing.physical_id.as_deref()?).into_iter();

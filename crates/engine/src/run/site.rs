@@ -10,9 +10,10 @@ use openstack::Session;
 use serde_json::Value;
 use store::{DeploymentRow, RunRow};
 
-use super::{known::Known, origin, step::Site};
+use super::{origin, step::Site};
 use crate::{
     Result, Tenant,
+    resources::ResourceTable,
     secrets::{Mask, RunSecrets, RunVault, kept},
     shared::Core,
 };
@@ -30,7 +31,7 @@ pub struct Opening<'a> {
     /// The user's secrets that the run needs.
     pub secrets: &'a RunSecrets,
     /// The known resources. Read from the journal if `None`.
-    pub known: Option<Arc<Known>>,
+    pub known: Option<Arc<ResourceTable>>,
 }
 
 impl Opening<'_> {
@@ -52,7 +53,7 @@ impl Opening<'_> {
             None => {
                 let id = &deployment.shown.id;
                 let rows = core.store.resource_list_all(&run.tenant, id).await?;
-                let known = Known::of(kept::open(&core.key, id, rows));
+                let known = ResourceTable::of(kept::open(&core.key, id, rows));
                 let last = core.store.creation_last_incarnations(&run.tenant, id);
                 Arc::new(known.with_incarnations(last.await?))
             }

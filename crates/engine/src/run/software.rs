@@ -11,7 +11,6 @@ use store::ResourceChange;
 use types::catalog::CatalogItem;
 
 use super::{
-    address::{self, Addresses},
     ansible::{self, Connection, Host},
     log::StepLog,
     outcome::Ended,
@@ -19,6 +18,7 @@ use super::{
 };
 use crate::{
     machine::{Failure, FailureClass},
+    resources::{Addresses, address},
     sandbox::{Job, LineSink},
 };
 

@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use types::catalog::CatalogItem;
 
 use super::{
-    known::{Known, made_from, made_with},
     log::StepLog,
     origin::{self, Origins},
     outcome::Ended,
@@ -29,6 +28,7 @@ use crate::{
     catalog::Catalog,
     driver::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault},
     drivers,
+    resources::{ResourceTable, made_from, made_with},
     secrets::{Mask, RunVault, kept, shelf::Shelf},
     shared::Core,
 };
@@ -50,7 +50,7 @@ pub struct Site {
     /// True for a roll-back to the last good state.
     pub goes_back: bool,
     pub workflow: Arc<Workflow>,
-    pub known: Arc<Known>,
+    pub known: Arc<ResourceTable>,
     pub session: Session,
     pub vault: RunVault,
     /// All parameter values, hidden ones included.

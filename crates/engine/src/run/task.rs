@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
+    at_work::{Command, RunsAtWork},
     log::StepLog,
     outcome::Ended,
     step::{Attempt, Site},
@@ -32,24 +33,14 @@ use super::{
 use crate::{
     Error, Result, Tenant,
     driver::Earlier,
-    engine::after_the_end,
     machine::{self, Effect, Event, Move, StepIndex, advance},
     shared::Core,
 };
 
-/// A user's command to an active run.
-pub enum Command {
-    /// Stop the run.
-    Cancel(oneshot::Sender<Result<()>>),
-    /// Resume with this session.
-    Resume(Box<Site>, oneshot::Sender<Result<()>>),
-    /// Let another run take over.
-    Abandon(oneshot::Sender<Result<()>>),
-}
-
 /// The task of an active run.
 pub struct RunTask {
     core: Arc<Core>,
+    runs: Arc<RunsAtWork>,
     tenant: Tenant,
     id: String,
     kind: RunKind,
@@ -87,6 +78,7 @@ impl RunTask {
     /// The task of a run that is about to start.
     pub fn new(
         core: &Arc<Core>,
+        at_work: &Arc<RunsAtWork>,
         run: &RunRow,
         workflow: Arc<Workflow>,
         machine: machine::Run,
@@ -94,8 +86,9 @@ impl RunTask {
     ) -> RunTask {
         let (ended, outcomes) = mpsc::unbounded_channel();
         RunTask {
-            commands: core.register(&run.shown.id),
+            commands: at_work.register(&run.shown.id),
             core: core.clone(),
+            runs: at_work.clone(),
             tenant: run.tenant.clone(),
             id: run.shown.id.clone(),
             kind: run.shown.kind,
@@ -112,19 +105,23 @@ impl RunTask {
         }
     }
 
-    /// Starts the task in the background, with a first event. The receiver gets a message when the event is in the journal.
-    pub fn spawn(mut self, first: Event) -> oneshot::Receiver<()> {
+    /// Goes to work in the background, beginning with an event; `after_the_end` follows a final state. Tells when the journal has
+    /// the first event.
+    pub fn spawn<F: Future<Output = ()> + Send>(
+        mut self,
+        first: Event,
+        after_the_end: impl FnOnce(Option<Arc<Site>>, RunState) -> F + Send + 'static,
+    ) -> oneshot::Receiver<()> {
         let (begun, told) = oneshot::channel();
-        let core = self.core.clone();
-        let (tenant, id) = (self.tenant.clone(), self.id.clone());
+        let (runs, id) = (self.runs.clone(), self.id.clone());
         let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
-        core.clone().tasks.spawn(
+        self.core.tasks.clone().spawn(
             async move {
                 let ended = self.drive(first, begun).await;
-                core.unregister(&id);
+                runs.unregister(&id);
                 match ended {
                     Ok(state) if state.is_final() => {
-                        after_the_end(&core, self.site.as_deref(), (&tenant, &id), state).await;
+                        after_the_end(self.site.take(), state).await;
                     }
                     Ok(_let_go) => {}
                     Err(error) => {

@@ -50,7 +50,7 @@ async fn plug(
     id: &str,
 ) -> Result<(), DriverError> {
     let compute = context.session.compute();
-    let there = ports(context, id).await?;
+    let there = effect::ports(context, id).await?;
     let networks = properties.list("networks");
     let mut wanted = Vec::new();
     for (index, network) in networks.iter().enumerate() {
@@ -76,11 +76,6 @@ async fn plug(
     Ok(())
 }
 
-pub(super) async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Port>, DriverError> {
-    let network = context.session.network();
-    Ok(network.list(&[("device_id", server)]).await?)
-}
-
 /// The ports that the template drew go to the successor; those that Nova made stay. A server that is gone
 /// holds nothing.
 pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
@@ -90,7 +85,7 @@ pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, 
             .iter()
             .any(|network| network.get("port").and_then(Value::as_str) == Some(port.id.as_str()))
     };
-    let mut there = ports(context, id).await?;
+    let mut there = effect::ports(context, id).await?;
     there.retain(drawn);
     let Some(first) = there.first() else {
         return Ok(Progress::Ready(Ready::default()));

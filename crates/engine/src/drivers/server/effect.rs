@@ -4,11 +4,11 @@
 //! former state. So once the server is at rest, what was asked for is compared with what is there.
 
 use openstack::compute::{Flavor, Server as Found};
+use openstack::network::Port;
 use openstack::server_actions::ActionOutcome;
 
 use super::super::nova_requests::{outcome, reason};
 use super::super::properties::Properties;
-use super::change::ports;
 use crate::driver::{Context, DriverError, Progress, Request};
 
 /// Nova's names of the actions, in its record of requests.
@@ -17,6 +17,11 @@ pub(super) const PLUG: &str = "attach_interface";
 pub(super) const UNPLUG: &str = "detach_interface";
 pub(super) const SNAPSHOT: &str = "createImage";
 pub(super) const DELETE: &str = "delete";
+
+pub(super) async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Port>, DriverError> {
+    let network = context.session.network();
+    Ok(network.list(&[("device_id", server)]).await?)
+}
 
 /// What this attempt asked for and is not there, of a server at rest; `None` if all of it is there.
 pub(super) async fn missing(

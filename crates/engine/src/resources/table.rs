@@ -12,16 +12,14 @@ use serde_json::{Map, Value};
 use store::ResourceRow;
 use types::{Executable, Registry};
 
-use super::address;
-
 /// Resources by name, shared by the steps of a run. Steps add new facts after the journal has stored them. Older copies have
 /// names of their own.
 #[derive(Debug, Default)]
-pub struct Known(Mutex<Things>);
+pub struct ResourceTable(Mutex<Things>);
 
 #[derive(Debug, Default)]
 struct Things {
-    by_name: BTreeMap<String, Thing>,
+    by_name: BTreeMap<String, ResourceEntry>,
     /// Names by cloud id and by host of software, because thousands of steps may ask.
     by_id: HashMap<String, BTreeSet<String>>,
     by_host: HashMap<String, BTreeSet<String>>,
@@ -38,7 +36,7 @@ struct Things {
 
 /// The facts about one resource.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Thing {
+pub struct ResourceEntry {
     /// Its description, when it was created or for its creation.
     pub spec: ResourceSpec,
     /// Its cloud id. `None` until it is created.
@@ -57,9 +55,9 @@ pub struct Thing {
     pub tried: Map<String, Value>,
 }
 
-impl Thing {
-    fn of(row: ResourceRow) -> Thing {
-        Thing {
+impl ResourceEntry {
+    fn of(row: ResourceRow) -> ResourceEntry {
+        ResourceEntry {
             spec: row.spec,
             physical_id: row.physical_id,
             reference: row.reference,
@@ -82,23 +80,23 @@ impl Thing {
     }
 }
 
-impl Known {
+impl ResourceTable {
     /// From stored rows, including deleted resources.
-    pub fn of(rows: Vec<ResourceRow>) -> Known {
+    pub fn of(rows: Vec<ResourceRow>) -> ResourceTable {
         let mut things = Things::default();
         for row in rows {
             things.learn_mark(&row.name, row.incarnation);
             if row.state != ResourceState::Deleted {
-                things.put(row.name.clone(), Thing::of(row));
+                things.put(row.name.clone(), ResourceEntry::of(row));
             } else {
                 things.gone.insert(row.name);
             }
         }
-        Known(Mutex::new(things))
+        ResourceTable(Mutex::new(things))
     }
 
     /// Adds the last incarnations of names that may have no row any more.
-    pub fn with_incarnations(self, last: BTreeMap<String, u32>) -> Known {
+    pub fn with_incarnations(self, last: BTreeMap<String, u32>) -> ResourceTable {
         let mut things = self.lock();
         for (name, last) in last {
             things.learn_mark(&name, last);
@@ -108,19 +106,19 @@ impl Known {
     }
 
     /// A resource by name.
-    pub fn get(&self, name: &str) -> Option<Thing> {
+    pub fn get(&self, name: &str) -> Option<ResourceEntry> {
         self.lock().by_name.get(name).cloned()
     }
 
     /// All resources by name, without older copies.
-    pub fn all(&self) -> BTreeMap<String, Thing> {
+    pub fn all(&self) -> BTreeMap<String, ResourceEntry> {
         let mut all = self.with_copies();
         all.retain(|name, _| copy_of(name).is_none());
         all
     }
 
     /// All resources by name, with older copies.
-    pub fn with_copies(&self) -> BTreeMap<String, Thing> {
+    pub fn with_copies(&self) -> BTreeMap<String, ResourceEntry> {
         self.lock().by_name.clone()
     }
 
@@ -165,7 +163,7 @@ impl Known {
             Some(thing) => thing.incarnation,
             None => things.last.get(name).map_or(0, |last| last + 1),
         };
-        let thing = Thing {
+        let thing = ResourceEntry {
             spec: spec.clone(),
             physical_id,
             reference: None,
@@ -196,7 +194,7 @@ impl Known {
     }
 
     /// Changes a resource, if it exists.
-    pub fn change(&self, name: &str, change: impl FnOnce(&mut Thing)) {
+    pub fn change(&self, name: &str, change: impl FnOnce(&mut ResourceEntry)) {
         let mut things = self.lock();
         if let Some(mut thing) = things.take(name) {
             change(&mut thing);
@@ -261,7 +259,7 @@ fn forget(index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>, name
 }
 
 impl Things {
-    fn put(&mut self, name: String, thing: Thing) {
+    fn put(&mut self, name: String, thing: ResourceEntry) {
         self.take(&name);
         let of = |index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>| {
             if let Some(key) = key {
@@ -272,14 +270,14 @@ impl Things {
             }
         };
         of(&mut self.by_id, thing.physical_id.as_deref());
-        of(&mut self.by_host, address::host_of(&thing));
+        of(&mut self.by_host, host_of(&thing));
         self.by_name.insert(name, thing);
     }
 
-    fn take(&mut self, name: &str) -> Option<Thing> {
+    fn take(&mut self, name: &str) -> Option<ResourceEntry> {
         let thing = self.by_name.remove(name)?;
         forget(&mut self.by_id, thing.physical_id.as_deref(), name);
-        forget(&mut self.by_host, address::host_of(&thing), name);
+        forget(&mut self.by_host, host_of(&thing), name);
         Some(thing)
     }
 
@@ -289,6 +287,20 @@ impl Things {
             .entry(copy_of(name).unwrap_or(name).to_owned())
             .or_default();
         *last = incarnation.max(*last);
+    }
+}
+
+/// The name of the server that a component runs on.
+fn host_of(thing: &ResourceEntry) -> Option<&str> {
+    reference_name(thing.spec.properties.get("host")?)
+}
+
+/// The resource that a value refers to by its name.
+pub fn reference_name(value: &Expr) -> Option<&str> {
+    match value {
+        Expr::GetResource(name) => Some(name),
+        Expr::Literal(Value::String(name)) => Some(name),
+        _ => None,
     }
 }
 
@@ -354,7 +366,7 @@ pub fn made_with(
 
 /// The scope of expressions during a run.
 pub struct RunScope<'a> {
-    known: &'a Known,
+    known: &'a ResourceTable,
     parameters: &'a BTreeMap<String, Value>,
     budget: Arc<Budget>,
 }

@@ -9,7 +9,7 @@ use hot::expr::{Expr, Scope};
 use serde_json::{Map, Value, json};
 use types::catalog::{CatalogItem, STATS};
 
-use super::known::{Known, Thing};
+use super::table::{ResourceEntry, ResourceTable, reference_name};
 
 /// Addresses of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Addresses {
 
 impl Addresses {
     /// The addresses of an existing server.
-    pub fn of(known: &Known, scope: &dyn Scope, server: &str) -> Addresses {
+    pub fn of(known: &ResourceTable, scope: &dyn Scope, server: &str) -> Addresses {
         let things = known.all();
         let Some(thing) = things.get(server) else {
             return Addresses::default();
@@ -41,7 +41,7 @@ impl Addresses {
 }
 
 /// Cloud ids of the ports in a server's `networks`.
-fn ports_of(server: &Thing, scope: &dyn Scope) -> Vec<Value> {
+fn ports_of(server: &ResourceEntry, scope: &dyn Scope) -> Vec<Value> {
     let networks = server
         .spec
         .properties
@@ -63,7 +63,11 @@ fn is_address(value: &Value) -> Option<String> {
     text.parse::<IpAddr>().ok().map(|_| text.to_owned())
 }
 
-fn private(server: &Thing, things: &BTreeMap<String, Thing>, ports: &[Value]) -> Option<String> {
+fn private(
+    server: &ResourceEntry,
+    things: &BTreeMap<String, ResourceEntry>,
+    ports: &[Value],
+) -> Option<String> {
     let of_port = ports.iter().find_map(|id| {
         let port = things
             .values()
@@ -96,16 +100,18 @@ fn first_address_in(networks: &Value) -> Option<String> {
 }
 
 fn public(
-    things: &BTreeMap<String, Thing>,
+    things: &BTreeMap<String, ResourceEntry>,
     scope: &dyn Scope,
-    server: &Thing,
+    server: &ResourceEntry,
     ports: &[Value],
 ) -> Option<String> {
-    let resolved =
-        |thing: &Thing, property: &str| thing.spec.properties.get(property)?.resolve(scope).ok();
-    let is_ours =
-        |thing: &Thing| resolved(thing, "port_id").is_some_and(|port| ports.contains(&port));
-    let address = |thing: &Thing| {
+    let resolved = |thing: &ResourceEntry, property: &str| {
+        thing.spec.properties.get(property)?.resolve(scope).ok()
+    };
+    let is_ours = |thing: &ResourceEntry| {
+        resolved(thing, "port_id").is_some_and(|port| ports.contains(&port))
+    };
+    let address = |thing: &ResourceEntry| {
         thing
             .attributes
             .get("floating_ip_address")
@@ -117,7 +123,7 @@ fn public(
         .filter(|thing| is_ours(thing))
         .find_map(address)
         .or_else(|| {
-            let bound = |thing: &&Thing| {
+            let bound = |thing: &&ResourceEntry| {
                 thing.spec.resource_type == "OS::Neutron::FloatingIPAssociation" && is_ours(thing)
             };
             let id = resolved(things.values().find(bound)?, "floatingip_id")?;
@@ -142,19 +148,6 @@ fn public(
             });
             floating.find_map(|address| is_address(address.get("addr")?))
         })
-}
-
-/// The name of the server that a component runs on.
-pub fn host_of(thing: &Thing) -> Option<&str> {
-    reference_name(thing.spec.properties.get("host")?)
-}
-
-fn reference_name(value: &Expr) -> Option<&str> {
-    match value {
-        Expr::GetResource(name) => Some(name),
-        Expr::Literal(Value::String(name)) => Some(name),
-        _ => None,
-    }
 }
 
 /// The resource names in a requirement's property: one reference, or a list of them.
@@ -294,12 +287,12 @@ mod tests {
         }
     }
 
-    fn web() -> Known {
+    fn web() -> ResourceTable {
         let networks = Expr::List(vec![Expr::Map(vec![(
             "port".into(),
             Expr::GetResource("web_port".into()),
         )])]);
-        Known::of(vec![
+        ResourceTable::of(vec![
             row(
                 "web",
                 resource("OS::Nova::Server", [("networks", networks)]),
@@ -343,7 +336,7 @@ mod tests {
         let addresses = json!({"front": [
             {"addr": "172.30.0.8", "OS-EXT-IPS:type": "floating"}, {"addr": "10.0.0.6", "OS-EXT-IPS:type": "fixed"},
         ]});
-        let known = Known::of(vec![row(
+        let known = ResourceTable::of(vec![row(
             "db",
             resource("OS::Nova::Server", []),
             json!({"addresses": addresses}),

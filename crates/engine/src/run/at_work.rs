@@ -1,0 +1,51 @@
+//! The ways to the tasks of runs at work.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::step::Site;
+use crate::Result;
+
+/// A user's command to an active run.
+pub enum Command {
+    /// Stop the run.
+    Cancel(oneshot::Sender<Result<()>>),
+    /// Resume with this session.
+    Resume(Box<Site>, oneshot::Sender<Result<()>>),
+    /// Let another run take over.
+    Abandon(oneshot::Sender<Result<()>>),
+}
+
+/// The senders of commands, by run.
+#[derive(Default)]
+pub struct RunsAtWork(Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>);
+
+impl RunsAtWork {
+    /// Creates the channel to a run's task. Call it once per task.
+    pub fn register(&self, run: &str) -> mpsc::UnboundedReceiver<Command> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.lock().insert(run.to_owned(), sender);
+        receiver
+    }
+
+    /// Removes the channel of a task that has ended.
+    pub fn unregister(&self, run: &str) {
+        self.lock().remove(run);
+    }
+
+    /// The sender to a run's task, if it has one.
+    pub fn task_of(&self, run: &str) -> Option<mpsc::UnboundedSender<Command>> {
+        self.lock()
+            .get(run)
+            .filter(|sender| !sender.is_closed())
+            .cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Command>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
