@@ -5,16 +5,6 @@
 //! sends `X-Auth-Token` and `X-Stackloom-Cloud` instead. Both ways lead to a [`Caller`]: a route
 //! that takes one answers 401 to everybody else, a route that takes a [`Member`] answers 403 to
 //! those who may only look.
-//!
-//! What Keystone says about a token is remembered for some minutes, in memory only, so that a click
-//! does not cost a call. A token that was revoked is noticed when that time is over; while the cloud
-//! cannot be reached, what is known stays good until the token's own end.
-
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
 
 use api::Me;
 use axum::{
@@ -23,9 +13,8 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use engine::{Actor, Tenant, VaultKey};
-use openstack::{CloudConfig, Secret};
+use openstack::CloudConfig;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use tower_sessions::{Expiry, Session, session::Id};
 
@@ -33,8 +22,8 @@ use crate::{
     codes,
     config::Config,
     problem::{Error, Result},
-    routes::unknown_cloud,
     services::Services,
+    token_logins::not_signed_in,
 };
 
 /// The name of the session's cookie.
@@ -45,8 +34,6 @@ pub const TOKEN_HEADER: &str = "x-auth-token";
 pub const CLOUD_HEADER: &str = "x-stackloom-cloud";
 
 const SESSION_KEY: &str = "login";
-const REMEMBERED_FOR: Duration = Duration::from_secs(300);
-const REMEMBERED_MAX: usize = 10_000;
 
 /// Somebody whom a cloud knows.
 #[derive(Clone)]
@@ -142,10 +129,7 @@ pub async fn login_of(parts: &Parts) -> Result<(Login, Option<Id>)> {
 
 /// What the cloud says of a login.
 pub async fn known(services: &Services, login: &Login) -> Result<openstack::Session> {
-    let cloud = services
-        .clouds
-        .get(&login.cloud)
-        .ok_or_else(|| unknown_cloud(services, &login.cloud))?;
+    let cloud = services.cloud(&login.cloud)?;
     services.tokens.session(cloud, &login.token).await
 }
 
@@ -253,92 +237,4 @@ impl Login {
         let bytes = STANDARD.decode(self.vault_key.as_ref()?).ok()?;
         Some(VaultKey::from_bytes(bytes.try_into().ok()?))
     }
-}
-
-fn not_signed_in() -> Error {
-    Error::new(codes::NOT_SIGNED_IN, "This needs a login.")
-        .hint("Log in, or send `X-Auth-Token` and `X-Stackloom-Cloud`. Sessions end with the cloud's token.")
-}
-
-/// What Keystone said about tokens, for a while.
-#[derive(Clone, Default)]
-pub struct TokenLogins {
-    known: Arc<Mutex<HashMap<[u8; 32], Known>>>,
-}
-
-#[derive(Clone)]
-struct Known {
-    session: openstack::Session,
-    checked: Instant,
-}
-
-impl TokenLogins {
-    /// A session on a token that the cloud knows.
-    pub async fn session(&self, cloud: &CloudConfig, token: &str) -> Result<openstack::Session> {
-        let key = key(&cloud.name, token);
-        let known = self
-            .known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&key)
-            .cloned();
-        let known = known.filter(|known| known.session.expires_at() > jiff::Timestamp::now());
-        if let Some(known) = known
-            .as_ref()
-            .filter(|known| known.checked.elapsed() < REMEMBERED_FOR)
-        {
-            return Ok(known.session.clone());
-        }
-        match openstack::Session::from_token(cloud, Secret::new(token)).await {
-            Ok(session) => {
-                self.remember(&session);
-                Ok(session)
-            }
-            Err(error) if error.is_transient() && known.is_some() => {
-                tracing::warn!(
-                    "cloud `{}` cannot say whether a token is still good; going on with it: {error}",
-                    cloud.name
-                );
-                known.map(|known| known.session).ok_or_else(not_signed_in)
-            }
-            Err(openstack::Error::WrongCredentials { .. }) => {
-                self.forget(&cloud.name, token);
-                Err(not_signed_in())
-            }
-            Err(error) => Err(Error::from_cloud(&error)),
-        }
-    }
-
-    /// After a login: no need to ask again at once.
-    pub fn remember(&self, session: &openstack::Session) {
-        let key = key(&session.cloud().name, session.token().expose());
-        let known = Known {
-            session: session.clone(),
-            checked: Instant::now(),
-        };
-        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= REMEMBERED_MAX {
-            all.retain(|_, known| known.checked.elapsed() < REMEMBERED_FOR);
-        }
-        if all.len() >= REMEMBERED_MAX {
-            all.clear();
-        }
-        all.insert(key, known);
-    }
-
-    fn forget(&self, cloud: &str, token: &str) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&key(cloud, token));
-    }
-}
-
-fn key(cloud: &str, token: &str) -> [u8; 32] {
-    Sha256::new()
-        .chain_update(cloud)
-        .chain_update([0])
-        .chain_update(token)
-        .finalize()
-        .into()
 }

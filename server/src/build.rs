@@ -34,16 +34,9 @@ use tower_http::{
 use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
-    attempts::Attempts,
-    auth::{self, TokenLogins},
-    config::Config,
-    designs::Designs,
-    facts::Facts,
-    headers, metrics, pages,
-    problem::Error,
-    routes,
-    services::Services,
-    session_store::SealedStore,
+    attempts::Attempts, auth, config::Config, designs::Designs, facts::Facts, headers, metrics,
+    pages, problem::Error, routes, services::Services, session_store::SealedStore,
+    token_logins::TokenLogins,
 };
 
 const SWEEP_EVERY: Duration = Duration::from_secs(600);

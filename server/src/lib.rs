@@ -20,7 +20,7 @@ mod extract;
 mod origin;
 mod problem;
 mod session_store;
-mod standing;
+mod token_logins;
 
 // What is asked for.
 mod catalog;
@@ -30,6 +30,7 @@ pub mod routes;
 
 // Around it.
 mod headers;
+mod live_login;
 mod metrics;
 mod pages;
 

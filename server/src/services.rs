@@ -1,4 +1,4 @@
-//! What routes work with: handles that are cheap to clone.
+//! The handles that routes work with; cheap to clone.
 
 use std::sync::Arc;
 
@@ -8,8 +8,15 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    attempts::Attempts, auth::TokenLogins, config::Config, designs::Designs, facts::Facts,
-    metrics::Metrics, session_store::SealedStore,
+    attempts::Attempts,
+    codes,
+    config::Config,
+    designs::Designs,
+    facts::Facts,
+    metrics::Metrics,
+    problem::{Error, Result},
+    session_store::SealedStore,
+    token_logins::TokenLogins,
 };
 
 /// The state of the router.
@@ -39,4 +46,31 @@ pub struct Services {
     pub leptos: LeptosOptions,
     /// Cancelled when the server stops: sockets close then.
     pub closing: CancellationToken,
+}
+
+impl Services {
+    /// The cloud of this name.
+    ///
+    /// # Errors
+    /// Where the configuration has none.
+    pub fn cloud(&self, name: &str) -> Result<&openstack::CloudConfig> {
+        self.clouds.get(name).ok_or_else(|| {
+            let known: Vec<String> = self
+                .clouds
+                .iter()
+                .map(|cloud| format!("`{}`", cloud.name))
+                .collect();
+            let hint = if known.is_empty() {
+                "The server's `clouds.yaml` names no cloud: ask its operator.".to_owned()
+            } else {
+                format!("The server knows {}.", known.join(", "))
+            };
+            Error::new(
+                codes::UNKNOWN_CLOUD,
+                format!("The server knows no cloud `{name}`."),
+            )
+            .hint(hint)
+            .path("cloud")
+        })
+    }
 }

@@ -31,10 +31,7 @@ pub async fn login(
     Json(request): Json<Value>,
 ) -> Result<Json<Me>> {
     let request = read(request)?;
-    let cloud = services
-        .clouds
-        .get(request.cloud())
-        .ok_or_else(|| unknown_cloud(&services, request.cloud()))?;
+    let cloud = services.cloud(request.cloud())?;
     let (credentials, scope) = credentials(&request, cloud);
     let attempt = account(&request, cloud).map(|account| account.from(address));
     if let Some(attempt) = attempt {
@@ -216,25 +213,6 @@ fn field_at_fault(error: &openstack::Error) -> &'static str {
         openstack::Error::UnknownProject { .. } => "project",
         _ => "cloud",
     }
-}
-
-pub(crate) fn unknown_cloud(services: &Services, name: &str) -> Error {
-    let known: Vec<String> = services
-        .clouds
-        .iter()
-        .map(|cloud| format!("`{}`", cloud.name))
-        .collect();
-    let hint = if known.is_empty() {
-        "The server's `clouds.yaml` names no cloud: ask its operator.".to_owned()
-    } else {
-        format!("The server knows {}.", known.join(", "))
-    };
-    Error::new(
-        codes::UNKNOWN_CLOUD,
-        format!("The server knows no cloud `{name}`."),
-    )
-    .hint(hint)
-    .path("cloud")
 }
 
 #[cfg(test)]

@@ -28,8 +28,6 @@ use axum::{
     routing::{get, post},
 };
 
-pub(crate) use login::unknown_cloud;
-
 use crate::{codes, headers, origin, problem::Error, services::Services};
 
 /// What is below `/api/v1`.

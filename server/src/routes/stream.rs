@@ -34,9 +34,9 @@ use crate::{
     auth::Caller,
     codes,
     extract::Query,
+    live_login::LiveLogin,
     problem::{Error, Result},
     services::Services,
-    standing::Standing,
 };
 
 const PING_EVERY: Duration = Duration::from_secs(20);
@@ -61,7 +61,7 @@ const GOODBYE_PATIENCE: Duration = Duration::from_secs(5);
 pub async fn open(
     State(services): State<Services>,
     caller: Caller,
-    standing: Standing,
+    login: LiveLogin,
     Path(id): Path<String>,
     Query(query): Query<EventsQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -80,16 +80,16 @@ pub async fn open(
     let closing = services.closing.clone();
     Ok(upgrade
         .max_message_size(4096)
-        .on_upgrade(move |socket| serve(socket, events, closing, standing)))
+        .on_upgrade(move |socket| serve(socket, events, closing, login)))
 }
 
 async fn serve(
     socket: WebSocket,
     events: BoxStream<'static, Vec<api::Event>>,
     closing: CancellationToken,
-    standing: Standing,
+    login: LiveLogin,
 ) {
-    let mut ended = pin!(standing.ended());
+    let mut ended = pin!(login.ended());
     // A frame in the making outlives a ping: the stream keeps it, not the `select!`.
     let mut frames = pin!(frames(events));
     let (mut to, mut from) = socket.split();

@@ -1,7 +1,7 @@
-//! A login that something lasting hangs on, such as a socket: it must not outlive the login.
+//! The login of a connection that lasts, such as a socket. The connection must not outlive the login.
 //!
-//! A request asks once who sends it. What goes on for hours asks again: when the session ends (a logout, a login as somebody else
-//! in the same browser), when the token does, and now and then, for a token may be revoked and a session may be removed by
+//! A request checks its login once. A connection of hours checks it again: when the session ends (a logout, a login as somebody
+//! else in the same browser), when the token does, and now and then, for a token may be revoked and a session may be removed by
 //! another process on the same database.
 
 use std::time::Duration;
@@ -19,28 +19,28 @@ use crate::{
     session_store::Ended,
 };
 
-/// The least that a login is looked at.
+/// The longest time between two checks of a login.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
-/// A login, for as long as it stands.
-pub struct Standing {
+/// A login that can end.
+pub struct LiveLogin {
     services: Services,
     login: Login,
-    /// Of the browser's session; programs have none.
+    /// Id of the browser's session; programs have none.
     session: Option<Id>,
     expires: Timestamp,
     /// From before the login was looked at: no end of it is missed.
     ends: broadcast::Receiver<Ended>,
 }
 
-impl FromRequestParts<Services> for Standing {
+impl FromRequestParts<Services> for LiveLogin {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<Standing> {
+    async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<LiveLogin> {
         let ends = services.sessions.ends();
         let (login, session) = auth::login_of(parts).await?;
         let known = auth::known(services, &login).await?;
-        Ok(Standing {
+        Ok(LiveLogin {
             services: services.clone(),
             login,
             session,
@@ -50,19 +50,19 @@ impl FromRequestParts<Services> for Standing {
     }
 }
 
-impl Standing {
-    /// Done when the login has ended.
+impl LiveLogin {
+    /// Returns when the login has ended.
     pub async fn ended(mut self) {
         while self.stands().await {
             let left = self.expires.duration_since(Timestamp::now());
             let left = Duration::try_from(left).unwrap_or_default();
-            // Nobody said anything: then it is looked at all the same.
-            let _ = timeout(LOOK_EVERY.min(left), self.told()).await;
+            // Without an announcement it is checked all the same.
+            let _ = timeout(LOOK_EVERY.min(left), self.announced()).await;
         }
     }
 
-    /// Somebody says that this session has ended, or so much was said that we missed some of it.
-    async fn told(&mut self) {
+    /// Returns when this session was announced as ended, or announcements were missed.
+    async fn announced(&mut self) {
         let ours = self.session.as_ref().map(Ended::of);
         while let Ok(ended) = self.ends.recv().await {
             if Some(ended) == ours {

@@ -1,0 +1,110 @@
+//! Keystone's answers about tokens, kept for some minutes and in memory only, so that a click does not cost a call.
+//!
+//! A revoked token is noticed when that time is over. While the cloud cannot be reached, an answer stays good until the token's own
+//! end.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use openstack::{CloudConfig, Secret};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    codes,
+    problem::{Error, Result},
+};
+
+const REMEMBERED_FOR: Duration = Duration::from_secs(300);
+const REMEMBERED_MAX: usize = 10_000;
+
+/// The sessions behind tokens.
+#[derive(Clone, Default)]
+pub struct TokenLogins {
+    known: Arc<Mutex<HashMap<[u8; 32], Known>>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    session: openstack::Session,
+    checked: Instant,
+}
+
+impl TokenLogins {
+    /// A session on a token that the cloud knows.
+    pub async fn session(&self, cloud: &CloudConfig, token: &str) -> Result<openstack::Session> {
+        let key = key(&cloud.name, token);
+        let known = self
+            .known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key)
+            .cloned();
+        let known = known.filter(|known| known.session.expires_at() > jiff::Timestamp::now());
+        if let Some(known) = known
+            .as_ref()
+            .filter(|known| known.checked.elapsed() < REMEMBERED_FOR)
+        {
+            return Ok(known.session.clone());
+        }
+        match openstack::Session::from_token(cloud, Secret::new(token)).await {
+            Ok(session) => {
+                self.remember(&session);
+                Ok(session)
+            }
+            Err(error) if error.is_transient() && known.is_some() => {
+                tracing::warn!(
+                    "cloud `{}` cannot say whether a token is still good; going on with it: {error}",
+                    cloud.name
+                );
+                known.map(|known| known.session).ok_or_else(not_signed_in)
+            }
+            Err(openstack::Error::WrongCredentials { .. }) => {
+                self.forget(&cloud.name, token);
+                Err(not_signed_in())
+            }
+            Err(error) => Err(Error::from_cloud(&error)),
+        }
+    }
+
+    /// After a login: no need to ask again at once.
+    pub fn remember(&self, session: &openstack::Session) {
+        let key = key(&session.cloud().name, session.token().expose());
+        let known = Known {
+            session: session.clone(),
+            checked: Instant::now(),
+        };
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED_MAX {
+            all.retain(|_, known| known.checked.elapsed() < REMEMBERED_FOR);
+        }
+        if all.len() >= REMEMBERED_MAX {
+            all.clear();
+        }
+        all.insert(key, known);
+    }
+
+    fn forget(&self, cloud: &str, token: &str) {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&key(cloud, token));
+    }
+}
+
+fn key(cloud: &str, token: &str) -> [u8; 32] {
+    Sha256::new()
+        .chain_update(cloud)
+        .chain_update([0])
+        .chain_update(token)
+        .finalize()
+        .into()
+}
+
+/// The refusal of a request without a valid login.
+pub fn not_signed_in() -> Error {
+    Error::new(codes::NOT_SIGNED_IN, "This needs a login.")
+        .hint("Log in, or send `X-Auth-Token` and `X-Stackloom-Cloud`. Sessions end with the cloud's token.")
+}
