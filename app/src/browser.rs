@@ -309,6 +309,12 @@ pub fn agrees(question: &str) -> bool {
     window().is_some_and(|window| window.confirm_with_message(question) == Ok(true))
 }
 
+/// Whether a dialog is open.
+pub fn dialog_is_open() -> bool {
+    let found = document().map(|document| document.query_selector("dialog[open]"));
+    matches!(found, Some(Ok(Some(_))))
+}
+
 /// Whether an event comes from a place where a person types, so that single keys are text.
 pub fn is_typing(event: &Event) -> bool {
     let Some(element) = event

@@ -2,7 +2,7 @@
 //!
 //! What an export leaves out is shown before the file is taken; it stands at the top of the file too.
 
-use api::{ExportFormat, ExportNoteKind, Exported};
+use api::{ExportFormat, Exported};
 use leptos::prelude::*;
 
 use crate::{
@@ -76,18 +76,4 @@ fn hand_over(exported: &Exported, archive: &str, toasts: ToastList) {
         browser::fetch_file(&exported.file_name, archive);
     }
     toasts.done(format!("{} is exported.", exported.file_name));
-}
-
-/// What became of it, for people.
-pub fn kind(kind: ExportNoteKind) -> &'static str {
-    match kind {
-        ExportNoteKind::LeftOut => "left out",
-        ExportNoteKind::Changed => "changed",
-        ExportNoteKind::Needed => "needed",
-    }
-}
-
-/// A path without what most of them begin with.
-pub fn place(path: &str) -> &str {
-    path.strip_prefix("resources.").unwrap_or(path)
 }

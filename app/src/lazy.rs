@@ -8,12 +8,12 @@
 //! starts. On the list of designs the pieces are fetched when the browser has nothing else to do ([`warm_up`]), so opening a
 //! design does not wait.
 
-use api::{Beside, DesignRequest};
-use leptos::{prelude::*, wasm_split::SplitLoaderError};
+use leptos::prelude::*;
 use leptos_router::LazyRoute;
 
 use crate::{
     browser, client, designer,
+    opening::Missing,
     pages::{catalog, catalog_item, deployment, deployments, plan},
     run,
     ui::ProblemCard,
@@ -21,15 +21,6 @@ use crate::{
 
 /// Milliseconds after mount until [`warm_up`] fetches: the page's own data and first paint go before.
 const WARM_UP_AFTER_MS: i32 = 1_500;
-
-/// A piece that did not come.
-struct Missing;
-
-impl From<SplitLoaderError> for Missing {
-    fn from(_: SplitLoaderError) -> Self {
-        Missing
-    }
-}
 
 /// Which page of the piece `pages`.
 #[derive(Clone, Copy)]
@@ -57,30 +48,6 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
         Page::Catalog => view! { <catalog::CatalogPage /> }.into_any(),
         Page::CatalogItem => view! { <catalog_item::CatalogItemPage /> }.into_any(),
     })
-}
-
-/// Reading templates needs the parser, which is not in the core.
-#[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, fallible)]
-fn open_piece(files: Vec<(String, String)>) -> Result<Vec<DesignRequest>, Missing> {
-    let opened = hot::bundle::open(files).into_iter();
-    Ok(opened
-        .map(|one| DesignRequest {
-            name: one.name,
-            template: one.template,
-            beside: Beside::of(&one.bundle),
-            ..DesignRequest::default()
-        })
-        .collect())
-}
-
-/// A design for each template of these files (name, text) that no other one uses, with the files beside it.
-///
-/// # Errors
-/// Where the piece that reads them did not come.
-pub async fn open(files: Vec<(String, String)>) -> client::Answer<Vec<DesignRequest>> {
-    open_piece(files)
-        .await
-        .map_err(|Missing| client::page_missing())
 }
 
 /// The page, or why it is not there: without a connection, or when the server has been renewed since this tab was opened.

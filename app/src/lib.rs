@@ -23,6 +23,7 @@ pub mod import;
 pub mod lazy;
 pub mod load;
 pub mod markdown;
+mod opening;
 pub mod pages;
 pub mod run;
 pub mod session;
@@ -61,7 +62,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/login") view=LoginPage />
                 <ParentRoute path=path!("") view=Shell>
                     <Route path=path!("/") view=|| view! { <Redirect path="/designs" /> } />
-                    <Route path=path!("/designs") view=DesignsPage />
+                    <Route path=path!("/designs") view=|| { lazy::warm_up(); view! { <DesignsPage /> } } />
                     <Route path=path!("/designs/:id") view={Lazy::<lazy::Design>::new()} />
                     <Route path=path!("/designs/:id/plan") view={Lazy::<lazy::Plan>::new()} />
                     <Route path=path!("/deployments") view={Lazy::<lazy::Deployments>::new()} />

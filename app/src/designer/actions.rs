@@ -92,7 +92,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         return;
     }
     // In a field these keys are the browser's; so are they while a dialog is open.
-    if browser::is_typing(event) || dialog_is_open() {
+    if browser::is_typing(event) || browser::dialog_is_open() {
         return;
     }
     match (control, event.shift_key(), key.as_str()) {
@@ -116,9 +116,4 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         _ => return,
     }
     event.prevent_default();
-}
-
-pub(super) fn dialog_is_open() -> bool {
-    let found = browser::document().map(|document| document.query_selector("dialog[open]"));
-    matches!(found, Some(Ok(Some(_))))
 }

@@ -3,7 +3,7 @@
 
 use leptos::{ev, prelude::*};
 
-use super::{actions::dialog_is_open, store::Workspace};
+use super::store::Workspace;
 use crate::browser;
 
 const TYPE: &str = "text/plain";
@@ -67,7 +67,7 @@ fn is_ours(workspace: Workspace, event: &web_sys::Event) -> bool {
         && !event.default_prevented()
         && !browser::is_typing(event)
         && !browser::has_selected_text()
-        && !dialog_is_open()
+        && !browser::dialog_is_open()
 }
 
 fn put(workspace: Workspace, event: &web_sys::ClipboardEvent) -> bool {

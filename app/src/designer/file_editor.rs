@@ -6,7 +6,7 @@
 use hot::bundle::Bundle;
 use leptos::{ev, prelude::*};
 
-use super::{files::with_file, store::Workspace};
+use super::{bundle::with_file, store::Workspace};
 use crate::ui::{Icon, Modal, prose};
 
 /// Which file is open.

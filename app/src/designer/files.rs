@@ -1,6 +1,5 @@
 //! The files beside the template: look into them, add, rename, take away, use as environment.
 
-use hot::bundle::Bundle;
 use leptos::{html, prelude::*};
 
 use super::{
@@ -11,14 +10,6 @@ use crate::{
     browser,
     ui::{Icon, use_toasts},
 };
-
-/// The bundle with another text of a file; what is an environment stays one.
-pub(super) fn with_file(bundle: &Bundle, path: &str, text: String) -> Bundle {
-    let others = bundle.files().filter(|(other, _)| *other != path);
-    let others = others.map(|(path, text)| (path.to_owned(), text.to_owned()));
-    let this = (path.to_owned(), text);
-    Bundle::new(others.chain([this]), bundle.environments().iter().cloned())
-}
 
 /// The list, and the file that is open.
 #[component]

@@ -5,7 +5,7 @@ use leptos::{ev, prelude::*};
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::{
-    saving::{SaveState, Saving},
+    save_state::{SaveState, Saving},
     store::{Drawer, Workspace},
 };
 use crate::{

@@ -6,6 +6,7 @@
 
 mod actions;
 pub mod board;
+mod bundle;
 mod clipboard;
 mod code;
 mod drafts;
@@ -19,6 +20,7 @@ mod inspector;
 mod lines;
 mod nodes;
 mod palette;
+mod save_state;
 mod saving;
 mod scene;
 mod stage;

@@ -36,7 +36,6 @@ struct Page {
 #[component]
 pub fn DesignsPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Designs")]);
-    crate::lazy::warm_up();
     let toasts = use_toasts();
     let navigate = StoredValue::new_local(use_navigate());
     let open = Callback::new(move |id: String| {
@@ -165,7 +164,7 @@ impl Page {
     fn keep(self, files: Vec<(String, String)>) {
         let toasts = self.toasts;
         leptos::task::spawn_local(async move {
-            let mut opened = match crate::lazy::open(files).await {
+            let mut opened = match crate::opening::open(files).await {
                 Ok(opened) => opened,
                 Err(problem) => return toasts.problem(&problem),
             };

@@ -1,6 +1,6 @@
 //! What a run is, where it stands, and what can be done about it.
 
-use api::{RunKind, RunState};
+use api::RunState;
 use leptos::prelude::*;
 
 use super::{RunView, feed::Freshness};
@@ -8,17 +8,12 @@ use crate::{
     client,
     session::use_session,
     time,
-    ui::{Icon, Question, StateBadge, state::Shown, use_confirm, use_toasts},
+    ui::{
+        Icon, Question, StateBadge,
+        state::{Shown, kind_title},
+        use_confirm, use_toasts,
+    },
 };
-
-/// `Deploy`, for people.
-pub fn kind_title(kind: RunKind) -> &'static str {
-    match kind {
-        RunKind::Deploy => "Deploy",
-        RunKind::Update => "Update",
-        RunKind::Undeploy => "Undeploy",
-    }
-}
 
 /// The run's head line.
 #[component]

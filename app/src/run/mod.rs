@@ -23,7 +23,6 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
-pub use self::header::kind_title;
 use self::{
     cause::CauseCard, detail::StepDetail, feed::Feed, header::RunHeader, log_view::LogView,
     split::Split, steps::StepList, timeline::Timeline,
@@ -34,6 +33,7 @@ use crate::{
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
     load::Load,
+    ui::state::kind_title,
     ui::{Command, ProblemCard, icon::Icon, skeleton, use_palette},
 };
 

@@ -1,10 +1,9 @@
 //! One dialog for all questions that must be answered before something is lost.
 
-use api::ExportNote;
+use api::{ExportNote, ExportNoteKind};
 use leptos::{html::Dialog, prelude::*};
 
 use super::prose;
-use crate::export;
 
 /// What is asked.
 #[derive(Clone)]
@@ -132,11 +131,25 @@ pub fn ConfirmDialog() -> impl IntoView {
 fn Note(note: ExportNote) -> impl IntoView {
     view! {
         <li>
-            <span class="pill">{export::kind(note.kind)}</span>
+            <span class="pill">{kind(note.kind)}</span>
             <div>
-                {(!note.path.is_empty()).then(|| view! { <p class="mono">{export::place(&note.path).to_owned()}</p> })}
+                {(!note.path.is_empty()).then(|| view! { <p class="mono">{place(&note.path).to_owned()}</p> })}
                 <p>{prose(&note.message)}</p>
             </div>
         </li>
     }
+}
+
+/// What became of it, for people.
+fn kind(kind: ExportNoteKind) -> &'static str {
+    match kind {
+        ExportNoteKind::LeftOut => "left out",
+        ExportNoteKind::Changed => "changed",
+        ExportNoteKind::Needed => "needed",
+    }
+}
+
+/// A path without what most of them begin with.
+fn place(path: &str) -> &str {
+    path.strip_prefix("resources.").unwrap_or(path)
 }

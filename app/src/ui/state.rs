@@ -2,7 +2,7 @@
 //!
 //! `data-state` carries the API's own word; the style sheet gives it its colour.
 
-use api::{DeploymentState, ResourceState, RunState, StepState};
+use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use leptos::prelude::*;
 
 use crate::ui::Icon;
@@ -15,6 +15,15 @@ pub trait Shown: Copy {
     fn title(self) -> &'static str;
     /// The word of the step state that looks the same; `data-state` for the style sheet's colours.
     fn look(self) -> &'static str;
+}
+
+/// `Deploy`, for people.
+pub fn kind_title(kind: RunKind) -> &'static str {
+    match kind {
+        RunKind::Deploy => "Deploy",
+        RunKind::Update => "Update",
+        RunKind::Undeploy => "Undeploy",
+    }
 }
 
 /// The icon of a look.

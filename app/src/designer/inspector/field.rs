@@ -4,7 +4,7 @@ use canvas::form::{self, Control, Field, Tick};
 use hot::{diagnostic::Severity, document::Edit};
 use leptos::{ev, prelude::*};
 
-use super::form::{Fault, belongs};
+use super::fault::{Fault, belongs};
 use crate::{designer::store::Workspace, ui::Icon};
 
 /// One line of the form. It is built anew only when the sort of its control changes.

@@ -3,17 +3,22 @@
 use std::collections::HashSet;
 
 use canvas::form::{self, Field};
-use hot::{diagnostic::Severity, document::Edit};
+use hot::document::Edit;
 use leptos::{ev, prelude::*};
 use types::Category;
 
-use super::{field::FieldView, marks::ServerMarks, members::Members};
+use super::{
+    fault::{Fault, belongs},
+    field::FieldView,
+    marks::ServerMarks,
+    members::Members,
+};
 use crate::{
     designer::{
         nodes::TypeIcon,
         store::{Drawer, Workspace},
     },
-    ui::{Icon, prose},
+    ui::Icon,
 };
 
 /// A form of no more fields than this is shown whole.
@@ -184,22 +189,4 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
             </footer>
         </form>
     }
-}
-
-/// A problem's path leads to this field, or into it.
-pub(super) fn belongs(path: &str, field: &str) -> bool {
-    path == field
-        || path
-            .strip_prefix(field)
-            .is_some_and(|rest| rest.starts_with('.'))
-}
-
-#[component]
-pub(super) fn Fault(severity: Severity, message: String) -> impl IntoView {
-    let (word, icon) = match severity {
-        Severity::Error => ("error", "circle-alert"),
-        Severity::Warning => ("warning", "triangle-alert"),
-        Severity::Info => ("info", "info"),
-    };
-    view! { <p class="fault" data-severity=word><Icon name=icon /><span>{prose(&message)}</span></p> }
 }

@@ -3,6 +3,7 @@
 //! The form is derived from the document on every change; each control reads its own field, so a
 //! keystroke redraws nothing but its own text and its problems. A new value is one edit of the document.
 
+mod fault;
 mod field;
 mod form;
 mod marks;

@@ -36,7 +36,7 @@ use types::Registry;
 
 use self::problems::{in_order, of_plan, tallies};
 use super::{
-    saving::Saving,
+    save_state::Saving,
     scene::Scene,
     stage::{Aim, Stage},
 };
@@ -383,7 +383,7 @@ impl Workspace {
         self.editor.try_update(|editor| {
             let was = editor.bundle().text(path).unwrap_or_default();
             let text = typing::retyped(was, text).into_owned();
-            let bundle = super::files::with_file(editor.bundle(), path, text);
+            let bundle = super::bundle::with_file(editor.bundle(), path, text);
             let key = format!("file {path}");
             editor.set_bundle(bundle, &format!("Change {path}"), Some(&key));
         });

@@ -17,9 +17,9 @@ use crate::{
     designer::board::Board,
     frame::{Crumb, use_frame},
     load::{Load, Loaded},
-    run::kind_title,
     session::use_session,
     time::{self, Ago},
+    ui::state::kind_title,
     ui::{Command, CopyButton, Icon, StateBadge, skeleton, use_palette},
 };
 

@@ -1,0 +1,38 @@
+//! Opening files as designs. Reading templates needs the parser, which is in the piece `designer` (see [`lazy`](crate::lazy)).
+
+use api::{Beside, DesignRequest};
+use leptos::wasm_split::SplitLoaderError;
+
+use crate::client;
+
+/// A piece that did not come.
+pub struct Missing;
+
+impl From<SplitLoaderError> for Missing {
+    fn from(_: SplitLoaderError) -> Self {
+        Missing
+    }
+}
+
+#[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, fallible)]
+fn open_piece(files: Vec<(String, String)>) -> Result<Vec<DesignRequest>, Missing> {
+    let opened = hot::bundle::open(files).into_iter();
+    Ok(opened
+        .map(|one| DesignRequest {
+            name: one.name,
+            template: one.template,
+            beside: Beside::of(&one.bundle),
+            ..DesignRequest::default()
+        })
+        .collect())
+}
+
+/// A design for each template of these files (name, text) that no other one uses, with the files beside it.
+///
+/// # Errors
+/// Where the piece that reads them did not come.
+pub async fn open(files: Vec<(String, String)>) -> client::Answer<Vec<DesignRequest>> {
+    open_piece(files)
+        .await
+        .map_err(|Missing| client::page_missing())
+}
