@@ -1,10 +1,10 @@
-//! The few things of the browser that pages need, each answering `None` or nothing on the server.
+//! Browser features that pages need. On the server each of them does nothing or returns an empty value.
 
 use leptos::prelude::{StoredValue, UpdateValue, on_cleanup};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use web_sys::{Document, Event, HtmlElement, IdleRequestOptions, MouseEvent, Storage, Window};
 
-/// The window; `None` on the server.
+/// The window. `None` on the server.
 pub fn window() -> Option<Window> {
     if cfg!(target_arch = "wasm32") {
         web_sys::window()
@@ -13,7 +13,7 @@ pub fn window() -> Option<Window> {
     }
 }
 
-/// The document; `None` on the server.
+/// The document. `None` on the server.
 pub fn document() -> Option<Document> {
     window()?.document()
 }
@@ -22,12 +22,12 @@ fn storage() -> Option<Storage> {
     window()?.local_storage().ok()?
 }
 
-/// What was remembered under a key. Read it after mount only: the server does not know it.
+/// A value from the browser's local store. Read it after mount only, because the server does not have it.
 pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(&format!("stackloom.{key}")).ok()?
 }
 
-/// The keys of all that is remembered and begins so.
+/// The keys in the local store that begin with `start`.
 pub fn remembered_keys(start: &str) -> Vec<String> {
     let Some(storage) = storage() else {
         return Vec::new();
@@ -37,19 +37,21 @@ pub fn remembered_keys(start: &str) -> Vec<String> {
     ours.filter(|key| key.starts_with(start)).collect()
 }
 
-/// Remember something on this machine; false where the store is full or forbidden. A choice may be lost so, work may not.
+/// Writes a value to the browser's local store. Returns false if the store is full or forbidden.
+///
+/// Good for preferences. Unsaved work needs more than this.
 pub fn remember(key: &str, value: &str) -> bool {
     storage().is_some_and(|storage| storage.set_item(&format!("stackloom.{key}"), value).is_ok())
 }
 
-/// Forget it.
+/// Removes a value from the local store.
 pub fn forget(key: &str) {
     if let Some(storage) = storage() {
         let _ = storage.remove_item(&format!("stackloom.{key}"));
     }
 }
 
-/// Milliseconds since 1970; 0 on the server.
+/// Milliseconds since 1970. 0 on the server.
 pub fn now_ms() -> f64 {
     if cfg!(target_arch = "wasm32") {
         js_sys::Date::now()
@@ -58,7 +60,7 @@ pub fn now_ms() -> f64 {
     }
 }
 
-/// Any number, to tell apart what is made at the same time; 0 on the server.
+/// A random number that tells apart things made at the same time. 0 on the server.
 pub fn random_u32() -> u32 {
     if cfg!(target_arch = "wasm32") {
         (js_sys::Math::random() * f64::from(u32::MAX)) as u32
@@ -67,14 +69,15 @@ pub fn random_u32() -> u32 {
     }
 }
 
-/// Does something, and leaves how long it took in the browser's own timeline, as `stackloom <name>`: for profiles and benchmarks.
+/// Runs `work` and records its duration in the browser's performance timeline as `stackloom <name>`, for profiles and
+/// benchmarks.
 pub fn measured<T>(name: &str, work: impl FnOnce() -> T) -> T {
     let performance = window().and_then(|window| window.performance());
     let Some(performance) = performance else {
         return work();
     };
     let name = format!("stackloom {name}");
-    // A timeline that takes no more entries loses a figure, not work.
+    // A full timeline loses the measurement, nothing else.
     let _ = performance.mark(&name);
     let done = work();
     let _ = performance.measure_with_start_mark(&name, &name);
@@ -82,11 +85,11 @@ pub fn measured<T>(name: &str, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Put text on the clipboard; false where the browser refuses.
+/// Writes text to the clipboard. Returns false if the browser refuses.
 pub async fn copy(text: &str) -> bool {
     let Some(window) = window() else { return false };
     let clipboard = window.navigator().clipboard();
-    // Without a secure context there is no clipboard at all.
+    // Insecure contexts have no clipboard.
     if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
         return false;
     }
@@ -95,7 +98,7 @@ pub async fn copy(text: &str) -> bool {
         .is_ok()
 }
 
-/// The clipboard's text; `None` where the browser refuses.
+/// The clipboard's text. `None` if the browser refuses.
 pub async fn pasted() -> Option<String> {
     let clipboard = window()?.navigator().clipboard();
     if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
@@ -105,18 +108,18 @@ pub async fn pasted() -> Option<String> {
     text.ok()?.as_string()
 }
 
-/// Whether a piece of the page's text is selected, which copying is then about.
+/// True if text of the page is selected, which is then the target of a copy.
 pub fn has_selected_text() -> bool {
     let selection = window().and_then(|window| window.get_selection().ok().flatten());
     selection.is_some_and(|selection| !selection.is_collapsed())
 }
 
-/// Hand the person a file.
+/// Saves text as a file on the user's machine.
 pub fn download(name: &str, mime: &str, text: &str) {
     let _ = try_download(name, mime, text);
 }
 
-/// Hand the person a file that the server gives.
+/// Downloads a file from the server to the user's machine.
 pub fn fetch_file(name: &str, address: &str) {
     let link = document().and_then(|document| document.create_element("a").ok());
     let Some(link) = link else { return };
@@ -142,7 +145,7 @@ fn try_download(name: &str, mime: &str, text: &str) -> Option<()> {
     web_sys::Url::revoke_object_url(&url).ok()
 }
 
-/// Names and texts of the files that a person picked in an `<input type=file>`, or dropped.
+/// Names and texts of files chosen in an `<input type=file>` or dropped on the page.
 ///
 /// # Errors
 /// The name of the first file that could not be read as text.
@@ -159,7 +162,7 @@ pub async fn texts(files: web_sys::FileList) -> Result<Vec<(String, String)>, St
     Ok(read)
 }
 
-/// The files of a drop, if it carries some.
+/// The files of a drop event, if there are any.
 pub fn dropped(event: &web_sys::DragEvent) -> Option<web_sys::FileList> {
     event
         .data_transfer()?
@@ -167,21 +170,21 @@ pub fn dropped(event: &web_sys::DragEvent) -> Option<web_sys::FileList> {
         .filter(|files| files.length() > 0)
 }
 
-/// Whether what is dragged over the page are files.
+/// True if the current drag carries files.
 pub fn drags_files(event: &web_sys::DragEvent) -> bool {
     event
         .data_transfer()
         .is_some_and(|data| data.types().includes(&JsValue::from_str("Files"), 0))
 }
 
-/// Go to an address, with a load of its own.
+/// Loads another address as a full page load.
 pub fn go(address: &str) {
     if let Some(window) = window() {
         let _ = window.location().assign(address);
     }
 }
 
-/// Path and query of this page.
+/// Path and query of the current page.
 pub fn here() -> String {
     let Some(location) = window().map(|window| window.location()) else {
         return String::from("/");
@@ -193,22 +196,22 @@ pub fn here() -> String {
     )
 }
 
-/// The path of this page.
+/// The path of the current page.
 pub fn path() -> String {
     let path = window().and_then(|window| window.location().pathname().ok());
     path.unwrap_or_else(|| String::from("/"))
 }
 
-/// Shows an address as a step of the history, without going there.
+/// Adds an address to the history without loading it.
 pub fn show_address(address: &str) {
     let history = window().and_then(|window| window.history().ok());
     if let Some(history) = history {
-        // Refused, the address of a page that is not shown stays; nothing worse.
+        // If the browser refuses, the old address stays visible, which is harmless.
         let _ = history.push_state_with_url(&JsValue::NULL, "", Some(address));
     }
 }
 
-/// `text` as one part of an address.
+/// Percent-encodes `text` as one component of an address.
 pub fn encode(text: &str) -> String {
     if cfg!(target_arch = "wasm32") {
         String::from(js_sys::encode_uri_component(text))
@@ -217,7 +220,7 @@ pub fn encode(text: &str) -> String {
     }
 }
 
-/// Put the focus on an element by its id.
+/// Moves the focus to the element with this id.
 pub fn focus(id: &str) {
     if let Some(element) = document().and_then(|document| document.get_element_by_id(id))
         && let Some(element) = element.dyn_ref::<HtmlElement>()
@@ -226,7 +229,7 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Calls back before the next paint. Dropped with its owner, it does not call.
+/// Calls back before the next paint. The call is cancelled when the owner is disposed.
 pub fn on_next_frame(callback: impl FnOnce() + 'static) {
     if let Some(window) = window() {
         let callback = Closure::once_into_js(callback);
@@ -234,7 +237,7 @@ pub fn on_next_frame(callback: impl FnOnce() + 'static) {
     }
 }
 
-/// Calls back once, when the browser has nothing to do, or after so many milliseconds at the latest.
+/// Calls back once, when the browser is idle or after `at_latest_ms` milliseconds.
 pub fn when_idle(at_latest_ms: u32, callback: impl FnOnce() + 'static) {
     let Some(window) = window() else { return };
     let callback = Closure::once_into_js(callback);
@@ -242,7 +245,7 @@ pub fn when_idle(at_latest_ms: u32, callback: impl FnOnce() + 'static) {
     let options = IdleRequestOptions::new();
     options.set_timeout(at_latest_ms);
     if has(&window, "requestIdleCallback") {
-        // A request that is refused is one of a window that is gone.
+        // The request fails only if the window is closing.
         let _ = window.request_idle_callback_with_options(callback, &options);
     } else {
         let _ = window
@@ -250,13 +253,13 @@ pub fn when_idle(at_latest_ms: u32, callback: impl FnOnce() + 'static) {
     }
 }
 
-/// Whether this browser has a function of that name; Safari came late to some.
+/// True if this browser has a function of that name. Safari added some of them late.
 fn has(window: &Window, name: &str) -> bool {
     let found = js_sys::Reflect::get(window, &JsValue::from_str(name));
     found.is_ok_and(|function| function.is_function())
 }
 
-/// Calls back once, after so many milliseconds.
+/// Calls back once, after `milliseconds`.
 pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
     if let Some(window) = window() {
         let callback = Closure::once_into_js(callback);
@@ -267,12 +270,12 @@ pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
     }
 }
 
-/// Calls back for each event of a kind before anything else hears of it, until the owner goes.
+/// Calls back for each event of this kind in the capture phase, before other listeners, until the owner is disposed.
 pub fn before(kind: &'static str, callback: impl Fn(&Event) + 'static) {
     let Some(window) = window() else { return };
     let heard = Closure::<dyn Fn(Event)>::new(move |event: Event| callback(&event));
     let function = heard.as_ref().unchecked_ref();
-    // A listener that cannot be added is one that never calls.
+    // If the listener cannot be added, it is never called.
     let _ = window.add_event_listener_with_callback_and_bool(kind, function, true);
     let kept = StoredValue::new_local(Some((window, heard)));
     on_cleanup(move || {
@@ -285,7 +288,7 @@ pub fn before(kind: &'static str, callback: impl Fn(&Event) + 'static) {
     });
 }
 
-/// Whether a click follows a link to another page in this tab, without the browser's leaving the document.
+/// True if a click follows a link to another page of the app in this tab, without a full page load.
 pub fn leads_to_page(event: &Event) -> bool {
     let Some(event) = event.dyn_ref::<MouseEvent>() else {
         return false;
@@ -304,7 +307,7 @@ pub fn leads_to_page(event: &Event) -> bool {
         })
 }
 
-/// Asks with the browser's own dialog, which holds everything up until it is answered.
+/// Asks with the browser's own modal dialog, which blocks the page until it is answered.
 pub fn agrees(question: &str) -> bool {
     window().is_some_and(|window| window.confirm_with_message(question) == Ok(true))
 }

@@ -1,9 +1,10 @@
 //! `/api/v1` as typed functions over the browser's `fetch`.
 //!
-//! Every answer is the type of the `api` crate or an [`api::Problem`]. A request that never got an
-//! answer is a problem too, with the code [`OFFLINE`]. On the server nothing is sent: pages fetch after
-//! mount. A read that finds the session ended goes to the login page and comes back; a write does not, for
-//! that would lose what the person was about to save: its problem says so instead.
+//! Every call returns a type of the `api` crate or an [`api::Problem`]. A request without an answer is a problem too,
+//! with the code [`OFFLINE`]. The server never sends these requests, because pages fetch after mount.
+//!
+//! If the session has ended, a read goes to the login page and returns here after login. A write does not, since that
+//! would lose the user's input. Its problem says that the session has ended.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,10 +23,10 @@ use web_sys::{Headers, RequestInit, Response};
 
 use crate::browser;
 
-/// The code of a problem that is ours: no answer came.
+/// The code of the problem for a request without an answer.
 pub const OFFLINE: &str = "offline";
 
-/// What a call gives.
+/// The result of a call.
 pub type Answer<T> = Result<T, Problem>;
 
 /// `GET /clouds`.
@@ -48,7 +49,7 @@ pub async fn me() -> Answer<Me> {
     get("/me").await
 }
 
-/// `GET /cloud`: what the project's cloud has.
+/// `GET /cloud`: flavors, images, networks and other facts of the project's cloud.
 pub async fn cloud_facts() -> Answer<CloudFacts> {
     get("/cloud").await
 }
@@ -68,16 +69,17 @@ pub async fn design_create(request: &DesignRequest) -> Answer<Design> {
     send("POST", "/designs", Some(request)).await
 }
 
-/// Whether a request goes on when its page goes.
+/// Does a request continue when its page is closed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// The page stays and waits for the answer.
+    /// The page stays open and waits for the answer.
     Stays,
-    /// The page goes now; what is short enough goes on without it.
+    /// The page closes now. A request with a short body continues without it.
     Goes,
 }
 
-/// A browser takes no more than this from a page that goes, in bytes; some for the rest of the request.
+/// Bytes that a browser sends for a page that closes. The limit is 64 KiB, and this leaves room for the rest of the
+/// request.
 const LAST_WORDS_MAX: usize = 60 << 10;
 
 /// `PUT /designs/{id}`.
@@ -108,7 +110,7 @@ pub async fn design_export(id: &str, format: ExportFormat) -> Answer<Exported> {
     .await
 }
 
-/// Where the same is found as a file to keep, or an archive of several.
+/// The address of an export as a download: one file, or an archive of several.
 pub fn design_archive(id: &str, format: ExportFormat) -> String {
     format!(
         "/api/v1/designs/{}/export?format={}&download=true",
@@ -167,12 +169,12 @@ pub async fn roll_back(id: &str) -> Answer<Started> {
     .await
 }
 
-/// How an undeploy treats what it cannot remove.
+/// How an undeploy treats resources that it cannot remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     /// The run fails.
     No,
-    /// It goes on, and reports what it had to leave.
+    /// The run continues and reports the resources that it left.
     Yes,
 }
 
@@ -243,7 +245,7 @@ pub async fn catalog_item(name: &str) -> Answer<CatalogEntry> {
     get(&format!("/catalog/{}", browser::encode(name))).await
 }
 
-/// `POST /catalog`: a tar.gz as the person's disk has it.
+/// `POST /catalog`: uploads a tar.gz from the user's disk.
 pub async fn catalog_upload(archive: &web_sys::File) -> Answer<CatalogEntry> {
     let body = Body {
         kind: "application/gzip",
@@ -254,13 +256,13 @@ pub async fn catalog_upload(archive: &web_sys::File) -> Answer<CatalogEntry> {
     serde_json::from_str(&text).map_err(|error| unreadable("/catalog", &error.to_string()))
 }
 
-/// `GET /resource-types`, those of the catalogue included. The browser keeps them and asks whether they are still good.
+/// `GET /resource-types`, including those of the catalogue. The browser caches the answer and revalidates it.
 pub async fn resource_types() -> Answer<Types> {
     let types: Vec<ResourceType> = get("/resource-types").await?;
     Ok(Types(Arc::new(Registry::of(types))))
 }
 
-/// The descriptions of the resource types, as one answer brought them.
+/// The resource type descriptions of one answer. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Types(pub Arc<Registry>);
 
@@ -297,11 +299,11 @@ async fn send<B: Serialize, T: DeserializeOwned>(
     serde_json::from_str(&text).map_err(|error| unreadable(path, &error.to_string()))
 }
 
-/// What goes with a call.
+/// A request body.
 struct Body {
     /// Its media type.
     kind: &'static str,
-    /// A page that goes may leave it behind.
+    /// True if a page that closes may leave this request running.
     is_short: bool,
     value: JsValue,
 }
@@ -315,12 +317,13 @@ fn written(body: &impl Serialize) -> serde_json::Result<Body> {
     })
 }
 
-/// A call whose answer's body does not matter.
+/// A call whose response body is not needed.
 async fn done(method: &str, path: &str) -> Answer<()> {
     call(method, path, None, Page::Stays).await.map(|_| ())
 }
 
-/// One exchange, as text: the only place that knows `fetch`, shared by all calls to keep them small.
+/// Sends one request and returns the response text. The only place that uses `fetch`; not generic, to keep the wasm
+/// small.
 async fn call(method: &str, path: &str, body: Option<Body>, page: Page) -> Answer<String> {
     let Some(window) = browser::window() else {
         return Err(offline());
@@ -334,7 +337,7 @@ async fn call(method: &str, path: &str, body: Option<Body>, page: Page) -> Answe
         request.set_body(&body.value);
     }
     if page == Page::Goes && body.is_none_or(|body| body.is_short) {
-        // Where it is not known, the request ends with the page as it would without.
+        // Browsers without `keepalive` end the request with the page.
         let _ = js_sys::Reflect::set(&request, &JsValue::from_str("keepalive"), &JsValue::TRUE);
     }
     request.set_headers(headers.as_ref());
@@ -386,7 +389,7 @@ fn offline() -> Problem {
     }
 }
 
-/// A page whose code did not come (see `lazy`).
+/// The problem for a page whose code could not be loaded (see `lazy`).
 pub fn page_missing() -> Problem {
     Problem {
         kind: String::from("about:blank"),

@@ -1,6 +1,7 @@
-//! A design as a file for others: asked of the server, kept by the browser.
+//! Exports a design as a file in another format.
 //!
-//! What an export leaves out is shown before the file is taken; it stands at the top of the file too.
+//! The server makes the export. Everything it leaves out is shown before the download, and also stands at the top of
+//! the file.
 
 use api::{ExportFormat, Exported};
 use leptos::prelude::*;
@@ -10,7 +11,7 @@ use crate::{
     ui::{Confirm, Icon, Question, toast::ToastList},
 };
 
-/// Each form with its icon and words.
+/// Each format with its icon and texts.
 pub const FORMATS: [(ExportFormat, &str, &str); 4] = [
     (ExportFormat::Hot, "layout-template", "Heat template"),
     (ExportFormat::Terraform, "code", "Terraform JSON"),
@@ -18,10 +19,10 @@ pub const FORMATS: [(ExportFormat, &str, &str); 4] = [
     (ExportFormat::Svg, "pencil-ruler", "Picture (SVG)"),
 ];
 
-/// Menu items, one a form.
+/// A menu item for each format.
 #[component]
 pub fn ExportItems(
-    /// Told what was chosen.
+    /// Called with the chosen format.
     #[prop(into)]
     on_pick: Callback<ExportFormat>,
 ) -> impl IntoView {
@@ -37,7 +38,7 @@ pub fn ExportItems(
         .collect_view()
 }
 
-/// Export the stored design and hand the file to the person, who hears first what it does not say.
+/// Exports the stored design and downloads it. Shows first what the export leaves out.
 pub async fn save(id: &str, format: ExportFormat, toasts: ToastList, confirm: Confirm) {
     let exported = match client::design_export(id, format).await {
         Ok(exported) => exported,
@@ -69,7 +70,7 @@ pub async fn save(id: &str, format: ExportFormat, toasts: ToastList, confirm: Co
 }
 
 fn hand_over(exported: &Exported, archive: &str, toasts: ToastList) {
-    // Bytes come from the server; a text is here already.
+    // An archive comes from the server. A single text is already here.
     if exported.files.is_empty() {
         browser::download(&exported.file_name, &exported.media_type, &exported.content);
     } else {

@@ -1,7 +1,7 @@
-//! The frame around every page but the login: top bar, rail, command palette, shortcuts.
+//! The frame around every page but the login: top bar, navigation rail, command palette, shortcuts.
 //!
-//! Chrome is thin and steps back. A page says where it stands ([`Frame::crumbs`]) and what can be done
-//! there ([`Frame::actions`]); both reach the top bar after mount, so the server's first render needs neither.
+//! Each page sets its breadcrumb ([`Frame::crumbs`]) and its actions ([`Frame::actions`]). Both reach the top bar after
+//! mount, so the server's first render needs neither.
 
 use leptos::{children::ViewFn, prelude::*};
 use leptos_router::{
@@ -24,14 +24,14 @@ use crate::{
 /// One step of the breadcrumb.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crumb {
-    /// What stands there.
+    /// The text.
     pub text: String,
-    /// Where it leads; the last one leads nowhere.
+    /// The address. `None` for the last crumb.
     pub href: Option<String>,
 }
 
 impl Crumb {
-    /// A step that leads somewhere.
+    /// A crumb with a link.
     pub fn link(text: impl Into<String>, href: impl Into<String>) -> Crumb {
         Crumb {
             text: text.into(),
@@ -39,7 +39,7 @@ impl Crumb {
         }
     }
 
-    /// Where we are.
+    /// The crumb of the current page.
     pub fn here(text: impl Into<String>) -> Crumb {
         Crumb {
             text: text.into(),
@@ -48,7 +48,7 @@ impl Crumb {
     }
 }
 
-/// The top bar as pages see it.
+/// The top bar, for pages.
 #[derive(Clone, Copy)]
 pub struct Frame {
     crumbs: RwSignal<Vec<Crumb>>,
@@ -62,14 +62,14 @@ pub fn use_frame() -> Frame {
 }
 
 impl Frame {
-    /// Where this page stands; follows the signals that it reads.
+    /// Sets the breadcrumb of this page. Follows the signals that it reads.
     pub fn crumbs(self, crumbs: impl Fn() -> Vec<Crumb> + 'static) {
         Effect::new(move |_| {
             self.crumbs.try_set(crumbs());
         });
     }
 
-    /// What stands at the right of the top bar while this page is open.
+    /// Sets the right end of the top bar while this page is open.
     pub fn actions(self, view: impl Into<ViewFn>) {
         let Some(id) = self.next.try_get_value() else {
             return;
@@ -80,7 +80,7 @@ impl Frame {
             self.actions.try_set(Some((id, view.clone())));
         });
         on_cleanup(move || {
-            // The next page may have put its own there already.
+            // The next page may have set its own already.
             self.actions.try_update(|actions| {
                 if actions.as_ref().is_some_and(|(owner, _)| *owner == id) {
                     *actions = None;
@@ -96,7 +96,7 @@ const PLACES: [(&str, &str, &str, &str); 3] = [
     ("/catalog", "Catalogue", "blocks", "g c"),
 ];
 
-/// The frame, with the page of the address in it.
+/// The frame, with the current page inside.
 #[component]
 pub fn Shell() -> impl IntoView {
     let frame = Frame {
@@ -237,7 +237,7 @@ fn Rail() -> impl IntoView {
     }
 }
 
-/// The product's mark: three sheets, woven by a thread.
+/// The product's logo: three sheets, woven by a thread.
 #[component]
 pub fn Mark() -> impl IntoView {
     view! {

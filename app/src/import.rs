@@ -1,4 +1,4 @@
-//! Templates of others among the files that a person opens: the server makes HOT of them.
+//! Import: templates in other formats among the opened files are converted to HOT by the server.
 
 use std::collections::HashSet;
 
@@ -6,18 +6,19 @@ use api::{ExportNote, ExportNoteKind, ImportRequest};
 
 use crate::client;
 
-/// Files that are all ours now, and what was not plain.
+/// The opened files, all in HOT, and the notes of the conversion.
 pub struct Read {
     /// Name and text.
     pub files: Vec<(String, String)>,
-    /// Their paths say the line, too: `Resources.Web, line 12`.
+    /// Notes on the conversion. Their paths include the line: `Resources.Web, line 12`.
     pub notes: Vec<ExportNote>,
 }
 
-/// The files with HOT in place of each template of others, under its name with `.yaml`, which is how a nested one is asked for.
+/// The files, with each template in another format replaced by HOT. The new name ends in `.yaml`, as references to
+/// nested templates do.
 ///
 /// # Errors
-/// Where the server cannot read one, or cannot be asked.
+/// The server cannot read a template, or cannot be reached.
 pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
     let mut read = Read {
         files: Vec::new(),
@@ -27,7 +28,7 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
         .iter()
         .partition(|(_, text)| ImportRequest::fits(text));
     let mut taken: HashSet<String> = own.into_iter().map(|(name, _)| name.clone()).collect();
-    // One that keeps its name has it before another is renamed.
+    // A file that keeps its name takes it before another file is renamed.
     let keep = imported.into_iter().map(|(name, _)| name.clone());
     let keep: HashSet<String> = keep.filter(|name| name.ends_with(".yaml")).collect();
     for (name, text) in files {
@@ -62,7 +63,7 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
     Ok(read)
 }
 
-/// A file's name without what tells its kind.
+/// A file's name without its extension.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }

@@ -1,12 +1,12 @@
-//! Pages that the browser loads when they are opened.
+//! Pages whose code the browser loads when they are opened.
 //!
-//! The login page and the list of designs are what everybody sees first: they are in the core. All others are in two pieces that
-//! the build splits off: `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments,
-//! catalogue). What both need, such as the parser and the drawing, is a third that comes along with either.
+//! The core has the login page and the list of designs, which everybody sees first. The build splits off two pieces:
+//! `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments, catalogue).
+//! Code that both need, such as the parser and the drawing, is a third piece that is loaded with either.
 //!
-//! The server renders every page whole, and names the page's piece in the document's head, so that it is under way while the core
-//! starts. On the list of designs the pieces are fetched when the browser has nothing else to do ([`warm_up`]), so opening a
-//! design does not wait.
+//! The server renders every page whole and names the page's piece in the document's head, so that its download begins
+//! while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]), so that
+//! a design opens without a delay.
 
 use leptos::prelude::*;
 use leptos_router::LazyRoute;
@@ -19,7 +19,7 @@ use crate::{
     ui::ProblemCard,
 };
 
-/// Milliseconds after mount until [`warm_up`] fetches: the page's own data and first paint go before.
+/// Milliseconds after mount until [`warm_up`] fetches. The page's own data and first paint come first.
 const WARM_UP_AFTER_MS: i32 = 1_500;
 
 /// Which page of the piece `pages`.
@@ -63,7 +63,7 @@ async fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
     let is_first_page =
         Owner::current_shared_context().is_some_and(|context| context.during_hydration());
     if is_first_page {
-        // What the server drew cannot come alive without its piece, so the card takes its place.
+        // Without its piece the server-rendered page cannot be hydrated, so the problem replaces it.
         if let Some(body) = browser::document().and_then(|document| document.body()) {
             body.set_inner_html("");
         }
@@ -73,12 +73,12 @@ async fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
     card().into_any()
 }
 
-/// Fetches the pieces that a person on the list of designs will want next, once the browser is idle.
+/// Fetches the pieces that a user of the list of designs needs next, once the browser is idle.
 pub fn warm_up() {
     Effect::new(|_| {
         browser::after_ms(WARM_UP_AFTER_MS, || {
             leptos::task::spawn_local(async {
-                // One that does not come now is fetched again when its page is opened.
+                // If this fails, the piece is fetched again when its page is opened.
                 let _ = fetch_designer().await;
                 let _ = fetch_pages().await;
             });

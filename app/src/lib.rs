@@ -1,14 +1,14 @@
 //! The pages.
 //!
-//! The server renders each page's frame and a skeleton, the browser hydrates them and only then
-//! fetches data from `/api/v1`. So the first render is the same on both sides whatever the data is,
-//! hydration has nothing to complain about, and the pages use the very API that a script would.
+//! The server renders each page's frame and a skeleton. The browser hydrates them and only then fetches data from
+//! `/api/v1`. So the first render is the same on both sides whatever the data is, hydration finds no difference, and
+//! the pages use the same API as scripts.
 //!
-//! Views are compiled with erased types (`.cargo/config.toml`). Server and wasm must agree on that flag, or
-//! hydration panics. It made the debug server a fifth of its size and the wasm a third smaller.
+//! Views are compiled with erased types (`.cargo/config.toml`). Server and wasm must agree on that flag, or hydration
+//! panics. It made the debug server a fifth of its size and the wasm a third smaller.
 //!
-//! Who holds what: the address says page, run and filter; [`session::Session`] who is logged in;
-//! [`load::Load`] what the server knows; all else is local to its component.
+//! Owners of state: the address has the page, run and filter; [`session::Session`] has the logged-in user;
+//! [`load::Load`] has data of the server. All other state is local to its component.
 
 // The types of views nest deeply.
 #![recursion_limit = "512"]
@@ -44,7 +44,7 @@ use crate::{
     pages::{designs::DesignsPage, login::LoginPage, not_found::NotFoundPage},
 };
 
-/// Everything below `<body>`.
+/// The content of `<body>`.
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
@@ -86,15 +86,15 @@ fn page_title(page: &str) -> String {
     }
 }
 
-/// The theme that a person chose, before the first paint; without a choice the system's holds.
+/// Sets the chosen theme before the first paint. Without a choice the system's theme is used.
 #[cfg(feature = "ssr")]
 const THEME_SCRIPT: &str = r#"try{var t=localStorage.getItem("stackloom.theme");if(t==="light"||t==="dark")document.documentElement.dataset.theme=t}catch(e){}"#;
 
-/// The mark as a picture in the tab; inline, so that it needs no file of its own.
+/// The logo as the tab's icon. Inline, so that it needs no file.
 #[cfg(feature = "ssr")]
 const TAB_ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath fill='%236e6ade' d='M12 2.5 21 7l-9 4.5L3 7z'/%3E%3Cpath fill='none' stroke='%236e6ade' stroke-width='2' stroke-linecap='round' stroke-linejoin='round' d='m3 12 9 4.5 9-4.5M3 17l9 4.5 9-4.5'/%3E%3C/svg%3E";
 
-/// The document around the app; server side only.
+/// The HTML document around the app. Server side only.
 #[cfg(feature = "ssr")]
 pub fn shell(options: LeptosOptions) -> impl IntoView {
     view! {

@@ -1,4 +1,4 @@
-//! Data that a page fetches after mount, and how it shows while it comes, or does not.
+//! Data that a page fetches after mount, and its display while loading and after a failure.
 
 use std::{future::Future, pin::Pin};
 
@@ -7,20 +7,20 @@ use leptos::prelude::*;
 
 use crate::{client::Answer, ui::problem::ProblemCard};
 
-/// Where a fetch stands.
+/// The state of a fetch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loaded<T> {
-    /// Under way, for the first time or for another thing.
+    /// Loading, for the first time or for another address.
     Loading,
-    /// There.
+    /// Loaded.
     Ready(T),
-    /// Refused.
+    /// Failed.
     Failed(Problem),
 }
 
 type Question<T> = Pin<Box<dyn Future<Output = Answer<T>>>>;
 
-/// Something fetched, and the means to fetch it again.
+/// A fetched value, with the function that fetches it.
 pub struct Load<T: Send + Sync + 'static> {
     value: RwSignal<Loaded<T>>,
     wanted: RwSignal<u32>,
@@ -36,8 +36,8 @@ impl<T: Send + Sync + 'static> Copy for Load<T> {}
 
 impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and whenever a signal changes that it reads before its first await.
-    /// An answer that comes after a newer question is dropped. While the same thing is fetched again
-    /// ([`Load::reload`]) the old value stays.
+    ///
+    /// The answer to an outdated request is dropped. During a [`Load::reload`] the old value stays visible.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
@@ -46,7 +46,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         Self::asking(Box::new(move || Box::pin(fetch())))
     }
 
-    /// One function for all that ask for a `T`: each closure's own copy would go to every browser.
+    /// One non-generic closure per `T`. Each caller's own copy would add to the wasm's size.
     fn asking(fetch: Box<dyn Fn() -> Question<T>>) -> Load<T> {
         let value = RwSignal::new(Loaded::Loading);
         let wanted = RwSignal::new(0);
@@ -70,27 +70,27 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         Load { value, wanted }
     }
 
-    /// Fetch the same thing again.
+    /// Fetches the same value again.
     pub fn reload(self) {
         self.wanted.try_update(|wanted| *wanted += 1);
     }
 
-    /// Where it stands; tracks.
+    /// The state. Tracks.
     pub fn state(self) -> Loaded<T> {
         self.value.get()
     }
 
-    /// The value, if it is there; tracks.
+    /// The value, if it is loaded. Tracks.
     pub fn get(self) -> Option<T> {
         self.with(|value| value.cloned())
     }
 
-    /// The value, if it is there; does not track.
+    /// The value, if it is loaded. Does not track.
     pub fn peek(self) -> Option<T> {
         untrack(|| self.get())
     }
 
-    /// Look at it without a copy; tracks.
+    /// Calls `look` with the value, without a copy. Tracks.
     pub fn with<R>(self, look: impl FnOnce(Option<&T>) -> R) -> R {
         self.value.with(|value| {
             look(if let Loaded::Ready(value) = value {
@@ -101,13 +101,13 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         })
     }
 
-    /// Put a newer value in that came by another way, such as the answer of a save.
+    /// Sets a newer value from another source, such as the answer of a save.
     pub fn set(self, value: T) {
         self.value.try_set(Loaded::Ready(value));
     }
 
-    /// Show it: `skeleton` while it comes, the problem with "Try again" if it was refused, else `ready`.
-    /// `ready` is called anew when the value changes.
+    /// Shows the value with `ready`, `skeleton` while it loads, or the problem with "Try again". `ready` is called
+    /// again when the value changes.
     pub fn view<S, V>(self, skeleton: S, ready: impl Fn(T) -> V + Send + 'static) -> AnyView
     where
         S: Fn() -> AnyView + Send + 'static,
@@ -136,8 +136,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     }
 }
 
-/// What is shown changes only when it is another thing: a page that asks every few seconds does not flicker, and
-/// a moment without connection does not take away what was there.
+/// Sets the signal only if the value differs, so that a page which polls every few seconds does not flicker. A short
+/// loss of connection keeps the old value.
 fn answered<T: PartialEq + Send + Sync + 'static>(value: RwSignal<Loaded<T>>, answer: Answer<T>) {
     let next = match answer {
         Ok(it) => Loaded::Ready(it),

@@ -1,7 +1,8 @@
-//! A README as elements: a small part of Markdown, and never any HTML of its author's.
+//! Renders a README as elements. Supports a small part of Markdown and never the author's HTML.
 //!
-//! Headings, paragraphs, lists, tables, code, links to `http(s)`, emphasis. What is not understood shows as the
-//! text that it is. The text becomes a tree first ([`parse`], pure), then elements: nothing is ever put into the
+//! Supported: headings, paragraphs, lists, tables, code, links to `http(s)`, emphasis. Other syntax is shown as plain
+//! text. The text becomes a tree first ([`parse`], pure), then elements. Nothing is ever inserted into the page as
+//! markup.
 //! page as markup.
 
 use leptos::prelude::*;
@@ -9,27 +10,27 @@ use leptos::prelude::*;
 /// A block of text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// `#` to `######`.
+    /// A heading with its level, 1 to 6.
     Heading(usize, Vec<Span>),
     /// Lines of text.
     Paragraph(Vec<Span>),
-    /// `-` or `*`; or numbers.
+    /// A list with `-`, `*` or numbers.
     List {
-        /// By numbers.
+        /// True for a numbered list.
         ordered: bool,
-        /// An item each.
+        /// The spans of each item.
         items: Vec<Vec<Span>>,
     },
-    /// Between fences.
+    /// A fenced code block.
     Code(String),
-    /// Head, then rows of cells.
+    /// A table: the head row, then the body rows, each a list of cells.
     Table(Vec<Vec<Vec<Span>>>),
 }
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Span {
-    /// As it is.
+    /// Plain text.
     Text(String),
     /// Between backticks.
     Code(String),
@@ -41,7 +42,7 @@ pub enum Span {
     Link(String, String),
 }
 
-/// Text to blocks.
+/// Parses Markdown into blocks.
 pub fn parse(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = text.lines().peekable();
@@ -68,7 +69,7 @@ pub fn parse(text: &str) -> Vec<Block> {
             {
                 match item(next.trim()) {
                     Some((_, text)) => items.push(text.to_owned()),
-                    // A line that goes on with the item before.
+                    // A line that continues the previous item.
                     None => {
                         if let Some(last) = items.last_mut() {
                             last.push(' ');
@@ -153,7 +154,7 @@ fn spans(text: &str) -> Vec<Span> {
         } else {
             plain.push(letter);
             rest = &rest[letter.len_utf8()..];
-            // Within a word `_` and `*` are letters like others.
+            // Inside a word, `_` and `*` are ordinary characters.
             while let Some(next) = rest
                 .chars()
                 .next()
@@ -170,7 +171,7 @@ fn spans(text: &str) -> Vec<Span> {
     found
 }
 
-/// A span at the very beginning, and what follows it.
+/// A span at the very start of the text, and the rest.
 fn special(text: &str) -> Option<(Span, &str)> {
     let between = |mark: &str| {
         let (inside, after) = text.strip_prefix(mark)?.split_once(mark)?;
@@ -188,13 +189,13 @@ fn special(text: &str) -> Option<(Span, &str)> {
     }
     let (title, rest) = text.strip_prefix('[')?.split_once("](")?;
     let (address, after) = rest.split_once(')')?;
-    // Only these lead somewhere; others, `javascript:` for one, stay text.
+    // Only these schemes become links. Others, such as `javascript:`, stay text.
     let leads = address.starts_with("https://") || address.starts_with("http://");
     (leads && !title.contains('['))
         .then(|| (Span::Link(title.to_owned(), address.to_owned()), after))
 }
 
-/// Markdown, shown.
+/// Shows Markdown.
 #[component]
 pub fn Markdown(
     /// The text.
@@ -206,7 +207,7 @@ pub fn Markdown(
         Block::Heading(level, _) => Some(*level),
         _ => None,
     });
-    // The page has its own first heading; the text's largest come right below it.
+    // The page has its own first heading, so the text's highest level comes right below it.
     let top = levels.min().unwrap_or(1);
     let blocks = blocks.into_iter().map(|block| block_view(block, top));
     view! { <div class="markdown">{blocks.collect_view()}</div> }

@@ -1,18 +1,18 @@
-//! Who is logged in.
+//! The logged-in user.
 
 use api::Me;
 use leptos::prelude::*;
 
 use crate::{browser, client};
 
-/// The person, once known.
+/// The session of this page.
 #[derive(Clone, Copy)]
 pub struct Session {
-    /// `None` until the server said who it is.
+    /// The user. `None` until the server has answered.
     pub me: RwSignal<Option<Me>>,
 }
 
-/// For [`crate::App`].
+/// Provides the session, for [`crate::App`].
 pub fn provide_session() {
     provide_context(Session {
         me: RwSignal::new(None),
@@ -25,7 +25,7 @@ pub fn use_session() -> Session {
 }
 
 impl Session {
-    /// Ask the server who is logged in, unless it is known already.
+    /// Fetches the logged-in user, if unknown.
     pub fn ensure(self) {
         if self.me.try_with_untracked(Option::is_some) != Some(false) {
             return;
@@ -35,23 +35,24 @@ impl Session {
                 Ok(me) => {
                     self.me.try_set(Some(me));
                 }
-                // The login page comes next.
+                // The client goes to the login page.
                 Err(problem) if problem.status == 401 => {}
                 Err(_) => browser::after_ms(3_000, move || self.ensure()),
             }
         });
     }
 
-    /// May change things. Not before the page is live and the server said so: until then a click would be lost.
+    /// True if the user may change things. False until the page is hydrated and the user known, because an earlier
+    /// click would be lost.
     pub fn can_change(self) -> bool {
         self.me
             .with(|me| me.as_ref().is_some_and(|me| me.can_change))
     }
 
-    /// End the session and go to the login page.
+    /// Ends the session and goes to the login page.
     pub fn log_out(self) {
         leptos::task::spawn_local(async move {
-            // Without an answer the cookie stays, but the person still leaves the page.
+            // Without an answer the cookie stays, but the user still leaves the page.
             let _ = client::logout().await;
             self.me.try_set(None);
             browser::go("/login");

@@ -1,19 +1,19 @@
-//! Designs to start from.
+//! Starter designs.
 
-/// A template with a name and a reason to choose it.
+/// A starter: a template with a name and a summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Starter {
     /// The new design's name.
     pub name: &'static str,
-    /// One sentence.
+    /// A summary of one sentence.
     pub summary: &'static str,
-    /// Names the icon.
+    /// Name of the icon.
     pub icon: &'static str,
-    /// HOT.
+    /// The template's text, in HOT.
     pub template: &'static str,
 }
 
-/// A canvas with nothing on it.
+/// An empty design.
 pub const EMPTY: Starter = Starter {
     name: "Untitled design",
     summary: "An empty canvas.",
@@ -21,7 +21,7 @@ pub const EMPTY: Starter = Starter {
     template: "heat_template_version: 2021-04-16\n\nresources: {}\n",
 };
 
-/// From small to larger.
+/// The starters, from small to large.
 pub const STARTERS: [Starter; 4] = [
     Starter {
         name: "Web server behind a proxy",

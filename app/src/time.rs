@@ -1,16 +1,16 @@
-//! Times as people read them: `2 min ago`, `1:05`, `14:03:27`.
+//! Times in a readable form: `2 min ago`, `1:05`, `14:03:27`.
 //!
-//! The API's times are RFC 3339 in UTC. Reading them needs no library: digits at known places.
+//! The API's times are RFC 3339 in UTC. They have digits at fixed positions, so parsing them needs no library.
 
 use leptos::prelude::*;
 
 use crate::browser;
 
-/// The present, ticking once a second in the browser; `None` until the page is mounted.
+/// The current time. In the browser it ticks once a second. `None` until the page is mounted.
 #[derive(Clone, Copy)]
 pub struct Clock(RwSignal<Option<f64>>);
 
-/// For [`crate::App`].
+/// Provides the clock, for [`crate::App`].
 pub fn provide_clock() {
     let now = RwSignal::new(None);
     provide_context(Clock(now));
@@ -36,13 +36,13 @@ pub fn use_clock() -> Clock {
 }
 
 impl Clock {
-    /// Milliseconds since 1970; tracks, so what reads it is redrawn each second.
+    /// Milliseconds since 1970. Tracks, so its readers are redrawn each second.
     pub fn now(self) -> Option<f64> {
         self.0.try_get().flatten()
     }
 }
 
-/// RFC 3339 to milliseconds since 1970; `None` for anything else.
+/// Converts RFC 3339 to milliseconds since 1970. `None` for other formats.
 pub fn parse(text: &str) -> Option<f64> {
     let bytes = text.as_bytes();
     if bytes.len() < 20
@@ -75,7 +75,7 @@ pub fn parse(text: &str) -> Option<f64> {
     Some((seconds - offset * 60) as f64 * 1000.0 + (fraction * 1000.0).round())
 }
 
-/// Days since 1970-01-01 in the Gregorian calendar: years are counted from March, so that the leap day is the last.
+/// Days since 1970-01-01 in the Gregorian calendar. Years start in March, so that the leap day comes last.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -85,7 +85,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// How long, as short as it stays clear: `0.4 s`, `12 s`, `3:07`, `1:02:33`.
+/// A duration in its shortest clear form: `0.4 s`, `12 s`, `3:07`, `1:02:33`.
 pub fn duration(milliseconds: f64) -> String {
     let milliseconds = milliseconds.max(0.0);
     let seconds = (milliseconds / 1000.0).floor() as i64;
@@ -102,7 +102,7 @@ pub fn duration(milliseconds: f64) -> String {
     }
 }
 
-/// How long something took, or has taken up to now.
+/// The duration between start and end, or until now if the end is missing.
 pub fn span(started: Option<&str>, ended: Option<&str>, now: Option<f64>) -> Option<String> {
     let from = parse(started?)?;
     let to = match ended {
@@ -112,7 +112,7 @@ pub fn span(started: Option<&str>, ended: Option<&str>, now: Option<f64>) -> Opt
     Some(duration(to - from))
 }
 
-/// How long ago: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, else the date.
+/// The age of a time: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, else the date.
 pub fn ago(time: &str, now: Option<f64>) -> String {
     let (Some(then), Some(now)) = (parse(time), now) else {
         return day(time).to_owned();
@@ -139,7 +139,8 @@ fn day(time: &str) -> &str {
     time.get(..10).unwrap_or(time)
 }
 
-/// The time of day in the browser's zone, `14:03:27`; `offset_minutes` is what JavaScript's `getTimezoneOffset` says.
+/// The time of day in the browser's zone, `14:03:27`. `offset_minutes` is the value of JavaScript's
+/// `getTimezoneOffset`.
 pub fn time_of_day(milliseconds: f64, offset_minutes: f64) -> String {
     let seconds = (milliseconds / 1000.0 - offset_minutes * 60.0).rem_euclid(86_400.0) as i64;
     format!(
@@ -150,10 +151,10 @@ pub fn time_of_day(milliseconds: f64, offset_minutes: f64) -> String {
     )
 }
 
-/// A time that says how long ago it was, and exactly when on hover.
+/// The age of a time, with the exact time on hover.
 #[component]
 pub fn Ago(
-    /// RFC 3339.
+    /// The time, in RFC 3339.
     #[prop(into)]
     time: String,
 ) -> impl IntoView {

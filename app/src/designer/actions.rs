@@ -1,4 +1,4 @@
-//! What can be done on the Design page, once: for the keyboard, the command palette and the shortcut sheet.
+//! The actions of the Design page, in one list for the keyboard, the command palette and the shortcut sheet.
 
 use leptos::{ev, prelude::*};
 
@@ -58,7 +58,7 @@ pub fn provide(workspace: Workspace) {
     clipboard::listen(workspace);
 }
 
-/// Everything is saved by itself; who asks for it is told that it is.
+/// Tells the user that changes are saved automatically.
 fn save(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         if workspace.saving.flush(workspace).await {
@@ -75,7 +75,7 @@ fn toggle(workspace: Workspace, which: Drawer) {
 }
 
 fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
-    // The page may be going while the key is on its way.
+    // The page may be disposed before the key event arrives.
     if workspace.drawer.try_get_untracked().is_none() || event.default_prevented() {
         return;
     }

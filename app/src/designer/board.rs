@@ -1,7 +1,7 @@
-//! A drawing to look at: the same nodes and lines as in the editor, with a state on each.
+//! A read-only drawing: the same nodes and lines as in the editor, with a state on each.
 //!
-//! For the pages Plan, Run and Deployment. It can be panned and zoomed, and a node can be selected; it
-//! cannot be changed. It fits itself until a person pans or zooms.
+//! The pages Plan, Run and Deployment use it. It can be panned and zoomed, and a node can be selected. The drawing fits
+//! itself to the canvas until the user pans or zooms.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{browser, client, ui::Icon};
 
-/// A layout of the API as places of the canvas.
+/// Converts a layout of the API to the canvas's places.
 pub fn places_of(layout: &api::Layout) -> Places {
     let place = |place: &api::Place| canvas::layout::Place {
         x: place.x,
@@ -47,7 +47,7 @@ pub fn places_of(layout: &api::Layout) -> Places {
         .collect()
 }
 
-/// Places of the canvas as a layout of the API.
+/// Converts the canvas's places to a layout of the API.
 pub fn layout_of(places: &Places) -> api::Layout {
     let place = |place: &canvas::layout::Place| api::Place {
         x: place.x,
@@ -63,22 +63,23 @@ pub fn layout_of(places: &Places) -> api::Layout {
     }
 }
 
-/// A template drawn without the means to change it.
+/// The read-only drawing of a template.
 #[component]
 pub fn Board(
-    /// HOT.
+    /// The template's text, in HOT.
     #[prop(into)]
     template: Signal<String>,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[prop(into)]
     beside: Signal<api::Beside>,
-    /// Where nodes stand.
+    /// Positions of the nodes.
     #[prop(into)]
     layout: Signal<api::Layout>,
-    /// Resource name to the API's word for its state; without what passes have added to members of groups and nested templates.
+    /// Resource name to the API's name of its state. Resources that passes add to groups' members and nested templates
+    /// are missing.
     #[prop(into)]
     states: Signal<HashMap<String, String>>,
-    /// The resource that is looked at.
+    /// The selected resource.
     #[prop(into)]
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
@@ -117,8 +118,8 @@ pub fn Board(
             view.try_set(fitted);
         }
     };
-    // The types come after mount; without them all are plain cards. What the cloud has decides what the passes add,
-    // which is shown too.
+    // The types arrive after mount; until then all nodes are plain cards. The cloud's facts decide which resources the
+    // passes add, and those are drawn too.
     Effect::new(move |_| {
         leptos::task::spawn_local(async move {
             if let Ok(known) = client::resource_types().await {
@@ -162,7 +163,7 @@ pub fn Board(
         selected.set(surface::node_of(&event));
         pan.set_value(Some((at, view.get_untracked())));
         if let Some(element) = root.get_untracked() {
-            // Without capture a pan ends at the edge; nothing worse.
+            // Without pointer capture a pan ends at the canvas's edge, which is acceptable.
             let _ = element.set_pointer_capture(event.pointer_id());
         }
     };

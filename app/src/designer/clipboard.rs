@@ -1,5 +1,6 @@
-//! Copy, cut and paste of resources, by the browser's own events: no permission is asked for, and what is copied is text that
-//! other designs and editors take.
+//! Copy, cut and paste of resources with the browser's own clipboard events.
+//!
+//! The events need no permission. The copied text can be pasted into other designs and into text editors.
 
 use leptos::{ev, prelude::*};
 
@@ -8,7 +9,7 @@ use crate::browser;
 
 const TYPE: &str = "text/plain";
 
-/// Listens for the page's clipboard events.
+/// Listens for the clipboard events of the page.
 pub fn listen(workspace: Workspace) {
     Effect::new(move |_| {
         let copied = window_event_listener(ev::copy, move |event| {
@@ -39,7 +40,7 @@ pub fn listen(workspace: Workspace) {
     });
 }
 
-/// Copies what is selected, from a menu.
+/// Copies the selection, for menus.
 pub fn copy(workspace: Workspace) {
     if let Some(text) = selected(workspace) {
         leptos::task::spawn_local(async move {
@@ -50,7 +51,7 @@ pub fn copy(workspace: Workspace) {
     }
 }
 
-/// Pastes, from a menu. Browsers ask first whether the page may read the clipboard.
+/// Pastes, for menus. Browsers ask first whether the page may read the clipboard.
 pub fn paste(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         match browser::pasted().await {
@@ -61,7 +62,7 @@ pub fn paste(workspace: Workspace) {
     });
 }
 
-/// The event is about the canvas: nobody types, no text of the page is selected, no dialog is open.
+/// True if the event is about the canvas: no text field has the focus, no text is selected and no dialog is open.
 fn is_ours(workspace: Workspace, event: &web_sys::Event) -> bool {
     workspace.drawer.try_get_untracked().is_some()
         && !event.default_prevented()

@@ -1,9 +1,9 @@
-//! The template's text, live in both directions.
+//! The code view: the template's text, editable and always in step with the canvas.
 //!
-//! A plain text area over a strip of line numbers: the browser's own editing, selection and screen
-//! reader support, nothing between the person and the text. What is typed goes into the document at once; what
-//! the canvas changes comes back as the text area's value. Numbers are elements only where they are seen: a
-//! person may paste what is longer than a template can be, and must be able to see that and take it out again.
+//! It is a plain text area beside a strip of line numbers, so editing, selection and screen reader support are the
+//! browser's own. Typed text goes into the document at once. A change on the canvas sets the text area's value. Only
+//! the visible line numbers are elements, because a user may paste a text that is longer than a template may be and
+//! must be able to see and remove it.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use leptos::{ev, html, prelude::*};
 
 use super::{store::Workspace, surface};
 
-/// CSS pixels of one line; the style sheet says the same.
+/// CSS pixels of one line. The style sheet has the same value.
 const LINE_PX: i32 = 20;
 
-/// What is put in may make the text so long: more than a template can be, for a person may want to shorten it here. Of much
-/// more the browser alone needs seconds to lay it out, at every key.
+/// The longest text, in bytes, that the text area accepts. It is more than a template may have, so that a user can
+/// shorten a long text here. With much more the browser needs seconds of layout for every key.
 const LONG_MAX: usize = 1 << 20;
 
-/// Numbers are drawn in blocks of so many lines, so that most scrolling draws none.
+/// Line numbers are drawn in blocks of this many lines, so that most scrolling draws none.
 const BLOCK: u32 = 64;
 
 /// The code view.
@@ -55,7 +55,7 @@ pub fn Code(
         workspace.problems.with(|problems| {
             let mut marks: BTreeMap<u32, (Severity, String)> = BTreeMap::new();
             for problem in problems.iter() {
-                // Lines of other files are not these lines.
+                // Problems in other files have line numbers of their own.
                 let Some(line) = problem.line.filter(|_| problem.file.is_none()) else {
                     continue;
                 };
@@ -79,7 +79,7 @@ pub fn Code(
             .editor
             .with(|editor| editor.document().lines(&["resources", &name]))
     });
-    // A selection made elsewhere is brought into sight; one made here by the caret is in sight already.
+    // A selection made elsewhere is scrolled into view. One made by the caret is visible already.
     Effect::new(move |_| {
         let (Some((first, last)), Some(area)) = (selected.get(), area.get()) else {
             return;
@@ -87,7 +87,7 @@ pub fn Code(
         if has_focus(&area) {
             return;
         }
-        // The text area may just have been made: it has its text and its size by the next frame.
+        // The text area may be new. It has its text and its size by the next frame.
         crate::browser::on_next_frame(move || {
             let (top, bottom) = ((first as i32 - 1) * LINE_PX, last as i32 * LINE_PX);
             let (from, room) = (area.scroll_top(), area.client_height());
@@ -109,7 +109,7 @@ pub fn Code(
         ));
     };
     let caret = StoredValue::new((0, 0));
-    // Told before the browser lays it out; what was there stays.
+    // Runs before the browser's layout. A refused input leaves the old text.
     let before = move |event: ev::InputEvent| {
         if let Some(area) = area.get_untracked() {
             let at = |place: Result<Option<u32>, _>| place.ok().flatten().unwrap_or_default();
@@ -123,20 +123,20 @@ pub fn Code(
     };
     let typed = move |event: ev::Event| {
         let now = event_target_value(&event);
-        // Not all ways into a text area are told beforehand, and many pieces make a long text too.
+        // Not every input sends `beforeinput`, and many small inputs also make a long text.
         let was = text.with_untracked(String::len);
         match area.get_untracked() {
             Some(area) if now.len() > LONG_MAX && now.len() > was => {
                 area.set_value(&text.get_untracked());
                 let (start, end) = caret.get_value();
-                // A caret that the browser does not take stands at the end.
+                // If the browser refuses the caret position, the caret goes to the end.
                 let _ = area.set_selection_range(start, end);
                 refuse(now.len());
             }
             _ => workspace.type_text(&now),
         }
     };
-    // Tab writes two spaces; Escape, then Tab, leaves.
+    // Tab inserts two spaces. Escape and then Tab leaves the field.
     let leaves = StoredValue::new(false);
     let key = move |event: ev::KeyboardEvent| {
         if event.key() == "Escape" {
@@ -148,7 +148,7 @@ pub fn Code(
             if let Some(area) = area.get_untracked() {
                 let start = area.selection_start().ok().flatten().unwrap_or_default();
                 let end = area.selection_end().ok().flatten().unwrap_or(start);
-                // A range that the browser does not know leaves the text as it is.
+                // If the browser refuses the range, the text stays as it is.
                 if area
                     .set_range_text_with_start_and_end("  ", start, end)
                     .is_ok()
@@ -162,7 +162,7 @@ pub fn Code(
             leaves.set_value(false);
         }
     };
-    // The caret's resource is selected, so the canvas and the form follow.
+    // Selects the resource at the caret, so that the canvas and the form follow.
     let follow = move || {
         let Some(area) = area.get_untracked() else {
             return;
@@ -248,7 +248,7 @@ pub fn Code(
     }
 }
 
-/// The first and the last line whose numbers are drawn: those in sight, to the ends of their blocks.
+/// The first and the last line whose numbers are drawn: the visible ones, extended to whole blocks.
 fn numbers_seen(scroll_top_px: i32, height_px: i32, lines: u32) -> (u32, u32) {
     let line_at = |px: i32| (px.max(0) / LINE_PX) as u32;
     let first = line_at(scroll_top_px) / BLOCK * BLOCK;

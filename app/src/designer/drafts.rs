@@ -1,8 +1,9 @@
-//! Drafts: what the server does not have yet, kept on this machine.
+//! Drafts: changes that the server does not have yet, kept in the browser's local store.
 //!
-//! Each visit of a design writes a draft of its own, so that two tabs of one design never write over each other's work. The next
-//! visit takes the newest one that it finds; it is forgotten when what was made of it is on the server. Nothing is forgotten that
-//! is newer than what the server took: a person may type and leave while a save is on its way.
+//! Each visit of a design writes its own draft, so that two tabs of one design never overwrite each other's work. The
+//! next visit takes up the newest draft it finds. A draft is removed once its content, or a later version of it, is on
+//! the server. It is kept if it is newer than the text that the server accepted, because a user may type and leave
+//! while a save is running.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,32 +13,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::browser;
 
-/// So many of the texts that were sent are recognised.
+/// The number of sent texts that are remembered.
 const SENT_MAX: usize = 16;
 
-/// Whether two requests store the same, as a number.
+/// A hash of a design's content. Requests that store the same content have the same hash.
 pub(super) type Fingerprint = u64;
 
-/// What a design's content is known by. The name is no part of it: it is never in conflict.
+/// The hash of a design's content. The name is not part of it, because names never conflict.
 pub(super) fn fingerprint(template: &str, beside: &Beside, layout: &Layout) -> Fingerprint {
     let mut hasher = DefaultHasher::new();
     template.hash(&mut hasher);
-    // Spelled the same, whatever was left out.
+    // Normalised, so that omitted and empty fields are equal.
     let beside = Beside::of(&beside.bundle());
-    // Of what cannot be written down nothing is stored either.
+    // Content that cannot be serialised cannot be stored either.
     serde_json::to_string(&(beside, layout))
         .unwrap_or_default()
         .hash(&mut hasher);
     hasher.finish()
 }
 
-/// Texts on their way or there: one of these on the server is nobody else's.
+/// Texts that were sent. If the server has one of these, nobody else has changed the design.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Sent(Vec<Fingerprint>);
 
 impl Sent {
-    /// One more.
+    /// Adds a fingerprint and drops the oldest one beyond [`SENT_MAX`].
     pub fn add(&mut self, one: Fingerprint) {
         if !self.has(one) {
             self.0.push(one);
@@ -45,32 +46,32 @@ impl Sent {
         }
     }
 
-    /// Whether it is one of them.
+    /// True if this content was sent.
     pub fn has(&self, one: Fingerprint) -> bool {
         self.0.contains(&one)
     }
 }
 
-/// One visit's work.
+/// The unsaved work of one visit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Draft {
     pub base_version: u32,
     pub name: String,
     pub template: String,
-    /// Drafts of older visits have none: the server's files are kept then.
+    /// Files and environments. `None` in drafts of older releases, for which the server's files are kept.
     #[serde(default)]
     pub beside: Option<Beside>,
     pub layout: Layout,
-    /// Milliseconds since 1970.
+    /// Time of writing, in milliseconds since 1970.
     #[serde(default)]
     pub written: f64,
-    /// What the visit has sent so far.
+    /// The texts that this visit has sent.
     #[serde(default)]
     pub sent: Sent,
 }
 
 impl Draft {
-    /// Of what would be sent now.
+    /// A draft of the request that a save would send now.
     pub fn of(request: DesignRequest, sent: Sent) -> Self {
         Self {
             base_version: request.base_version.unwrap_or_default(),
@@ -83,7 +84,7 @@ impl Draft {
         }
     }
 
-    /// Nothing of it is missing in what was sent.
+    /// True if the sent request has everything that is in the draft.
     fn is_in(&self, sent: &DesignRequest) -> bool {
         self.name == sent.name
             && self.template == sent.template
@@ -94,9 +95,10 @@ impl Draft {
                 .is_none_or(|beside| *beside == sent.beside)
     }
 
-    /// What is left of it when the server has taken what was `sent` at that time as its version `version`.
+    /// The draft that remains after the server accepted `sent`, sent at `sent_ms`, as version `version`. `None` if
+    /// nothing remains.
     fn after(self, sent: &DesignRequest, sent_ms: f64, version: u32) -> Option<Draft> {
-        // A draft that could not be written over is older than what was sent.
+        // A draft that could not be overwritten is older than the sent text.
         let is_newer = self.written >= sent_ms && !self.is_in(sent);
         is_newer.then_some(Draft {
             base_version: version,
@@ -104,7 +106,7 @@ impl Draft {
         })
     }
 
-    /// What its content is known by.
+    /// The hash of the draft's content.
     fn fingerprint(&self) -> Fingerprint {
         let beside = self.beside.clone().unwrap_or_default();
         fingerprint(&self.template, &beside, &self.layout)
@@ -121,7 +123,7 @@ impl Draft {
     }
 }
 
-/// The newest of them that is not `done`, and which are.
+/// The newest draft that is not `done`, and the keys of those that are done.
 fn newest<T>(
     drafts: impl IntoIterator<Item = (T, Draft)>,
     done: impl Fn(&Draft) -> bool,
@@ -133,18 +135,18 @@ fn newest<T>(
     (newest, done.into_iter().map(|(key, _)| key).collect())
 }
 
-/// The drafts of one design, as one visit sees them.
+/// The drafts of one design, from the view of one visit.
 #[derive(Clone, Copy)]
 pub(super) struct Drafts {
     design: StoredValue<String>,
-    /// Where this visit's draft is.
+    /// The key of this visit's draft.
     own: StoredValue<String>,
-    /// The draft that this visit began with.
+    /// The draft that this visit took up, with its hash.
     taken: StoredValue<Option<(String, Fingerprint)>>,
 }
 
 impl Drafts {
-    /// For a visit that begins.
+    /// The drafts at the begin of a visit.
     pub fn of(design: &str) -> Self {
         let visit = format!("{:x}-{:x}", browser::now_ms() as u64, browser::random_u32());
         Self {
@@ -154,7 +156,7 @@ impl Drafts {
         }
     }
 
-    /// Where this visit's draft is; it outlives the page.
+    /// The place of this visit's draft. It outlives the page.
     pub fn place(self) -> Option<Place> {
         Some(Place {
             own: self.own.try_get_value()?,
@@ -162,7 +164,7 @@ impl Drafts {
         })
     }
 
-    /// What an earlier visit left and the server never got. Those that are `done` are forgotten.
+    /// Takes up the draft of an earlier visit that the server never got. Drafts that are `done` are removed.
     pub fn take(self, done: impl Fn(&Draft) -> bool) -> Option<Draft> {
         let (key, visits) = self
             .design
@@ -178,7 +180,7 @@ impl Drafts {
     }
 }
 
-/// Where a visit's draft is, page or no page.
+/// The place of a visit's draft in the local store. Usable after the page has gone.
 #[derive(Clone)]
 pub(super) struct Place {
     own: String,
@@ -186,7 +188,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Writes the draft; false where this machine does not take it. It stands for the one that the visit began with.
+    /// Writes the draft, which replaces the one that the visit took up. Returns false if the local store refuses it.
     pub fn keep(&self, draft: &Draft) -> bool {
         let kept =
             serde_json::to_string(draft).is_ok_and(|text| browser::remember(&self.own, &text));
@@ -196,14 +198,14 @@ impl Place {
         kept
     }
 
-    /// The server has all of it.
+    /// Removes the draft, after the server has all of it.
     pub fn forget(&self) {
         self.forget_taken();
         browser::forget(&self.own);
     }
 
-    /// The server has taken what was `sent` at that time: what is newer stays, on top of the server's `version`. Gives what is
-    /// still to be sent.
+    /// Handles a save that the server accepted: newer changes stay in the draft, based on the server's `version`.
+    /// Returns the request that is still to be sent.
     pub fn delivered(
         &self,
         sent: &DesignRequest,
@@ -221,7 +223,8 @@ impl Place {
         left.map(|draft| draft.request())
     }
 
-    /// The draft that the visit began with, unless the visit that wrote it goes on and has written more since.
+    /// Removes the draft that this visit took up, unless the visit that wrote it is still active and has changed it
+    /// since.
     fn forget_taken(&self) {
         if let Some((key, taken)) = &self.taken
             && read(key).is_some_and(|now| now.fingerprint() == *taken)

@@ -1,4 +1,4 @@
-//! The bottom: problems and code.
+//! The drawer at the bottom: problems and code.
 
 use api::{Diagnostic, Severity};
 use leptos::{ev, prelude::*};
@@ -12,7 +12,7 @@ use crate::{
     ui::{Icon, prose},
 };
 
-/// The drawer. Its head is always there; its body folds away.
+/// The drawer. The head is always visible, the body can be closed.
 #[component]
 pub fn DrawerPanel(
     /// The page's state.
@@ -50,7 +50,7 @@ pub fn DrawerPanel(
             .current_target()
             .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
         {
-            // Without capture the split stops at the edge.
+            // Without pointer capture the drag stops at the edge.
             let _ = element.set_pointer_capture(event.pointer_id());
         }
     };
@@ -159,7 +159,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                         Severity::Warning => ("warning", "triangle-alert", "Warning"),
                         Severity::Info => ("info", "info", "Note"),
                     };
-                    // The line first: where there is little room, the end is cut.
+                    // The line number first, because narrow windows cut off the end.
                     let line = problem.line.map(|line| match &problem.file {
                         Some(file) => format!("{file}, line {line}"),
                         None => format!("line {line}"),

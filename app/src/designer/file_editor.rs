@@ -1,7 +1,7 @@
-//! A file beside the template, opened: its path and its text.
+//! The dialog that edits the path and the text of a file beside the template.
 //!
-//! What is typed is in the design at once, as in the code view, so closing the dialog in any way loses nothing. Only a path that
-//! cannot be is not: the dialog stays with it until it is mended or given up.
+//! Typed text goes into the design at once, as in the code view, so closing the dialog loses nothing. An invalid path
+//! is the exception: the dialog stays open until the path is corrected or given up.
 
 use hot::bundle::Bundle;
 use leptos::{ev, prelude::*};
@@ -9,7 +9,7 @@ use leptos::{ev, prelude::*};
 use super::{bundle::with_file, store::Workspace};
 use crate::ui::{Icon, Modal, prose};
 
-/// Which file is open.
+/// The path of the open file.
 #[derive(Clone, Copy)]
 pub struct Opened {
     open: RwSignal<bool>,
@@ -18,7 +18,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// None.
+    /// The state without an open file.
     pub fn new() -> Self {
         Self {
             open: RwSignal::new(false),
@@ -34,7 +34,7 @@ impl Opened {
         self.open.set(true);
     }
 
-    /// Makes an empty file and opens it.
+    /// Creates an empty file and opens it.
     pub fn start(self, workspace: Workspace) {
         let bundle = workspace.bundle.get_untracked();
         let is_free = |path: &str| bundle.files().all(|(taken, _)| taken != path);
@@ -56,7 +56,7 @@ impl Opened {
 /// The bundle with a file under another path.
 ///
 /// # Errors
-/// Why it cannot be called so.
+/// The reason why the new path is invalid.
 fn renamed(bundle: &Bundle, from: &str, to: &str) -> Result<Bundle, String> {
     if to.is_empty() || to.starts_with('/') || to.contains("..") || to.contains("://") {
         return Err("A path is relative to the template, such as `lib/web.yaml`.".to_owned());
@@ -115,7 +115,7 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
         })
     });
     let text = move || workspace.file_tracked(&path.get()).unwrap_or_default();
-    // Leaving the field for this button has told whether the path can be.
+    // Moving the focus to this button has already checked the path.
     let done = move |_| {
         if opened.refused.with_untracked(Option::is_none) {
             opened.open.set(false);

@@ -1,4 +1,4 @@
-//! The files beside the template: look into them, add, rename, take away, use as environment.
+//! The files beside the template: view, add, rename, remove, use as environment.
 
 use leptos::{html, prelude::*};
 

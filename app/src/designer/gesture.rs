@@ -1,11 +1,11 @@
-//! What the pointer is doing on the canvas.
+//! Pointer gestures on the canvas.
 //!
 //! ```text
 //! idle --press--> pressed --moved 4 px--> panning | moving | connecting | marking --release--> idle
 //!                    +--------release-------> a click: select
 //! ```
-//! Moves are gathered and handled once per animation frame; a release handles the last one first. Escape
-//! and a lost pointer end any of them without a change.
+//! Pointer moves are collected and handled once per animation frame. A release handles the last move first. Escape and
+//! a lost pointer end a gesture without a change.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -27,19 +27,19 @@ use super::{
 };
 use crate::browser;
 
-/// The pointer must go this far before a press is a drag.
+/// Distance in CSS pixels after which a press becomes a drag.
 const SLOP_PX: f64 = 4.0;
 
-/// What a press was on.
+/// The target of a press.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grip {
-    /// Nothing, or a button that pans.
+    /// The empty canvas, or a mouse button that pans.
     Background,
-    /// Nothing, with Shift: a rectangle selects.
+    /// The empty canvas with Shift held: a rectangle selects.
     Marquee,
-    /// A node.
+    /// A node, by name.
     Node(String),
-    /// A node's port.
+    /// The connection handle of a node, by the node's name.
     Handle(String),
 }
 
@@ -67,23 +67,23 @@ enum State {
     },
 }
 
-/// The canvas's pointer.
+/// The state of the pointer on the canvas.
 #[derive(Clone, Copy)]
 pub struct Pointer {
     workspace: Workspace,
     state: StoredValue<State>,
     latest: StoredValue<Option<ScreenPoint>>,
     scheduled: StoredValue<bool>,
-    /// The rectangle that is being drawn to select.
+    /// The selection rectangle while it is drawn.
     pub marquee: RwSignal<Option<Rect>>,
-    /// The line that is being drawn: where from, where to.
+    /// The line while it is drawn: the rectangle it starts from and the point it ends at.
     pub thread: RwSignal<Option<(Rect, CanvasPoint)>>,
-    /// A drag goes on: which, for the cursor.
+    /// The name of the current drag, for the cursor. Empty without one.
     pub doing: RwSignal<&'static str>,
 }
 
 impl Pointer {
-    /// At rest.
+    /// A pointer at rest.
     pub fn new(workspace: Workspace) -> Self {
         Self {
             workspace,
@@ -96,13 +96,13 @@ impl Pointer {
         }
     }
 
-    /// A button went down.
+    /// Handles a pressed button.
     pub fn press(self, grip: Grip, at: ScreenPoint) {
         self.latest.set_value(None);
         self.state.set_value(State::Pressed { grip, at });
     }
 
-    /// The pointer moved; true from the moment that this is a drag.
+    /// Handles a pointer move. Returns true once the gesture is a drag.
     pub fn moved(self, at: ScreenPoint) -> bool {
         let begins = match self.state.get_value() {
             State::Idle => return false,
@@ -130,7 +130,7 @@ impl Pointer {
         begins
     }
 
-    /// The button went up. `add` is held to select more than one.
+    /// Handles a released button. With `add` the click extends the selection.
     pub fn release(self, at: ScreenPoint, add: bool) {
         if !matches!(self.state.get_value(), State::Idle | State::Pressed { .. }) {
             self.latest.set_value(Some(at));
@@ -192,7 +192,7 @@ impl Pointer {
         self.end();
     }
 
-    /// Back to rest without a change.
+    /// Ends the gesture without a change.
     pub fn cancel(self) {
         if let State::Panning { before, .. } = self.state.get_value() {
             self.workspace.view.set(before);
@@ -201,14 +201,14 @@ impl Pointer {
         self.end();
     }
 
-    /// Something is being dragged or pressed.
+    /// True while the button is pressed.
     pub fn is_busy(self) -> bool {
         self.state
             .try_get_value()
             .is_some_and(|state| state != State::Idle)
     }
 
-    /// A press has become a drag.
+    /// True once a press has become a drag.
     pub fn is_dragging(self) -> bool {
         self.state
             .try_get_value()
@@ -276,7 +276,7 @@ impl Pointer {
         self.state.set_value(state);
     }
 
-    /// Handles the newest move.
+    /// Handles the latest move.
     fn flush(self) {
         let Some(Some(at)) = self.latest.try_update_value(Option::take) else {
             return;
@@ -310,7 +310,7 @@ impl Pointer {
         }
     }
 
-    /// Moves nodes along with the pointer, and lets frames grow around them.
+    /// Moves nodes with the pointer and grows the frames around them.
     fn carry(self, names: &[String], held: &str, start: ScreenPoint, at: ScreenPoint) {
         let workspace = self.workspace;
         let way = self.way(held, start, at);
@@ -336,7 +336,7 @@ impl Pointer {
                 }
             }
         }
-        // Frames around what is carried; a server that would leave is no longer counted.
+        // Frames around the moved nodes. A server that is about to leave its frame no longer counts.
         let leaves = changes && names.len() == 1;
         for frame in drawing
             .nodes()
@@ -363,7 +363,7 @@ impl Pointer {
         }
     }
 
-    /// The way of what is held, so that it ends on the grid.
+    /// The offset of the held node, snapped to the grid.
     fn way(self, held: &str, start: ScreenPoint, at: ScreenPoint) -> CanvasVector {
         let way = self.workspace.view.get_untracked().way(start, at);
         let corner = self
@@ -383,7 +383,7 @@ impl Pointer {
     fn connection(self, from: &str, at: ScreenPoint) -> Option<Result<Proposal, Refusal>> {
         let over = self.over(at).filter(|name| name != from)?;
         self.workspace.with_desk(|desk| {
-            // From a server to another server means their software, or the frame that it stands in.
+            // A drag from one server to another means their software or the frame around the target.
             let frame = desk
                 .drawing
                 .node(&over)
@@ -408,7 +408,7 @@ impl Pointer {
         }
     }
 
-    /// Every node back to where the drawing has it.
+    /// Moves every node back to its position in the drawing.
     fn put_back(self) {
         let drawing = self.workspace.drawing.get_untracked();
         for node in drawing.nodes() {
@@ -426,7 +426,7 @@ impl Pointer {
     }
 }
 
-/// A drag from the palette, over the canvas or not.
+/// Handles a palette drag, over the canvas or not.
 pub fn hover_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     if !surface::is_over(workspace.root, at) {
         clear(workspace);
@@ -440,7 +440,7 @@ pub fn hover_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     show(workspace, answer.as_ref(), over);
 }
 
-/// The end of a drag from the palette.
+/// Ends a palette drag.
 pub fn drop_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     clear(workspace);
     if !surface::is_over(workspace.root, at) || workspace.is_broken() {
@@ -456,7 +456,7 @@ pub fn drop_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     }
 }
 
-/// Lights up the target of a drag and says what would happen.
+/// Highlights the target of a drag and shows the effect of a drop.
 fn show(workspace: Workspace, answer: Option<&Result<Proposal, Refusal>>, over: Option<String>) {
     let (aim, hint) = match answer {
         None => (Aim::default(), None),
@@ -489,7 +489,7 @@ fn show(workspace: Workspace, answer: Option<&Result<Proposal, Refusal>>, over: 
     }
 }
 
-/// No drag any more.
+/// Removes the marks of a drag.
 pub fn clear(workspace: Workspace) {
     show(workspace, None, None);
     if workspace.eligible.with_untracked(Option::is_some) {
@@ -504,7 +504,7 @@ fn inside(drawing: &Drawing, area: Rect) -> Vec<String> {
         .filter(|node| node.kind != NodeKind::Internet && node.ghost.is_none());
     all.filter(|node| {
         let within = node.rect.union(area) == area;
-        // A frame must lie in it whole, everything else needs only to be touched.
+        // A frame must be completely inside the rectangle. Other nodes need only overlap it.
         within || (node.kind != NodeKind::Frame && node.rect.overlaps(area))
     })
     .map(|node| node.name.clone())

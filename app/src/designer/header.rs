@@ -1,4 +1,4 @@
-//! What the top bar shows of a design: version, whether it is saved, problems, and the way on.
+//! The design's part of the top bar: version, save state, problems, export and plan.
 
 use api::Severity;
 use leptos::{ev, prelude::*};
@@ -13,7 +13,7 @@ use crate::{
     ui::{Icon, Menu, menu, use_confirm, use_toasts},
 };
 
-/// At the right of the top bar.
+/// The right end of the top bar.
 #[component]
 pub fn HeaderActions(
     /// The page's state.
@@ -32,7 +32,7 @@ pub fn HeaderActions(
         })
     });
     let navigate = StoredValue::new_local(use_navigate());
-    // Whoever leaves for the plan wants the plan of what is on the screen.
+    // The plan must show the current text, so it is saved first.
     let go = move |event: ev::MouseEvent, address: String| {
         if event.ctrl_key() || event.meta_key() || event.shift_key() || event.button() != 0 {
             return;
@@ -46,7 +46,7 @@ pub fn HeaderActions(
             });
         }
     };
-    // What is exported is what is on the screen, so it is saved first.
+    // The export must contain the current text, so it is saved first.
     let (toasts, confirm) = (use_toasts(), use_confirm());
     let export_as = move |format| {
         menu::close("design-export");
@@ -56,15 +56,16 @@ pub fn HeaderActions(
             }
         });
     };
-    // Whoever came from a deployment to change it plans against it.
+    // A user who came from a deployment plans changes of that deployment.
     let against = use_query_map()
         .with_untracked(|query| query.get("deployment"))
         .map(|id| format!("deployment={}", crate::browser::encode(&id)));
     let to_plan = |words: &[Option<&str>]| {
         let words: Vec<&str> = words.iter().flatten().copied().collect();
-        let query = match words.is_empty() {
-            true => String::new(),
-            false => format!("?{}", words.join("&")),
+        let query = if words.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", words.join("&"))
         };
         format!("/designs/{}/plan{query}", saving.id())
     };
@@ -104,7 +105,7 @@ pub fn HeaderActions(
     }
 }
 
-/// Whether the newest text is on the server, in a word.
+/// The save state in a word.
 #[component]
 fn SaveMark(workspace: Workspace) -> impl IntoView {
     let state = workspace.saving.state;
@@ -120,7 +121,8 @@ fn SaveMark(workspace: Workspace) -> impl IntoView {
     }
 }
 
-/// Someone else has saved in between: the person chooses. Also what the server said when it refused.
+/// The notice for a design that someone else has saved in between, where the user chooses a version. Also shows the
+/// server's reason if it refused a save.
 #[component]
 pub fn ConflictNotice(
     /// The page's state.
@@ -168,7 +170,7 @@ pub fn ConflictNotice(
     }
 }
 
-/// Where the text is that the server does not have.
+/// Says where the unsaved text is kept.
 fn where_it_is(saving: Saving) -> &'static str {
     if saving.draft_kept.get() {
         "Your work is kept on this machine."

@@ -1,11 +1,11 @@
-//! Which icon of the sprite stands for a type.
+//! The sprite icon of each resource type.
 //!
-//! A table, first fit: a type's own line before that of its service, and a category's icon where neither has one. Names without
-//! a service (`web.yaml`) are nested templates.
+//! The longest matching prefix wins: a type's own line before the line of its service. Types without a line get the
+//! icon of their category. Names without a service (`web.yaml`) are nested templates.
 
 use types::Category;
 
-/// How a type's name begins, and its icon (`style/icons.txt`).
+/// Prefix of a type's name, and its icon (`style/icons.txt`).
 const ICONS: [(&str, &str); 52] = [
     ("OS::Nova::Server", "server"),
     ("OS::Nova::ServerGroup", "layers"),
@@ -61,12 +61,12 @@ const ICONS: [(&str, &str); 52] = [
     ("Stackloom::Catalog::", "blocks"),
 ];
 
-/// The sprite's icon for a type; that of the world outside for none.
+/// The sprite's icon for a type. An empty type gets the icon of the outside world.
 pub fn icon_name(resource_type: &str, category: Category) -> &'static str {
     if resource_type.is_empty() {
         return "globe";
     }
-    // The longest that fits: `OS::Nova::ServerGroup` is no server.
+    // The longest prefix wins: `OS::Nova::ServerGroup` is not a server.
     let own = ICONS
         .iter()
         .filter(|(start, _)| resource_type.starts_with(start));

@@ -1,4 +1,4 @@
-//! Lines as SVG paths. A line reads the places of its two ends, so a drag redraws only what hangs on it.
+//! Lines as SVG paths. A line reads the positions of its two ends, so a drag redraws its own lines only.
 
 use canvas::{
     drawing::{Edge, EdgeKind},
@@ -9,12 +9,12 @@ use leptos::prelude::*;
 
 use super::{scene::Scene, stage::Stage};
 
-/// All lines of a scene; below the cards and above the frames.
+/// All lines of a scene, above the frames and below the cards.
 #[component]
 pub fn Lines(
-    /// What is shown.
+    /// The drawing.
     scene: Scene,
-    /// The surroundings.
+    /// Selection, states and problems.
     stage: Stage,
 ) -> impl IntoView {
     view! {
@@ -63,7 +63,7 @@ fn LineView(
     };
     let selected = edge.resource.as_deref().map(|name| stage.selected(name));
     let state = edge.resource.as_deref().map(|name| stage.state(name));
-    // On a short line the label would cover what it joins.
+    // On a short line the label would cover the nodes.
     let room = edge.label.chars().count() as f64 * 6.0 + 40.0;
     let tight = Memo::new(move |_| {
         line.with(|line| (line.end.x - line.start.x).hypot(line.end.y - line.start.y) < room)

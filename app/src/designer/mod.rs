@@ -1,8 +1,8 @@
 //! The designer: palette, canvas, inspector and code view over one document.
 //!
-//! All of them are views of the text that [`store::Workspace`] holds; what a gesture or a form means is
-//! decided in the `canvas` crate. The server renders the page's outline only: the editor is built in the
-//! browser after mount, so hydration has nothing to compare.
+//! All of them are views of the text in [`store::Workspace`]. The `canvas` crate decides what a gesture or a form edit
+//! means. The server renders an outline of the page only; the editor is built in the browser after mount, so hydration
+//! has nothing to compare.
 
 mod actions;
 pub mod board;
@@ -45,7 +45,7 @@ use crate::{
     ui::{ProblemCard, use_leaving},
 };
 
-/// One design, on the canvas.
+/// The editor page of one design.
 #[component]
 pub fn DesignPage() -> impl IntoView {
     let params = use_params_map();
@@ -73,7 +73,7 @@ pub fn DesignPage() -> impl IntoView {
     }
 }
 
-/// The page's outline while the design and the descriptions of the types come.
+/// The page's outline while the design and the resource types load.
 #[component]
 fn Skeleton() -> impl IntoView {
     view! {
@@ -109,7 +109,7 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
     }
 }
 
-/// What the cloud has, when it comes; the editor works without it.
+/// Loads the cloud's facts. The editor works without them.
 fn load_cloud(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         if let Ok(facts) = client::cloud_facts().await {
@@ -119,8 +119,9 @@ fn load_cloud(workspace: Workspace) {
     });
 }
 
-/// What is not saved when the page goes is kept on this machine and sent on its way. Where neither may be enough, the person is
-/// asked first; whoever then stays has left nothing behind that the page does not know of.
+/// When the page closes, unsaved changes are written to the local store and sent to the server.
+///
+/// If neither may be enough, the user is asked first. A user who then stays finds the page's state unchanged.
 fn keep_on_leaving(workspace: Workspace) {
     let saving = workspace.saving;
     let would_lose = move || {
@@ -135,7 +136,7 @@ fn keep_on_leaving(workspace: Workspace) {
             }
         });
         let goes = window_event_listener_untyped("pagehide", move |_| saving.leave(workspace));
-        // A tab that is hidden may never come back: on a telephone it ends so.
+        // A hidden tab may never return. On a phone this is how most visits end.
         let hides = window_event_listener_untyped("visibilitychange", move |_| {
             saving.keep_now(workspace);
         });

@@ -1,8 +1,8 @@
 //! Nodes as elements. Each reads its own signals only, so a drag redraws one element.
 //!
-//! All nodes are siblings on the one transformed layer, children included: their places are absolute,
-//! so a line can be drawn between any two without asking the browser where they are. Events are not
-//! handled here; the canvas listens once and finds the node by its `data-node`.
+//! All nodes are siblings on the one transformed layer, children included. Their positions are absolute, so a line
+//! between two nodes needs no measurement of the page. Events are not handled here: the canvas has one listener and
+//! finds the node by its `data-node`.
 
 use canvas::drawing::{Member, Node, NodeKind, Part};
 use leptos::prelude::*;
@@ -18,7 +18,7 @@ use crate::{
     ui::{Icon, state::icon_of},
 };
 
-/// The attribute value of a hue.
+/// The attribute value for the hue of a category.
 pub fn hue(category: Category) -> &'static str {
     match category {
         Category::Compute => "compute",
@@ -30,15 +30,15 @@ pub fn hue(category: Category) -> &'static str {
     }
 }
 
-/// A type's icon in its hue; a catalogue item brings its own.
+/// A type's icon in its hue. Catalogue items have icons of their own.
 #[component]
 pub fn TypeIcon(
-    /// Which type.
+    /// The resource type.
     #[prop(into)]
     resource_type: String,
-    /// Its hue.
+    /// The category, which decides the hue.
     category: Category,
-    /// Where items' icons are.
+    /// Access to the icons of catalogue items.
     stage: Stage,
 ) -> impl IntoView {
     let name = icon_name(&resource_type, category);
@@ -54,7 +54,7 @@ pub fn TypeIcon(
     view! {
         <span class="chip-icon" data-category=hue(category) aria-hidden="true">
             {move || match own.get().filter(|svg| !svg.is_empty()) {
-                // As an image: whatever its author wrote, it stays a picture.
+                // Rendered as an image, so that scripts in an author's SVG cannot run.
                 Some(svg) => view! {
                     <img class="type-svg" alt="" draggable="false" src=format!("data:image/svg+xml,{}", browser::encode(&svg)) />
                 }.into_any(),
@@ -67,9 +67,9 @@ pub fn TypeIcon(
 /// All nodes of a scene.
 #[component]
 pub fn Nodes(
-    /// What is shown.
+    /// The drawing.
     scene: Scene,
-    /// The surroundings.
+    /// Selection, states and problems.
     stage: Stage,
 ) -> impl IntoView {
     view! {
@@ -136,7 +136,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
         }
     };
     let (category, ghost) = node.with_untracked(|node| (hue(node.category), node.ghost.clone()));
-    // In a run the parameters are those that were given: what has a state is there, whatever the defaults say.
+    // In a run the actual parameters decide the conditions: a resource with a state exists, whatever the defaults say.
     let off = {
         let node = node.clone();
         Memo::new(move |_| {
@@ -145,10 +145,10 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
         })
     };
     let why = ghost.clone();
-    // What stands within it is shown on demand, above what stands around.
+    // The contents are shown on demand, above the neighbouring nodes.
     let opened = RwSignal::new(false);
     let is_resource = kind != NodeKind::Internet;
-    // In the editor a ghost is not there yet; in a run it is a resource like any other.
+    // In the editor a ghost does not exist yet. In a run it is a resource like any other.
     let data_node = (is_resource && !(stage.editable && ghost.is_some())).then(|| name.clone());
     let handle = name.clone();
     let test_id = (!is_resource).then_some("internet");
@@ -199,7 +199,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     }
 }
 
-/// The word of a kind in `data-kind`.
+/// The value of `data-kind`.
 fn kind_word(kind: NodeKind) -> &'static str {
     match kind {
         NodeKind::Frame => "frame",
@@ -211,12 +211,12 @@ fn kind_word(kind: NodeKind) -> &'static str {
     }
 }
 
-/// Why it is not there.
+/// The text for a resource whose condition is false.
 fn left_out(condition: &str) -> String {
     format!("left out: {condition} does not hold")
 }
 
-/// What a screen reader says.
+/// The text for screen readers.
 fn spoken(node: &Node) -> String {
     let mut words = if node.kind == NodeKind::Internet {
         "Internet".to_owned()
@@ -334,7 +334,7 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
     }
 }
 
-/// How many members there are, and the way to see them.
+/// The number of members, and the button that shows them.
 #[component]
 fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl IntoView {
     if !can_open {
@@ -356,7 +356,7 @@ fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl Int
     .into_any()
 }
 
-/// What stands within a group or nested template, each with its state while a run goes on.
+/// The members of a group or nested template, each with its state during a run.
 #[component]
 fn Inside(inside: Memo<Vec<Member>>, stage: Stage) -> impl IntoView {
     view! {
@@ -391,12 +391,12 @@ fn InsideRow(member: Member, stage: Stage) -> impl IntoView {
     }
 }
 
-/// The parts of a node.
+/// The parts of a node, as tags.
 #[component]
 fn Tags(
     node: ArcRwSignal<Node>,
     stage: Stage,
-    /// With their words, not just as icons.
+    /// Shows words beside the icons.
     words: bool,
 ) -> impl IntoView {
     let parts = Memo::new(move |_| node.with(|node| node.parts.clone()));
@@ -425,7 +425,7 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
     let is_off = part.off.is_some();
     let icon = icon_name(&part.resource_type, part.category);
     let data_node = (!stage.editable || part.ghost.is_none()).then(|| part.name.clone());
-    // A subnet's range is worth a word; its ghost twin and all other parts are icons.
+    // A subnet shows its range. Its ghost twin and all other parts are icons.
     let word = (words && part.resource_type == types::SUBNET).then(|| part.label.clone());
     view! {
         <span

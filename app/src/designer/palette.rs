@@ -1,8 +1,7 @@
-//! The left side: what can be added, and the outline of what is there.
+//! The left side: the palette of new resources, and the outline of existing ones.
 //!
-//! Entries are buttons. A drag with the pointer drops one on the canvas; Enter adds it to what is
-//! selected. Pointer events are used, not the browser's own drag and drop: they work with touch, and tell
-//! where the pointer is while it moves.
+//! Entries are buttons. A pointer drag drops one on the canvas, and Enter adds it to the selection. The drag uses
+//! pointer events instead of the browser's drag and drop: they work with touch and report the position during the move.
 
 use canvas::{commands::Item, geometry::ScreenPoint, palette};
 use leptos::{ev, prelude::*};
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::{browser, ui::Icon};
 
-/// A press becomes a drag after so many CSS pixels.
+/// Distance in CSS pixels after which a press becomes a drag.
 const SLOP_PX: f64 = 4.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +39,7 @@ impl Tab {
     }
 }
 
-/// What is being dragged out of the palette, and where it is in the window.
+/// The entry that is dragged, and its position in the window.
 #[derive(Clone, PartialEq)]
 struct Carried {
     entry: palette::Entry,
@@ -202,7 +201,7 @@ fn EntryButton(
                 .current_target()
                 .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
             {
-                // Without capture the drag ends where the button ends.
+                // Without pointer capture the drag ends at the button's edge.
                 let _ = element.set_pointer_capture(event.pointer_id());
             }
         }
@@ -273,7 +272,7 @@ fn EntryButton(
     }
 }
 
-/// Every resource, under what it stands in or belongs to.
+/// Every resource, under the one that contains it or that it belongs to.
 #[component]
 fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
     let rows = Memo::new(move |_| {

@@ -1,15 +1,16 @@
-//! Autosave: nothing typed is lost.
+//! Autosave. Typed text is never lost.
 //!
-//! Every change is first kept as a draft on this machine, then, after a short pause, stored on the
-//! server with the version that it was made from. A draft is forgotten only when the server has it. While
-//! the server is away, saving is tried again; when someone else has saved in between, the person chooses.
+//! Every change is first kept as a draft in the browser. After a short pause it is stored on the server, together with
+//! the version it is based on. A draft is removed only when the server has it. While the server is unreachable, saving
+//! is retried. If someone else has saved in between, the user chooses.
 //!
-//! A draft is written when the browser has nothing else to do, shortly after the first change that it lacks: no key waits
-//! for it. Whatever is not on the server is written at once when the page is hidden, left or closed ([`Saving::keep_now`]).
-//! See [`super::drafts`] for where, and for what becomes of it.
+//! A draft is written when the browser is idle, shortly after the first change that it lacks, so keys do not wait for
+//! it. Everything unsaved is written at once when the page is hidden, left or closed ([`Saving::keep_now`]). See
+//! [`super::drafts`] for the place of drafts and their life cycle.
 //!
-//! A page may not hear what became of a save: the network is cut, the person leaves. So what was sent is remembered, and
-//! where the server has one of these texts, nobody else has saved: the newest goes on top of it, without a conflict.
+//! A page may never learn the result of a save: the network fails, or the user leaves. Therefore the sent texts are
+//! remembered. If the server has one of them, nobody else has saved, and the newest text is stored on top of it without
+//! a conflict.
 //!
 //! ```text
 //! saved --change--> waiting --pause--> saving --ok--> saved
@@ -32,20 +33,20 @@ use crate::{
     client::{self, Page},
 };
 
-/// Between the last change and the save.
+/// Pause between the last change and the save, in milliseconds.
 const PAUSE_MS: i32 = 600;
-/// Between two tries while the server is away.
+/// Pause between two attempts while the server is unreachable, in milliseconds.
 const RETRY_MS: i32 = 3_000;
-/// Between a change and its draft, however busy the browser is.
+/// Longest delay between a change and its draft, in milliseconds, however busy the browser is.
 const DRAFT_MS: u32 = 300;
 
 /// One save on its way, with all that its answer needs: the page may be gone by then.
 struct Letter {
     id: String,
-    /// The change that it ends with.
+    /// The number of the last change that it contains.
     number: u64,
     request: DesignRequest,
-    /// When, in milliseconds since 1970.
+    /// Time of sending, in milliseconds since 1970.
     sent_ms: f64,
     draft: Place,
 }
@@ -60,7 +61,7 @@ impl Saving {
         }
     }
 
-    /// The design has changed: keep a draft, and save it soon.
+    /// Notes a change: writes a draft and saves soon.
     pub fn changed(self, workspace: Workspace) {
         let Some(number) = self.changes.try_update_value(|changes| {
             *changes += 1;
@@ -92,7 +93,7 @@ impl Saving {
         });
     }
 
-    /// Saves now whatever is not saved yet; true when the server has everything.
+    /// Saves all unsaved changes now. Returns true if the server has everything.
     pub async fn flush(self, workspace: Workspace) -> bool {
         match self.state.try_get_untracked() {
             None | Some(SaveState::Saved) => true,
@@ -101,7 +102,7 @@ impl Saving {
         }
     }
 
-    /// What is not saved when the page goes is kept, and sent on its way; the draft stays until the server has it.
+    /// Writes unsaved changes to the draft and sends them. The draft stays until the server has them.
     pub fn leave(self, workspace: Workspace) {
         self.keep_now(workspace);
         let undecided = self
@@ -140,7 +141,7 @@ impl Saving {
         done
     }
 
-    /// What would be sent now.
+    /// The save that would be sent now. `None` if there is nothing to save.
     fn letter(self, workspace: Workspace) -> Option<Letter> {
         Some(Letter {
             id: self.id.try_get_value()?,
@@ -181,7 +182,7 @@ impl Saving {
                         let there = fingerprint(&theirs.template, &theirs.beside, &theirs.layout);
                         let is_mine = self.sent.try_with_value(|sent| sent.has(there));
                         if there == this {
-                            // An answer that was lost on its way: the server has it.
+                            // The server has this text already. Its answer was lost.
                             return self.delivered(workspace, &letter, theirs.version);
                         }
                         if is_mine == Some(true) {
@@ -205,7 +206,7 @@ impl Saving {
         }
     }
 
-    /// The server has it as this version; true where that is all.
+    /// Notes that the server has stored the save as this version. Returns true if nothing newer is left to send.
     fn delivered(self, workspace: Workspace, letter: &Letter, version: u32) -> bool {
         self.version.try_set(version);
         let is_all = self.changes.try_get_value() == Some(letter.number);
@@ -214,7 +215,7 @@ impl Saving {
             letter.draft.forget();
             self.state.try_set(SaveState::Saved);
         } else {
-            // What is newer is known here, and saved soon.
+            // This page knows the newer changes and saves them soon.
             letter
                 .draft
                 .delivered(&letter.request, letter.sent_ms, version);
@@ -240,7 +241,7 @@ impl Saving {
         })
     }
 
-    /// Writes the draft soon, with all that has changed by then.
+    /// Writes the draft soon, with all changes until then.
     fn keep_soon(self, workspace: Workspace) {
         if self.draft_due.try_get_value() == Some(false) {
             self.draft_due.try_set_value(true);
@@ -252,7 +253,8 @@ impl Saving {
         }
     }
 
-    /// Writes down whatever the server does not have, also what was written before: another visit may have taken that one up.
+    /// Writes everything that the server lacks, even if it was written before, because another visit may have taken up
+    /// that draft.
     pub fn keep_now(self, workspace: Workspace) {
         self.draft_due.try_set_value(false);
         if !self.is_dirty() {
@@ -268,8 +270,8 @@ impl Saving {
         }
     }
 
-    /// What an earlier visit left on this machine, if the server never got it: another text, name or file than it has, or
-    /// another layout than the `stored` one, as it is or as it is drawn.
+    /// Takes up the draft of an earlier visit if the server never got it. The draft must differ from the server's
+    /// design in text, name, files or layout. The layout is compared with `stored` both as it is and as it is drawn.
     pub fn restore_draft(self, workspace: Workspace, stored: &Layout) {
         let (text, bundle, layout) = workspace.editor.with_untracked(|editor| {
             let layout = layout_of(editor.places());
@@ -287,7 +289,7 @@ impl Saving {
                 && bundle_of(draft) == bundle
         });
         let Some(draft) = draft else { return };
-        // Saved by someone else since: the server answers 409 to this version, and the person chooses.
+        // If someone else has saved since, the server answers this version with 409 and the user chooses.
         self.version.set(draft.base_version);
         self.name.set(draft.name.clone());
         let bundle = bundle_of(&draft);
@@ -300,7 +302,7 @@ impl Saving {
         );
     }
 
-    /// Ends a conflict with what is on this page.
+    /// Ends a conflict with this page's content.
     pub fn keep_mine(self, workspace: Workspace) {
         if let Some(SaveState::Conflict(theirs)) = self.state.try_get_untracked() {
             self.version.set(theirs.version);
@@ -309,7 +311,7 @@ impl Saving {
         }
     }
 
-    /// Ends a conflict with what the server has; undo brings my text and files back.
+    /// Ends a conflict with the server's content. Undo restores this page's text and files.
     pub fn take_theirs(self, workspace: Workspace) {
         if let Some(SaveState::Conflict(theirs)) = self.state.try_get_untracked() {
             self.version.set(theirs.version);
@@ -325,7 +327,7 @@ impl Saving {
     }
 }
 
-/// A save was answered after its page had gone: what was typed while it was on its way follows.
+/// Handles a save that was answered after its page had gone: changes typed in the meantime are sent next.
 async fn after_the_page(letter: Letter, version: u32) -> bool {
     let Letter { id, draft, .. } = &letter;
     let Some(newer) = draft.delivered(&letter.request, letter.sent_ms, version) else {
@@ -338,11 +340,11 @@ async fn after_the_page(letter: Letter, version: u32) -> bool {
     }
 }
 
-/// A moment, for looking again.
+/// Waits a moment before the next check.
 async fn pause() {
     let promise = js_sys::Promise::new(&mut |resolve, _| {
         browser::after_ms(40, move || {
-            // A promise that is settled already is as good.
+            // A settled promise is also fine.
             let _ = resolve.call0(&wasm_bindgen::JsValue::NULL);
         });
     });

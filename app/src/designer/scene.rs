@@ -1,9 +1,9 @@
-//! The drawing as signals: one for each node's place, one for what it says.
+//! The drawing as signals: for each node one for its position and one for its content.
 //!
-//! A [`Drawing`] is a value; painting it anew on every change would touch every element. The scene takes
-//! each new drawing and sets only those signals whose value differs, so a drag moves one element and a
-//! typed letter changes one text. The signals outlive the rows that show them (they are counted, not
-//! owned by a row), so a row that goes away leaves nothing dangling.
+//! A [`Drawing`] is a value, and repainting it on every change would touch every element. The scene compares each new
+//! drawing with the last one and sets only the signals whose value differs. A drag moves one element, and a typed
+//! letter changes one text. The signals are reference-counted and not owned by the rows that show them, so they stay
+//! valid when a row is removed.
 
 use std::collections::HashMap;
 
@@ -16,27 +16,27 @@ use leptos::prelude::*;
 /// One node's signals.
 #[derive(Clone)]
 pub struct NodeSignals {
-    /// All but the place.
+    /// Everything but the position.
     pub node: ArcRwSignal<Node>,
-    /// The place.
+    /// The position and size.
     pub rect: ArcRwSignal<Rect>,
 }
 
-/// What identifies an element: another kind is another element.
+/// The identity of an element. A node that changes its kind becomes another element.
 pub type NodeKey = (String, NodeKind);
 
-/// All nodes and lines that are on the canvas.
+/// All nodes and lines on the canvas.
 #[derive(Clone, Copy)]
 pub struct Scene {
-    /// Which nodes, in painting order.
+    /// The nodes, in painting order.
     pub keys: RwSignal<Vec<NodeKey>>,
-    /// Which lines.
+    /// The lines.
     pub edges: RwSignal<Vec<Edge>>,
     nodes: StoredValue<HashMap<String, NodeSignals>>,
 }
 
 impl Scene {
-    /// Nothing yet.
+    /// An empty scene.
     pub fn new() -> Self {
         Self {
             keys: RwSignal::default(),
@@ -52,12 +52,12 @@ impl Scene {
             .flatten()
     }
 
-    /// Where a node stands at this moment, also in the middle of a drag.
+    /// The current position of a node, also during a drag.
     pub fn rect(self, name: &str) -> Option<Rect> {
         self.node(name).map(|signals| signals.rect.get_untracked())
     }
 
-    /// Moves one node, as far as the eye goes.
+    /// Moves one node on the screen. The document does not change.
     pub fn set_rect(self, name: &str, rect: Rect) {
         if let Some(signals) = self.node(name)
             && signals.rect.get_untracked() != rect

@@ -1,6 +1,6 @@
-//! What nodes and lines ask while they paint themselves: selection, states, problems, drop targets.
+//! The state that nodes and lines read while they are painted: selection, run states, problems, drop targets.
 //!
-//! The editor and the board answer differently; the elements do not care.
+//! The editor and the read-only board fill it differently.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,17 +12,17 @@ use hot::diagnostic::Severity;
 use leptos::prelude::*;
 use types::Registry;
 
-/// How many problems a resource has.
+/// The number of problems of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Nothing can be deployed.
+    /// Errors, which prevent a deployment.
     pub errors: u32,
-    /// A person should know.
+    /// Warnings.
     pub warnings: u32,
 }
 
 impl Tally {
-    /// One more.
+    /// Counts one more problem.
     pub fn count(&mut self, severity: Severity) {
         match severity {
             Severity::Error => self.errors += 1,
@@ -31,37 +31,37 @@ impl Tally {
         }
     }
 
-    /// Errors and warnings.
+    /// Errors and warnings together.
     pub fn all(self) -> u32 {
         self.errors + self.warnings
     }
 }
 
-/// What a drag is over at this moment.
+/// The node under the current drag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aim {
-    /// The node that would take part.
+    /// The node that a drop would change.
     pub target: Option<String>,
-    /// The drop would be refused.
+    /// True if the drop would be refused.
     pub refused: bool,
 }
 
-/// The surroundings of the elements on a canvas.
+/// The state that the elements on a canvas read.
 #[derive(Clone, Copy)]
 pub struct Stage {
-    /// What is selected.
+    /// The selection.
     pub selection: Signal<Selection>,
-    /// Resource name to the API's word for its state; nothing outside of runs.
+    /// Resource name to the API's name of its state. Empty outside of runs.
     pub states: Signal<HashMap<String, String>>,
-    /// By resource.
+    /// The number of problems by resource name.
     pub problems: Signal<Arc<HashMap<String, Tally>>>,
-    /// What a drag is over.
+    /// The node under the current drag.
     pub aim: Signal<Aim>,
-    /// While a line is drawn: the nodes that it may end at.
+    /// While a line is drawn: the nodes it may end at.
     pub eligible: Signal<Option<Arc<HashSet<String>>>>,
-    /// Icons of catalogue items.
+    /// The resource types, for the icons of catalogue items.
     pub types: Signal<Arc<Registry>>,
-    /// Nodes can be dragged and connected.
+    /// True if nodes can be dragged and connected.
     pub editable: bool,
 }
 
@@ -72,7 +72,7 @@ impl Stage {
         Memo::new(move |_| self.selection.with(|selection| selection.contains(&name)))
     }
 
-    /// The API's word for the state of a resource; `idle` where there is none.
+    /// The API's name of a resource's state, or `idle` without one.
     pub fn state(self, name: &str) -> Memo<String> {
         let name = name.to_owned();
         Memo::new(move |_| {
@@ -82,7 +82,7 @@ impl Stage {
         })
     }
 
-    /// Problems of a resource.
+    /// The number of problems of a resource.
     pub fn tally(self, name: &str) -> Memo<Tally> {
         let name = name.to_owned();
         Memo::new(move |_| {
@@ -93,7 +93,7 @@ impl Stage {
     }
 }
 
-/// How a state looks, and its word for people.
+/// The look of a state, and its name for users.
 pub fn look_of(word: &str) -> (&'static str, &'static str) {
     match word {
         "waiting" => ("waiting", "Waiting"),

@@ -1,4 +1,4 @@
-//! The element that a canvas is painted on: its size, points on it, and which node an event hit.
+//! The element that a canvas is painted on: its size, points on it, and hit tests.
 
 use canvas::{
     geometry::{Rect, ScreenPoint, Size},
@@ -18,7 +18,7 @@ pub fn size(root: NodeRef<html::Div>) -> Option<Size> {
     (width > 0.0 && height > 0.0).then_some(Size::new(width, height))
 }
 
-/// All of `bounds` on the surface, above the buttons at its lower edge.
+/// The viewport that shows all of `bounds`, above the buttons at the lower edge.
 pub fn fit(root: NodeRef<html::Div>, bounds: Rect) -> Option<Viewport> {
     let (free, element) = (size(root)?, root.get_untracked()?);
     let controls = element.query_selector(".canvas-controls").ok().flatten();
@@ -30,7 +30,7 @@ pub fn fit(root: NodeRef<html::Div>, bounds: Rect) -> Option<Viewport> {
     Some(Viewport::fitting(bounds, Size::new(free.width, height)))
 }
 
-/// Where on the surface a pointer is.
+/// The pointer's position on the surface.
 pub fn point(root: NodeRef<html::Div>, event: &web_sys::MouseEvent) -> Option<ScreenPoint> {
     client_point(
         root,
@@ -39,19 +39,19 @@ pub fn point(root: NodeRef<html::Div>, event: &web_sys::MouseEvent) -> Option<Sc
     )
 }
 
-/// Where on the surface a point of the window is.
+/// Converts a point of the window to a point of the surface.
 pub fn client_point(root: NodeRef<html::Div>, x: f64, y: f64) -> Option<ScreenPoint> {
     let rect = root.get_untracked()?.get_bounding_client_rect();
     Some(ScreenPoint::new(x - rect.left(), y - rect.top()))
 }
 
-/// The point lies on the surface.
+/// True if the point lies on the surface.
 pub fn is_over(root: NodeRef<html::Div>, at: ScreenPoint) -> bool {
     size(root)
         .is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)
 }
 
-/// The name of the node, part or line that an event hit (`@internet` too).
+/// The name of the node, part or line that an event hit, including `@internet`.
 pub fn node_of(event: &Event) -> Option<String> {
     attribute_of(event, "data-name")
 }
@@ -65,7 +65,7 @@ pub fn attribute_of(event: &Event, attribute: &str) -> Option<String> {
         .get_attribute(attribute)
 }
 
-/// The event is about the surface itself, not about anything on it.
+/// True if the event hit the surface itself and not an element on it.
 pub fn is_ground(root: NodeRef<html::Div>, event: &Event) -> bool {
     let target = event
         .target()
@@ -73,7 +73,7 @@ pub fn is_ground(root: NodeRef<html::Div>, event: &Event) -> bool {
     matches!((target, root.get_untracked()), (Some(target), Some(root)) if target.is_same_node(Some(&root)))
 }
 
-/// The CSS transform of the one layer.
+/// The CSS transform of the layer.
 pub fn transform(view: Viewport) -> String {
     format!(
         "translate({}px, {}px) scale({})",
@@ -81,7 +81,7 @@ pub fn transform(view: Viewport) -> String {
     )
 }
 
-/// What the wheel does: zoom; with Shift, or on a touchpad that scrolls sideways, pan.
+/// The viewport after a wheel event. The wheel zooms. With Shift, or on a touchpad that scrolls sideways, it pans.
 pub fn wheel(view: Viewport, event: &ev::WheelEvent, at: ScreenPoint) -> Viewport {
     let lines = if event.delta_mode() == 1 { 16.0 } else { 1.0 };
     let (dx, dy) = (event.delta_x() * lines, event.delta_y() * lines);
@@ -113,7 +113,7 @@ pub fn on_resize(root: NodeRef<html::Div>, callback: impl Fn(Size) + 'static) {
     });
 }
 
-/// Calls back with an element's size, now and whenever it changes, until the owner goes.
+/// Calls back with an element's size, now and whenever it changes, until the owner is disposed.
 pub fn on_resize_of(element: &Element, callback: impl Fn(Size) + 'static) {
     let measured = element.clone();
     let heard = Closure::<dyn Fn()>::new(move || {
@@ -126,7 +126,7 @@ pub fn on_resize_of(element: &Element, callback: impl Fn(Size) + 'static) {
         return;
     };
     observer.observe(element);
-    // The observer and what it calls end with the owner.
+    // The observer and its callback end with the owner.
     let kept = StoredValue::new_local(Some((observer, heard)));
     on_cleanup(move || {
         kept.try_update_value(|kept| {

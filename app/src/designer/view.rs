@@ -1,4 +1,4 @@
-//! The canvas: one listener for everything on it, one transformed layer, and what floats above.
+//! The canvas: one listener for everything on it, one transformed layer, and the floating controls above.
 
 use canvas::{edges, geometry::CanvasVector, snap};
 use leptos::{ev, prelude::*};
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{browser, ui::Icon};
 
-/// The design, to be edited.
+/// The editable canvas of a design.
 #[component]
 pub fn Canvas(
     /// The page's state.
@@ -60,7 +60,7 @@ pub fn Canvas(
         if surface::node_of(&event).is_none()
             && let Some(element) = root.get_untracked()
         {
-            // Keys go to the canvas then; without focus they still reach the window's listener.
+            // Keys then go to the canvas. Without focus they still reach the window's listener.
             let _ = element.focus();
         }
     };
@@ -72,7 +72,7 @@ pub fn Canvas(
         if pointer.moved(at)
             && let Some(element) = root.get_untracked()
         {
-            // A drag keeps the pointer also outside; without capture it ends at the edge.
+            // A drag follows the pointer outside the canvas. Without pointer capture it ends at the edge.
             let _ = element.set_pointer_capture(event.pointer_id());
         }
     };
@@ -80,7 +80,7 @@ pub fn Canvas(
         let Some(at) = surface::point(root, &event) else {
             return;
         };
-        // A press on a part selects the part itself, not the node that would have been dragged.
+        // A click on a part selects the part itself. A drag moves the node that it belongs to.
         let part = surface::node_of(&event).filter(|_| !pointer.is_dragging());
         pointer.release(
             at,
@@ -100,7 +100,7 @@ pub fn Canvas(
     };
     let key = move |event: ev::KeyboardEvent| on_key(workspace, pointer, &event);
     let focus_in = move |event: ev::FocusEvent| {
-        // Only a focus that came by the keyboard moves the view.
+        // Only a focus change by keyboard moves the view.
         let by_key = event
             .target()
             .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
@@ -163,7 +163,7 @@ pub fn Canvas(
             <Empty workspace />
             {move || workspace.hint.get().filter(|_| pointer.doing.get() != "idle").map(|hint| {
                 let (x, y) = cursor.get();
-                // Near the right edge it stands to the left of the pointer.
+                // Near the right edge the hint is drawn to the left of the pointer.
                 let left = surface::size(root).is_some_and(|size| x > size.width - 300.0);
                 let side = if left { format!("calc({}px - 100%)", x - 10.0) } else { format!("{}px", x + 14.0) };
                 view! {
@@ -183,7 +183,7 @@ pub fn Canvas(
     }
 }
 
-/// The dots of the grid. They follow the view by background position, so panning paints no node.
+/// The dots of the grid. They follow the view by background position, so panning repaints no node.
 #[component]
 fn Backdrop(workspace: Workspace) -> impl IntoView {
     let style = move || {
@@ -202,7 +202,7 @@ fn Backdrop(workspace: Workspace) -> impl IntoView {
     }
 }
 
-/// A tag or a line is selected itself; dragging it drags what it belongs to.
+/// The node to drag: a tag or a line can be selected itself, but a drag moves its owner.
 fn owner_for_drag(workspace: Workspace, name: String) -> String {
     workspace
         .drawing
@@ -229,7 +229,7 @@ fn reveal(workspace: Workspace, name: &str) {
     }
 }
 
-/// Keys that mean something on the canvas only; see `actions` for those of the page.
+/// Keys for the canvas only. See `actions` for the keys of the page.
 fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
     let focused = surface::node_of(event);
     let step = if event.shift_key() {
@@ -283,7 +283,7 @@ fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
     event.stop_propagation();
 }
 
-/// Moves what is selected, or the view where nothing is.
+/// Moves the selection, or the view if nothing is selected.
 fn nudge(workspace: Workspace, way: CanvasVector) {
     let names: Vec<String> = workspace
         .selection
@@ -299,7 +299,7 @@ fn nudge(workspace: Workspace, way: CanvasVector) {
     }
 }
 
-/// What the canvas says while there is nothing on it.
+/// The message on an empty canvas.
 #[component]
 fn Empty(workspace: Workspace) -> impl IntoView {
     let empty = Memo::new(move |_| workspace.scene.keys.with(Vec::is_empty));
@@ -316,7 +316,7 @@ fn Empty(workspace: Workspace) -> impl IntoView {
     }
 }
 
-/// Zoom and fit.
+/// Buttons for zoom and fit.
 #[component]
 fn Controls(workspace: Workspace) -> impl IntoView {
     let percent = move || format!("{:.0}%", workspace.view.get().zoom * 100.0);
@@ -361,7 +361,7 @@ fn Controls(workspace: Workspace) -> impl IntoView {
     }
 }
 
-/// The canvas shows an older model while the text is broken; and what a drop refused.
+/// Notices on the canvas: an outdated drawing while the text has a syntax error, and the reason of a refused drop.
 #[component]
 fn Notice(workspace: Workspace) -> impl IntoView {
     let broken = Memo::new(move |_| workspace.editor.with(canvas::editor::Editor::is_broken));

@@ -1,4 +1,4 @@
-//! The workflow as a graph, left to right: what waits for what, and what happens side by side.
+//! The workflow as a graph, left to right: dependencies and parallel steps.
 
 mod view;
 

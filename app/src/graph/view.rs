@@ -11,18 +11,18 @@ use crate::{
     ui::{Icon, state::Shown, state::icon_of},
 };
 
-/// One step as the graph needs it.
+/// One step, as the graph needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphStep {
-    /// `web:create`.
+    /// The id, such as `web:create`.
     pub id: String,
-    /// What is done.
+    /// The kind of step.
     pub kind: StepKind,
-    /// To what.
+    /// The resource. `None` for steps of the whole run.
     pub resource: Option<String>,
-    /// Ids of the steps before it.
+    /// Ids of the steps it waits for.
     pub after: Vec<String>,
-    /// Runs on every ending.
+    /// True if the step runs on every ending.
     pub always_run: bool,
 }
 
@@ -33,10 +33,10 @@ const SIZES: Sizes = Sizes {
     row_gap: 12.0,
 };
 const MARGIN: f64 = 20.0;
-/// Smaller, and words are hard to read.
+/// The smallest zoom. Below it, text is hard to read.
 const ZOOM_MIN: f64 = 0.7;
 
-/// The verb of a step, for people.
+/// The verb of a step, for users.
 pub fn step_verb(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Create => "Create",
@@ -65,15 +65,15 @@ pub fn step_icon(kind: StepKind) -> &'static str {
     }
 }
 
-/// A workflow; `state` gives the states of a run, absent in a plan.
+/// The drawing of a workflow. With `state` it shows the states of a run; a plan has none.
 #[component]
 pub fn WorkflowGraph(
     /// All steps.
     steps: Vec<GraphStep>,
-    /// The state of a step by its id; tracks.
+    /// The state of a step by its id. Tracks.
     #[prop(optional, into)]
     state: Option<Callback<String, StepState>>,
-    /// The step that is looked at.
+    /// The selected step.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let index: HashMap<&str, usize> = steps
@@ -133,7 +133,7 @@ pub fn WorkflowGraph(
         .zip(drawing.nodes)
         .map(|(step, (x, y))| view! { <StepNode step x=x + MARGIN y=y + MARGIN state selected /> })
         .collect_view();
-    // All of it at once where that stays readable; beyond that it scrolls.
+    // Zoomed to show everything if the text stays readable. Otherwise the graph scrolls.
     let root = NodeRef::<html::Div>::new();
     let zoom = RwSignal::new(1.0_f64);
     Effect::new(move |_| {

@@ -12,7 +12,7 @@ use crate::{
     ui::{Empty, Icon, StateBadge, skeleton},
 };
 
-/// The list, or what it is for.
+/// The list of deployments, or an explanation if it is empty.
 #[component]
 pub fn DeploymentsPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Deployments")]);
@@ -51,7 +51,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     }
 }
 
-/// While something is busy, its state changes without us.
+/// Reloads while a run is active, because it changes the shown states.
 fn refresh_while_busy(deployments: Load<Vec<Deployment>>) {
     let busy = Memo::new(move |_| {
         deployments.with(|all| {

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What the rows and dialogs of this page share.
+/// State that the rows and dialogs of this page share.
 #[derive(Clone, Copy)]
 struct Page {
     designs: Load<Vec<DesignSummary>>,
@@ -32,7 +32,7 @@ struct Page {
     import: NodeRef<html::Input>,
 }
 
-/// The list, or what it is for.
+/// The list of designs, or an explanation if it is empty.
 #[component]
 pub fn DesignsPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Designs")]);
@@ -130,7 +130,7 @@ impl Page {
         }
     }
 
-    /// What a person picked or dropped; templates of others are imported first.
+    /// Opens chosen or dropped files. Templates in other formats are converted first.
     fn open_files(self, files: web_sys::FileList) {
         let toasts = self.toasts;
         leptos::task::spawn_local(async move {
@@ -160,7 +160,7 @@ impl Page {
         });
     }
 
-    /// A design for each template that no other one uses, with the files beside it.
+    /// Creates a design for each template that no other one uses, with the files beside it.
     fn keep(self, files: Vec<(String, String)>) {
         let toasts = self.toasts;
         leptos::task::spawn_local(async move {
@@ -168,7 +168,7 @@ impl Page {
                 Ok(opened) => opened,
                 Err(problem) => return toasts.problem(&problem),
             };
-            // One is opened at once; of several, all are kept and the list shows them.
+            // A single design is opened at once. Several appear in the list.
             if opened.len() <= 1 {
                 if let Some(request) = opened.pop() {
                     self.create.try_run(request);
@@ -408,7 +408,7 @@ fn download(_: Page, design: api::Design) {
     );
 }
 
-/// A design's name as a file's: letters, digits and dashes.
+/// A design's name as a file name: letters, digits and dashes.
 pub fn file_stem(name: &str) -> String {
     let words: Vec<String> = name
         .split(|letter: char| !letter.is_ascii_alphanumeric())

@@ -1,8 +1,8 @@
-//! Logging in with the cloud's own credentials.
+//! Login with the cloud's own credentials.
 //!
-//! The fields are the browser's: what a person or a password manager types before the page is
-//! hydrated stays, and so does everything after a refusal. The button waits for hydration, because a
-//! form sent without it would put the password where it does not belong.
+//! The browser owns the fields: text entered by a user or a password manager before hydration stays, also after a
+//! failed login. The button is disabled until hydration, because a plain form submission would put the password into
+//! the address.
 
 use api::{CloudInfo, LoginRequest, Problem};
 use leptos::{ev::SubmitEvent, html, prelude::*};
@@ -17,14 +17,14 @@ use crate::{
     ui::{Icon, ProblemNote},
 };
 
-/// Which credentials are typed.
+/// The kind of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     Password,
     ApplicationCredential,
 }
 
-/// The form, and nothing else.
+/// The login form.
 #[component]
 pub fn LoginPage() -> impl IntoView {
     let session = use_session();
@@ -40,7 +40,7 @@ pub fn LoginPage() -> impl IntoView {
     let cloud = NodeRef::<html::Select>::new();
     let [user, password, domain, project, passcode, id, secret] =
         std::array::from_fn(|_| NodeRef::<html::Input>::new());
-    // Asked for only where the cloud does.
+    // Shown only if the cloud asks for a second factor.
     let wants_code = RwSignal::new(false);
     let chosen = RwSignal::new(None::<String>);
     propose(clouds, chosen, domain, project);
@@ -121,7 +121,7 @@ pub fn LoginPage() -> impl IntoView {
                             "Application credential"
                         </button>
                     </div>
-                    // Both stay in the page, so that switching loses nothing that was typed.
+                    // Both fieldsets stay in the page, so that switching keeps the entered text.
                     <fieldset class="login-fields" hidden=move || !has_password() disabled=move || !has_password()>
                         <Field id="user" label="User" autocomplete="username" node=user />
                         <Field id="password" label="Password" kind="password" autocomplete="current-password" node=password />
@@ -149,18 +149,18 @@ pub fn LoginPage() -> impl IntoView {
     }
 }
 
-/// Where a code is asked for, the next one is typed at once: the last is spent.
+/// Moves the focus to the passcode field and selects its text. A used code is not valid again.
 fn focus_code(passcode: NodeRef<html::Input>) {
     request_animation_frame(move || {
         if let Some(field) = passcode.try_get_untracked().flatten() {
             field.set_value("");
-            // A field that cannot be focused is still there to be clicked.
+            // If the field cannot take the focus, the user can still click it.
             let _ = field.focus();
         }
     });
 }
 
-/// Fills domain and project with what the cloud's configuration proposes, where nothing was typed.
+/// Fills empty domain and project fields with the values from the cloud's configuration.
 fn propose(
     clouds: Load<Vec<CloudInfo>>,
     chosen: RwSignal<Option<String>>,

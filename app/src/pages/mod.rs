@@ -1,4 +1,4 @@
-//! One file a page.
+//! The pages, one file each.
 
 pub mod catalog;
 pub mod catalog_item;

@@ -1,11 +1,11 @@
-//! An address that leads nowhere.
+//! The page for an unknown address.
 
 use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::ui::Empty;
 
-/// Says so, and leads back.
+/// A message with a link to the start page.
 #[component]
 pub fn NotFoundPage() -> impl IntoView {
     view! {

@@ -1,18 +1,18 @@
-//! Colours in log lines: what terminals call SGR, and nothing else of what terminals can do.
+//! Colours in log lines: the terminal's SGR sequences.
 //!
-//! A line becomes stretches of text with a style each. Other escape sequences are dropped; a carriage
-//! return means what it does on a terminal: what comes after it stands in the place of what was before.
+//! A line becomes stretches of text with one style each. Other escape sequences are dropped. A carriage return works as
+//! on a terminal: the text after it replaces the text before it.
 
 /// A stretch of text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// The colour's number, 0 to 15.
+    /// The colour's number, 0 to 15. `None` for the default colour.
     pub colour: Option<u8>,
     /// Bold.
     pub bold: bool,
-    /// Part of a search hit.
+    /// True if it is part of a search hit.
     pub hit: bool,
 }
 
@@ -22,13 +22,13 @@ struct Style {
     bold: bool,
 }
 
-/// The part of a line that a terminal would show in the end.
+/// The part of a line that a terminal shows in the end.
 pub fn settled(line: &str) -> &str {
     let line = line.trim_end_matches(['\r', '\n']);
     line.rsplit('\r').next().unwrap_or(line)
 }
 
-/// The text without its escape sequences.
+/// The text without escape sequences.
 pub fn plain(line: &str) -> String {
     if line.contains('\u{1b}') {
         stretches(line).into_iter().map(|it| it.text).collect()
@@ -37,7 +37,7 @@ pub fn plain(line: &str) -> String {
     }
 }
 
-/// Text and styles of a line.
+/// Splits a line into stretches of one style.
 pub fn stretches(line: &str) -> Vec<Stretch> {
     let mut found = Vec::new();
     let mut style = Style::default();
@@ -46,7 +46,7 @@ pub fn stretches(line: &str) -> Vec<Stretch> {
         push(&mut found, &rest[..at], style);
         rest = &rest[at + 1..];
         let Some(body) = rest.strip_prefix('[') else {
-            // Two-character sequences; an operating system command runs to its bell.
+            // Two-character sequences. An operating system command ends at BEL.
             rest = match rest.strip_prefix(']') {
                 Some(command) => command.split_once('\u{7}').map_or("", |(_, after)| after),
                 None => rest
@@ -89,7 +89,7 @@ fn restyled(mut style: Style, codes: &str) -> Style {
             30..=37 => style.colour = Some(code - 30),
             90..=97 => style.colour = Some(code - 90 + 8),
             39 => style.colour = None,
-            // 256 colours and true colours: the first sixteen are known, the rest stays plain.
+            // 256 colours and true colour: the first sixteen are supported, others are shown without colour.
             38 | 48 => {
                 let colour = match codes.next() {
                     Some(5) => codes.next().filter(|colour| *colour < 16),
@@ -109,7 +109,7 @@ fn restyled(mut style: Style, codes: &str) -> Style {
     style
 }
 
-/// The same with the hits of `needle` (lower case) marked.
+/// Marks the hits of `needle` (lower case) in the stretches.
 pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
     if needle.is_empty() {
         return found;
@@ -123,7 +123,7 @@ pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
     let mut start = 0;
     for stretch in found {
         let end = start + stretch.text.len();
-        // Where this stretch changes from hit to not, as places in the whole line.
+        // Positions in the whole line at which this stretch changes between hit and other text.
         let mut places: Vec<usize> = hits
             .iter()
             .flat_map(|&(from, to)| [from, to])
@@ -151,7 +151,7 @@ pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
     cut
 }
 
-/// Where `needle` (lower case) stands in `text`, whatever the case of ASCII letters.
+/// Positions of `needle` (lower case) in `text`, ignoring the case of ASCII letters.
 pub fn hits(text: &str, needle: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -162,7 +162,7 @@ pub fn hits(text: &str, needle: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Whether `needle` (lower case) stands in `text`.
+/// True if `text` contains `needle` (lower case), ignoring the case of ASCII letters.
 pub fn contains(text: &str, needle: &str) -> bool {
     find(text.as_bytes(), needle.as_bytes()).is_some()
 }

@@ -1,4 +1,4 @@
-//! When a run fails, the reason comes first: which step, why, the lines that matter, what to do.
+//! The cause of a failed run: the step, the reason, the relevant log lines and the next action.
 
 use api::RunState;
 use leptos::prelude::*;
@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// How many log lines are shown.
+/// Number of log lines in the card.
 const LINES: usize = 6;
 
-/// The card; nothing while all goes well.
+/// The card, or nothing while no step has failed.
 #[component]
 pub fn CauseCard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
@@ -74,7 +74,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         let log_button = id.map(|id| view! {
             <button type="button" class="button" on:click=show_log><Icon name="terminal" />{format!("Log of {id}")}</button>
         });
-        // A run that is still failing has nothing to resume yet.
+        // While a run is still failing it cannot be resumed.
         let buttons = state
             .is_final()
             .then(|| view! { <ResumeButton view /><RollBack view /><UndeployButton view /> });
@@ -116,7 +116,7 @@ fn advice(state: RunState, is_update: bool) -> &'static str {
     }
 }
 
-/// A change that failed can be taken back.
+/// The rollback button of a failed update.
 #[component]
 fn RollBack(view: RunView) -> impl IntoView {
     let is_change = move || {

@@ -1,4 +1,4 @@
-//! The step that is looked at: what it does, to what, how often, how long, and what went wrong.
+//! The selected step: action, resource, attempts, duration and error.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{
     ui::{CopyButton, StateBadge, prose},
 };
 
-/// A strip above the log; nothing while no step is chosen.
+/// A strip above the log, or nothing without a selected step.
 #[component]
 pub fn StepDetail(view: RunView) -> impl IntoView {
     let clock = time::use_clock();

@@ -1,12 +1,15 @@
-//! Everything that the run page knows, kept up to date.
+//! The data of the run page, kept up to date.
 //!
-//! First the run's snapshot, shown at once. Then its story so far, by pages over REST: log lines show as
-//! they come, states only when the replay has reached the present, so that nothing goes back in time. Then
-//! the websocket, from the last number on. Numbers are dense, so a double is dropped and a hole asks again;
-//! a socket that is lost, or silent while the server has news, is opened anew from the last number.
+//! 1. The run's snapshot is shown at once.
+//! 2. The events so far are fetched by pages over REST. Log lines show as they arrive. States show only when the replay
+//! has reached the present, so that nothing goes back in time.
+//! 3. The websocket continues after the last event number.
 //!
-//! Drawing takes a third of the page's time at most: after a frame that took long, the next one waits twice as long.
-//! So a flood of lines is read as fast as it comes, and clicks are answered meanwhile.
+//! Event numbers are dense. A duplicate is dropped, and a gap is fetched. A socket that is lost, or silent while the
+//! server has new events, is reopened after the last number.
+//!
+//! Drawing takes at most a third of the page's time: after a slow frame the next one waits twice as long. So many lines
+//! are read as fast as they arrive, and clicks are still answered.
 
 use std::cell::Cell;
 
@@ -21,42 +24,42 @@ use super::{
 };
 use crate::{browser, client};
 
-/// How much of the story is asked for at a time.
+/// Events per REST request.
 const PAGE: u32 = 5_000;
-/// How often a silent socket is checked against the server.
+/// Interval of checks that a silent socket is alive, in milliseconds.
 const WATCH_MS: u64 = 15_000;
-/// From one frame to the next, where nothing is in the way.
+/// Duration of one frame, in milliseconds.
 const FRAME_MS: f64 = 1000.0 / 60.0;
-/// However slow the page is, it draws this often.
+/// Longest pause between two frames, in milliseconds, however slow the page is.
 const REST_MAX_MS: f64 = 250.0;
-/// Normal closure: the run has ended.
+/// Websocket close code for a normal closure: the run has ended.
 const CLOSED_NORMALLY: u16 = 1000;
 
-/// How fresh the page is.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// The story so far is on its way.
+    /// The events so far are being fetched.
     Loading,
-    /// Events show as they happen.
+    /// Events are shown as they happen.
     Live,
-    /// The connection is lost; it will be tried again.
+    /// The connection is lost and will be retried.
     Lost,
-    /// The run has ended, and everything is here.
+    /// The run has ended, and all events are here.
     Complete,
 }
 
-/// A run, live.
+/// A run with its live events.
 #[derive(Clone, Copy)]
 pub struct Feed {
-    /// `None` while the first answer is awaited.
+    /// The run. `None` until the first answer.
     pub model: RwSignal<Option<Model>>,
-    /// Why there is nothing to show.
+    /// The reason why the run cannot be shown.
     pub problem: RwSignal<Option<Problem>>,
-    /// How fresh it is.
+    /// The state of the connection.
     pub freshness: RwSignal<Freshness>,
-    /// All log lines; `log_version` counts their changes.
+    /// All log lines. `log_version` signals their changes.
     pub log: StoredValue<LogStore>,
-    /// Changes when the log did.
+    /// Changes with the log.
     pub log_version: RwSignal<u32>,
     inner: StoredValue<Inner, LocalStorage>,
 }
@@ -67,15 +70,15 @@ struct Inner {
     sequence: Sequence,
     waiting: Vec<Event>,
     frame_asked: bool,
-    /// Nothing is drawn before this moment; see the module's doc.
+    /// No frame is drawn before this time, in milliseconds since 1970. See the module documentation.
     rest_until_ms: f64,
     socket: Option<Socket>,
     failures: u32,
-    /// Counts runs of the page, so that answers for an earlier one are dropped.
+    /// Number of the current load. Answers for an earlier load are dropped.
     generation: u32,
 }
 
-/// A socket with its callbacks; dropped, it is closed and calls no more.
+/// A websocket with its callbacks. Dropping it closes the socket and ends the callbacks.
 struct Socket {
     socket: WebSocket,
     _on_message: Closure<dyn FnMut(MessageEvent)>,
@@ -86,13 +89,13 @@ impl Drop for Socket {
     fn drop(&mut self) {
         self.socket.set_onmessage(None);
         self.socket.set_onclose(None);
-        // One that is closed already is what we want.
+        // Closing a closed socket is fine.
         let _ = self.socket.close();
     }
 }
 
 impl Feed {
-    /// Follows the run whose id `id` gives.
+    /// Follows the run with the id in the signal.
     pub fn new(id: Signal<String>) -> Feed {
         let feed = Feed {
             model: RwSignal::new(None),
@@ -135,7 +138,7 @@ impl Feed {
         feed
     }
 
-    /// Ask for the run again, all of it that changed: after a resume, a lost start, a retry.
+    /// Fetches the run again, for example after a resume or a lost connection.
     pub fn load(self) {
         let Some((id, generation)) = self
             .inner
@@ -168,7 +171,7 @@ impl Feed {
             .unwrap_or_default()
     }
 
-    /// The story so far, then the socket.
+    /// Fetches the events so far, then opens the socket.
     async fn follow(self, run: Run, generation: u32) {
         let is_first = self
             .model
@@ -206,8 +209,8 @@ impl Feed {
         if let Some(replay) = replay {
             self.model.try_set(Some(settled(replay, &run)));
         }
-        // A run that was just resumed may not have told so yet; the snapshot knows. One that failed may be rolled back, and
-        // tells what comes of that: the stream ends at once where it is not.
+        // The events of a run that was just resumed may be late, but the snapshot is right. A failed run may be rolled
+        // back, which its events report. If it is not, the stream ends at once.
         if self.is_over() && run.state.is_final() && run.state != RunState::Failed {
             self.freshness.try_set(Freshness::Complete);
         } else {
@@ -215,7 +218,7 @@ impl Feed {
         }
     }
 
-    /// The run ended, and its last event is here.
+    /// True if the run has ended and its last event is here.
     fn is_over(self) -> bool {
         self.model
             .try_with_untracked(|model| {
@@ -226,7 +229,7 @@ impl Feed {
             .unwrap_or(true)
     }
 
-    /// The run ended, and not as it was meant to.
+    /// True if the run has ended without success.
     fn can_be_resumed(self) -> bool {
         let state = self
             .model
@@ -284,7 +287,7 @@ impl Feed {
         }
     }
 
-    /// What came is shown with the next frame that may be drawn; in a hidden tab, where there are none, twice a second.
+    /// Shows new events with the next allowed frame. A hidden tab has no frames, so it updates twice a second.
     fn ask_for_frame(self) {
         let Some((asked, rest_until_ms)) = self.inner.try_update_value(|inner| {
             (
@@ -320,7 +323,7 @@ impl Feed {
         };
         let fresh = self.take(waiting);
         self.apply(fresh);
-        // The turn after the next frame's begin comes when this one is on the screen.
+        // The task after the start of the next frame runs when this one is on the screen.
         browser::on_next_frame(move || {
             browser::after_ms(0, move || {
                 let now_ms = browser::now_ms();
@@ -359,7 +362,7 @@ impl Feed {
             let Some(text) = message.data().as_string() else {
                 return;
             };
-            // What is not a list of events is not for us.
+            // Messages that are not lists of events are ignored.
             let Ok(events) = serde_json::from_str::<Vec<Event>>(&text) else {
                 return;
             };
@@ -375,7 +378,7 @@ impl Feed {
                 return;
             }
             if event.code() == CLOSED_NORMALLY {
-                // The last events may still wait for their frame; the server has the final word on the run.
+                // The last events may still wait for their frame. The server decides whether the run has ended.
                 browser::after_ms(50, move || self.finish());
             } else {
                 self.freshness.try_set(Freshness::Lost);
@@ -385,7 +388,7 @@ impl Feed {
         socket.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         socket.set_onclose(Some(on_close.as_ref().unchecked_ref()));
         self.freshness.try_set(Freshness::Live);
-        // The old socket, if any, is closed by its drop.
+        // Dropping the old socket closes it.
         self.inner.try_update_value(|inner| {
             inner.socket = Some(Socket {
                 socket,
@@ -395,7 +398,7 @@ impl Feed {
         });
     }
 
-    /// The stream says that the run has ended: so it must, or the socket is opened again.
+    /// Handles the end of the stream. If the run has not ended, the socket is opened again.
     fn finish(self) {
         let waiting = self
             .inner
@@ -411,7 +414,7 @@ impl Feed {
         }
     }
 
-    /// Open a new socket from the last number on, after a pause that grows with every failure.
+    /// Opens a new socket after the last number. The pause before it grows with every failure.
     fn retry(self) {
         let Some((failures, generation)) = self.inner.try_update_value(|inner| {
             inner.failures += 1;
@@ -429,7 +432,7 @@ impl Feed {
 
     fn reconnect(self) {
         let generation = self.inner.try_with_value(|inner| inner.generation);
-        // Not from within the socket's own callback, which would drop itself.
+        // Not in the socket's own callback, which would drop itself.
         browser::after_ms(0, move || {
             if generation.is_some_and(|generation| self.is_current(generation)) {
                 self.connect();
@@ -437,8 +440,10 @@ impl Feed {
         });
     }
 
-    /// A socket can die without a word, in a sleeping machine for one. If the server has more than we do, open another.
-    /// A run that stopped short may be resumed, from another page for one: then its story goes on.
+    /// Checks a silent socket. It can die without an event, for example on a sleeping machine. If the server has newer
+    /// events, another socket is opened.
+    ///
+    /// A run that stopped may be resumed, for example from another page. Then its events continue.
     fn watch(self) {
         let may_go_on = match self.freshness.try_get_untracked() {
             Some(Freshness::Live) => false,
@@ -463,9 +468,9 @@ impl Feed {
                         self.load();
                     }
                 }
-                // A run that rests is asked about again in any case.
+                // A stopped run is checked in any case.
                 Err(_) if may_go_on => {}
-                // They may be on their way: look once more before giving the socket up.
+                // The events may be on their way: check once more before replacing the socket.
                 Ok(news) if !news.is_empty() => browser::after_ms(2_000, move || {
                     if self.is_current(generation) && self.last() == before {
                         self.connect();
@@ -481,7 +486,7 @@ impl Feed {
     }
 }
 
-/// A replay that has reached the present; steps that no event spoke of are as the snapshot says.
+/// A replay that has reached the present. Steps without events take their state from the snapshot.
 fn settled(mut replay: Model, snapshot: &Run) -> Model {
     let is_silent =
         |step: &api::RunStep| step.state == api::StepState::Waiting && step.attempts == 0;

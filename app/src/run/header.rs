@@ -1,4 +1,4 @@
-//! What a run is, where it stands, and what can be done about it.
+//! The head of the run page: kind, state and actions of the run.
 
 use api::RunState;
 use leptos::prelude::*;
@@ -27,9 +27,10 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         let name = view.name();
         model.with(|model| {
             model.as_ref().map(|model| {
-                let kind = match model.run.rolls_back {
-                    true => "Roll back",
-                    false => kind_title(model.run.kind),
+                let kind = if model.run.rolls_back {
+                    "Roll back"
+                } else {
+                    kind_title(model.run.kind)
                 };
                 format!("{kind} {}", name.unwrap_or_default())
             })
@@ -130,7 +131,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
     view! { <div class="run-actions">{buttons}</div> }
 }
 
-/// Goes on where the run stopped.
+/// The button that resumes a run where it stopped.
 #[component]
 pub fn ResumeButton(view: RunView) -> impl IntoView {
     let session = use_session();
@@ -158,7 +159,7 @@ pub fn ResumeButton(view: RunView) -> impl IntoView {
 }
 
 impl RunView {
-    /// Asks, then cancels; on a run that is being cancelled it forces.
+    /// Asks for confirmation, then cancels the run. A run that is being cancelled is forced to end.
     pub fn canceller(self) -> Callback<()> {
         let confirm = use_confirm();
         let toasts = use_toasts();

@@ -1,8 +1,8 @@
-//! All lines of a run, and the window of them that is on screen. Pure.
+//! All log lines of a run, and the part of them that is on the screen. Pure.
 //!
-//! Lines are kept once, in order. A view is a list of their numbers after the filter; its heights are
-//! counted in rows of text, so that a line of any length has a known place whether lines wrap or not, and a
-//! million lines need no element each.
+//! Lines are stored once, in order. A view is a list of the line numbers that pass the filter. Its heights are counted
+//! in rows of text, so that every line has a known position, wrapped or not, and a million lines do not need a million
+//! elements.
 
 use std::collections::HashMap;
 
@@ -10,55 +10,55 @@ use api::{Event, EventBody, LogLevel, LogStream};
 
 use super::ansi;
 
-/// One line.
+/// One log line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// The event's number.
     pub seq: u64,
-    /// Milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub time_ms: f64,
-    /// Which step said it; see [`LogStore::step_name`].
+    /// Number of the step that wrote it; see [`LogStore::step_name`].
     pub step: u32,
-    /// Where it comes from.
+    /// The stream that it came from.
     pub stream: LogStream,
-    /// How much it matters.
+    /// The log level.
     pub level: LogLevel,
-    /// With its colours.
+    /// The text with its escape sequences.
     pub text: Box<str>,
-    /// How many characters wide.
+    /// Width in characters.
     pub columns: u32,
 }
 
-/// What is shown of the lines, and how.
+/// The filter and the layout of a view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Only lines of this step.
+    /// Shows only lines of this step. `None` for all steps.
     pub step: Option<String>,
-    /// Lower case; its hits are counted and marked.
+    /// The search text in lower case. Its hits are counted and marked.
     pub needle: String,
-    /// Characters in a row; no wrap where absent.
+    /// Characters per row. `None` disables wrapping.
     pub wrap: Option<u32>,
 }
 
-/// All lines, and what is shown of them.
+/// All lines, and the current view of them.
 #[derive(Debug, Default)]
 pub struct LogStore {
     lines: Vec<Line>,
     steps: Vec<String>,
     step_numbers: HashMap<String, u32>,
     look: Look,
-    /// Places in `lines` of what passes the filter.
+    /// Indices into `lines` of the lines that pass the filter.
     view: Vec<u32>,
-    /// First row of each line in `view`, where lines wrap.
+    /// First row of each line in `view`, if lines wrap.
     rows: Vec<u32>,
     row_count: u32,
     widest: u32,
-    /// Places in `view` of lines with a hit.
+    /// Indices into `view` of the lines with a hit.
     hits: Vec<u32>,
 }
 
 impl LogStore {
-    /// Add an event's line, if it has one.
+    /// Adds the event's line, if it has one.
     pub fn push(&mut self, event: Event) {
         let EventBody::Log {
             step,
@@ -97,7 +97,7 @@ impl LogStore {
         number
     }
 
-    /// Look at it in another way.
+    /// Changes the filter and the layout.
     pub fn set_look(&mut self, look: Look) {
         if look == self.look {
             return;
@@ -136,47 +136,47 @@ impl LogStore {
         }
     }
 
-    /// All lines, whatever the filter says.
+    /// Number of all lines, without the filter.
     pub fn total(&self) -> usize {
         self.lines.len()
     }
 
-    /// Lines that pass the filter.
+    /// Number of lines in the view.
     pub fn len(&self) -> usize {
         self.view.len()
     }
 
-    /// None passes.
+    /// True if the view has no lines.
     pub fn is_empty(&self) -> bool {
         self.view.is_empty()
     }
 
-    /// Rows of text in the view.
+    /// Number of text rows in the view.
     pub fn rows(&self) -> u32 {
         self.row_count
     }
 
-    /// Characters of the widest line in the view.
+    /// Width of the widest line in the view, in characters.
     pub fn widest(&self) -> u32 {
         self.widest
     }
 
-    /// How many lines of the view have a hit.
+    /// Number of lines in the view with a hit.
     pub fn hits(&self) -> usize {
         self.hits.len()
     }
 
-    /// The place in the view of the hit with this number.
+    /// The index in the view of the hit with this number.
     pub fn hit(&self, number: usize) -> Option<usize> {
         self.hits.get(number).map(|place| *place as usize)
     }
 
-    /// A line of the view by its place.
+    /// A line of the view by its index.
     pub fn line(&self, place: usize) -> Option<&Line> {
         self.lines.get(*self.view.get(place)? as usize)
     }
 
-    /// The first row of a place in the view.
+    /// The first row of a line of the view.
     pub fn row_of(&self, place: usize) -> u32 {
         if self.look.wrap.is_some() {
             self.rows.get(place).copied().unwrap_or(self.row_count)
@@ -185,7 +185,7 @@ impl LogStore {
         }
     }
 
-    /// The place in the view that covers a row.
+    /// The index in the view of the line at a row.
     pub fn place_at(&self, row: u32) -> usize {
         if self.look.wrap.is_some() {
             self.rows
@@ -201,8 +201,8 @@ impl LogStore {
         self.steps.get(number as usize).map_or("", String::as_str)
     }
 
-    /// Lines of one step that matter most: its errors and warnings, else its last ones; at most `count`, and not
-    /// `reason` again, which stands above them.
+    /// The most relevant lines of a step: errors and warnings, else the last lines. At most `count`, without lines that
+    /// repeat `reason`, which is shown above them.
     pub fn that_matter(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
         let Some(number) = self.step_numbers.get(step) else {
             return Vec::new();
@@ -225,7 +225,7 @@ impl LogStore {
         found
     }
 
-    /// The view as plain text, a line each with time and step.
+    /// The view as plain text, one line each with time and step.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in self

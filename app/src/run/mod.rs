@@ -1,8 +1,8 @@
 //! The run page: watch a run as it happens.
 //!
-//! One stream of events feeds everything ([`feed`]): the canvas, the graph, the timeline, the steps and the
-//! log are views of the same data and share what is selected. The hard parts ([`model`], [`log_store`],
-//! [`ansi`]) are pure and tested beneath.
+//! One stream of events feeds all parts ([`feed`]). The canvas, the graph, the timeline, the steps and the log are
+//! views of the same data and share the selection. The complex parts ([`model`], [`log_store`], [`ansi`]) are pure and
+//! have unit tests.
 
 pub mod ansi;
 mod cause;
@@ -37,20 +37,20 @@ use crate::{
     ui::{Command, ProblemCard, icon::Icon, skeleton, use_palette},
 };
 
-/// What the parts of this page share.
+/// State that the parts of this page share.
 #[derive(Clone, Copy)]
 pub struct RunView {
     /// The run's id.
     pub id: Signal<String>,
     /// The run.
     pub feed: Feed,
-    /// What it works on.
+    /// The run's deployment.
     pub deployment: Load<Deployment>,
-    /// The step that is looked at.
+    /// The selected step.
     pub selected: RwSignal<Option<String>>,
 }
 
-/// How the upper half shows the run.
+/// The view in the upper half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Upper {
     Canvas,
@@ -96,12 +96,12 @@ pub fn RunPage() -> impl IntoView {
         async move {
             match id {
                 Some(id) => client::deployment(&id).await,
-                // The run is not here yet: never answer, the next question will.
+                // The run is not loaded yet. This request never completes; the next one will.
                 None => std::future::pending().await,
             }
         }
     });
-    // Outputs and states of resources are final when the run is.
+    // Outputs and resource states are final when the run has ended.
     Effect::new(move |before: Option<bool>| {
         let over = is_over.get();
         if over && before == Some(false) {
@@ -172,7 +172,7 @@ pub fn RunPage() -> impl IntoView {
     }
 }
 
-/// The page's title tells the state too.
+/// The mark of a state in the page's title.
 fn mark_of(state: RunState) -> &'static str {
     match state {
         RunState::Succeeded => "✓",
@@ -248,7 +248,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
     }
 }
 
-/// The drawing with live states. Choosing a node chooses the last of its steps that has started.
+/// The drawing with live states. Selecting a node selects the last step of it that has started.
 #[component]
 fn RunBoard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
@@ -272,7 +272,7 @@ fn RunBoard(view: RunView) -> impl IntoView {
             .with(|it| it.as_ref().map(|it| it.2.clone()))
             .unwrap_or_default()
     });
-    // What passes have added to members is not drawn, as far as the deployment knows it yet.
+    // Resources that passes add to members are not drawn, as far as the deployment knows them yet.
     let added: Memo<HashSet<String>> = Memo::new(move |_| {
         view.deployment.with(|deployment| {
             let resources = deployment.into_iter().flat_map(|it| &it.resources);
@@ -330,7 +330,7 @@ fn RunBoard(view: RunView) -> impl IntoView {
 #[component]
 fn RunGraph(view: RunView) -> impl IntoView {
     let model = view.feed.model;
-    // Steps come and go with the run only, their states do not redraw the graph.
+    // Steps change with the run only. A changed state does not rebuild the graph.
     let steps = Memo::new(move |_| {
         model.with(|model| {
             let steps = model

@@ -1,4 +1,4 @@
-//! A run as the page knows it: the server's snapshot, then every event in order. Pure.
+//! A run on the page: the server's snapshot, updated by every event in order. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,24 +6,24 @@ use api::{Event, EventBody, ResourceState, Run, RunState, RunStep, StepKind, Ste
 
 use crate::ui::state::Shown;
 
-/// Takes events in order of their number, each once.
+/// Accepts events in the order of their numbers, each once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// The last number taken.
+    /// The last accepted number.
     pub last: u64,
 }
 
-/// What [`Sequence::take`] found.
+/// The result of [`Sequence::take`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
-    /// What follows without a gap.
+    /// The events that follow without a gap.
     pub fresh: Vec<Event>,
-    /// Something was missing; ask again after [`Sequence::last`].
+    /// True if events are missing. Fetch again after [`Sequence::last`].
     pub hole: bool,
 }
 
 impl Sequence {
-    /// Drops what was taken before, and everything from the first gap on.
+    /// Drops events that were accepted before, and everything after the first gap.
     pub fn take(&mut self, events: Vec<Event>) -> Taken {
         let mut fresh = Vec::with_capacity(events.len());
         for event in events {
@@ -40,18 +40,18 @@ impl Sequence {
     }
 }
 
-/// A run with what its events said.
+/// A run, updated by its events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// As the server told, moved on by events.
+    /// The server's snapshot, updated by events.
     pub run: Run,
-    /// Resources that moved, by name: the state and the cloud's id.
+    /// Resources that have changed, by name, with their state and cloud id.
     pub resources: BTreeMap<String, (ResourceState, Option<String>)>,
     index: HashMap<String, usize>,
 }
 
 impl Model {
-    /// From the server's snapshot.
+    /// The model of the server's snapshot.
     pub fn new(run: Run) -> Model {
         let index = run
             .steps
@@ -66,8 +66,8 @@ impl Model {
         }
     }
 
-    /// The state before all events; a replay of the whole story starts here, so that what is shown in the
-    /// meantime does not go back in time.
+    /// The state before all events, where a full replay starts. So nothing that is shown during the replay goes back in
+    /// time.
     pub fn beginning(run: &Run) -> Model {
         let mut model = Model::new(run.clone());
         model.run.state = RunState::Queued;
@@ -84,12 +84,12 @@ impl Model {
         model
     }
 
-    /// Where a step stands in the workflow's order.
+    /// A step by its id.
     pub fn step(&self, id: &str) -> Option<&RunStep> {
         self.run.steps.get(*self.index.get(id)?)
     }
 
-    /// One event. True if anything but the log changed.
+    /// Applies one event. Returns true if it changed anything but the log.
     pub fn apply(&mut self, event: &Event) -> bool {
         match &event.body {
             EventBody::Log { .. } => return false,
@@ -132,7 +132,8 @@ impl Model {
         self.run.ended = state.is_final().then(|| time.to_owned());
     }
 
-    /// Steps that succeeded, and all of them. What was skipped or stopped is not done, so a resume goes on from here.
+    /// The number of steps that succeeded, and of all steps. Skipped and stopped steps are not done, because a resume
+    /// runs them.
     pub fn progress(&self) -> (usize, usize) {
         let done = |step: &&RunStep| step.state == StepState::Succeeded;
         (
@@ -141,7 +142,7 @@ impl Model {
         )
     }
 
-    /// The step to look at: the first that failed, else the last that is at work.
+    /// The step to show: the first one that failed, else the last one that runs.
     pub fn at(&self) -> Option<&RunStep> {
         let at_work =
             |step: &&RunStep| matches!(step.state, StepState::Running | StepState::Retrying);
@@ -149,7 +150,7 @@ impl Model {
             .or_else(|| self.run.steps.iter().rev().find(at_work))
     }
 
-    /// The step that brought the run down: of those that failed the one that ended first.
+    /// The step that caused the failure: of the failed steps the one that ended first.
     pub fn cause(&self) -> Option<&RunStep> {
         self.run
             .steps
@@ -158,17 +159,17 @@ impl Model {
             .min_by(|one, other| one.ended.cmp(&other.ended))
     }
 
-    /// What the canvas shows for each resource: one word for all steps on it. A step that may start is one that waits
-    /// here: of a resource, "ready" says that it is there.
+    /// The canvas's state for each resource: one word for all its steps. A step that is ready to start counts as
+    /// waiting, because "ready" on a resource means that it exists.
     pub fn states_of_resources(&self) -> HashMap<String, String> {
         let mut by_resource: BTreeMap<&str, Vec<StepState>> = BTreeMap::new();
         for step in &self.run.steps {
-            // A bastion that is still to be closed does not make its server wait.
+            // A bastion whose rule is not removed yet does not make its server wait.
             let is_tidying =
                 step.kind == StepKind::CloseBastion && step.state == StepState::Waiting;
             if let Some(resource) = step.resource.as_ref().filter(|_| !is_tidying) {
                 by_resource.entry(resource).or_default().push(step.state);
-                // A group stands for its members.
+                // A group represents its members.
                 let drawn = planner::members::drawn(resource);
                 if drawn != resource {
                     by_resource.entry(drawn).or_default().push(step.state);
@@ -206,7 +207,7 @@ fn move_step(
     }
 }
 
-/// The loudest state wins; between two steps on a resource it is next.
+/// The most urgent state wins. Between two steps of a resource it is the next one's.
 fn combined(states: &[StepState]) -> StepState {
     for loud in [
         StepState::Failed,

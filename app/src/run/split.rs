@@ -1,4 +1,4 @@
-//! Two halves, one above the other, and a bar between them that can be dragged or moved by arrow keys.
+//! Two panes, one above the other, with a bar between them that can be dragged or moved by arrow keys.
 
 use leptos::{
     ev::{KeyboardEvent, PointerEvent},
@@ -11,14 +11,14 @@ use crate::browser;
 const LEAST: f64 = 15.0;
 const MOST: f64 = 80.0;
 
-/// The halves; where the bar stands is remembered.
+/// The panes. The position of the bar is stored in the browser.
 #[component]
 pub fn Split(
-    /// What it is remembered by.
+    /// The key for the stored position.
     key: &'static str,
-    /// Above.
+    /// The upper pane.
     upper: AnyView,
-    /// Below.
+    /// The lower pane.
     lower: AnyView,
 ) -> impl IntoView {
     let percent = RwSignal::new(46.0_f64);
@@ -40,7 +40,7 @@ pub fn Split(
             use wasm_bindgen::JsCast;
             bar.dyn_into::<web_sys::Element>().ok()
         }) {
-            // Without the capture the drag ends at the bar's edge, no more.
+            // Without pointer capture the drag ends at the bar's edge.
             let _ = bar.set_pointer_capture(event.pointer_id());
         }
         dragged.set(true);

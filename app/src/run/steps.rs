@@ -1,4 +1,4 @@
-//! The steps of a run, in the workflow's order: state, time, attempts. One of them can be looked at.
+//! The steps of a run in the workflow's order: state, duration, attempts. One of them can be selected.
 
 use api::{RunStep, StepState};
 use leptos::{html, prelude::*};
@@ -15,12 +15,12 @@ use crate::{
     },
 };
 
-/// All steps.
+/// The list of steps.
 #[component]
 pub fn StepList(
     /// The run.
     model: RwSignal<Option<Model>>,
-    /// The step that is looked at.
+    /// The selected step.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let ids = Memo::new(move |_| {
@@ -49,7 +49,7 @@ pub fn StepList(
     }
 }
 
-/// The step that is at work, or that failed, stays in sight until a person chooses one.
+/// Scrolls to the running or failed step, until the user selects one.
 fn keep_in_sight(
     model: RwSignal<Option<Model>>,
     selected: RwSignal<Option<String>>,
@@ -88,7 +88,7 @@ fn keep_in_sight(
     });
 }
 
-/// One step of the run, followed.
+/// One step of the run, as a signal.
 pub fn follow(model: RwSignal<Option<Model>>, id: String) -> Memo<Option<RunStep>> {
     Memo::new(move |_| {
         model.with(|model| model.as_ref().and_then(|model| model.step(&id).cloned()))
@@ -125,7 +125,7 @@ fn StepRow(
     let took = move || {
         step.with(|step| {
             let step = step.as_ref()?;
-            // Only what runs hangs on the clock.
+            // Only running steps depend on the clock.
             let now = if step.ended.is_none() {
                 clock.now()
             } else {

@@ -1,16 +1,16 @@
-//! When each step ran: a bar a step, on one scale.
+//! The timeline: a bar for each step, on one scale.
 
 use leptos::prelude::*;
 
 use super::model::Model;
 use crate::{time, ui::state::Shown};
 
-/// The run's time, from left to right.
+/// The timeline of a run, from left to right.
 #[component]
 pub fn Timeline(
     /// The run.
     model: RwSignal<Option<Model>>,
-    /// The step that is looked at.
+    /// The selected step.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let clock = time::use_clock();
@@ -73,7 +73,7 @@ pub fn Timeline(
     view! { <div class="timeline" role="group" aria-label="Timeline">{rows}</div> }
 }
 
-/// Round marks over a span, at most eight.
+/// Ticks at round values within a span, at most eight. In milliseconds.
 fn ticks(whole_ms: f64) -> Vec<f64> {
     let seconds = [
         0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0,

@@ -1,41 +1,41 @@
-//! One dialog for all questions that must be answered before something is lost.
+//! The confirmation dialog for actions that remove or change something.
 
 use api::{ExportNote, ExportNoteKind};
 use leptos::{html::Dialog, prelude::*};
 
 use super::prose;
 
-/// What is asked.
+/// A question to the user.
 #[derive(Clone)]
 pub struct Question {
-    /// `Undeploy demo?`
+    /// The title, such as `Undeploy demo?`.
     pub title: String,
-    /// What will happen, a paragraph each.
+    /// The consequences, one paragraph each.
     pub body: Vec<String>,
-    /// Things that will go, listed.
+    /// The things that will be removed, as a list.
     pub items: Vec<String>,
     /// The verb on the button.
     pub action: String,
-    /// It takes something away.
+    /// True if the action is destructive.
     pub danger: bool,
 }
 
-/// A question that is open.
+/// An open question.
 #[derive(Clone)]
 struct Asked {
     question: Question,
-    /// What the person should read before, each about one place.
+    /// Notes to read first, each about one place in the template.
     notes: Vec<ExportNote>,
     yes: Callback<()>,
 }
 
-/// Asks.
+/// Opens the confirmation dialog.
 #[derive(Clone, Copy)]
 pub struct Confirm {
     open: RwSignal<Option<Asked>>,
 }
 
-/// For [`crate::App`].
+/// Provides the dialog, for [`crate::App`].
 pub fn provide_confirm() {
     provide_context(Confirm {
         open: RwSignal::new(None),
@@ -48,12 +48,12 @@ pub fn use_confirm() -> Confirm {
 }
 
 impl Confirm {
-    /// Ask, and call `yes` if the person agrees.
+    /// Asks, and calls `yes` if the user agrees.
     pub fn ask(self, question: Question, yes: impl Fn() + Send + Sync + 'static) {
         self.ask_with(Vec::new(), question, yes);
     }
 
-    /// The same, with a report to read first.
+    /// Like [`ask`](Self::ask), with notes to read first.
     pub fn ask_with(
         self,
         notes: Vec<ExportNote>,
@@ -68,7 +68,7 @@ impl Confirm {
     }
 }
 
-/// Where it shows.
+/// The dialog element.
 #[component]
 pub fn ConfirmDialog() -> impl IntoView {
     let confirm = use_confirm();
@@ -77,7 +77,7 @@ pub fn ConfirmDialog() -> impl IntoView {
         let Some(dialog) = dialog.get() else { return };
         if confirm.open.with(Option::is_some) {
             if !dialog.open() {
-                // A dialog that is shown already is what we want.
+                // Opening an open dialog is fine.
                 let _ = dialog.show_modal();
             }
         } else if dialog.open() {

@@ -1,4 +1,4 @@
-//! A button that copies a text and says that it did.
+//! A button that copies a text and confirms it.
 
 use leptos::prelude::*;
 
@@ -7,13 +7,13 @@ use crate::{
     ui::{Icon, use_toasts},
 };
 
-/// Copies `text`; `label` says what it is.
+/// The button. `label` names the copied text.
 #[component]
 pub fn CopyButton(
-    /// What goes to the clipboard.
+    /// The text for the clipboard.
     #[prop(into)]
     text: String,
-    /// Such as `Copy url`.
+    /// The label, such as `Copy url`.
     #[prop(into)]
     label: String,
 ) -> impl IntoView {

@@ -1,10 +1,10 @@
-//! Icons from the sprite that the build makes of `style/icons.txt`.
+//! Icons from the sprite that the build generates from `style/icons.txt`.
 
 use std::borrow::Cow;
 
 use leptos::prelude::*;
 
-/// One icon, for the eye only: what it means stands beside it or in the control's label.
+/// One icon, hidden from screen readers. Its meaning is in the text beside it or in the control's label.
 #[component]
 pub fn Icon(
     /// A name in `style/icons.txt`.

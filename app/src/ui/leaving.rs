@@ -1,8 +1,8 @@
-//! Before a page is left for another one of ours: would something be lost that a person typed?
+//! Asks before the user leaves a page that has unsaved input.
 //!
-//! Where a tab closes or another site comes, the browser asks by itself. Within the app nothing is left in its eyes: links,
-//! Back and Forward, the command palette and its keys only change the address. All of these ask here, and a page that holds
-//! what is nowhere else says so by [`Leaving::ask_first`].
+//! When a tab closes or another site is opened, the browser asks by itself. Navigation within the app is not covered by
+//! that: links, Back and Forward, the command palette and its keys only change the address. All of these ask here. A
+//! page with unsaved input registers by [`Leaving::ask_first`].
 
 use leptos::prelude::*;
 use leptos_router::{hooks::use_location, location::Location};
@@ -11,21 +11,21 @@ use crate::browser;
 
 const QUESTION: &str = "What you typed is not saved anywhere. Leave?";
 
-/// A page that may hold what is nowhere else.
+/// A page that may have unsaved input.
 #[derive(Clone)]
 struct Page {
     would_lose: Callback<(), bool>,
     address: Location,
 }
 
-/// Who asks before the page is left.
+/// The check before a page is left.
 #[derive(Clone, Copy)]
 pub struct Leaving {
     page: StoredValue<Option<Page>>,
 }
 
-/// For [`crate::App`], before the router is there: a step through the history is heard in the order of asking for it, and
-/// who says no must be first.
+/// Provides the check, for [`crate::App`]. It must run before the router is created: history events reach listeners in
+/// the order of registration, and the check must be first to be able to stop them.
 pub fn provide_leaving() {
     let leaving = Leaving {
         page: StoredValue::new(None),
@@ -39,19 +39,19 @@ pub fn provide_leaving() {
     provide_context(leaving);
 }
 
-/// The page's own.
+/// The check of this page.
 pub fn use_leaving() -> Leaving {
     expect_context()
 }
 
 impl Leaving {
-    /// Whether the page may be left now; the person is asked where something would be lost.
+    /// True if the page may be left now. Asks the user if input would be lost.
     pub fn may(self) -> bool {
         let would_lose = self.page().is_some_and(|page| page.would_lose.run(()));
         !would_lose || browser::agrees(QUESTION)
     }
 
-    /// Before the calling page is left, whichever way, its person is asked if it `would_lose` something.
+    /// Registers the calling page: before it is left in any way, the user is asked if it `would_lose` input.
     pub fn ask_first(self, would_lose: impl Fn() -> bool + Send + Sync + 'static) {
         let page = Page {
             would_lose: Callback::new(move |()| would_lose()),
@@ -75,7 +75,7 @@ impl Leaving {
         self.page.try_get_value().flatten()
     }
 
-    /// The address of the page, where the browser shows another one already and the person wants to stay.
+    /// The page's address, if the browser already shows another one and the user wants to stay.
     fn stays(self) -> Option<String> {
         let address = self.page()?.address;
         let path = address.pathname.try_get_untracked()?;

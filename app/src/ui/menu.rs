@@ -1,11 +1,11 @@
-//! A button that opens a small panel; the browser's popover does the rest (escape, a click outside, focus).
+//! A button that opens a small panel. The browser's popover handles Escape, clicks outside and focus.
 
 use leptos::prelude::*;
 
-/// A menu: `id` is unique on the page, `button` what stands in the button.
+/// A menu. `id` is unique on the page, `button` is the content of the button.
 #[component]
 pub fn Menu(
-    /// Unique on the page.
+    /// Id, unique on the page.
     #[prop(into)]
     id: String,
     /// The button's label.
@@ -14,12 +14,12 @@ pub fn Menu(
     /// The button's look, as in `data-look`.
     #[prop(default = "ghost")]
     look: &'static str,
-    /// What stands in the button.
+    /// The content of the button.
     button: AnyView,
     /// The panel.
     children: Children,
 ) -> impl IntoView {
-    // The panel is placed under its button by an anchor that both name.
+    // CSS anchor positioning places the panel under the button by this common name.
     let anchor = format!("--{id}");
     view! {
         <button
@@ -34,14 +34,14 @@ pub fn Menu(
     }
 }
 
-/// Close the menu with this id.
+/// Closes the menu with this id.
 pub fn close(id: &str) {
     use wasm_bindgen::JsCast;
     if let Some(element) =
         crate::browser::document().and_then(|document| document.get_element_by_id(id))
         && let Some(element) = element.dyn_ref::<web_sys::HtmlElement>()
     {
-        // A menu that is closed already is what we want.
+        // Closing a closed menu is fine.
         let _ = element.hide_popover();
     }
 }

@@ -1,4 +1,4 @@
-//! What all pages are made of.
+//! Components that all pages share.
 
 pub mod confirm;
 pub mod copy;

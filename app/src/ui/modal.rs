@@ -1,19 +1,19 @@
-//! A dialog with a title and whatever stands in it, shown while a signal says so.
+//! A dialog with a title and any content, open while a signal is true.
 
 use leptos::{html::Dialog, prelude::*};
 
-/// A dialog; what stands in it is made anew each time it opens.
+/// A dialog. Its content is rebuilt each time it opens.
 #[component]
 pub fn Modal(
-    /// Whether it is open; closing it by any way sets it.
+    /// True while the dialog is open. Closing it in any way sets it to false.
     open: RwSignal<bool>,
-    /// Its heading and accessible name.
+    /// The heading and accessible name.
     #[prop(into)]
     title: String,
-    /// `large` for more than a form.
+    /// The size: `large` for more than a form.
     #[prop(default = "small")]
     size: &'static str,
-    /// What stands below the heading.
+    /// The content below the heading.
     children: ChildrenFn,
 ) -> impl IntoView {
     let dialog = NodeRef::<Dialog>::new();
@@ -21,7 +21,7 @@ pub fn Modal(
         let Some(dialog) = dialog.get() else { return };
         if open.get() {
             if !dialog.open() {
-                // A dialog that is shown already is what we want.
+                // Opening an open dialog is fine.
                 let _ = dialog.show_modal();
             }
         } else if dialog.open() {

@@ -1,6 +1,6 @@
-//! The command palette on Ctrl K: pages, designs, deployments, and what the open page can do.
+//! The command palette on Ctrl K: pages, designs, deployments, and the commands of the open page.
 //!
-//! Commands are registered once and serve the palette, the keyboard and the shortcut sheet alike.
+//! Commands are registered once, for the palette, the keyboard and the shortcut sheet.
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 use leptos_router::hooks::use_navigate;
@@ -8,20 +8,20 @@ use leptos_router::hooks::use_navigate;
 use super::{Icon, use_leaving};
 use crate::{browser, client};
 
-/// Something that a person can do here.
+/// A command of the user interface.
 #[derive(Clone)]
 pub struct Command {
-    /// `Deploy`, `Zoom to fit`.
+    /// The name, such as `Deploy` or `Zoom to fit`.
     pub name: String,
-    /// `Go to`, `Design`, `Run`.
+    /// The group: `Go to`, `Design`, `Run`.
     pub group: &'static str,
-    /// A name in the sprite.
+    /// Name of an icon in the sprite.
     pub icon: &'static str,
-    /// As shown: `Ctrl+K`, `?`, `g d` (one after the other).
+    /// Keys as shown: `Ctrl+K`, `?`, `g d` (one after the other). `None` without keys.
     pub keys: Option<&'static str>,
-    /// Whether the frame listens for these keys; a page with key handling of its own says no.
+    /// True if the frame listens for these keys. False for a page with its own key handling.
     pub listens: bool,
-    /// Does it.
+    /// The command's function.
     pub run: Callback<()>,
 }
 
@@ -43,13 +43,13 @@ impl Command {
         }
     }
 
-    /// With keys that the frame listens for.
+    /// Adds keys that the frame listens for.
     pub fn keys(mut self, keys: &'static str) -> Command {
         self.keys = Some(keys);
         self
     }
 
-    /// With keys that are shown only: the page listens itself.
+    /// Adds keys that are only shown. The page handles them itself.
     pub fn own_keys(mut self, keys: &'static str) -> Command {
         self.keys = Some(keys);
         self.listens = false;
@@ -57,16 +57,16 @@ impl Command {
     }
 }
 
-/// All commands of the moment.
+/// All registered commands.
 #[derive(Clone, Copy)]
 pub struct Palette {
     sets: RwSignal<Vec<(u32, Vec<Command>)>>,
     next: StoredValue<u32>,
-    /// Whether it is open.
+    /// True while the palette is open.
     pub open: RwSignal<bool>,
 }
 
-/// For [`crate::App`].
+/// Provides the palette, for [`crate::App`].
 pub fn provide_palette() {
     provide_context(Palette {
         sets: RwSignal::new(Vec::new()),
@@ -81,7 +81,7 @@ pub fn use_palette() -> Palette {
 }
 
 impl Palette {
-    /// Adds commands after mount, and takes them away with their owner.
+    /// Adds commands after mount, and removes them with their owner.
     pub fn register(self, commands: Vec<Command>) {
         let Some(id) = self.next.try_get_value() else {
             return;
@@ -99,7 +99,7 @@ impl Palette {
         });
     }
 
-    /// All of them, the newest page's first.
+    /// All commands, the newest page's first.
     pub fn commands(self) -> Vec<Command> {
         self.sets.with(|sets| {
             sets.iter()
@@ -110,7 +110,8 @@ impl Palette {
     }
 }
 
-/// How well `text` answers `query`: all letters in order, better when words start with them. `None`: not at all.
+/// How well `text` matches `query`: all letters in order, higher when words start with them. `None` if it does not
+/// match.
 pub fn score(query: &str, text: &str) -> Option<u32> {
     let text: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
     let (mut at, mut points, mut last) = (0, 0, None);
@@ -133,7 +134,7 @@ pub fn score(query: &str, text: &str) -> Option<u32> {
     Some(points * 16 + 64_u32.saturating_sub(text.len() as u32).min(15))
 }
 
-/// The palette itself; part of the frame.
+/// The palette's dialog, part of the frame.
 #[component]
 pub fn CommandPalette() -> impl IntoView {
     let palette = use_palette();
@@ -192,7 +193,7 @@ pub fn CommandPalette() -> impl IntoView {
             chosen.set(0);
             load_places();
             if !dialog.open() {
-                // Shown already is what we want.
+                // Opening an open dialog is fine.
                 let _ = dialog.show_modal();
             }
             browser::focus("palette-query");
@@ -247,7 +248,7 @@ pub fn CommandPalette() -> impl IntoView {
         <dialog
             class="palette" node_ref=dialog aria-label="Commands" on:close=move |_| { palette.open.try_set(false); }
             on:click=move |event| {
-                // A click on the dialog itself is one beside its content.
+                // A click whose target is the dialog itself hit the backdrop.
                 if let (Some(target), Some(dialog)) = (event.target(), dialog.get_untracked()) && &target == AsRef::<web_sys::EventTarget>::as_ref(&dialog) {
                     palette.open.set(false);
                 }

@@ -1,19 +1,19 @@
-//! Problems in words, with the next step; and pages that have nothing to show yet.
+//! Problems with their next step, and the content of empty pages.
 
 use api::{Diagnostic, Problem, Severity};
 use leptos::prelude::*;
 
 use crate::ui::{Icon, prose};
 
-/// A problem that stands in the place of what could not be shown.
+/// A problem in place of the content that could not be shown.
 #[component]
 pub fn ProblemCard(
-    /// What is wrong.
+    /// The problem.
     problem: Problem,
-    /// Tries again.
+    /// Tries again. `None` if that cannot help.
     #[prop(optional, into)]
     retry: Option<Callback<()>>,
-    /// It is the whole page, so its title is the page's.
+    /// True if the card is the whole page, so that its title is the page's heading.
     #[prop(optional)]
     is_page: bool,
 ) -> impl IntoView {
@@ -21,9 +21,10 @@ pub fn ProblemCard(
         <section class="problem-card" role="alert">
             <Icon name=if problem.code == crate::client::OFFLINE { "wifi-off" } else { "circle-alert" } />
             <div>
-                {match is_page {
-                    true => view! { <h1>{problem.title}</h1> }.into_any(),
-                    false => view! { <h2>{problem.title}</h2> }.into_any(),
+                {if is_page {
+                    view! { <h1>{problem.title}</h1> }.into_any()
+                } else {
+                    view! { <h2>{problem.title}</h2> }.into_any()
                 }}
                 <p>{prose(&problem.detail)}</p>
                 {problem.hint.map(|hint| view! { <p class="quiet">{prose(&hint)}</p> })}
@@ -38,10 +39,10 @@ pub fn ProblemCard(
     }
 }
 
-/// A problem beside the form that caused it; nothing while there is none.
+/// A problem beside the form that caused it, or nothing without one.
 #[component]
 pub fn ProblemNote(
-    /// What is wrong.
+    /// The problem.
     #[prop(into)]
     problem: Signal<Option<Problem>>,
 ) -> impl IntoView {
@@ -65,7 +66,7 @@ pub fn ProblemNote(
 /// A list of a template's problems, each with its place.
 #[component]
 pub fn Diagnostics(
-    /// All of them.
+    /// The problems.
     diagnostics: Vec<Diagnostic>,
 ) -> impl IntoView {
     (!diagnostics.is_empty()).then(|| {
@@ -96,18 +97,18 @@ pub fn Diagnostics(
     })
 }
 
-/// Says what a page is for while it has nothing to show.
+/// Explains an empty page and offers the first action.
 #[component]
 pub fn Empty(
-    /// Names the icon.
+    /// Name of the icon.
     icon: &'static str,
-    /// A few words.
+    /// A title of a few words.
     #[prop(into)]
     title: String,
-    /// One or two sentences.
+    /// An explanation of one or two sentences.
     #[prop(into)]
     text: String,
-    /// It is the whole page, so its title is the page's.
+    /// True if this is the whole page, so that its title is the page's heading.
     #[prop(optional)]
     is_page: bool,
     /// The primary action.
@@ -117,9 +118,10 @@ pub fn Empty(
     view! {
         <section class="empty">
             <span class="empty-icon"><Icon name=icon /></span>
-            {match is_page {
-                true => view! { <h1>{title}</h1> }.into_any(),
-                false => view! { <h2>{title}</h2> }.into_any(),
+            {if is_page {
+                view! { <h1>{title}</h1> }.into_any()
+            } else {
+                view! { <h2>{title}</h2> }.into_any()
             }}
             <p>{prose(&text)}</p>
             {children.map(|children| view! { <div class="empty-actions">{children()}</div> })}

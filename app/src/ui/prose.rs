@@ -1,10 +1,10 @@
-//! Sentences with names in backticks, as the server and the checks write them.
+//! Text with names in backticks, as in messages of the server and of validation.
 
 use leptos::prelude::*;
 
-/// Text, with what stands between backticks as code.
+/// The text, with the parts between backticks as code.
 pub fn prose(text: &str) -> AnyView {
-    // An odd number of backticks: the last one is just a backtick.
+    // With an odd number of backticks, the last one is shown as it is.
     let pieces: Vec<&str> = text.split('`').collect();
     if pieces.len().is_multiple_of(2) {
         return text.to_owned().into_any();

@@ -1,10 +1,10 @@
-//! The keyboard: one listener that runs the palette's commands, and the sheet that lists their keys.
+//! Keyboard shortcuts: one listener for the palette's commands, and the sheet that lists their keys.
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
 use crate::{browser, ui::use_palette};
 
-/// The sheet on `?`, and the listener; part of the frame.
+/// The shortcut sheet on `?` and the listener, part of the frame.
 #[component]
 pub fn Shortcuts() -> impl IntoView {
     let palette = use_palette();
@@ -25,7 +25,7 @@ pub fn Shortcuts() -> impl IntoView {
     Effect::new(move |_| {
         let Some(dialog) = dialog.get() else { return };
         if open.get() {
-            // Shown already is what we want.
+            // Opening an open dialog is fine.
             let _ = dialog.show_modal();
         } else if dialog.open() {
             dialog.close();
@@ -100,7 +100,7 @@ fn keys_view(keys: &'static str) -> impl IntoView {
         .collect_view()
 }
 
-/// `Ctrl+K`, `?`, `g`; `None` for keys that only modify.
+/// The key's name: `Ctrl+K`, `?`, `g`. `None` for modifier keys.
 fn key_of(event: &KeyboardEvent) -> Option<String> {
     let key = event.key();
     if matches!(key.as_str(), "Control" | "Shift" | "Alt" | "Meta") || event.alt_key() {

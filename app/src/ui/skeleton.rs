@@ -1,18 +1,18 @@
-//! The page's outline while its data comes.
+//! The page's outline while its data loads.
 
 use leptos::prelude::*;
 
-/// So many rows of a list.
+/// Placeholder rows of a list.
 pub fn rows(count: usize) -> AnyView {
     shapes("skeleton-stack", "row", count)
 }
 
-/// So many cards.
+/// Placeholder cards.
 pub fn cards(count: usize) -> AnyView {
     shapes("cards", "card", count)
 }
 
-/// One large panel.
+/// A large placeholder panel.
 pub fn panel() -> AnyView {
     shapes("skeleton-stack", "panel", 1)
 }

@@ -1,19 +1,19 @@
-//! States as people see them: an icon and a word, and a colour that comes with them.
+//! Badges for states: an icon and a word, with a matching colour.
 //!
-//! `data-state` carries the API's own word; the style sheet gives it its colour.
+//! `data-state` has the API's own word, and the style sheet colours it.
 
 use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use leptos::prelude::*;
 
 use crate::ui::Icon;
 
-/// A state that can be shown.
+/// A state that can be shown as a badge.
 pub trait Shown: Copy {
     /// The API's word.
     fn word(self) -> &'static str;
-    /// For people.
+    /// The name for users.
     fn title(self) -> &'static str;
-    /// The word of the step state that looks the same; `data-state` for the style sheet's colours.
+    /// The step state that looks the same. The style sheet colours it by `data-state`.
     fn look(self) -> &'static str;
 }
 
@@ -173,16 +173,16 @@ impl Shown for ResourceState {
     }
 }
 
-/// Icon and word of a state.
+/// Icon and name of a state.
 #[component]
 pub fn StateBadge<S: Shown>(
-    /// Which.
+    /// The state.
     state: S,
 ) -> impl IntoView {
     badge(state.look(), state.title())
 }
 
-/// The same from words.
+/// A badge from its look and name.
 pub fn badge(look: &'static str, title: &'static str) -> AnyView {
     view! {
         <span class="state" data-look=look>

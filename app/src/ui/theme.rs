@@ -1,10 +1,10 @@
-//! Light, dark, or as the system says.
+//! The theme: light, dark, or the system's.
 
 use leptos::prelude::*;
 
 use crate::{browser, ui::Icon};
 
-/// What a person chose.
+/// The chosen theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Theme {
     System,
@@ -34,7 +34,7 @@ impl Theme {
     }
 }
 
-/// Three buttons of which one is on.
+/// Three buttons, one of them pressed.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
     let theme = RwSignal::new(Theme::System);

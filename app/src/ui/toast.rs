@@ -1,11 +1,11 @@
-//! Short messages in the corner: what was done, and what went wrong where no field is at fault.
+//! Short messages in the corner: completed actions, and problems that belong to no field.
 
 use api::Problem;
 use leptos::prelude::*;
 
 use crate::{browser, ui::Icon};
 
-/// How a toast looks, and how long it stays.
+/// The look of a toast and its duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tone {
     Done,
@@ -22,14 +22,14 @@ struct Toast {
     link: Option<(String, String)>,
 }
 
-/// The messages that are up.
+/// The visible messages.
 #[derive(Clone, Copy)]
 pub struct ToastList {
     toasts: RwSignal<Vec<Toast>>,
     next: StoredValue<u32>,
 }
 
-/// For [`crate::App`].
+/// Provides the list, for [`crate::App`].
 pub fn provide_toasts() {
     provide_context(ToastList {
         toasts: RwSignal::new(Vec::new()),
@@ -43,24 +43,24 @@ pub fn use_toasts() -> ToastList {
 }
 
 impl ToastList {
-    /// Something was done.
+    /// Reports a completed action.
     pub fn done(self, text: impl Into<String>) {
         self.push(Tone::Done, text.into(), None, None);
     }
 
-    /// A person should know.
+    /// Shows a warning.
     pub fn warn(self, text: impl Into<String>) {
         self.push(Tone::Warning, text.into(), None, None);
     }
 
-    /// Something was refused.
+    /// Shows a problem.
     pub fn problem(self, problem: &Problem) {
         let text = if problem.detail.is_empty() {
             problem.title.clone()
         } else {
             problem.detail.clone()
         };
-        // A write that found the session ended must not lose the page: the login opens beside it.
+        // A write that found the session ended must keep the page, so the login opens in another tab.
         let link =
             (problem.status == 401).then(|| (String::from("Log in"), String::from("/login")));
         self.push(Tone::Problem, text, problem.hint.clone(), link);
@@ -98,7 +98,7 @@ impl ToastList {
     }
 }
 
-/// Where they show.
+/// The element with the toasts.
 #[component]
 pub fn Toasts() -> impl IntoView {
     let list = use_toasts();

@@ -1,61 +1,65 @@
-//! Layered drawing of a directed graph, pure.
+//! Layered drawing of a directed graph, as a pure function.
 //!
-//! The usual four moves (after Sugiyama): take away edges that follow from others; give each node the
-//! column after its last predecessor; order each column by the middle of its neighbours, sweeping back and
-//! forth; and settle heights as near to the neighbours' as the gaps allow. An edge over several columns gets a
-//! bend in each, so it goes around nodes and not through them. Nodes of the side lane stand below the rest in
-//! the column that their order asks for.
+//! The usual four phases (after Sugiyama):
+//!
+//! 1. Remove edges that follow from other edges (transitive reduction).
+//! 2. Place each node in the column after its last predecessor.
+//! 3. Order each column by the middle of its neighbours, in sweeps back and forth.
+//! 4. Move each node as near to its neighbours' height as the gaps allow.
+//!
+//! An edge over several columns gets a bend in each column, so it runs around nodes. Nodes of the side lane are drawn
+//! below the rest, in the column that their order requires.
 
-/// What a node is to the drawing.
+/// The lane of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Among the others.
+    /// The main lane.
     Main,
-    /// Below them: opening, closing, cleaning up.
+    /// The lane below, for steps that open, close or clean up.
     Side,
 }
 
 /// Sizes in pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Of a node.
+    /// Width of a node.
     pub width: f64,
-    /// Of a node.
+    /// Height of a node.
     pub height: f64,
-    /// Between columns.
+    /// Gap between columns.
     pub column_gap: f64,
-    /// Between the nodes of a column.
+    /// Gap between the nodes of a column.
     pub row_gap: f64,
 }
 
 /// A line between two nodes, by their indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Where it leaves.
+    /// The node at the start.
     pub from: usize,
-    /// Where it leads.
+    /// The node at the end.
     pub to: usize,
-    /// From the right side of one to the left side of the other.
+    /// Points from the right side of one node to the left side of the other.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Where everything goes.
+/// Positions of all nodes and edges.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     /// Left top corner of each node, by its index.
     pub nodes: Vec<(f64, f64)>,
-    /// Each edge that is drawn.
+    /// The edges that are drawn.
     pub edges: Vec<Line>,
-    /// Of the whole.
+    /// Width of the whole drawing.
     pub width: f64,
-    /// Of the whole.
+    /// Height of the whole drawing.
     pub height: f64,
     /// Top of the side lane, if there is one.
     pub side_lane: Option<f64>,
 }
 
-/// Draw `lanes.len()` nodes with edges `(from, to)`. An edge of a cycle, of a node to itself, or to a node that
-/// is not there is left out.
+/// Draws `lanes.len()` nodes with edges `(from, to)`. Edges of a cycle, from a node to itself, or to an unknown node
+/// are left out.
 pub fn draw(lanes: &[Lane], edges: &[(usize, usize)], sizes: Sizes) -> Drawing {
     let count = lanes.len();
     if count == 0 {
@@ -80,7 +84,7 @@ pub fn draw(lanes: &[Lane], edges: &[(usize, usize)], sizes: Sizes) -> Drawing {
     grid.drawing(lanes, &layers, &kept, sizes)
 }
 
-/// Every node once, after its predecessors; those of a cycle come last in the order of their index.
+/// All nodes, each after its predecessors. Nodes of a cycle come last, by index.
 fn topological(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut waits = vec![0; count];
     let mut next = vec![Vec::new(); count];
@@ -105,7 +109,7 @@ fn topological(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     order
 }
 
-/// The edges that do not follow from the others.
+/// The edges without those that follow from other edges.
 fn reduced(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let words = count.div_ceil(64);
     let mut next = vec![Vec::new(); count];
@@ -114,11 +118,11 @@ fn reduced(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<(usiz
             next[from].push(to);
         }
     }
-    // What each node leads to, itself included, as bits; filled from the end.
+    // The nodes reachable from each node, itself included, as bits. Filled from the end.
     let mut reach = vec![0_u64; count * words];
     let mut kept = Vec::new();
     for &node in order.iter().rev() {
-        // A direct follower is redundant when another follower leads to it.
+        // An edge to a direct successor is redundant if another successor leads there.
         for &to in &next[node] {
             let by_another = next[node]
                 .iter()
@@ -155,15 +159,15 @@ fn columns(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<usize
     layers
 }
 
-/// The nodes of the main lane and the bends of their long edges, in columns.
+/// The nodes of the main lane and the bends of long edges, in columns.
 struct Grid {
     /// Items of each column, from top to bottom.
     columns: Vec<Vec<usize>>,
     left: Vec<Vec<usize>>,
     right: Vec<Vec<usize>>,
-    /// Items from here on are bends.
+    /// Items from this index on are bends.
     nodes: usize,
-    /// The bends of each kept edge.
+    /// The bends of each edge.
     bends: Vec<Vec<usize>>,
     /// Middle of each item.
     heights: Vec<f64>,
@@ -209,7 +213,7 @@ impl Grid {
         self.left[right].push(left);
     }
 
-    /// Order every column by the middle of its neighbours on one side, then on the other, a few times.
+    /// Orders every column by the middle of its neighbours on one side, then on the other, in several sweeps.
     fn untangle(&mut self) {
         for column in 0..self.columns.len() {
             self.number(column);
@@ -239,7 +243,7 @@ impl Grid {
         self.number(column);
     }
 
-    /// While columns are ordered, an item's height is its place, from 0 to 1.
+    /// While columns are ordered, an item's height is its position in the column, from 0 to 1.
     fn number(&mut self, column: usize) {
         let count = self.columns[column].len() as f64;
         for (place, &item) in self.columns[column].iter().enumerate() {
@@ -264,7 +268,7 @@ impl Grid {
         }
     }
 
-    /// From places to pixels: stack every column, then draw each towards its neighbours.
+    /// Converts positions to pixels: stacks every column, then moves each item towards its neighbours.
     fn settle(&mut self, sizes: Sizes) {
         for column in 0..self.columns.len() {
             let total: f64 = self.columns[column]
@@ -297,7 +301,7 @@ impl Grid {
         }
     }
 
-    /// Least squares under "each below the one before": pools of items that touch move as one.
+    /// Least squares under the constraint that the order stays: pools of touching items move as one.
     fn draw_near(&mut self, column: usize, side: Side, sizes: Sizes) {
         let items = self.columns[column].clone();
         let mut pools: Vec<(f64, usize)> = Vec::new();
@@ -404,7 +408,7 @@ enum Side {
     Right,
 }
 
-/// A soft line through points: level at each, so that it leaves and enters nodes straight.
+/// A smooth line through points. It is horizontal at each point, so that it leaves and enters nodes straight.
 pub fn path(points: &[(f64, f64)]) -> String {
     use std::fmt::Write;
     let mut text = String::new();

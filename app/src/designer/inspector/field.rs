@@ -1,4 +1,4 @@
-//! One field of a form, with the control that its type asks for, its help and its problems.
+//! One field of a form: the control for its type, its help and its problems.
 
 use canvas::form::{self, Control, Field, Tick};
 use hot::{diagnostic::Severity, document::Edit};
@@ -7,7 +7,7 @@ use leptos::{ev, prelude::*};
 use super::fault::{Fault, belongs};
 use crate::{designer::store::Workspace, ui::Icon};
 
-/// One line of the form. It is built anew only when the sort of its control changes.
+/// One field of the form. It is rebuilt only when the kind of its control changes.
 #[component]
 pub fn FieldView(
     workspace: Workspace,
@@ -77,9 +77,10 @@ pub fn FieldView(
     let is_checkbox = matches!(field.control, Control::Checkbox);
     let required = field.required.then_some("true");
     let faults_id = format!("{id}-faults");
-    let described = match field.help.is_empty() {
-        true => faults_id.clone(),
-        false => format!("{faults_id} {help_id}"),
+    let described = if field.help.is_empty() {
+        faults_id.clone()
+    } else {
+        format!("{faults_id} {help_id}")
     };
     let placeholder = field.placeholder.clone();
     let control = match &field.control {
@@ -176,7 +177,7 @@ fn SelectControl(
     }
 }
 
-/// Resources that are named, each with a button to name it no longer, and a select to name one more.
+/// The referenced resources, each with a button that removes the reference, and a select that adds one.
 #[component]
 fn ResourcesControl(
     workspace: Workspace,

@@ -21,9 +21,9 @@ use crate::{
     ui::Icon,
 };
 
-/// A form of no more fields than this is shown whole.
+/// Forms with more fields than this start folded.
 const FOLDED_BEYOND: usize = 8;
-/// What people look for first, given or not.
+/// Fields that are always visible, because users look for them first.
 const ALWAYS: [&str; 8] = [
     "image",
     "flavor",
@@ -35,7 +35,7 @@ const ALWAYS: [&str; 8] = [
     "floating_network",
 ];
 
-/// The form of a resource that is drawn.
+/// The form of a drawn resource.
 #[component]
 pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
     let name = StoredValue::new(name);
@@ -77,7 +77,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                 ),
             })
     });
-    // Decided once for a form: a field that is being typed in does not move.
+    // Decided once per form, so that a field does not move while a user types in it.
     let is_component = resource_type.starts_with(types::CATALOG);
     let folded: StoredValue<HashSet<String>> = StoredValue::new(fields.with_untracked(|fields| {
         let few = is_component || fields.len() <= FOLDED_BEYOND;

@@ -1,4 +1,4 @@
-//! What a person says of a server beside its properties.
+//! The server's marks beside its properties: public and bastion.
 
 use hot::document::Edit;
 use leptos::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::designer::store::Workspace;
 
-/// Public and bastion.
+/// The controls for the marks public and bastion.
 #[component]
 pub fn ServerMarks(workspace: Workspace, name: StoredValue<String>) -> impl IntoView {
     let marks = Memo::new(move |_| {

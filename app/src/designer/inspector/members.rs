@@ -1,11 +1,11 @@
-//! What stands within a group or a nested template, by name.
+//! The members of a group or a nested template, by name.
 
 use leptos::prelude::*;
 use planner::{members, workflow::Origin};
 
 use crate::designer::store::Workspace;
 
-/// The members of a group or nested template, as the plan has them.
+/// The members of a group or a nested template, as planned.
 #[component]
 pub fn Members(workspace: Workspace, name: StoredValue<String>) -> impl IntoView {
     let members = Memo::new(move |_| {

@@ -1,7 +1,7 @@
-//! The right side: the form of what is selected, made from its type.
+//! The inspector on the right side: the form of the selected resource, generated from its type.
 //!
-//! The form is derived from the document on every change; each control reads its own field, so a
-//! keystroke redraws nothing but its own text and its problems. A new value is one edit of the document.
+//! The form is derived from the document on every change. Each control reads its own field, so a keystroke redraws its
+//! own text and its problems only. A new value is one edit of the document.
 
 mod fault;
 mod field;
@@ -123,7 +123,7 @@ fn One(workspace: Workspace, name: String) -> impl IntoView {
     }
 }
 
-/// What a pass adds cannot be edited; it says why it is there.
+/// A resource that a pass adds. It is read-only and shows its reason.
 #[component]
 fn Ghost(workspace: Workspace, name: String) -> impl IntoView {
     let found = workspace.drawing.with_untracked(|drawing| {

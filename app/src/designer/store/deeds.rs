@@ -1,4 +1,4 @@
-//! What a person does with the selection: choose, delete, duplicate, add to it.
+//! Actions on the selection: select, delete, duplicate, add.
 
 use canvas::{commands, editor::Editor, selection::Selection};
 use leptos::prelude::*;
@@ -26,7 +26,7 @@ impl Workspace {
         }
     }
 
-    /// Removes what is selected. What goes along is shown first.
+    /// Deletes the selected resources. Resources that are deleted with them are shown first.
     pub fn delete_selected(self) {
         let names: Vec<String> = self
             .selection
@@ -34,7 +34,7 @@ impl Workspace {
         self.delete(&names);
     }
 
-    /// Removes resources. What goes along is shown first.
+    /// Deletes resources. Resources that are deleted with them are shown first.
     pub fn delete(self, names: &[String]) {
         if self.is_broken() {
             return;
@@ -71,7 +71,7 @@ impl Workspace {
         });
     }
 
-    /// Adds another one of what is selected.
+    /// Adds a copy of the selection.
     pub fn duplicate_selected(self) {
         let names: Vec<String> = self
             .selection
@@ -84,7 +84,7 @@ impl Workspace {
         }
     }
 
-    /// Adds an item from the keyboard, to what is selected.
+    /// Adds a palette item to the selection, for the keyboard.
     pub fn add(self, item: &commands::Item) {
         if self.is_broken() {
             return;
@@ -96,9 +96,10 @@ impl Workspace {
             Some(Ok(proposal)) => {
                 let follows = self.is_fitted();
                 self.apply(&proposal);
-                match follows {
-                    true => self.fit(),
-                    false => self.reveal_selected(),
+                if follows {
+                    self.fit();
+                } else {
+                    self.reveal_selected();
                 }
             }
             Some(Err(refusal)) => {
@@ -109,7 +110,7 @@ impl Workspace {
         }
     }
 
-    /// The text has a syntax error, so the canvas cannot be edited; says so.
+    /// True if the text has a syntax error, so that the canvas cannot be edited. Tells the user.
     pub fn is_broken(self) -> bool {
         let broken = self
             .editor

@@ -1,8 +1,8 @@
-//! The Design page's state: one headless editor, and signals for what is seen of it.
+//! The Design page's state: one headless editor, and signals for the views of it.
 //!
-//! The document is changed by commands only ([`Workspace::apply`], [`Workspace::type_text`], undo, redo). Each
-//! of them ends in [`Workspace::refresh`], which draws anew and sets what differs. Problems and forms are
-//! derived, never written.
+//! Only commands change the document ([`Workspace::apply`], [`Workspace::type_text`], undo, redo). Each of them ends in
+//! [`Workspace::refresh`], which computes the drawing and sets the signals that differ. Problems and forms are derived
+//! and never written.
 
 mod deeds;
 mod problems;
@@ -43,13 +43,13 @@ use super::{
 use crate::client::Types;
 use crate::ui::{use_confirm, use_toasts};
 
-/// Ghosts are derived on every edit up to this many resources.
+/// Up to this many resources, ghosts are derived on every edit.
 const GHOSTS_MAX: usize = 200;
 
-/// What the drawer at the bottom shows.
+/// The content of the drawer at the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawer {
-    /// Nothing; the canvas has the room.
+    /// Closed, so that the canvas has the room.
     Closed,
     /// The list of problems.
     Problems,
@@ -57,62 +57,62 @@ pub enum Drawer {
     Code,
 }
 
-/// A word beside the pointer while something is dragged.
+/// The text beside the pointer during a drag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hint {
-    /// What letting go would do, or why it would do nothing.
+    /// The effect of a drop, or the reason why it has none.
     pub text: String,
-    /// It would do nothing.
+    /// True if the drop would be refused.
     pub refused: bool,
 }
 
-/// The page's state; cheap to copy.
+/// The page's state. Cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Workspace {
-    /// Document, places, history.
+    /// Document, positions and history.
     pub editor: RwSignal<Editor>,
-    /// Types, those of the catalogue and of the files beside the template included.
+    /// All resource types, including those of the catalogue and of the files beside the template.
     pub types: RwSignal<Arc<Registry>>,
-    /// Files and environments beside the template, as the editor has them.
+    /// Files and environments beside the template, as in the editor.
     pub bundle: RwSignal<Bundle>,
-    /// Types without those of the files.
+    /// The resource types without those of the files.
     built_in: StoredValue<Arc<Registry>>,
-    /// What the cloud has.
+    /// The facts of the cloud: flavors, images, networks.
     pub cloud: RwSignal<Arc<CloudFacts>>,
-    /// The drawing as it was painted last.
+    /// The drawing as it was last painted.
     pub drawing: RwSignal<Arc<Drawing>>,
-    /// What the passes would add.
+    /// The resources that the passes would add.
     pub plan: RwSignal<Option<Arc<Plan>>>,
     /// The drawing as signals.
     pub scene: Scene,
-    /// What is selected.
+    /// The selection.
     pub selection: RwSignal<Selection>,
-    /// Which part of the canvas is seen.
+    /// The visible part of the canvas.
     pub view: RwSignal<Viewport>,
     /// The canvas element.
     pub root: NodeRef<html::Div>,
-    /// What a drag is over.
+    /// The node under the current drag.
     pub aim: RwSignal<Aim>,
-    /// Where a line that is being drawn may end.
+    /// The nodes that the current line may end at.
     pub eligible: RwSignal<Option<Arc<HashSet<String>>>>,
-    /// What a drag would do.
+    /// The effect of the current drag.
     pub hint: RwSignal<Option<Hint>>,
-    /// What the drawer shows.
+    /// The content of the drawer.
     pub drawer: RwSignal<Drawer>,
-    /// For screen readers: what just happened.
+    /// The latest announcement for screen readers.
     pub spoken: RwSignal<String>,
     /// All problems, in the order of the text.
     pub problems: Memo<Arc<Vec<Diagnostic>>>,
-    /// The store on the server.
+    /// The save state, and the design on the server.
     pub saving: Saving,
-    /// The view as it was fitted last; while a person has not changed it, it follows the canvas's size.
+    /// The last fitted viewport. While the user has not changed it, it follows the canvas's size.
     fitted: StoredValue<Option<Viewport>>,
     confirm: crate::ui::confirm::Confirm,
     toasts: crate::ui::toast::ToastList,
 }
 
 impl Workspace {
-    /// A design that was fetched, and what its resources can be.
+    /// The state for a fetched design and its resource types.
     pub fn open(design: &api::Design, types: Types) -> Self {
         let editor = Editor::open(
             design.template.clone(),
@@ -134,7 +134,7 @@ impl Workspace {
         );
         let problems = Memo::new(move |_| {
             let document = document.get();
-            // A plan looks at the document just so; only what has none is looked at here.
+            // A plan validates this very document. Only a document without a plan is validated here.
             let planned = plan.with(|plan| {
                 let plan = plan.as_ref().filter(|_| document.is_readable());
                 plan.map(|plan| of_plan(plan))
@@ -174,7 +174,7 @@ impl Workspace {
         workspace
     }
 
-    /// The surroundings of the elements on the canvas.
+    /// The state that the elements on the canvas read.
     pub fn stage(self) -> Stage {
         let problems =
             Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
@@ -189,7 +189,7 @@ impl Workspace {
         }
     }
 
-    /// Calls with all that a command reads; untracked. `None` once the page is gone.
+    /// Calls `look` with the input of commands, without tracking. `None` once the page is disposed.
     pub fn with_desk<R>(self, look: impl FnOnce(&Desk<'_>) -> R) -> Option<R> {
         let drawing = self.drawing.try_get_untracked()?;
         let types = self.types.try_get_untracked()?;
@@ -206,7 +206,7 @@ impl Workspace {
         }))
     }
 
-    /// Draws anew and shows what differs.
+    /// Computes the drawing and sets the signals that differ.
     pub fn refresh(self) {
         let (Some(built_in), Some(cloud), Some(bundle)) = (
             self.built_in.try_get_value(),
@@ -266,12 +266,13 @@ impl Workspace {
         self.drawing.try_set(Arc::new(drawing));
     }
 
-    /// Does what a command proposes. Problems of the edit itself are told in a toast.
+    /// Applies a command's proposal. Problems of the edit itself are shown in a toast.
     pub fn apply(self, proposal: &Proposal) -> bool {
         self.apply_typing(proposal, None)
     }
 
-    /// As [`apply`](Self::apply); with a key, joins the last change of the same key in the history.
+    /// Like [`apply`](Self::apply). With a key, the change is merged with the last change of the same key in the
+    /// history.
     pub fn apply_typing(self, proposal: &Proposal, key: Option<&str>) -> bool {
         if proposal.edits.is_empty() && proposal.places.is_empty() {
             self.refresh();
@@ -328,25 +329,25 @@ impl Workspace {
         )
     }
 
-    /// The code view's text, as typed.
+    /// Sets the text as typed in the code view.
     pub fn type_text(self, text: &str) {
         let broken = self.editor.try_update(|editor| {
             editor.type_text(text);
             editor.is_broken()
         });
-        // The canvas shows what could be read last, so there is nothing to draw.
+        // The canvas shows the last readable text, so there is nothing to draw.
         if broken != Some(true) {
             self.refresh();
         }
         self.saving.changed(self);
     }
 
-    /// What is typed next is a change of its own.
+    /// Starts a new history entry for the next typed text.
     pub fn seal(self) {
         self.editor.try_update_untracked(Editor::seal);
     }
 
-    /// Takes the last change back.
+    /// Undoes the last change.
     pub fn undo(self) {
         if let Some(Some(label)) = self.editor.try_update(Editor::undo) {
             self.changed();
@@ -354,7 +355,7 @@ impl Workspace {
         }
     }
 
-    /// Does it again.
+    /// Redoes the last undone change.
     pub fn redo(self) {
         if let Some(Some(label)) = self.editor.try_update(Editor::redo) {
             self.changed();
@@ -362,7 +363,7 @@ impl Workspace {
         }
     }
 
-    /// Another text, files and places as one change.
+    /// Replaces text, files and positions as one change.
     pub fn replace(self, text: &str, layout: &api::Layout, bundle: Bundle, label: &str) {
         let places = super::board::places_of(layout);
         self.editor
@@ -370,7 +371,7 @@ impl Workspace {
         self.changed();
     }
 
-    /// Other files beside the template.
+    /// Replaces the files beside the template.
     pub fn set_bundle(self, bundle: Bundle, label: &str) {
         self.editor
             .try_update(|editor| editor.set_bundle(bundle, label, None));
@@ -378,7 +379,7 @@ impl Workspace {
         self.say(label);
     }
 
-    /// A file beside the template, as typed: with the line ends of a text area.
+    /// Sets a file beside the template as typed, with the line ends of a text area.
     pub fn type_file(self, path: &str, text: &str) {
         self.editor.try_update(|editor| {
             let was = editor.bundle().text(path).unwrap_or_default();
@@ -390,7 +391,7 @@ impl Workspace {
         self.changed();
     }
 
-    /// The text of a file beside the template; tracks.
+    /// The text of a file beside the template. Tracks.
     pub fn file_tracked(self, path: &str) -> Option<String> {
         self.bundle.with(|bundle| text_of(bundle, path))
     }
@@ -408,17 +409,17 @@ impl Workspace {
         self.saving.changed(self);
     }
 
-    /// A short message.
+    /// Shows a short message.
     pub fn tell(self, text: &str) {
         self.toasts.done(text);
     }
 
-    /// Tells a screen reader.
+    /// Announces a text to screen readers.
     pub fn say(self, text: &str) {
         self.spoken.try_set(text.to_owned());
     }
 
-    /// Why a drop did nothing.
+    /// Shows why a drop was refused.
     pub fn refuse_drop(self, reason: &str) {
         self.say(reason);
         self.toasts.warn(reason);

@@ -1,4 +1,4 @@
-//! What is wrong with the document, as the page shows it.
+//! The document's problems, as the page shows them.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,10 @@ use planner::{members, plan::Plan};
 
 use crate::designer::stage::Tally;
 
-/// What a plan of the document says: all that validation finds, and what the passes decided.
+/// The problems of a plan: the results of validation and the decisions of the passes.
 pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
-    // Values of parameters are asked for when it is deployed; a default that breaks its own rules is the template's.
+    // Parameter values are entered at deployment. A default that violates its own constraints is the template's
+    // problem.
     let asked_later = |one: &Diagnostic| {
         let of_value = matches!(one.code.as_str(), "parameter-missing" | "parameter-invalid");
         of_value && !one.path.ends_with(".default")
@@ -18,7 +19,7 @@ pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
     in_order(said.filter(|one| !asked_later(one)).cloned().collect())
 }
 
-/// As the page lists them: those of the template first, line by line.
+/// The order of the list: problems of the template first, line by line.
 pub(super) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.sort_by_key(|one| {
         let line = one.line.unwrap_or(u32::MAX);
@@ -27,7 +28,7 @@ pub(super) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// How many of them each resource has.
+/// The number of problems of each resource.
 pub(super) fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
     let mut tallies: HashMap<String, Tally> = HashMap::new();
     for problem in problems

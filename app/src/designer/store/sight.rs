@@ -1,4 +1,4 @@
-//! Which part of the canvas is seen: fitted, zoomed, and moved just so far that what matters is in sight.
+//! The viewport: fit, zoom, and pan just far enough to make something visible.
 
 use canvas::{
     drawing::Drawing,
@@ -10,7 +10,7 @@ use super::Workspace;
 use crate::designer::surface;
 
 impl Workspace {
-    /// All of the drawing on the screen.
+    /// Fits the whole drawing on the screen.
     pub fn fit(self) {
         let bounds = self.drawing.with_untracked(|drawing| drawing.bounds());
         if let Some(view) = bounds.and_then(|bounds| surface::fit(self.root, bounds)) {
@@ -19,7 +19,7 @@ impl Workspace {
         }
     }
 
-    /// Nobody has moved the view since it showed all of the drawing, or there was nothing to show yet.
+    /// True if the view has not been moved since it showed the whole drawing, or if the drawing was empty.
     pub(super) fn is_fitted(self) -> bool {
         let view = self.view.try_get_untracked();
         let was_empty = self
@@ -28,7 +28,7 @@ impl Workspace {
         was_empty || view.is_some() && self.fitted.try_get_value() == Some(view)
     }
 
-    /// The canvas has another size: what was fitted is fitted again; else what is selected stays in sight.
+    /// Handles a new canvas size. A fitted view is fitted again; otherwise the selection stays visible.
     pub fn resized(self) {
         if self.is_fitted() {
             self.fit();
@@ -37,7 +37,7 @@ impl Workspace {
         }
     }
 
-    /// Closer to or farther from the middle of the screen.
+    /// Zooms around the middle of the screen.
     pub fn zoom(self, factor: f64) {
         if let Some(Size { width, height }) = surface::size(self.root) {
             let middle = ScreenPoint::new(width / 2.0, height / 2.0);
@@ -46,7 +46,7 @@ impl Workspace {
         }
     }
 
-    /// Pans just so far that what is selected is seen.
+    /// Pans just far enough to show the selection.
     pub fn reveal_selected(self) {
         let rect = self.selection.with_untracked(|selection| {
             self.drawing.with_untracked(|drawing| {
@@ -67,7 +67,7 @@ impl Workspace {
         }
     }
 
-    /// Pans just so far that what was not there `before` is seen, if it fits.
+    /// Pans just far enough to show nodes that are not in `before`, if they fit.
     pub(super) fn reveal_new(self, before: &Drawing) {
         let new = self.drawing.with_untracked(|drawing| {
             Rect::around(

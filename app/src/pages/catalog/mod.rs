@@ -1,4 +1,4 @@
-//! The service catalogue: what can be dropped on a server.
+//! The service catalogue: software that can be dropped on a server.
 
 mod upload;
 
@@ -148,12 +148,12 @@ fn Cards(
     }
 }
 
-/// An item's own picture. It goes in as an image, so that whatever its author wrote stays a picture.
+/// An item's own picture. Rendered as an image, so that scripts in the author's SVG cannot run.
 #[component]
 pub fn ItemIcon(
-    /// SVG text.
+    /// The SVG text.
     icon: String,
-    /// `large` on the item's page.
+    /// The size: `large` on the item's page.
     #[prop(default = "small")]
     size: &'static str,
 ) -> impl IntoView {

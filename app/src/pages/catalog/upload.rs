@@ -1,4 +1,4 @@
-//! Bringing an item of one's own: chosen or dropped, sent, and told what is wrong with it.
+//! The upload of catalogue items: choose or drop files, send them, show their problems.
 
 use api::{CatalogEntry, Problem};
 use leptos::{html::Input, prelude::*};
@@ -13,11 +13,11 @@ use crate::{
     },
 };
 
-/// An upload, or none.
+/// The state of an upload.
 #[derive(Clone, Copy)]
 pub struct Upload {
     items: Load<Vec<CatalogEntry>>,
-    /// Name of the file that is on its way.
+    /// Name of the file that is being sent. `None` without one.
     sending: RwSignal<Option<String>>,
     problem: RwSignal<Option<Problem>>,
     input: NodeRef<Input>,
@@ -25,7 +25,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Into this list.
+    /// An idle upload for this list of items.
     pub fn new(items: Load<Vec<CatalogEntry>>) -> Upload {
         Upload {
             items,
@@ -36,7 +36,7 @@ impl Upload {
         }
     }
 
-    /// Sends them one after the other, up to the first that is refused.
+    /// Sends the files one after the other and stops at the first that is refused.
     pub fn send(self, files: web_sys::FileList) {
         if self.sending.with_untracked(Option::is_some) {
             return;
@@ -75,10 +75,10 @@ impl Upload {
     }
 }
 
-/// Opens the file chooser.
+/// The button that opens the file chooser.
 #[component]
 pub fn UploadButton(
-    /// What it starts.
+    /// The upload that it starts.
     upload: Upload,
 ) -> impl IntoView {
     let session = use_session();
@@ -97,10 +97,10 @@ pub fn UploadButton(
     }
 }
 
-/// What is on its way, and what was wrong with it.
+/// The running upload, and the problem of a refused one.
 #[component]
 pub fn UploadState(
-    /// Of this one.
+    /// The upload.
     upload: Upload,
 ) -> impl IntoView {
     view! {

@@ -1,4 +1,4 @@
-//! Putting an item into a design: choose the design, and the server in it.
+//! Adds an item to a design: choose the design and the server in it.
 
 use api::{Design, DesignRequest, Problem};
 use hot::document::{Document, Edit};
@@ -15,9 +15,9 @@ use crate::{
 /// The dialog.
 #[component]
 pub fn AddToDesign(
-    /// The item's.
+    /// Name of the item.
     name: String,
-    /// Whether it is open.
+    /// True while the dialog is open.
     open: RwSignal<bool>,
 ) -> impl IntoView {
     view! {
@@ -34,7 +34,7 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
     let chosen = RwSignal::new(String::new());
     let host = RwSignal::new(String::new());
     let problem = RwSignal::new(None::<Problem>);
-    // The first design is chosen until a person chooses.
+    // The first design, until the user chooses another one.
     let design_id = Memo::new(move |_| {
         let chosen = chosen.get();
         if chosen.is_empty() {
@@ -48,7 +48,7 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
         async move {
             match id {
                 Some(id) => client::design(&id).await,
-                // There is none to ask for yet.
+                // No design is chosen yet.
                 None => std::future::pending().await,
             }
         }

@@ -1,4 +1,4 @@
-//! One catalogue item: what it does, what it takes and gives, what it connects with.
+//! One catalogue item: README, parameters, outputs, requirements and offers.
 
 mod add;
 
@@ -107,7 +107,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     }
 }
 
-/// The page has the title in its head.
+/// The README without its title, which the page shows in its head.
 fn without_title(readme: &str) -> String {
     let text = readme.trim_start();
     match text.split_once('\n') {
@@ -210,7 +210,7 @@ fn Outputs(item: CatalogItem) -> impl IntoView {
     })
 }
 
-/// What it needs on the left, what it offers on the right.
+/// The item's requirements on the left, its offers on the right.
 #[component]
 fn Relations(item: CatalogItem) -> impl IntoView {
     if item.requires.is_empty() && item.provides.is_empty() {

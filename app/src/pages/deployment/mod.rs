@@ -1,4 +1,4 @@
-//! One deployment: what it offers, what it consists of, what was done to it.
+//! One deployment: outputs, resources and history.
 
 pub mod roll_back;
 mod strays;
@@ -70,7 +70,7 @@ pub fn DeploymentPage() -> impl IntoView {
     }
 }
 
-/// A run changes what this page shows; it asks again every few seconds until the run has ended.
+/// Reloads every few seconds while a run is active, because it changes the shown values.
 fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
     let busy = Memo::new(move |_| {
         deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
@@ -94,7 +94,7 @@ fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
     });
 }
 
-/// Each part follows what it shows and nothing else, so that a state that changes does not draw the canvas anew.
+/// Each part reads its own data only, so that a changed state does not redraw the canvas.
 #[component]
 fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let head = part(deployment, |it| Deployment {
@@ -148,7 +148,7 @@ fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> i
     }
 }
 
-/// What can be done after a failure, in words: the buttons stand above, and on the run's page.
+/// The next steps after a failure, as text. Their buttons are above and on the run's page.
 #[component]
 fn WayOn(it: Deployment) -> impl IntoView {
     if it.state != DeploymentState::Failed {
@@ -190,7 +190,7 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             undeploy.run((deployment, force));
         }
     };
-    // What an undeploy could not remove may be forced.
+    // An undeploy that failed may be repeated with force.
     let after_failed_undeploy = move || {
         state == DeploymentState::Failed
             && runs.with(|runs| {
@@ -274,12 +274,12 @@ fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) ->
     })
 }
 
-/// An address can be opened, everything can be copied.
+/// The view of an output: addresses are links, every value can be copied.
 fn value_view(value: Value, name: &str) -> AnyView {
     let text = value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned);
-    // Only these: `javascript:` in an output must stay text.
+    // Only these schemes become links: `javascript:` in an output must stay text.
     let is_address = text.starts_with("http://") || text.starts_with("https://");
     let shown = if is_address {
         view! {
@@ -321,7 +321,7 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
             let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
             resources
                 .iter()
-                // What a pass has added to a member is not drawn.
+                // Resources that a pass adds to members are not drawn.
                 .filter(|resource| !resource.derived || !resource.name.contains('/'))
                 .map(|resource| (resource.name.clone(), word(resource.state).to_owned()))
                 .collect()
@@ -336,14 +336,14 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
     }
 }
 
-/// The page scrolls under the wheel; only with Ctrl it is the drawing's, to zoom.
+/// Lets the page scroll under the wheel. With Ctrl the wheel zooms the drawing.
 fn keep_scrolling(event: leptos::ev::WheelEvent) {
     if !event.ctrl_key() {
         event.stop_propagation();
     }
 }
 
-/// A resource's state as the state of a step, which the canvas knows.
+/// Maps a resource's state to a step's state, which the canvas knows.
 fn word(state: ResourceState) -> &'static str {
     match state {
         ResourceState::Creating | ResourceState::Updating | ResourceState::Deleting => "running",

@@ -1,4 +1,4 @@
-//! Rolling back, from wherever it is asked for.
+//! Rolls a deployment back, for all pages that offer it.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_navigate;
@@ -9,10 +9,10 @@ use crate::{
     ui::{Icon, Question, use_confirm, use_toasts},
 };
 
-/// Asks, starts the run that leads back, and goes to its page.
+/// Asks for confirmation, starts the rollback and goes to its page.
 #[component]
 pub fn RollBackButton(
-    /// Id of the deployment.
+    /// Id of the deployment. `None` until it is known.
     #[prop(into)]
     deployment: Signal<Option<String>>,
 ) -> impl IntoView {

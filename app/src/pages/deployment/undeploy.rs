@@ -1,4 +1,4 @@
-//! Undeploying, from wherever it is asked for: the question names what will go.
+//! Undeploys a deployment, for all pages that offer it. The confirmation lists the resources.
 
 use api::{Deployment, ResourceState};
 use leptos::prelude::*;
@@ -9,7 +9,7 @@ use crate::{
     ui::{Question, use_confirm, use_toasts},
 };
 
-/// Asks, starts the run, and goes to its page.
+/// Asks for confirmation, starts the run and goes to its page.
 pub fn asker() -> Callback<(Deployment, Force)> {
     let confirm = use_confirm();
     let toasts = use_toasts();

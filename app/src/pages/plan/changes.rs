@@ -1,4 +1,4 @@
-//! The changes of a plan, grouped by what happens, each with its reason.
+//! The changes of a plan, grouped by action, each with its reason.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::{
     ui::{Icon, prose},
 };
 
-/// In the order in which people should read them: what takes something away first.
+/// The groups in reading order: destructive changes first.
 const GROUPS: [(Action, &str, &str, &str); 5] = [
     (Action::Delete, "Delete", "to delete", "minus"),
     (Action::Replace, "Replace", "to replace", "replace"),
@@ -32,7 +32,7 @@ fn word(action: Action) -> &'static str {
     }
 }
 
-/// `(to create, create, 12)` for every action that happens.
+/// `(to create, create, 12)` for every action in the plan.
 pub fn counts(plan: &Plan) -> Vec<(&'static str, &'static str, usize)> {
     GROUPS
         .iter()
@@ -50,7 +50,7 @@ pub fn counts(plan: &Plan) -> Vec<(&'static str, &'static str, usize)> {
         .collect()
 }
 
-/// What an update takes away, for the question before it: `web  OS::Nova::Server  replaced`.
+/// The destructive changes of an update, for its confirmation: `web  OS::Nova::Server  replaced`.
 pub fn destructive(plan: &Loaded<Plan>) -> Vec<String> {
     let Loaded::Ready(plan) = plan else {
         return Vec::new();
@@ -73,11 +73,11 @@ pub fn destructive(plan: &Loaded<Plan>) -> Vec<String> {
 /// The design with a mark on each resource that changes.
 #[component]
 pub fn Drawn(
-    /// What happens.
+    /// The plan with the changes.
     plan: RwSignal<Loaded<Plan>>,
-    /// What is drawn.
+    /// The design.
     design: Load<Design>,
-    /// The step that is looked at.
+    /// The selected step.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let template = Memo::new(move |_| {
@@ -97,7 +97,7 @@ pub fn Drawn(
             Loaded::Ready(plan) => plan
                 .changes
                 .iter()
-                // What a pass adds to a member is not drawn.
+                // Resources that a pass adds to members are not drawn.
                 .filter(|change| change.origin == Origin::Drawn || !change.resource.contains('/'))
                 .map(|change| {
                     let word = format!("plan-{}", word(change.action));
@@ -108,7 +108,7 @@ pub fn Drawn(
         })
     });
     let resource = RwSignal::new(None::<String>);
-    // A node stands for the first step of its resource, as a row of the list does.
+    // A node selects the first step of its resource, as a row of the list does.
     Effect::new(move |_| {
         let Some(name) = resource.get() else { return };
         let step = plan.with_untracked(|plan| match plan {
@@ -128,12 +128,12 @@ fn step_of(plan: &Plan, resource: &str) -> Option<String> {
     Some(first.id.clone())
 }
 
-/// All of them.
+/// The list of all changes.
 #[component]
 pub fn Changes(
     /// The plan.
     plan: Plan,
-    /// The step that is looked at in the graph; a change selects its resource's first step.
+    /// The step selected in the graph. A change selects the first step of its resource.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     GROUPS
@@ -214,7 +214,7 @@ fn ChangeRow(
     }
 }
 
-/// A value as a person would write it on one line.
+/// A value on one line, as a user would write it.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

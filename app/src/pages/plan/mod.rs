@@ -1,7 +1,7 @@
-//! What a deployment would change, and the workflow that makes it so; Deploy starts it.
+//! The plan: the changes of a deployment, and the workflow that makes them. The Deploy button starts it.
 //!
-//! The server plans, with what the cloud has and what is deployed; the page asks again when a
-//! parameter or the deployment to compare with changes.
+//! The server makes the plan from the template, the cloud's facts and the current deployment. The page requests a new
+//! plan when a parameter or the deployment to update changes.
 
 mod changes;
 mod parameters;
@@ -36,21 +36,21 @@ use crate::{
     },
 };
 
-/// What the parts of this page share.
+/// State that the parts of this page share.
 #[derive(Clone, Copy)]
 struct Page {
     design: Load<Design>,
     deployments: Load<Vec<Deployment>>,
     plan: RwSignal<Loaded<Plan>>,
     form: Form,
-    /// Id of the deployment to update; a new one where absent.
+    /// Id of the deployment to update. `None` for a new one.
     target: RwSignal<Option<String>>,
     name: RwSignal<String>,
     refused: RwSignal<Option<Problem>>,
     busy: RwSignal<bool>,
-    /// What happens when an update fails.
+    /// The reaction to a failed update.
     on_failure: RwSignal<OnFailure>,
-    /// Whether the drawing is shown in place of the workflow.
+    /// Shows the drawing instead of the workflow.
     shows_drawing: RwSignal<bool>,
 }
 
@@ -76,7 +76,7 @@ pub fn PlanPage() -> impl IntoView {
         shows_drawing: RwSignal::new(false),
     };
     Effect::new(move |_| page.target.set(query.with(|query| query.get("deployment"))));
-    // A name and a form come with the design; the person may then change them.
+    // The design sets the name and the parameters first. The user may then change them.
     Effect::new(move |_| {
         page.design.with(|design| {
             if let Some(design) = design {
@@ -123,14 +123,14 @@ pub fn PlanPage() -> impl IntoView {
     }
 }
 
-/// Whether a quota that is too small is a reason not to start.
+/// The reaction to a quota that is too small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OverQuota {
     Refuse,
     DeployAnyway,
 }
 
-/// Ask for the plan anew, a moment after what it hangs on last changed.
+/// Requests a new plan shortly after its inputs have changed.
 fn keep_planned(page: Page) {
     let asked = StoredValue::new(0_u32);
     Effect::new(move |before: Option<bool>| {
@@ -172,7 +172,7 @@ fn keep_planned(page: Page) {
     });
 }
 
-/// Starts the run and goes to its page; asks first where something is taken away.
+/// Starts the run and goes to its page. Asks first if resources are removed.
 fn deployer(page: Page) -> Callback<()> {
     let confirm = use_confirm();
     let starter = Starter {
@@ -213,7 +213,7 @@ struct Starter {
 }
 
 impl Starter {
-    /// Goes to the page of the run. Where the quota is too small, asks whether to start all the same.
+    /// Goes to the page of the run. If the quota is too small, asks whether to start anyway.
     fn start(self, over_quota: OverQuota) {
         let page = self.page;
         let Some(design) = page.design.peek() else {
@@ -264,7 +264,7 @@ impl Starter {
 }
 
 impl Page {
-    /// There is a workflow, and it is that of the form as it stands; untracked.
+    /// True if there is a workflow, made from the current form. Does not track.
     fn is_deployable(self) -> bool {
         self.plan.with_untracked(deployable)
     }
@@ -366,7 +366,7 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
         event.prevent_default();
         deploy.run(());
     };
-    // A design can be deployed again beside what is there, or change what came from it.
+    // A design can be deployed once more, or update a deployment that came from it.
     let targets = move || {
         let design = page
             .design
@@ -428,9 +428,10 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
                 <label class="plan-on-failure" hidden=is_new>
                     <input
                         type="checkbox" prop:checked=move || page.on_failure.get() == OnFailure::Rollback
-                        on:change=move |event| page.on_failure.set(match event_target_checked(&event) {
-                            true => OnFailure::Rollback,
-                            false => OnFailure::Stop,
+                        on:change=move |event| page.on_failure.set(if event_target_checked(&event) {
+                            OnFailure::Rollback
+                        } else {
+                            OnFailure::Stop
                         })
                     />
                     "Roll back if it fails"

@@ -1,4 +1,4 @@
-//! A form from a template's parameters.
+//! A form generated from a template's parameters.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use hot::{
 use leptos::prelude::*;
 use serde_json::{Number, Value};
 
-/// The parameters and what was typed for them.
+/// The parameters and the entered values.
 #[derive(Clone, Copy)]
 pub struct Form {
     parameters: RwSignal<Vec<Parameter>>,
-    /// Parameters whose value an environment sets, with the environment's file. A typed value would not be used.
+    /// Parameters set by an environment, with the environment's file. An entered value would have no effect.
     set_by: RwSignal<BTreeMap<String, String>>,
     groups: RwSignal<Vec<ParameterGroup>>,
     typed: RwSignal<BTreeMap<String, String>>,
 }
 
 impl Form {
-    /// Without parameters.
+    /// A form without parameters.
     pub fn new() -> Form {
         Form {
             parameters: RwSignal::new(Vec::new()),
@@ -30,7 +30,7 @@ impl Form {
         }
     }
 
-    /// Take the parameters of a template. Values of environments are shown as defaults.
+    /// Reads the parameters of a template. Values of environments are shown as defaults.
     pub fn read(self, template: &str, bundle: &Bundle) {
         let document = Document::parse(template);
         let template = document.template();
@@ -51,19 +51,19 @@ impl Form {
         self.parameters.set(parameters.collect());
     }
 
-    /// What was typed, as values; what was not is left to the defaults. Tracks.
+    /// The entered values. Empty fields are left out, so that defaults apply. Tracks.
     pub fn values(self) -> BTreeMap<String, Value> {
         self.parameters
             .with(|parameters| self.typed.with(|typed| values(parameters, typed)))
     }
 
-    /// The environment that sets a parameter. Untracked: fields are made anew with the parameters.
+    /// The environment that sets a parameter. Does not track, because a change of parameters rebuilds the fields.
     fn set_by(self, parameter: &str) -> Option<String> {
         self.set_by
             .with_untracked(|set_by| set_by.get(parameter).cloned())
     }
 
-    /// The same, untracked.
+    /// Like [`values`](Self::values), without tracking.
     pub fn values_untracked(self) -> BTreeMap<String, Value> {
         untrack(|| self.values())
     }
@@ -79,7 +79,8 @@ fn values(parameters: &[Parameter], typed: &BTreeMap<String, String>) -> BTreeMa
         .collect()
 }
 
-/// What does not fit its type goes as text: the server's complaint is better than ours.
+/// A field's text as a value of its type. Invalid text is sent as a string, because the server's error message is
+/// better.
 fn value(kind: &str, text: &str) -> Value {
     let text_value = || Value::String(text.to_owned());
     match kind {
@@ -99,10 +100,10 @@ fn value(kind: &str, text: &str) -> Value {
     }
 }
 
-/// The form; nothing where there are no parameters.
+/// The form, or nothing without parameters.
 #[component]
 pub fn Parameters(
-    /// Which.
+    /// The parameters.
     form: Form,
 ) -> impl IntoView {
     move || {
@@ -122,7 +123,7 @@ pub fn Parameters(
 
 type Group = (String, Option<String>, Vec<Parameter>);
 
-/// As the template groups them; what is in no group comes last. Groups without parameters are left out.
+/// Parameters by the template's groups. Ungrouped ones come last, and empty groups are left out.
 fn grouped(mut parameters: Vec<Parameter>, groups: &[ParameterGroup]) -> Vec<Group> {
     let mut all: Vec<Group> = groups
         .iter()
@@ -150,7 +151,7 @@ fn grouped(mut parameters: Vec<Parameter>, groups: &[ParameterGroup]) -> Vec<Gro
     all
 }
 
-/// The constraints of a value, in words.
+/// The constraints of a parameter, in words.
 fn rules(parameter: &Parameter) -> Vec<String> {
     let rules = parameter.constraints.iter().filter_map(|rule| {
         if let Some(said) = &rule.description {
@@ -218,7 +219,7 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     });
     let set_by = form.set_by(&parameter.name);
     let is_set = set_by.is_some();
-    // A hidden default stays hidden.
+    // The default of a hidden parameter is not shown.
     let shown_default = match (default, parameter.hidden) {
         (Some(_), true) if is_set => Some(String::from("as the environment says")),
         (Some(_), true) => Some(String::from("as the template says")),

@@ -1,14 +1,14 @@
-//! Does it fit? Quotas that the plan uses, as the server computed them.
+//! The quotas that the plan uses, as the server computed them.
 
 use api::{Plan, QuotaUse};
 use leptos::prelude::*;
 
 use crate::{load::Loaded, ui::Icon};
 
-/// Quotas that are always shown, where the plan uses them.
+/// Quotas that are always shown if the plan uses them.
 const SHOWN: [&str; 3] = ["instances", "cores", "ram"];
 
-/// Servers, cores and memory, and whatever does not fit; nothing where no quota is known.
+/// Servers, cores, memory and every exceeded quota. Nothing if no quota is known.
 #[component]
 pub fn QuotaLine(
     /// The plan.
@@ -40,7 +40,7 @@ pub fn QuotaLine(
     }
 }
 
-/// In the order of [`SHOWN`], then others that do not fit.
+/// The shown quotas: those of [`SHOWN`] in that order, then other exceeded ones.
 fn shown(uses: &[QuotaUse]) -> Vec<QuotaUse> {
     let named = |name: &&str| uses.iter().find(|one| one.name == **name);
     let usual = SHOWN.iter().filter_map(named);

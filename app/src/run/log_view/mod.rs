@@ -1,6 +1,6 @@
-//! The log: every line of the run, of which only those on screen are elements.
+//! The log: every line of the run, with elements only for the visible ones.
 //!
-//! It follows the end until a person scrolls up; then it stays, and says how many lines have come since.
+//! It follows the end until the user scrolls up. Then it stays and shows the number of new lines.
 
 mod line;
 mod tools;
@@ -12,38 +12,38 @@ use self::{line::LineView, tools::LogTools};
 use super::{feed::Feed, log_store::Look};
 use crate::browser;
 
-/// Height of a row of text, as in `log.css`.
+/// Height of a row of text in pixels, as in `log.css`.
 const ROW: f64 = 20.0;
-/// Rows above and below the screen that are elements too.
+/// Rows above and below the visible part that are elements too.
 const SPARE: f64 = 12.0;
 
-/// What the log's parts share.
+/// State that the log's parts share.
 #[derive(Clone, Copy)]
 pub struct LogState {
     feed: Feed,
-    /// The step whose lines are shown; all where absent.
+    /// The step whose lines are shown. `None` for all steps.
     step: RwSignal<Option<String>>,
     query: RwSignal<String>,
     wrap: RwSignal<bool>,
     follow: RwSignal<bool>,
-    /// Lines in the view when following ended.
+    /// Number of lines in the view when following ended.
     seen: RwSignal<usize>,
-    /// Which hit the person is at.
+    /// Number of the current hit.
     hit: RwSignal<usize>,
     scroll: NodeRef<html::Div>,
     place: RwSignal<Place>,
-    /// Changes when the view is another one: lines are elements of their own then.
+    /// Changes when the view is replaced, which rebuilds the line elements.
     view: RwSignal<u32>,
-    /// Changes when the view got longer, or another one.
+    /// Changes when the view is extended or replaced.
     changed: RwSignal<u32>,
 }
 
-/// Where the window stands and how large it is, in pixels.
+/// Scroll position and size of the visible part, in pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Place {
     top: f64,
     height: f64,
-    /// Of the text, in characters.
+    /// Width of the text, in characters.
     columns: u32,
 }
 
@@ -52,7 +52,7 @@ struct Place {
 pub fn LogView(
     /// The run.
     feed: Feed,
-    /// The step whose lines are shown; all where absent.
+    /// The step whose lines are shown. `None` for all steps.
     step: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let state = LogState {
@@ -152,7 +152,7 @@ pub fn LogView(
     }
 }
 
-/// The window's size, kept.
+/// Measures the visible part.
 fn measure(state: LogState) {
     Effect::new(move |_| {
         let Some(element) = state.scroll.get() else {
@@ -163,7 +163,7 @@ fn measure(state: LogState) {
                 return;
             };
             let character_px = character_px(&element).unwrap_or(7.2);
-            // Time, step and the padding stand before the text; see `log.css`.
+            // Time, step and padding come before the text; see `log.css`.
             let text_px = f64::from(element.client_width()) - 272.0;
             let columns = (text_px / character_px).floor().max(20.0) as u32;
             let height = f64::from(element.client_height());
@@ -183,7 +183,7 @@ fn measure(state: LogState) {
     });
 }
 
-/// The width of a character of the log's font, measured over many.
+/// The width of one character in the log's font, averaged over many.
 fn character_px(element: &web_sys::HtmlDivElement) -> Option<f64> {
     let probe = browser::document()?.create_element("span").ok()?;
     probe.set_class_name("log-probe");
@@ -194,7 +194,7 @@ fn character_px(element: &web_sys::HtmlDivElement) -> Option<f64> {
     (width > 1.0).then_some(width)
 }
 
-/// Another filter, search or width is another view.
+/// Rebuilds the view after a change of filter, search or width.
 fn look_again(state: LogState) {
     let columns = Memo::new(move |_| state.place.with(|place| place.columns));
     Effect::new(move |_| {
@@ -218,7 +218,7 @@ fn look_again(state: LogState) {
     });
 }
 
-/// While it follows, the end stays in sight.
+/// Keeps the end visible while the log follows it.
 fn keep_up(state: LogState) {
     Effect::new(move |_| {
         state.changed.track();
@@ -231,7 +231,7 @@ fn keep_up(state: LogState) {
             .try_with_value(|log| log.len())
             .unwrap_or_default();
         state.seen.set(all);
-        // After the sheet got its new height.
+        // After the container has its new height.
         browser::on_next_frame(move || {
             if state.follow.try_get_untracked() == Some(true)
                 && let Some(element) = state.scroll.try_get_untracked().flatten()
@@ -281,7 +281,7 @@ impl LogState {
             .unwrap_or_default()
     }
 
-    /// Go to a hit by its number, around the ends.
+    /// Goes to another hit, `step` hits ahead. Wraps around at both ends.
     fn to_hit(self, step: isize) {
         let count = self
             .feed

@@ -1,4 +1,4 @@
-//! The log's row of tools: which step, search, wrap, copy, download.
+//! The log's toolbar: step, search, wrap, copy, download.
 
 use leptos::{ev::KeyboardEvent, prelude::*};
 
@@ -8,7 +8,7 @@ use crate::{
     ui::{Icon, use_toasts},
 };
 
-/// Above the log.
+/// The toolbar.
 #[component]
 pub fn LogTools(state: LogState) -> impl IntoView {
     let toasts = use_toasts();
