@@ -27,9 +27,10 @@ pub fn retyped<'t>(was: &str, typed: &'t str) -> Cow<'t, str> {
     };
     let (before, rest) = (&was[..head_was], format!("{middle}{after}"));
     // A lone CR and an LF after it would be one line end: those are written anew.
-    let kept = match rest.starts_with('\n') {
-        true => before.trim_end_matches('\r'),
-        false => before,
+    let kept = if rest.starts_with('\n') {
+        before.trim_end_matches('\r')
+    } else {
+        before
     };
     let anew = "\n".repeat(before.len() - kept.len());
     Cow::Owned(format!("{kept}{anew}{rest}"))

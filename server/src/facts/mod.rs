@@ -114,9 +114,10 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
     let active = [("status", "active")];
     let external = [("router:external", "true")];
     let types = async {
-        match session.has_service(Service::BlockStorage) {
-            true => session.block_storage().type_list().await.map(Some),
-            false => Ok(None),
+        if session.has_service(Service::BlockStorage) {
+            session.block_storage().type_list().await.map(Some)
+        } else {
+            Ok(None)
         }
     };
     let (images, flavors, networks, external_networks, key_pairs, zones, types) = futures::join!(

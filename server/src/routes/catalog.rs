@@ -72,9 +72,10 @@ pub async fn upload(
     let hint = "Leave large files out of the role: it can fetch them when it runs.";
     let archive = read(request.into_body(), limit, hint).await?;
     let published = services.engine.publish(&caller.actor, archive).await?;
-    let status = match published.was_there {
-        true => StatusCode::OK,
-        false => StatusCode::CREATED,
+    let status = if published.was_there {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
     };
     let item = published.item.entry();
     let place = format!("/api/v1/catalog/{}", item.item.name);

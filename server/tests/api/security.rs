@@ -45,9 +45,10 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
             Some((_, id)) => path.replace("{id}", id),
             None => path.clone(),
         };
-        let path = match path.ends_with("/export") && path.contains("designs") {
-            true => format!("{path}?format=hot"),
-            false => path,
+        let path = if path.ends_with("/export") && path.contains("designs") {
+            format!("{path}?format=hot")
+        } else {
+            path
         };
         for method in methods.as_object().unwrap().keys() {
             let method = method.to_uppercase().parse().unwrap();
@@ -69,9 +70,10 @@ async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
         _ => request.json(&body),
     };
     let answer = request.send().await.unwrap();
-    match answer.status().is_success() {
-        true => (answer.status().as_u16(), String::new()),
-        false => problem(answer).await,
+    if answer.status().is_success() {
+        (answer.status().as_u16(), String::new())
+    } else {
+        problem(answer).await
     }
 }
 

@@ -98,14 +98,15 @@ impl Importer<'_> {
                 }
             }
             ("Fn::Length", [..]) if argument.is_array() => json!(list.len()),
-            ("Fn::ToJsonString", _) => match spells_out(argument) {
-                true => json!(argument.to_string()),
-                // A map that HOT makes text of is JSON.
-                false => {
+            ("Fn::ToJsonString", _) => {
+                if spells_out(argument) {
+                    json!(argument.to_string())
+                } else {
+                    // HOT converts a map to text as JSON.
                     let value = self.value(argument, path);
                     json!({"list_join": ["", [value]]})
                 }
-            },
+            }
             ("Fn::GetAZs", _) => {
                 self.changed(path, "the zones are `nova`, the usual one: name yours");
                 json!(["nova"])
@@ -329,9 +330,10 @@ impl Importer<'_> {
         };
         let known = key_text(first).and_then(|first| mapping.get(first)?.get(key_text(second)?));
         if let Some(known) = known {
-            return match self.spend(weight(known)) {
-                true => known.clone(),
-                false => Value::Null,
+            return if self.spend(weight(known)) {
+                known.clone()
+            } else {
+                Value::Null
             };
         }
         self.mappings.insert(map.to_owned());

@@ -105,9 +105,10 @@ impl Reader {
                 }
                 let tag = short(tag.as_deref());
                 let is_text = tag.as_deref() == Some("str") || style != ScalarStyle::Plain;
-                let value = match is_text {
-                    true => Value::String(text.into_owned()),
-                    false => scalar(&text),
+                let value = if is_text {
+                    Value::String(text.into_owned())
+                } else {
+                    scalar(&text)
                 };
                 self.place(tagged(tag, value), anchor)
             }

@@ -387,10 +387,11 @@ fn gone(document: &Document, added: &BTreeSet<String>) -> Vec<Edit> {
             wanted.extend(below);
         }
     }
-    let edits = added.iter().map(|name| match kept.contains(name.as_str()) {
-        true => Edit::Remove { path: place(name) },
-        false => Edit::Remove {
-            path: path(&["resources", name]),
+    let edits = added.iter().map(|name| Edit::Remove {
+        path: if kept.contains(name.as_str()) {
+            place(name)
+        } else {
+            path(&["resources", name])
         },
     });
     edits.collect()
