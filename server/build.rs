@@ -1,5 +1,4 @@
-//! Makes the error pages of `docs/errors` part of the program, so that `/errors/<code>` works
-//! wherever the program runs.
+//! Compiles the error pages of `docs/errors` into the program, so that `/errors/<code>` works without the source tree.
 
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 

@@ -1,20 +1,25 @@
-//! Logins that fail: who guesses has to wait.
+//! Rate limits for failed logins.
 //!
-//! Keystone locks nobody out by default, and a guess costs it much more than it costs who makes it. So failures in a row are
-//! counted twice. For each account and the address that they come from: the first few are free, then each doubles the time until
-//! the next try, up to a minute. And for each account wherever they come from, for addresses are cheap: the same, but many more
-//! are free. So who guesses from one place keeps nobody elsewhere waiting, the account's owner least of all; and who guesses from
-//! hundreds is held up as a whole. From where somebody got in lately, only the first count holds: the owner gets through then,
-//! too. An account is never locked.
+//! Keystone locks nobody out by default, and a guess costs the server much more than the guesser. Therefore successive
+//! failures are counted twice:
 //!
-//! An IPv6 address counts as its network of 64 bits: who has one has all of it. Behind a proxy everybody has the proxy's address,
-//! unless the settings name it (`Config::proxies`).
+//! - For each account and client address. The first few failures are free. Each further one doubles the time until the
+//!   next attempt, up to a minute.
+//! - For each account over all addresses, because addresses are cheap. The rule is the same, with many more free
+//!   failures.
 //!
-//! Names count as the same where a cloud's database might take them for the same ([`folded`]): spelling is no way around it
-//! either.
+//! So an attacker at one address does not delay users elsewhere, including the account's owner. An attacker with
+//! hundreds of addresses is limited as a whole. An address with a recent successful login is subject to the per-address
+//! limit only, so the owner can log in during such an attack. An account is never locked.
 //!
-//! A try counts as failed until it is known to be right: many at once are no way around it. What is counted is in memory only,
-//! and forgotten a while after the last failure.
+//! An IPv6 address counts as its /64 network, because its owner has all of that network. Behind a proxy all clients
+//! have the proxy's address, unless the settings list it as trusted (`Config::proxies`).
+//!
+//! Names are compared as a cloud's database might compare them ([`folded`]), so that another spelling does not evade
+//! the limit.
+//!
+//! An attempt counts as failed until it is known to have succeeded, so parallel attempts do not evade the limit either.
+//! Counts are in memory only and expire some time after the last failure.
 
 use std::{
     collections::HashMap,
@@ -26,20 +31,20 @@ use std::{
 use sha2::{Digest, Sha256};
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// Failures in a row, from one place, that cost nothing: people mistype.
+/// Free failures in a row for one account and address, for mistyped passwords.
 const FREE: u32 = 5;
-/// The same from all places together.
+/// Free failures in a row for one account over all addresses.
 const FREE_IN_ALL: u32 = 50;
 const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(60);
 const REMEMBERED_FOR: Duration = Duration::from_secs(15 * 60);
-/// How long an account's place is known after a login from there.
+/// Time after a login during which its address is known for the account.
 const AT_HOME_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Counts that are remembered; those with the fewest failures, and of them those that failed longest ago, make room. As many
-/// places.
+/// Limit for stored counts, and for known addresses. When it is reached, the counts with the fewest failures are
+/// dropped, the oldest first.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// All accounts whose last login failed, and where they got in.
+/// Accounts with failed logins, and the addresses of successful ones.
 #[derive(Clone, Default)]
 pub struct Attempts {
     known: Arc<Mutex<Known>>,
@@ -47,20 +52,20 @@ pub struct Attempts {
 
 #[derive(Default)]
 struct Known {
-    /// By account and place, and by account.
+    /// Failures by account and address, and by account.
     failures: HashMap<Account, Failures>,
-    /// By account and place: the last login.
+    /// Time of the last login, by account and address.
     at_home: HashMap<Account, Instant>,
 }
 
-/// Who tries, and from where.
+/// A login attempt: the account and the address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Try {
     account: Account,
     here: Account,
 }
 
-/// Whose failures count together; a hash, so that long names take no more room than short ones.
+/// The key of an account's count. A hash, so that long names take no more memory than short ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Account([u8; 32]);
 
@@ -71,7 +76,7 @@ struct Failures {
 }
 
 impl Account {
-    /// Of what names it: a cloud, a domain, a user.
+    /// The account with these names: cloud, domain, user.
     pub fn new(names: &[&str]) -> Account {
         let hash = names.iter().fold(Sha256::new(), |hash, name| {
             let name = folded(name);
@@ -81,7 +86,7 @@ impl Account {
         Account(hash.finalize().into())
     }
 
-    /// A try from this address; all whose address is not known are in one place.
+    /// An attempt from this address. All unknown addresses count as one.
     pub fn from(self, address: Option<IpAddr>) -> Try {
         let place = match address.map(|address| address.to_canonical()) {
             Some(IpAddr::V6(address)) => {
@@ -99,8 +104,8 @@ impl Account {
     }
 }
 
-/// A name without what MySQL's usual collations do not see: case, accents, spaces at the end. A letter of no accent that is not
-/// ASCII might be equal to another, so all of them are one.
+/// A name without the differences that MySQL's usual collations ignore: case, accents and trailing spaces. Other
+/// non-ASCII letters might compare as equal, so all of them become one character.
 fn folded(name: &str) -> String {
     name.trim()
         .nfkd()
@@ -115,7 +120,7 @@ impl Failures {
         now.saturating_duration_since(self.last) < REMEMBERED_FOR
     }
 
-    /// When the next try may come, where so many are free.
+    /// Time of the next allowed attempt, with `free` free failures.
     fn next(self, free: u32) -> Instant {
         let wait = match self.count.checked_sub(free) {
             Some(doublings) => (WAIT_FIRST * (1 << doublings.min(6))).min(WAIT_MAX),
@@ -126,7 +131,7 @@ impl Failures {
 }
 
 impl Known {
-    /// How long somebody has to wait.
+    /// Time until the next allowed attempt.
     fn wait(&self, account: Account, free: u32, now: Instant) -> Duration {
         let failures = self.failures.get(&account);
         let failures = failures.filter(|failures| failures.are_remembered(now));
@@ -153,7 +158,7 @@ impl Known {
             all.retain(|_, one| one.are_remembered(now));
         }
         if all.len() >= REMEMBERED_MAX {
-            // A tenth of them at once: a flood of names shall not cost a look at all for each.
+            // A tenth of them at once, so that a flood of names does not cause a scan for each name.
             let mut least: Vec<_> = all
                 .iter()
                 .map(|(of, one)| (one.count, one.last, *of))
@@ -170,7 +175,7 @@ impl Known {
         all.insert(account, first);
     }
 
-    /// One that was counted was none.
+    /// Takes one counted failure back.
     fn uncount(&mut self, account: Account) {
         if let Some(failures) = self.failures.get_mut(&account) {
             failures.count = failures.count.saturating_sub(1);
@@ -179,10 +184,10 @@ impl Known {
 }
 
 impl Attempts {
-    /// A try begins; it counts as a failure until [`Attempts::succeeded`] or [`Attempts::undecided`].
+    /// Begins an attempt. It counts as a failure until [`Attempts::succeeded`] or [`Attempts::undecided`].
     ///
     /// # Errors
-    /// How long to wait, where it comes too early; then it does not count.
+    /// The remaining wait if the attempt comes too early. Such an attempt is not counted.
     pub fn begin(&self, one: Try, now: Instant) -> Result<(), Duration> {
         let mut known = self.lock();
         let mut wait = known.wait(one.here, FREE, now);
@@ -197,7 +202,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// It was right: what failed from there before is forgotten, and the place is known.
+    /// The login succeeded: failures from this address are forgotten, and the address is known.
     pub fn succeeded(&self, one: Try, now: Instant) {
         let mut known = self.lock();
         known.failures.remove(&one.here);
@@ -210,7 +215,7 @@ impl Attempts {
         known.at_home.insert(one.here, now);
     }
 
-    /// It was neither right nor wrong, for the cloud could not say: this one is forgotten.
+    /// The cloud could not decide, so this attempt is not counted.
     pub fn undecided(&self, one: Try) {
         let mut known = self.lock();
         known.uncount(one.here);

@@ -1,4 +1,4 @@
-//! Who asks, and what they may do.
+//! Authentication and authorisation of requests.
 //!
 //! A person has a cookie; its session holds the cloud's name, the Keystone token and the key to
 //! their sealed secrets, and nobody can read it without the cookie (see `session_store`). A program
@@ -26,32 +26,32 @@ use crate::{
     token_logins::not_signed_in,
 };
 
-/// The name of the session's cookie.
+/// Name of the session cookie.
 pub const COOKIE: &str = "stackloom_session";
-/// A Keystone token.
+/// Header with a Keystone token.
 pub const TOKEN_HEADER: &str = "x-auth-token";
-/// The cloud that the token is of.
+/// Header with the name of the token's cloud.
 pub const CLOUD_HEADER: &str = "x-stackloom-cloud";
 
 const SESSION_KEY: &str = "login";
 
-/// Somebody whom a cloud knows.
+/// An authenticated user.
 #[derive(Clone)]
 pub struct Caller {
-    /// For pages; without quotas.
+    /// The user's data for pages, without quotas.
     pub me: Me,
-    /// For the engine.
+    /// The user's identity for the engine.
     pub actor: Actor,
 }
 
-/// A [`Caller`] who may change things.
+/// A [`Caller`] with a role that may change things.
 pub struct Member(pub Caller);
 
 impl Caller {
-    /// From a login that the cloud accepted.
+    /// The caller of a session that the cloud has accepted.
     ///
     /// # Errors
-    /// Where the token is for no project: everything we keep belongs to one.
+    /// The token is not scoped to a project. Everything that is stored belongs to one.
     pub fn new(
         config: &Config,
         cloud: &CloudConfig,
@@ -99,7 +99,7 @@ impl Caller {
         })
     }
 
-    /// The project whose things are seen.
+    /// The project that the caller works in.
     pub fn tenant(&self) -> &Tenant {
         &self.actor.tenant
     }
@@ -110,13 +110,13 @@ impl FromRequestParts<Services> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<Caller> {
         let (login, _) = login_of(parts).await?;
-        let session = known(services, &login).await?;
+        let session = openstack_session(services, &login).await?;
         let cloud = session.cloud().clone();
         Caller::new(&services.config, &cloud, session, login.vault_key())
     }
 }
 
-/// What a request brings to say who sends it: headers, or else a session, whose id is told then.
+/// The login of a request, from its headers or else from its session. Also returns the session's id.
 pub async fn login_of(parts: &Parts) -> Result<(Login, Option<Id>)> {
     if let Some(login) = Login::of_headers(&parts.headers)? {
         return Ok((login, None));
@@ -159,7 +159,7 @@ impl FromRequestParts<Services> for Member {
     }
 }
 
-/// Puts the caller into the session, under a new id: whoever knew the old one knows nothing.
+/// Stores the caller in the session under a new id, against session fixation.
 pub async fn sign_in(session: &Session, caller: &Caller) -> Result<()> {
     let failed = |error| Error::internal("opening the session", error);
     session.cycle_id().await.map_err(failed)?;
@@ -174,12 +174,12 @@ pub async fn sign_in(session: &Session, caller: &Caller) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is a login in the session; a page's frame needs to know no more.
+/// True if the session has a login. A page's frame needs no more.
 pub async fn is_signed_in(session: &Session) -> bool {
     Login::of_session(session).await.is_some()
 }
 
-/// What a session's record holds. Never logged: no `Debug`.
+/// The record of a session. Has no `Debug`, so that it cannot be logged.
 #[derive(Serialize, Deserialize)]
 pub struct Login {
     cloud: String,

@@ -1,4 +1,4 @@
-//! Puts the server together: database, engine, router. `main` and the tests start the same thing.
+//! Builds the server: database, engine, router. Used by `main` and by the tests.
 
 use std::{
     any::Any,
@@ -42,17 +42,17 @@ use crate::{
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A server that is ready to be served.
+/// A server that is ready to accept connections.
 pub struct Server {
     router: Router,
     services: Services,
 }
 
-/// Opens the database, starts the engine (which goes on with unfinished runs) and builds the router.
+/// Opens the database, starts the engine (which resumes unfinished runs) and builds the router.
 ///
 /// # Errors
-/// Where the data folder cannot be written, the clouds' configuration cannot be read, or the
-/// database is newer than the program.
+/// The data folder cannot be written, the clouds' configuration cannot be read, or the database is newer than the
+/// program.
 pub async fn build(config: Config) -> anyhow::Result<Server> {
     let config = Arc::new(config);
     fs::create_dir_all(&config.data)
@@ -86,19 +86,19 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
 }
 
 impl Server {
-    /// Everything that it answers, for `axum::serve`: requests know where they come from.
+    /// The service for `axum::serve`. Requests carry the client's address.
     pub fn service(&self) -> IntoMakeServiceWithConnectInfo<Router, SocketAddr> {
         self.router
             .clone()
             .into_make_service_with_connect_info::<SocketAddr>()
     }
 
-    /// Cancelled to end the sockets; see [`Server::stop`].
+    /// Token that is cancelled to close the sockets; see [`Server::stop`].
     pub fn closing(&self) -> CancellationToken {
         self.services.closing.clone()
     }
 
-    /// Lets go of the runs, which go on at the next start, and closes the database.
+    /// Releases the runs, which resume at the next start, and closes the database.
     pub async fn stop(&self) {
         self.services.closing.cancel();
         self.services.engine.shutdown().await;
@@ -115,7 +115,8 @@ fn clouds(config: &Config) -> anyhow::Result<openstack::Clouds> {
     Ok(clouds.with_login_timeout(config.login_timeout.0))
 }
 
-/// Warns of clouds whose catalogue does not have the configured region, where the configuration has credentials to ask with.
+/// Warns of clouds whose service catalogue lacks the configured region. Checks only clouds with credentials in the
+/// configuration.
 async fn check_regions(clouds: openstack::Clouds) {
     for cloud in clouds.iter() {
         let Some(credentials) = &cloud.credentials else {
@@ -123,7 +124,7 @@ async fn check_regions(clouds: openstack::Clouds) {
         };
         match openstack::Session::login(cloud, credentials, cloud.scope.as_ref()).await {
             Ok(session) => {
-                // A given token is still its owner's.
+                // A configured token stays valid, because it belongs to the user.
                 if !matches!(credentials, openstack::Credentials::Token { .. }) {
                     let ended = session.revoke().await;
                     let _ = ended.inspect_err(|error| tracing::debug!("a token stays: {error}"));
@@ -147,7 +148,8 @@ async fn open_database(config: &Config) -> anyhow::Result<Operator> {
         .with_context(|| format!("cannot open {}", file.display()))
 }
 
-/// The database is for the server's own user. It is made before SQLite opens it: what SQLite puts beside it has its rights.
+/// Restricts the database file to the server's own user. Creates it before SQLite does, because SQLite copies its
+/// permissions to the files beside it.
 fn protect(file: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let made = OpenOptions::new()
@@ -187,7 +189,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
 fn router(services: Services) -> Router {
     let sessions = SessionManagerLayer::new(services.sessions.clone())
         .with_name(auth::COOKIE)
-        .with_same_site(SameSite::Lax) // a link from elsewhere to a run opens it
+        .with_same_site(SameSite::Lax) // links from other sites to a run keep the login
         .with_secure(services.config.is_https());
     let around = ServiceBuilder::new()
         .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
@@ -218,7 +220,7 @@ fn router(services: Services) -> Router {
         .with_state(services)
 }
 
-/// Method, path and id; never the query, headers or a body.
+/// The span of a request: method, path and id. Never the query, headers or a body.
 fn span(request: &Request<Body>) -> tracing::Span {
     let id = request
         .extensions()

@@ -1,8 +1,8 @@
-//! Resource types as an answer.
+//! The response with resource types.
 //!
-//! They stay the same until somebody uploads an item, and a browser asks for them at every design that is opened: so they are
-//! written once, and sent only to who has not got them yet. The tag is made of what is sent, so a project's own types make
-//! another one.
+//! They change only when an item is uploaded, and a browser requests them for every design that is opened. So they are
+//! serialised once, and sent only to clients that do not have them. The entity tag is a digest of the content, so a
+//! project with types of its own has another tag.
 
 use axum::{
     body::Bytes,
@@ -11,9 +11,9 @@ use axum::{
 };
 use engine::catalog::Described;
 
-/// The descriptions, or "not modified" where the request names the very ones that we have.
+/// The descriptions, or "not modified" if the request has the current tag.
 pub fn answer(described: &Described, request: &HeaderMap) -> Response {
-    // Weak, for the answer may be compressed on its way.
+    // A weak tag, because the response may be compressed on its way.
     let tag = format!("W/\"{}\"", described.digest);
     let known = request
         .get(header::IF_NONE_MATCH)

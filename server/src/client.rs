@@ -1,4 +1,4 @@
-//! Where a request comes from: the address at the other end, or what a proxy of ours says of it.
+//! The client's address: the peer's address, or the one that a trusted proxy reports.
 
 use std::{convert::Infallible, net::IpAddr, net::SocketAddr};
 
@@ -11,8 +11,7 @@ use crate::services::Services;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The address that a request comes from; unknown where the server was put together without connections (a test of the router
-/// alone).
+/// The client's address. `None` if the server runs without connections, in tests of the router alone.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAddress(pub Option<IpAddr>);
 
@@ -31,16 +30,16 @@ impl FromRequestParts<Services> for ClientAddress {
     }
 }
 
-/// Each proxy adds the address that it sees at the end of the list. So from the end: past those that are ours; what comes before
-/// the first stranger is whatever the stranger likes.
+/// Each proxy appends the address of its peer to the list. So the list is read from the end, past the trusted proxies.
+/// Entries before the first untrusted address may be forged.
 fn behind(peer: IpAddr, headers: &HeaderMap, proxies: &[IpAddr]) -> IpAddr {
     let lists = headers.get_all(FORWARDED_FOR).iter();
-    let told: Vec<&str> = lists
+    let forwarded: Vec<&str> = lists
         .filter_map(|list| list.to_str().ok())
         .flat_map(|list| list.split(','))
         .collect();
     let mut address = peer;
-    for before in told.iter().rev() {
+    for before in forwarded.iter().rev() {
         let Ok(before) = before.trim().parse::<IpAddr>() else {
             break;
         };

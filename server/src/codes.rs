@@ -1,25 +1,25 @@
-//! The problem codes that the server itself answers with; each has a page in `docs/errors`.
+//! The problem codes of the server itself. Each has a page in `docs/errors`.
 //!
-//! Codes of templates are listed by `hot`, those of runs by `engine`. A code never changes its
-//! meaning: scripts and translations hold on to it.
+//! Codes of templates are in `hot`, codes of runs in `engine`. A code never changes its meaning, because scripts and
+//! translations depend on it.
 
 use axum::http::StatusCode;
 
 /// A stable name for a kind of problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Kebab-case; the page is `docs/errors/<name>.md`.
+    /// The name in kebab case. Its page is `docs/errors/<name>.md`.
     pub name: &'static str,
-    /// A few words.
+    /// A title of a few words.
     pub title: &'static str,
-    /// What HTTP says to it.
+    /// The HTTP status.
     pub status: StatusCode,
 }
 
 macro_rules! codes {
     ($($constant:ident = $name:literal, $status:ident, $title:literal;)*) => {
         $(#[doc = $title] pub const $constant: Code = Code { name: $name, title: $title, status: StatusCode::$status };)*
-        /// The names of all of them.
+        /// The names of all codes.
         pub const CODES: &[&str] = &[$($name),*];
     };
 }

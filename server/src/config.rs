@@ -13,75 +13,75 @@ use engine::config as engine_defaults;
     about = "Draw it, deploy it, watch it: a designer and orchestrator for OpenStack."
 )]
 pub struct Config {
-    /// Where to listen.
+    /// Address and port on which the server listens.
     #[arg(long, env = "STACKLOOM_ADDR", default_value = "127.0.0.1:8080")]
     pub addr: SocketAddr,
 
-    /// A `clouds.yaml`; without it the usual search path is taken.
+    /// A `clouds.yaml`. Without it, the usual search path of OpenStack clients.
     #[arg(long, env = "STACKLOOM_CLOUDS")]
     pub clouds: Option<PathBuf>,
 
-    /// Where state lives.
+    /// Folder of the database, the key file and uploaded catalogue items.
     #[arg(long, env = "STACKLOOM_DATA", default_value = "stackloom-data")]
     pub data: PathBuf,
 
-    /// The service catalogue: one folder an item.
+    /// Folder of the server's own catalogue items, one folder each.
     #[arg(long, env = "STACKLOOM_CATALOG", default_value = "catalog")]
     pub catalog: PathBuf,
 
-    /// The largest archive of a catalogue item that is taken, in MiB.
+    /// Largest archive of an uploaded catalogue item, in MiB.
     #[arg(long, env = "STACKLOOM_UPLOAD_MIB", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=60))]
     pub upload_mib: u32,
 
-    /// The built site, with `pkg/` in it.
+    /// Folder of the built pages, which contains `pkg/`.
     #[arg(long, env = "STACKLOOM_SITE", default_value = "target/site")]
     pub site: PathBuf,
 
-    /// The address that people type, such as `https://stackloom.example.org`, where a proxy stands in
-    /// front. With `https` the session's cookie is `Secure`.
+    /// Address that users type, such as `https://stackloom.example.org`, if a proxy stands in front. With `https` the
+    /// session's cookie is `Secure`.
     #[arg(long, env = "STACKLOOM_PUBLIC_URL")]
     pub public_url: Option<String>,
 
-    /// Addresses of proxies in front: what they say in `X-Forwarded-For` is believed. Without it, all who come through a proxy
-    /// count as one when logins fail.
+    /// Addresses of trusted proxies, whose `X-Forwarded-For` is used. Without it, all users behind a proxy count as one
+    /// when logins fail.
     #[arg(long, env = "STACKLOOM_PROXIES", value_delimiter = ',')]
     pub proxies: Vec<IpAddr>,
 
-    /// The image that Ansible runs in.
+    /// Container image in which Ansible runs.
     #[arg(long, env = "STACKLOOM_SANDBOX_IMAGE", default_value = engine_defaults::SANDBOX_IMAGE)]
     pub sandbox_image: String,
 
-    /// The address that bastions let in; detected where absent.
+    /// Address that bastions let in during a run. Detected if not set.
     #[arg(long, env = "STACKLOOM_ORCHESTRATOR_ADDRESS")]
     pub orchestrator_address: Option<IpAddr>,
 
-    /// How long a login to a cloud may take before the cloud counts as unreachable, in seconds.
+    /// Time after which a cloud that does not answer a login counts as unreachable, in seconds.
     #[arg(long, env = "STACKLOOM_LOGIN_TIMEOUT", default_value_t = Seconds(openstack::config::LOGIN_TIMEOUT))]
     pub login_timeout: Seconds,
 
-    /// How long a server may take to answer over SSH once it is active, in seconds.
+    /// Time in which an active server must answer over SSH, in seconds.
     #[arg(long, env = "STACKLOOM_SSH_TIMEOUT", default_value_t = Seconds(engine_defaults::SSH_TIMEOUT))]
     pub ssh_timeout: Seconds,
 
-    /// How long parallel steps may go on once one has failed, in seconds.
+    /// Time that parallel steps get to end by themselves after a step has failed, in seconds.
     #[arg(long, env = "STACKLOOM_GRACE", default_value_t = Seconds(engine_defaults::GRACE))]
     pub grace: Seconds,
 
-    /// Between two tries when the cloud is unreachable, in seconds.
+    /// Pause between two attempts while the cloud is unreachable, in seconds.
     #[arg(long, env = "STACKLOOM_RETRY_PAUSE", default_value_t = Seconds(engine_defaults::RETRY_PAUSE))]
     pub retry_pause: Seconds,
 
-    /// How long after a request's answer was given up the cloud may still carry the request out, in seconds. The default is the
-    /// sum of what services wait for each other (60 s, `rpc_response_timeout`) and what a proxy or client in front waits for them
-    /// (60 s).
+    /// Time after which a request without an answer is no longer carried out by the cloud, in seconds. The default is
+    /// the sum of two timeouts: 60 s that services wait for each other (`rpc_response_timeout`), and 60 s that a proxy
+    /// or client in front waits for them.
     #[arg(long, env = "STACKLOOM_COMMIT_HORIZON", default_value_t = Seconds(engine_defaults::COMMIT_HORIZON))]
     pub commit_horizon: Seconds,
 
-    /// Steps of one run at work at the same time.
+    /// Steps of one run that work at the same time.
     #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value_t = engine_defaults::PARALLEL_STEPS)]
     pub parallel_steps: usize,
 
-    /// Keystone roles that may change things; all others only look.
+    /// Keystone roles whose holders may change things. Other users only read.
     #[arg(
         long,
         env = "STACKLOOM_MEMBER_ROLES",
@@ -90,7 +90,7 @@ pub struct Config {
     )]
     pub member_roles: Vec<String>,
 
-    /// What to log, such as `info` or `server=debug,info`.
+    /// Filter of log lines, such as `info` or `server=debug,info`.
     #[arg(
         long,
         env = "STACKLOOM_LOG",
@@ -98,7 +98,7 @@ pub struct Config {
     )]
     pub log: String,
 
-    /// How to log.
+    /// Format of log lines.
     #[arg(long, env = "STACKLOOM_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
 }
@@ -106,21 +106,21 @@ pub struct Config {
 /// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For collectors.
+    /// JSON for log collectors.
     Json,
 }
 
 impl Config {
-    /// Whether browsers reach us over TLS.
+    /// True if browsers connect over TLS.
     pub fn is_https(&self) -> bool {
         self.public_url
             .as_deref()
             .is_some_and(|url| url.starts_with("https://"))
     }
 
-    /// The origin that browsers show, where it is set: scheme, host and port.
+    /// The configured public origin: scheme, host and port.
     pub fn public_origin(&self) -> Option<&str> {
         self.public_url
             .as_deref()
@@ -128,7 +128,7 @@ impl Config {
     }
 }
 
-/// A time in seconds, as a setting says it: `120`, `0.5`.
+/// A time in seconds, as in a setting: `120`, `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seconds(pub Duration);
 
@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// A row each: `| `VARIABLE` | `--flag` | default | meaning |`.
+    /// Each row of the page is `| `VARIABLE` | `--flag` | default | meaning |`.
     #[test]
     fn the_page_lists_every_setting_with_its_default() {
         let page = include_str!("../../docs/settings.md");

@@ -1,10 +1,11 @@
 //! Stored designs and their versions.
 //!
-//! Every query takes the tenant: another project's design is not found, it is not forbidden. A save
-//! makes a version; the canvas saves often, so only the newest [`VERSIONS_KEPT_MAX`] are kept, and of large ones
-//! fewer ([`VERSIONS_BYTES_MAX`]). The
-//! version number is also the lock: a save says which version it was made from, and a save from an
-//! older one is a conflict that changes nothing.
+//! Every query takes the tenant, so another project's design is not found instead of forbidden. A save makes a version.
+//! The canvas saves often, so only the newest [`VERSIONS_KEPT_MAX`] versions are kept, and fewer of large designs
+//! ([`VERSIONS_BYTES_MAX`]).
+//!
+//! The version number is also an optimistic lock: a save names its base version, and a save from an older version is a
+//! conflict that changes nothing.
 
 use api::{Beside, Design, DesignRequest, DesignSummary, DesignVersion};
 use engine::Tenant;
@@ -16,10 +17,10 @@ use crate::{
     problem::{Error, Result},
 };
 
-/// How many versions of a design are kept.
+/// Number of versions kept per design.
 pub const VERSIONS_KEPT_MAX: u32 = 200;
 
-/// How much the kept versions may take together: they are listed in one answer.
+/// Total size of the kept versions of a design, in bytes. They are listed in one response.
 pub const VERSIONS_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
 const LIMITS: VersionLimits = VersionLimits {
@@ -29,24 +30,24 @@ const LIMITS: VersionLimits = VersionLimits {
 
 const NAME_CHARS_MAX: usize = 200;
 
-/// The store.
+/// The design store.
 #[derive(Clone)]
 pub struct Designs {
     store: Store,
 }
 
 impl Designs {
-    /// Over a database.
+    /// The designs in this database.
     pub fn new(store: Store) -> Designs {
         Designs { store }
     }
 
-    /// The project's designs, the one that was saved last first.
+    /// The project's designs, the last saved first.
     pub async fn list(&self, tenant: &Tenant) -> Result<Vec<DesignSummary>> {
         Ok(self.store.design_list(tenant).await?)
     }
 
-    /// Version 1 of a new design.
+    /// Creates a design with version 1.
     pub async fn create(
         &self,
         tenant: &Tenant,
@@ -65,10 +66,10 @@ impl Designs {
         found.ok_or_else(|| Error::not_found("design", id))
     }
 
-    /// Save: a new version, unless nothing differs.
+    /// Saves a new version, unless nothing differs.
     ///
     /// # Errors
-    /// `version-conflict` where `base_version` is not the newest.
+    /// `version-conflict` if `base_version` is not the newest.
     pub async fn save(
         &self,
         tenant: &Tenant,
@@ -82,7 +83,7 @@ impl Designs {
             if let Some(base) = request.base_version.filter(|base| *base != stored.version) {
                 return Err(conflict(&stored, base));
             }
-            // Files that a save does not speak of stay.
+            // A save without files keeps the stored files.
             let beside = request.beside.clone().or(&stored.beside);
             if stored.name == name
                 && stored.template == request.template
@@ -95,14 +96,14 @@ impl Designs {
             let saved = self
                 .store
                 .design_save(tenant, id, stored.version, content, LIMITS);
-            // Saved by somebody else since it was read: look again.
+            // Someone else has saved in between: read again.
             if saved.await? == Outcome::Done {
                 return self.get(tenant, id).await;
             }
         }
     }
 
-    /// Remove it with all its versions. Deployments that were made from it stay.
+    /// Deletes the design with all its versions. Deployments made from it stay.
     pub async fn delete(&self, tenant: &Tenant, id: &str) -> Result<()> {
         if self.store.design_delete(tenant, id).await? == Outcome::Conflict {
             Err(Error::not_found("design", id))
@@ -149,7 +150,7 @@ fn content<'a>(
     }
 }
 
-/// Any text that a person can read; pages and logs escape it.
+/// Accepts any readable text. Pages and logs escape it.
 fn checked_name(name: &str) -> Result<&str> {
     let name = name.trim();
     if name.is_empty()
@@ -165,7 +166,7 @@ fn checked_name(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// How many resources are drawn; of a half-typed template as many as can be read.
+/// Number of resources in the template. In a broken template, as many as can be read.
 fn resources(template: &str) -> i64 {
     i64::try_from(Document::parse(template).template().resources.len()).unwrap_or(i64::MAX)
 }

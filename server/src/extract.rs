@@ -1,4 +1,4 @@
-//! Extractors that answer with problems instead of bare text.
+//! Extractors whose rejections are problem details instead of plain text.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use crate::{
     problem::{Error, Result},
 };
 
-/// The largest request body that is read: room for a template of some 20,000 resources.
+/// The largest request body that is accepted, in bytes: enough for a template of some 20,000 resources.
 pub const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// How much more is taken in and thrown away, so that the sender is still there to read the answer.
+/// Bytes beyond the limit that are read and discarded, so that the sender stays connected and reads the response.
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// How long the next piece of a body may take: who sends nothing keeps no request open.
+/// The longest wait for the next piece of a body, so that an idle sender does not keep a request open.
 const CHUNK_PATIENCE: Duration = Duration::from_secs(60);
 
-/// A JSON body, in or out.
+/// A JSON body of a request or a response.
 pub struct Json<T>(pub T);
 
 impl<T: Serialize> IntoResponse for Json<T> {
@@ -52,7 +52,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// What a body is declared as, without parameters; empty where it is not.
+/// The media type of the body, without parameters. Empty if the header is missing.
 pub fn media_type(headers: &HeaderMap) -> String {
     let declared = headers
         .get(header::CONTENT_TYPE)
@@ -62,7 +62,7 @@ pub fn media_type(headers: &HeaderMap) -> String {
     kind.trim().to_ascii_lowercase()
 }
 
-/// The whole body, if it is not larger than `limit_bytes`. The hint says what to do where it is.
+/// Reads the whole body, at most `limit_bytes`. The hint is part of the problem for a larger body.
 pub async fn read(body: Body, limit_bytes: usize, hint: &str) -> Result<Vec<u8>> {
     read_patiently(body, limit_bytes, hint, CHUNK_PATIENCE).await
 }
@@ -104,7 +104,7 @@ async fn read_patiently(
     Ok(bytes)
 }
 
-/// JSON text to a value; what does not fit is named by its path.
+/// Parses JSON into a value. An error names the path of the invalid value.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
@@ -130,7 +130,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     Ok(value)
 }
 
-/// The query, such as `?after=12`.
+/// The query parameters, such as `?after=12`.
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -148,7 +148,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// Nothing to say but that it was done.
+/// The status of a successful response without content.
 pub const DONE: StatusCode = StatusCode::NO_CONTENT;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Headers that tell the browser what our pages may do: as little as they need.
+//! Response headers that restrict the browser to the features that our pages need.
 //!
-//! The pages' policy carries a nonce for the one inline script that starts hydration, so it is made
-//! where a page is rendered (see `pages`); everything else gets a policy that allows nothing.
+//! The content security policy of a page has a nonce for the one inline script that starts hydration, so it is made
+//! where the page is rendered (see `pages`). All other responses get a policy that allows nothing.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use axum::{
 
 use crate::config::Config;
 
-/// For what is not a page: JSON, files, pictures.
+/// The policy for responses that are not pages: JSON, files, pictures.
 const NOTHING: &str =
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/// Half a year over TLS only; browsers believe it when it comes over TLS.
+/// HSTS for half a year. Browsers accept it over TLS only.
 const TLS_ONLY: &str = "max-age=15552000";
 
-/// Middleware: adds what a route has not set itself.
+/// Middleware that adds the headers which a route has not set itself.
 pub async fn secure(State(config): State<Arc<Config>>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -52,7 +52,7 @@ pub async fn secure(State(config): State<Arc<Config>>, request: Request, next: N
     response
 }
 
-/// Middleware of the API: answers are for one person and one moment.
+/// Middleware of the API that forbids caching, because responses are for one user and one moment.
 pub async fn no_store(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response
@@ -62,8 +62,8 @@ pub async fn no_store(request: Request, next: Next) -> Response {
     response
 }
 
-/// What our pages may do. Scripts: our own files, and the inline one that has the nonce. Style
-/// attributes: yes, for positions on the canvas; style elements: no.
+/// The content security policy of a page. Scripts: our own files, and the inline one with the nonce. Style attributes
+/// are allowed for positions on the canvas, style elements are not.
 pub fn page_policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; \

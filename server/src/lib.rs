@@ -1,34 +1,34 @@
 //! The axum program: configuration, sessions, the REST API, the websocket, pages and files.
 //!
-//! Everything here is thin: a route takes a request apart, finds out who asks, calls the engine, the
-//! designs' store or the pure `planner`, and answers. [`build`] puts it together, for `main` and
-//! for tests alike. Read in this order:
+//! The modules are thin: a route parses a request, authenticates the caller, calls the engine, the designs' store or
+//! the pure `planner`, and answers. [`build`] connects them, for `main` and for tests. Read in this order:
 
-// The pages' views are types as deep as the pages.
+// The view types of the pages nest deeply.
 #![recursion_limit = "512"]
 
 mod build;
 pub mod config;
 mod services;
 
-// Who asks, and how we answer.
+// Authentication and responses.
 mod attempts;
 mod auth;
 mod client;
 pub mod codes;
 mod extract;
+mod live_login;
 mod origin;
 mod problem;
 mod session_store;
 mod token_logins;
 
-// What is asked for.
+// Content of responses.
 mod catalog;
 mod designs;
 mod facts;
 pub mod routes;
 
-// Around it.
+// Everything around them.
 mod headers;
 mod live_login;
 mod metrics;

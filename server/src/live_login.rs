@@ -29,7 +29,7 @@ pub struct LiveLogin {
     /// Id of the browser's session; programs have none.
     session: Option<Id>,
     expires: Timestamp,
-    /// From before the login was looked at: no end of it is missed.
+    /// Subscribed before the login was checked, so that no end is missed.
     ends: broadcast::Receiver<Ended>,
 }
 
@@ -53,7 +53,7 @@ impl FromRequestParts<Services> for LiveLogin {
 impl LiveLogin {
     /// Returns when the login has ended.
     pub async fn ended(mut self) {
-        while self.stands().await {
+        while self.is_valid().await {
             let left = self.expires.duration_since(Timestamp::now());
             let left = Duration::try_from(left).unwrap_or_default();
             // Without an announcement it is checked all the same.
@@ -71,7 +71,7 @@ impl LiveLogin {
         }
     }
 
-    async fn stands(&self) -> bool {
+    async fn is_valid(&self) -> bool {
         if self.expires <= Timestamp::now() {
             return false;
         }
@@ -82,8 +82,8 @@ impl LiveLogin {
                 Err(error) => tracing::warn!("a session cannot be looked at now: {error}"),
             }
         }
-        // A cloud that cannot say is no reason to send anybody away.
-        match auth::known(&self.services, &self.login).await {
+        // A cloud that cannot answer is no reason to end a login.
+        match auth::openstack_session(&self.services, &self.login).await {
             Err(error) => !error.is(codes::NOT_SIGNED_IN),
             Ok(_) => true,
         }

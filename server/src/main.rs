@@ -1,4 +1,4 @@
-//! Starts the server, and stops it in good order.
+//! Starts the server, and shuts it down gracefully.
 
 use std::{io::IsTerminal, process::ExitCode, time::Duration};
 
@@ -8,7 +8,7 @@ use server::{Config, config::LogFormat};
 use tokio::{net::TcpListener, signal::unix};
 use tracing_subscriber::EnvFilter;
 
-/// How long open requests may take to end once we were told to stop.
+/// Time that open requests get to complete at shutdown.
 const DRAIN: Duration = Duration::from_secs(10);
 
 #[tokio::main]

@@ -1,7 +1,7 @@
-//! Counters, as Prometheus reads them.
+//! Metrics in the format of Prometheus.
 //!
-//! Written by hand: a handful of counters does not need a registry, a recorder and a macro. Labels
-//! are route patterns, never paths, so their number is bounded and no id or name gets into them.
+//! Written by hand, because a few counters do not need a registry, a recorder and a macro. Labels are route patterns
+//! and never paths, so their number is bounded and they contain no ids or names.
 
 use std::{
     collections::BTreeMap,
@@ -19,11 +19,11 @@ use axum::{
 use store::Operator;
 use time::OffsetDateTime;
 
-/// Counts since the start, and gauges from the database.
+/// Counters since the start, and gauges from the database.
 #[derive(Clone)]
 pub struct Metrics {
     requests: Arc<Mutex<BTreeMap<Labels, Requests>>>,
-    /// For the counts across tenants. Private: a route gets the rendered text only.
+    /// Access to counts across tenants. Private, so that routes get the rendered text only.
     operator: Operator,
 }
 
@@ -36,7 +36,7 @@ struct Requests {
     seconds: f64,
 }
 
-/// Middleware: counts every request once it is answered.
+/// Middleware that counts every request after its response.
 pub async fn count(State(metrics): State<Metrics>, request: Request, next: Next) -> Response {
     let route = request
         .extensions()
@@ -55,7 +55,7 @@ pub async fn count(State(metrics): State<Metrics>, request: Request, next: Next)
 }
 
 impl Metrics {
-    /// No requests yet.
+    /// Metrics without requests.
     pub fn new(operator: Operator) -> Metrics {
         Metrics {
             requests: Arc::default(),
@@ -63,10 +63,10 @@ impl Metrics {
         }
     }
 
-    /// The text format of Prometheus.
+    /// Renders the text format of Prometheus.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// The database fails.
     pub async fn render(&self) -> store::Result<String> {
         let now = OffsetDateTime::now_utc().unix_timestamp();
         let sessions = self.operator.session_count(now).await?;
@@ -89,7 +89,7 @@ impl Metrics {
     }
 
     fn record(&self, method: &Method, route: String, status: StatusCode, seconds: f64) {
-        // Whoever asks may make up methods without end.
+        // Clients may send any method name, so unknown ones share a label.
         let method = match *method {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::PATCH => method.as_str(),
             Method::POST | Method::PUT | Method::DELETE | Method::CONNECT => method.as_str(),
@@ -158,13 +158,13 @@ impl Metrics {
     }
 }
 
-/// A value that goes up and down.
+/// A gauge.
 struct Gauge {
     /// Name of the metric.
     name: &'static str,
-    /// One sentence.
+    /// Description, one sentence.
     help: &'static str,
-    /// A label with its value, if any, and the number.
+    /// Pairs of an optional label and the value.
     values: Vec<(Option<(&'static str, String)>, i64)>,
 }
 

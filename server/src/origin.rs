@@ -1,10 +1,10 @@
-//! Requests that change something must come from our own pages.
+//! Protection against cross-site request forgery: requests that change something must come from our own pages.
 //!
-//! A browser sends our cookie along with a request that another site's page makes. `SameSite` stops
-//! most of that, this stops the rest: where the browser says which site a request comes from
-//! (`Sec-Fetch-Site`, or else `Origin`), it must be ours. Programs that are not browsers send
-//! neither, and a page of another site cannot keep a browser from sending them; so their absence is
-//! fine. Requests with `X-Auth-Token` carry their own proof: a page of another site cannot set it.
+//! A browser also sends our cookie with a request from another site's page. `SameSite` blocks most of these, and this
+//! check blocks the rest: if the browser sends the request's origin (`Sec-Fetch-Site`, or else `Origin`), it must be
+//! ours. Clients that are not browsers send neither header. Their absence is allowed, since a page of another site
+//! cannot suppress them. Requests with `X-Auth-Token` need no check, because a page of another site cannot set that
+//! header.
 
 use axum::{
     extract::{Request, State},
@@ -15,7 +15,7 @@ use axum::{
 
 use crate::{auth::TOKEN_HEADER, codes, config::Config, problem::Error, services::Services};
 
-/// Middleware of the API.
+/// The middleware, for the API.
 pub async fn guard(State(services): State<Services>, request: Request, next: Next) -> Response {
     let changes = !matches!(
         *request.method(),
@@ -37,7 +37,7 @@ pub async fn guard(State(services): State<Services>, request: Request, next: Nex
     next.run(request).await
 }
 
-/// As far as the browser tells.
+/// True unless the headers name another origin.
 fn is_same_origin(headers: &HeaderMap, config: &Config) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(site) = text(header::HeaderName::from_static("sec-fetch-site")) {

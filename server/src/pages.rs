@@ -1,8 +1,8 @@
-//! The pages' frames, rendered by leptos, and the files that they load.
+//! The pages' frames, rendered by Leptos, and their static files.
 //!
-//! A page route without a session answers with a redirect to the login page, so that nobody sees an
-//! application that then turns out to be empty. What is below `pkg/` is the same for everybody: it
-//! is served without looking at the session, precompressed where the build made `.br` files.
+//! A page route without a session redirects to the login page, so that nobody sees an empty application. Files below
+//! `pkg/` are the same for everybody: they are served without a look at the session, and precompressed if the build
+//! made `.br` files.
 
 use axum::{
     Router,
@@ -22,13 +22,13 @@ use tower_sessions::Session;
 
 use crate::{auth, codes, config::Config, headers, problem::Error, services::Services};
 
-/// How the folders of programs begin; what follows is a hash of what is in them.
+/// Prefix of the folders with programs. A hash of their content follows.
 const PROGRAM: &str = "app-";
 
-/// What leptos must know; in code, so that no file has to lie beside the program.
+/// The settings of Leptos, in code so that no file is needed beside the program.
 ///
-/// `pkg/program` names the folder of scripts and modules (see `xtask build`). It is read once: a server goes on with the pages
-/// that it started with. Without that file, or below `cargo leptos watch`, they lie in `pkg` itself.
+/// `pkg/program` names the folder of scripts and modules (see `xtask build`). It is read once, so a server keeps the
+/// pages that it started with. Without that file, as under `cargo leptos watch`, they are in `pkg` itself.
 pub fn options(config: &Config) -> LeptosOptions {
     let program = std::fs::read_to_string(config.site.join("pkg/program"))
         .ok()
@@ -44,7 +44,7 @@ pub fn options(config: &Config) -> LeptosOptions {
         .build()
 }
 
-/// All pages. Unknown paths get the application's own "not found" page with status 404.
+/// The page routes. Unknown paths get the application's own "not found" page with status 404.
 pub fn routes(services: &Services) -> Router<Services> {
     let shell = {
         let options = services.leptos.clone();
@@ -82,8 +82,8 @@ pub fn routes(services: &Services) -> Router<Services> {
         )
 }
 
-/// Programs, styles, fonts, icons. What is in a program's folder never changes, so browsers keep it. The other names
-/// stay the same from build to build, so browsers ask each time whether their copy is still good.
+/// The static files: programs, styles, fonts, icons. A program's folder never changes, so browsers cache it. Other
+/// names stay the same from build to build, so browsers revalidate them.
 pub fn files(config: &Config) -> Router<Services> {
     let folder = ServeDir::new(config.site.join("pkg"))
         .precompressed_br()
@@ -97,7 +97,7 @@ async fn keep(request: Request, next: Next) -> Response {
     let path = request.uri().path().strip_prefix("/pkg/");
     let is_program = path.is_some_and(|path| path.starts_with(PROGRAM));
     let mut response = next.run(request).await;
-    // A file that is missing now may be there after an update.
+    // A missing file may appear after an update.
     let how = if is_program && !response.status().is_client_error() {
         "public, max-age=31536000, immutable"
     } else {
@@ -140,7 +140,7 @@ async fn login_first(session: Session, request: Request, next: Next) -> Response
     }
 }
 
-/// Where to go after the login: a path of ours, never another site.
+/// The path after the login: one of ours, never another site.
 fn next_page(query: Option<&str>) -> String {
     query
         .unwrap_or_default()

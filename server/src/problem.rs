@@ -1,8 +1,7 @@
-//! One type for everything that a request can fail with.
+//! The error type of all requests.
 //!
-//! A route returns [`Error`]; here alone it becomes RFC 9457 problem details and is written to the
-//! log, once. The cause is for the log and never leaves the server; the detail and the hint are for
-//! the person and never hold a secret.
+//! A route returns [`Error`]. Only here it becomes RFC 9457 problem details and is logged, once. The cause is for the
+//! log and never leaves the server. The detail and the hint are for the user and never contain a secret.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -14,10 +13,10 @@ use axum::{
 
 use crate::codes::{self, Code};
 
-/// What routes return when they cannot answer.
+/// The result of a route.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A problem on its way to whoever asked.
+/// A problem for the client.
 #[derive(Debug)]
 pub struct Error {
     problem: Box<api::Problem>,
@@ -26,12 +25,12 @@ pub struct Error {
 }
 
 impl Error {
-    /// `detail` says what was tried, on what, and what came back.
+    /// A problem with a code of the server. `detail` says which operation failed, on what, and why.
     pub fn new(code: Code, detail: impl Into<String>) -> Error {
         Error::of(code.name, code.title, code.status, detail)
     }
 
-    /// For codes that another crate lists.
+    /// A problem with a code of another crate.
     pub fn of(code: &str, title: &str, status: StatusCode, detail: impl Into<String>) -> Error {
         Error {
             problem: Box::new(api::Problem {
@@ -47,20 +46,20 @@ impl Error {
         }
     }
 
-    /// There is no such thing, or it is another project's: nobody can tell which.
+    /// The object does not exist or belongs to another project. The response does not tell which.
     pub fn not_found(what: &str, id: &str) -> Error {
         Error::new(codes::NOT_FOUND, format!("There is no {what} `{id}` in this project."))
             .hint("It may have been removed, or belong to another project: check which one you are logged in to.")
     }
 
-    /// Our own fault. The cause is logged; the person learns that it was not theirs.
+    /// A failure of the server itself. The cause is logged, and the user learns that the request was not at fault.
     pub fn internal(doing: &str, cause: impl fmt::Display) -> Error {
         Error::new(codes::INTERNAL_ERROR, format!("The server failed while {doing}."))
             .hint("Try again. If it stays, give the server's operator the `x-request-id` of this answer; the log has the cause.")
             .caused_by(cause)
     }
 
-    /// What the cloud answered, in its own words where it has some.
+    /// The cloud's answer, with its own message if it has one.
     pub fn from_cloud(error: &openstack::Error) -> Error {
         if error.is_unauthorized() {
             return Error::new(
@@ -84,30 +83,30 @@ impl Error {
         Error::new(code, sentence(&error.to_string())).caused_by(chain(error))
     }
 
-    /// Whether it is this one.
+    /// True if the problem has this code.
     pub fn is(&self, code: Code) -> bool {
         self.problem.code == code.name
     }
 
-    /// What to do next.
+    /// Adds the next step for the user.
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.problem.hint = Some(hint.into());
         self
     }
 
-    /// When the same request may be answered.
+    /// Adds the time after which the same request may be repeated.
     pub fn retry_after(mut self, wait: Duration) -> Error {
         self.retry_after = Some(wait);
         self
     }
 
-    /// The field at fault.
+    /// Adds the path of the invalid field.
     pub fn path(mut self, path: impl Into<String>) -> Error {
         self.problem.path = Some(path.into());
         self
     }
 
-    /// All problems of the template that was refused; the first error's place becomes the problem's.
+    /// Adds all problems of a refused template. The place of the first error becomes the problem's.
     pub fn diagnostics(mut self, diagnostics: Vec<api::Diagnostic>) -> Error {
         if let Some(first) = diagnostics
             .iter()
@@ -120,13 +119,13 @@ impl Error {
         self
     }
 
-    /// What the person gets to read.
+    /// The problem details for the response.
     #[cfg(test)]
     pub fn into_problem(self) -> api::Problem {
         *self.problem
     }
 
-    /// For the log only.
+    /// Adds the cause, for the log only.
     pub fn caused_by(mut self, cause: impl fmt::Display) -> Error {
         self.cause = Some(cause.to_string());
         self
@@ -162,7 +161,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// What the engine says is worded for people already; a failing database is ours to hide.
+/// The engine's messages are meant for users. A failing database is an internal error.
 impl From<engine::Error> for Error {
     fn from(error: engine::Error) -> Error {
         let hint = error.hint();
@@ -212,7 +211,7 @@ impl From<store::Error> for Error {
     }
 }
 
-/// With a capital and a full stop.
+/// The text with a capital letter and a full stop.
 pub fn sentence(text: &str) -> String {
     let mut chars = text.trim().chars();
     let mut sentence: String = chars
@@ -226,7 +225,7 @@ pub fn sentence(text: &str) -> String {
     sentence
 }
 
-/// An error with all that it comes from, in one line.
+/// An error with its chain of sources, on one line.
 pub fn chain(error: &dyn StdError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

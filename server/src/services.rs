@@ -22,29 +22,29 @@ use crate::{
 /// The state of the router.
 #[derive(Clone, FromRef)]
 pub struct Services {
-    /// Settings.
+    /// The settings.
     pub config: Arc<Config>,
-    /// The clouds that may be reached.
+    /// The configured clouds.
     pub clouds: openstack::Clouds,
-    /// Runs workflows.
+    /// The engine, which executes runs.
     pub engine: engine::Engine,
     /// The database.
     pub store: Store,
-    /// Who is logged in.
+    /// The sessions of browsers.
     pub sessions: SealedStore,
-    /// Logins by `X-Auth-Token`, kept for a moment.
+    /// Logins by `X-Auth-Token`, cached briefly.
     pub tokens: TokenLogins,
-    /// Logins that failed.
+    /// Rate limits for failed logins.
     pub attempts: Attempts,
     /// Stored designs.
     pub designs: Designs,
-    /// What clouds have, cached briefly.
+    /// Facts of clouds, cached briefly.
     pub facts: Facts,
-    /// Counters.
+    /// The metrics.
     pub metrics: Metrics,
-    /// What leptos must know to write the page's frame.
+    /// Settings of Leptos, for the pages' frames.
     pub leptos: LeptosOptions,
-    /// Cancelled when the server stops: sockets close then.
+    /// Cancelled when the server stops, so that sockets close.
     pub closing: CancellationToken,
 }
 

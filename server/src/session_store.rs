@@ -1,13 +1,12 @@
-//! Where sessions are kept: in the database, and yet nobody can read them there.
+//! The session store: records in the database, encrypted with a key that only the cookie has.
 //!
-//! A session holds the user's Keystone token and the key to their sealed secrets. Whoever reads the
-//! database, a backup of it or its log must not get those. So the row's key is the SHA-256 of the
-//! session id, and the record is sealed with XChaCha20-Poly1305 under a key that HKDF derives from
-//! the session id itself. The id is 128 random bits and lives in one place only: the person's
-//! cookie. Without it neither the server nor its administrator can open the record.
+//! A session holds the user's Keystone token and the key of their sealed secrets. Access to the database, a backup or
+//! its log must not reveal these. So the row's key is the SHA-256 of the session id, and the record is sealed with
+//! XChaCha20-Poly1305 under a key that HKDF derives from the session id. The id is 128 random bits and exists in one
+//! place only, the user's cookie. Without it neither the server nor its administrator can decrypt the record.
 //!
-//! The id's hash and the expiry are bound to the record as associated data: a row cannot be moved
-//! to another id or made to live longer.
+//! The id's hash and the expiry are bound to the record as associated data: a row cannot be moved to another id or
+//! extended.
 
 use std::fmt;
 
@@ -29,22 +28,22 @@ use tower_sessions::{
 
 const NONCE_BYTES: usize = 24;
 
-/// Ends of sessions that a slow listener may lag behind before it has to look for itself.
+/// Capacity of the channel for ended sessions. A listener that lags further behind checks its session itself.
 const ENDS: usize = 256;
 
-/// The store; see the module's doc.
+/// The store; see the module documentation.
 #[derive(Clone)]
 pub struct SealedStore {
     store: Store,
     ends: broadcast::Sender<Ended>,
 }
 
-/// A session that has ended, told without its id.
+/// The hash of an ended session's id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ended([u8; 32]);
 
 impl Ended {
-    /// Of the session with this id.
+    /// The value for the session with this id.
     pub fn of(id: &Id) -> Ended {
         Ended(id_hash(id))
     }
@@ -57,7 +56,7 @@ impl fmt::Debug for SealedStore {
 }
 
 impl SealedStore {
-    /// Over a database.
+    /// The sessions in this database.
     pub fn new(store: Store) -> SealedStore {
         SealedStore {
             store,
@@ -65,7 +64,7 @@ impl SealedStore {
         }
     }
 
-    /// Tells of sessions that somebody ends from now on; of those that expire it does not.
+    /// Subscribes to sessions that are ended from now on. Expiries are not reported.
     pub fn ends(&self) -> broadcast::Receiver<Ended> {
         self.ends.subscribe()
     }
@@ -100,7 +99,7 @@ impl SessionStore for SealedStore {
     async fn delete(&self, id: &Id) -> Result<()> {
         let deleted = self.store.session_delete(&id_hash(id)).await;
         deleted.map_err(backend)?;
-        // Mostly nobody listens.
+        // Usually there is no listener.
         let _ = self.ends.send(Ended::of(id));
         Ok(())
     }

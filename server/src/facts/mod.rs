@@ -1,8 +1,8 @@
-//! What clouds have, asked when a form, a check or a plan needs it, and kept for half a minute.
+//! Facts of clouds for forms, checks and plans, cached for half a minute.
 //!
-//! Kept per user and project: key pairs are the user's, all else the project's. Whoever asks while
-//! an answer is on its way waits for that one. A list that cannot be read is left out, and checks
-//! that need it stay silent: a cloud without a key pair API must not keep anybody from drawing.
+//! The cache key has user and project: key pairs belong to the user, everything else to the project. Concurrent
+//! requests for a list wait for the same fetch. A list that cannot be read is left out, and the checks that need it are
+//! skipped: a cloud without a key pair API must not stop anybody from drawing.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -21,17 +21,17 @@ use planner::{
 };
 use types::Registry;
 
-mod things;
+mod lookups;
 
 const KEPT_FOR: Duration = Duration::from_secs(30);
-/// A person who has just made room tries again at once.
+/// Short, because a user who has just freed some quota tries again at once.
 const QUOTAS_KEPT_FOR: Duration = Duration::from_secs(3);
 
-/// The cache.
+/// The cached facts.
 #[derive(Clone)]
 pub struct Facts {
     lists: Cache<CloudFacts>,
-    things: Cache<Option<Vec<Named>>>,
+    lookups: Cache<Option<Vec<Named>>>,
     quotas: Cache<BTreeMap<String, Quota>>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Facts {
     fn default() -> Facts {
         Facts {
             lists: Cache::new(KEPT_FOR),
-            things: Cache::new(KEPT_FOR),
+            lookups: Cache::new(KEPT_FOR),
             quotas: Cache::new(QUOTAS_KEPT_FOR),
         }
     }
@@ -48,42 +48,43 @@ impl Default for Facts {
 impl Facts {
     /// Images, flavors, networks, key pairs, zones, services.
     pub async fn of(&self, actor: &Actor) -> Arc<CloudFacts> {
-        // Many calls at once: too large to lie in the future of every caller.
+        // Boxed: many concurrent calls are too large for the future of every caller.
         self.lists
             .get(key(actor, ""), || Box::pin(fetch_lists(&actor.session)))
             .await
     }
 
-    /// With further lists. Each is asked for by itself, for few templates need it, and projects have thousands of ports.
+    /// The facts with additional lists. Each list is fetched separately, because few templates need it and projects can
+    /// have thousands of ports.
     async fn with(
         &self,
         actor: &Actor,
         asked: impl IntoIterator<Item = &'static str>,
     ) -> Arc<CloudFacts> {
         let one = async |name: &'static str| {
-            let fetch = || Box::pin(things::fetch(&actor.session, name));
-            let list = self.things.get(key(actor, name), fetch).await;
+            let fetch = || Box::pin(lookups::fetch(&actor.session, name));
+            let list = self.lookups.get(key(actor, name), fetch).await;
             Some((name.to_owned(), (*list).clone()?))
         };
-        let (lists, things) = futures::join!(
+        let (lists, named) = futures::join!(
             self.of(actor),
             futures::future::join_all(asked.into_iter().map(one))
         );
-        let things: BTreeMap<_, _> = things.into_iter().flatten().collect();
-        if things.is_empty() {
+        let named: BTreeMap<_, _> = named.into_iter().flatten().collect();
+        if named.is_empty() {
             return lists;
         }
         Arc::new(CloudFacts {
-            things,
+            things: named,
             ..(*lists).clone()
         })
     }
 
-    /// Everything that checks and plans of a template read: lists that it names, and quotas.
+    /// The facts for checks and plans of a template: the lists that its values refer to, and quotas.
     pub async fn for_template(&self, actor: &Actor, template: &str, bundle: &Bundle) -> CloudFacts {
         let (template, bundle) = (template.to_owned(), bundle.clone());
         let work = move || asked(&Document::parse(template), &bundle, &Registry::openstack());
-        // Without the lists that it asks for the rest is checked all the same.
+        // If the template's lists cannot be determined, the rest is still checked.
         let asked = tokio::task::spawn_blocking(work).await.unwrap_or_default();
         let (facts, quotas) = futures::join!(self.with(actor, asked), self.quotas(actor));
         CloudFacts {
@@ -92,13 +93,13 @@ impl Facts {
         }
     }
 
-    /// Limit and use of the project's quotas, without those that the cloud does not tell.
+    /// Limit and usage of the project's quotas, without those that the cloud does not report.
     pub async fn quotas(&self, actor: &Actor) -> BTreeMap<String, Quota> {
         let fetch = || Box::pin(fetch_quotas(&actor.session));
         let (quotas, lists) =
             futures::join!(self.quotas.get(key(actor, ""), fetch), self.of(actor));
         let mut quotas = (*quotas).clone();
-        // Nova limits key pairs per user, and does not tell how many there are.
+        // Nova limits key pairs per user and does not report their number.
         match (quotas.get_mut("key_pairs"), &lists.key_pairs) {
             (Some(quota), Some(pairs)) => {
                 quota.used = i64::try_from(pairs.len()).unwrap_or(i64::MAX);
@@ -136,13 +137,13 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
             .collect::<Vec<_>>()
     };
     CloudFacts {
-        images: told("images", images).map(|images| {
+        images: readable("images", images).map(|images| {
             images
                 .into_iter()
                 .map(|image| named(image.id, image.name))
                 .collect()
         }),
-        flavors: told("flavors", flavors).map(|flavors| {
+        flavors: readable("flavors", flavors).map(|flavors| {
             let flavor = |flavor: openstack::compute::Flavor| Flavor {
                 id: flavor.id,
                 name: flavor.name,
@@ -152,9 +153,9 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
             };
             flavors.into_iter().map(flavor).collect()
         }),
-        networks: told("networks", networks).map(networks_named),
-        external_networks: told("external networks", external_networks).map(networks_named),
-        key_pairs: told("key pairs", key_pairs).map(|pairs| {
+        networks: readable("networks", networks).map(networks_named),
+        external_networks: readable("external networks", external_networks).map(networks_named),
+        key_pairs: readable("key pairs", key_pairs).map(|pairs| {
             pairs
                 .into_iter()
                 .map(|pair| named(pair.name.clone(), Some(pair.name)))
@@ -164,18 +165,18 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
             .elapsed()
             .ok()
             .map(|since| since.as_secs() as i64),
-        availability_zones: told("availability zones", zones).map(|zones| {
+        availability_zones: readable("availability zones", zones).map(|zones| {
             zones
                 .into_iter()
                 .filter(|zone| zone.available)
                 .map(|zone| named(zone.name.clone(), Some(zone.name)))
                 .collect()
         }),
-        things: BTreeMap::new(),
+        lookups: BTreeMap::new(),
         services: services(session),
         region: session.cloud().region.clone(),
         quotas: BTreeMap::new(),
-        volume_types: told("volume types", types).flatten().map(|types| {
+        volume_types: readable("volume types", types).flatten().map(|types| {
             types
                 .into_iter()
                 .map(|one| named(one.id, Some(one.name)))
@@ -184,14 +185,14 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
     }
 }
 
-/// Services that the catalogue has. Without a catalogue nothing is known.
+/// The services in the catalogue. `None` without a catalogue.
 fn services(session: &Session) -> Option<BTreeSet<String>> {
     session.catalog().service_types().next()?;
     let offered = session.services();
     Some(offered.map(|service| service.as_str().to_owned()).collect())
 }
 
-/// Services that limit how much a project may have.
+/// Services with quotas.
 const LIMITING: [Service; 4] = [
     Service::Compute,
     Service::Network,
@@ -205,7 +206,7 @@ async fn fetch_quotas(session: &Session) -> BTreeMap<String, Quota> {
     };
     let fetch = async |service: Service| {
         let usage = session.quota_sets(service).usage(&project.id).await;
-        // Not every role may see them.
+        // Not every role may read quotas.
         usage.unwrap_or_else(|error| {
             tracing::debug!("the quotas of the {service} service are not known: {error}");
             BTreeMap::new()
@@ -230,13 +231,13 @@ fn named(id: String, name: Option<String>) -> Named {
     Named { id, name }
 }
 
-fn told<T>(what: &str, answer: Result<T, openstack::Error>) -> Option<T> {
+fn readable<T>(what: &str, answer: Result<T, openstack::Error>) -> Option<T> {
     answer
         .inspect_err(|error| tracing::warn!("the cloud's {what} could not be read: {error}"))
         .ok()
 }
 
-/// Cloud, project, user, and which list.
+/// Cloud, project, user, and name of the list.
 type Key = (String, String, String, &'static str);
 
 fn key(actor: &Actor, list: &'static str) -> Key {
@@ -248,7 +249,7 @@ fn key(actor: &Actor, list: &'static str) -> Key {
     )
 }
 
-/// One slot a key; its lock is held while the answer is on its way.
+/// One slot per key. Its lock is held during the fetch.
 #[derive(Clone)]
 struct Cache<T> {
     kept_for: Duration,
@@ -268,7 +269,7 @@ impl<T> Cache<T> {
     async fn get<F: Future<Output = T>>(&self, key: Key, fetch: impl FnOnce() -> F) -> Arc<T> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            // What nobody has asked for lately goes; a slot that is being filled is locked and stays.
+            // Drops expired slots. A slot that is being filled is locked and stays.
             slots.retain(|_, slot| {
                 slot.try_lock().map_or(true, |slot| {
                     slot.as_ref()

@@ -1,4 +1,4 @@
-//! The service catalogue: the server's own items, and the project's.
+//! The service catalogue: the server's own items and the project's.
 
 use api::CatalogEntry;
 use axum::{
@@ -15,7 +15,7 @@ use crate::{
     services::Services,
 };
 
-/// All items, by name: of the project's own the newest version.
+/// All items by name, with the newest version of the project's own items.
 #[utoipa::path(get, path = "/api/v1/catalog", tag = "catalogue", responses((status = 200, body = Vec<Object>)))]
 pub async fn list(
     State(services): State<Services>,
@@ -25,7 +25,7 @@ pub async fn list(
     Ok(Json(catalog.items().map(|item| item.entry()).collect()))
 }
 
-/// One, with its inputs, outputs and text.
+/// One item, with its inputs, outputs and README.
 #[utoipa::path(get, path = "/api/v1/catalog/{item}", tag = "catalogue", params(("item" = String, Path)), responses((status = 200, body = Object)))]
 pub async fn get(
     State(services): State<Services>,
@@ -43,11 +43,11 @@ pub async fn get(
     })
 }
 
-/// An item of one's own, as tar.gz: an Ansible role with an `item.yml`.
+/// Uploads an item of the project as tar.gz: an Ansible role with an `item.yml`.
 ///
-/// The archive holds the item itself, or one folder with it. Its files are taken as they are and run in the sandbox only. A
-/// version never changes: the same files again change nothing (200), other files under the same version are refused (409).
-/// Deployments keep the version that they were made with.
+/// The archive contains the item itself or one folder with it. Its files are stored unchanged and run in the sandbox
+/// only. A version never changes: the same files again change nothing (200), other files under the same version are
+/// refused (409). Deployments keep the version that they were made with.
 #[utoipa::path(
     post, path = "/api/v1/catalog", tag = "catalogue",
     request_body(content = Vec<u8>, content_type = "application/gzip"),

@@ -1,4 +1,4 @@
-//! What the cloud really has, for forms and checks.
+//! The facts of the cloud, for forms and checks.
 
 use api::CloudFacts;
 use axum::extract::State;
@@ -7,7 +7,7 @@ use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
 /// Images, flavors, networks, key pairs and zones of the project.
 ///
-/// At most 30 seconds old. A list that the cloud did not give is null.
+/// At most 30 seconds old. A list that the cloud did not return is null.
 #[utoipa::path(get, path = "/api/v1/cloud", tag = "cloud", responses((status = 200, body = Object)))]
 pub async fn get(State(services): State<Services>, caller: Caller) -> Result<Json<CloudFacts>> {
     Ok(Json(CloudFacts::clone(

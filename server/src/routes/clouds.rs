@@ -1,4 +1,4 @@
-//! The clouds that one can log in to.
+//! The configured clouds.
 
 use api::CloudInfo;
 use axum::extract::State;
@@ -6,7 +6,7 @@ use openstack::{Domain, LoginMethod, Scope};
 
 use crate::{extract::Json, services::Services};
 
-/// Names, regions and login methods, as configured; no secrets. For the login form, so without a session.
+/// Names, regions and login methods, as configured; no secrets. Needs no session, because the login form uses it.
 #[utoipa::path(get, path = "/api/v1/clouds", tag = "session", responses((status = 200, body = Vec<CloudInfo>)))]
 pub async fn list(State(services): State<Services>) -> Json<Vec<CloudInfo>> {
     Json(

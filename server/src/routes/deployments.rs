@@ -1,4 +1,4 @@
-//! Deployments: templates made real.
+//! Deployments of templates.
 
 use api::{Beside, DeployRequest, Deployment, Layout, Run, Started, Stray};
 use axum::{
@@ -26,7 +26,7 @@ pub async fn list(
     Ok(Json(services.engine.deployments(caller.tenant()).await?))
 }
 
-/// Starts a run that makes a template, or a design's newest version, real.
+/// Starts a run that deploys a template or a design's newest version.
 #[utoipa::path(post, path = "/api/v1/deployments", tag = "deployments", request_body = DeployRequest, responses((status = 202, body = Started)))]
 pub async fn create(
     State(services): State<Services>,
@@ -52,7 +52,7 @@ pub async fn create(
     Ok(accepted(services.engine.deploy(&caller.actor, new).await?))
 }
 
-/// One, with its resources and outputs. Attributes in outputs are read from the cloud for this answer.
+/// One deployment, with its resources and outputs. Attributes in outputs are read from the cloud.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Deployment)))]
 pub async fn get(
     State(services): State<Services>,
@@ -64,7 +64,7 @@ pub async fn get(
     ))
 }
 
-/// Starts a run that leads the deployment to another template.
+/// Starts a run that updates the deployment to another template.
 #[utoipa::path(put, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path)), request_body = DeployRequest, responses((status = 202, body = Started)))]
 pub async fn update(
     State(services): State<Services>,
@@ -98,7 +98,7 @@ pub async fn update(
     ))
 }
 
-/// Starts a run that leads the deployment back to what worked before a change that failed.
+/// Starts a run that returns the deployment to its state before a failed change.
 #[utoipa::path(post, path = "/api/v1/deployments/{id}/rollback", tag = "deployments", params(("id" = String, Path)), responses((status = 202, body = Started)))]
 pub async fn roll_back(
     State(services): State<Services>,
@@ -121,7 +121,7 @@ pub struct UndeployQuery {
     force: bool,
 }
 
-/// Starts a run that removes everything. With `force` it goes on past what cannot be removed, and reports it.
+/// Starts a run that removes all resources. With `force` it skips resources that cannot be removed, and reports them.
 #[utoipa::path(delete, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path), ("force" = Option<bool>, Query)), responses((status = 202, body = Started)))]
 pub async fn delete(
     State(services): State<Services>,
@@ -135,8 +135,9 @@ pub async fn delete(
     ))
 }
 
-/// Things in the cloud that carry the deployment's mark and belong to none of its resources, asked for now. While a run is at
-/// work the answer may name what it is about to adopt or remove.
+/// Cloud objects with the deployment's marker that belong to none of its resources, as of now.
+///
+/// During a run the answer may contain objects that it is about to adopt or remove.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}/strays", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<Stray>)))]
 pub async fn strays(
     State(services): State<Services>,
@@ -146,7 +147,7 @@ pub async fn strays(
     Ok(Json(services.engine.strays(&caller.actor, &id).await?))
 }
 
-/// Its runs, newest first, without steps.
+/// The deployment's runs, newest first, without steps.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}/runs", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<Run>)))]
 pub async fn runs(
     State(services): State<Services>,
@@ -156,7 +157,7 @@ pub async fn runs(
     Ok(Json(services.engine.runs(caller.tenant(), &id).await?))
 }
 
-/// What shall be real: the request's own template, or a design's.
+/// The requested template: the request's own or a design's.
 struct Wanted {
     template: String,
     beside: Beside,
@@ -169,7 +170,7 @@ impl Wanted {
     async fn read(services: &Services, caller: &Caller, request: &DeployRequest) -> Result<Wanted> {
         match (&request.template, &request.design) {
             (template, Some(id)) => {
-                // A template beside the design is what the person saw: it wins, the design is where it came from.
+                // The user has seen the template beside the design, so it is used. The design is only its origin.
                 let design = services.designs.get(caller.tenant(), id).await?;
                 Ok(Wanted {
                     template: template.clone().unwrap_or(design.template),

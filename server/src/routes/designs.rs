@@ -1,4 +1,4 @@
-//! Designs: a template with its layout, versioned.
+//! Designs: templates with layout and versions.
 
 use api::{Design, DesignRequest, DesignSummary, DesignVersion};
 use axum::{
@@ -14,7 +14,7 @@ use crate::{
     services::Services,
 };
 
-/// The project's designs, the one that was saved last first.
+/// The project's designs, the last saved first.
 #[utoipa::path(get, path = "/api/v1/designs", tag = "designs", responses((status = 200, body = Vec<DesignSummary>)))]
 pub async fn list(
     State(services): State<Services>,
@@ -23,7 +23,7 @@ pub async fn list(
     Ok(Json(services.designs.list(caller.tenant()).await?))
 }
 
-/// A new design. The template may be broken or empty: what a person typed is kept.
+/// Creates a design. The template may be broken or empty.
 #[utoipa::path(post, path = "/api/v1/designs", tag = "designs", request_body = DesignRequest, responses((status = 201, body = Design)))]
 pub async fn create(
     State(services): State<Services>,
@@ -42,7 +42,7 @@ pub async fn create(
     ))
 }
 
-/// The newest version.
+/// The newest version of a design.
 #[utoipa::path(get, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), responses((status = 200, body = Design)))]
 pub async fn get(
     State(services): State<Services>,
@@ -52,7 +52,7 @@ pub async fn get(
     Ok(Json(services.designs.get(caller.tenant(), &id).await?))
 }
 
-/// A new version. With a `base_version` that is not the newest nothing is overwritten: 409 `version-conflict`.
+/// Saves a new version. If `base_version` is not the newest, nothing is saved: 409 `version-conflict`.
 #[utoipa::path(put, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), request_body = DesignRequest, responses((status = 200, body = Design)))]
 pub async fn save(
     State(services): State<Services>,
@@ -68,7 +68,7 @@ pub async fn save(
     ))
 }
 
-/// Removes it with its versions; deployments that were made from it stay.
+/// Deletes the design with its versions. Deployments made from it stay.
 #[utoipa::path(delete, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), responses((status = 204)))]
 pub async fn delete(
     State(services): State<Services>,

@@ -1,7 +1,7 @@
-//! A page for every code: what it means, why it happens, what to do.
+//! A page for every problem code: meaning, causes, remedies.
 //!
-//! The texts are `docs/errors/<code>.md`, part of the program; a problem's `type` leads here. They
-//! are ours and use little of Markdown, so the few lines below turn them into HTML.
+//! The texts are `docs/errors/<code>.md`, compiled into the program. A problem's `type` links here. The texts are our
+//! own and use little of Markdown, so the few lines below convert them to HTML.
 
 use axum::{
     extract::Path,
@@ -14,7 +14,7 @@ use crate::{
     problem::{Error, Result},
 };
 
-/// Code and Markdown text, by code.
+/// Markdown text by code.
 pub static PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/error_pages.rs"));
 
 /// The page of a code.
@@ -52,7 +52,7 @@ fn html(code: &str, markdown: &str) -> String {
     )
 }
 
-/// Headings, paragraphs, lists, fenced code; `code` and **strong** within a line.
+/// Converts headings, paragraphs, lists and fenced code, and `code` and **strong** within a line.
 fn to_html(markdown: &str) -> String {
     let mut html = String::new();
     for block in blocks(markdown) {
@@ -87,7 +87,8 @@ fn to_html(markdown: &str) -> String {
     html
 }
 
-/// Runs of lines between empty ones; a heading stands alone, a fence keeps its empty lines.
+/// Splits the text into blocks at empty lines. A heading is a block of its own, and a fenced block keeps its empty
+/// lines.
 fn blocks(markdown: &str) -> Vec<Vec<String>> {
     let mut blocks: Vec<Vec<String>> = Vec::new();
     let mut open: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What happened in a run, as pages of a list.
+//! The events of a run, as a paged list.
 
 use api::Event;
 use axum::extract::{Path, State};
@@ -17,7 +17,7 @@ const LIMIT_MAX: u32 = 10_000;
 /// `?after=N&limit=M`
 #[derive(Deserialize)]
 pub struct EventsQuery {
-    /// The last number that the asker has.
+    /// The last number that the client has.
     #[serde(default)]
     pub after: u64,
     limit: Option<u32>,
@@ -25,7 +25,7 @@ pub struct EventsQuery {
 
 /// Events with `seq > after`, in order and without a gap.
 ///
-/// At most `limit` (1,000 where absent, 10,000 at most). An empty list: nothing new yet.
+/// At most `limit` events (default 1,000, maximum 10,000). An empty list means that there is nothing new.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/events", tag = "runs", params(("id" = String, Path), ("after" = Option<u64>, Query), ("limit" = Option<u32>, Query)), responses((status = 200, body = Vec<Event>)))]
 pub async fn list(
     State(services): State<Services>,

@@ -1,4 +1,4 @@
-//! A design as others read it.
+//! Exports of designs in other formats.
 
 use std::sync::Arc;
 
@@ -40,8 +40,9 @@ pub struct ExportQuery {
 
 /// A design as plain HOT, Terraform JSON, TOSCA or a picture.
 ///
-/// With `download=true` the file itself, or an archive (`.tar.gz`) of it and the files that it needs; else these with a report of
-/// what they leave out, which stands in the files too. `additions=drawn` leaves out what a deployment would add.
+/// With `download=true` the response is the file itself, or an archive (`.tar.gz`) of it and the files that it needs.
+/// Otherwise it is these files with a report of what the export leaves out; the report is also part of the files.
+/// `additions=drawn` leaves out the resources that a deployment would add.
 #[utoipa::path(get, path = "/api/v1/designs/{id}/export", tag = "designs", params(("id" = String, Path), ("format" = ExportFormat, Query), ("download" = Option<bool>, Query), ("additions" = Option<ExportAdditions>, Query)), responses((status = 200, body = Exported)))]
 pub async fn design(
     State(services): State<Services>,
@@ -83,7 +84,7 @@ pub async fn design(
     Ok((headers, content).into_response())
 }
 
-/// The same for a template that is not stored.
+/// Like the export of a design, for a template that is not stored.
 #[utoipa::path(post, path = "/api/v1/export", tag = "templates", request_body = ExportRequest, responses((status = 200, body = Exported)))]
 pub async fn template(
     State(services): State<Services>,
@@ -147,7 +148,7 @@ fn form(format: ExportFormat) -> Format {
     }
 }
 
-/// What a download is.
+/// The media type of a download.
 fn media_type(format: ExportFormat, export: &Export) -> &'static str {
     if export.beside.is_empty() {
         form(format).media_type()

@@ -1,4 +1,4 @@
-//! For those who run the server: is it alive, is it ready, what does it count.
+//! Endpoints for operators: liveness, readiness and metrics.
 
 use axum::{
     extract::State,
@@ -8,13 +8,13 @@ use axum::{
 
 use crate::{problem::Result, services::Services};
 
-/// The process answers.
+/// Answers while the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200)))]
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// The database answers, and the server is not about to stop: send requests.
+/// Ready for requests: the database answers, and the server is not shutting down.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses((status = 200), (status = 503)))]
 pub async fn ready(State(services): State<Services>) -> (StatusCode, &'static str) {
     if services.closing.is_cancelled() {
@@ -32,7 +32,7 @@ pub async fn ready(State(services): State<Services>) -> (StatusCode, &'static st
     }
 }
 
-/// Numbers only, of all projects together: no names, no ids.
+/// Metrics over all projects, without names and ids.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain")))]
 pub async fn metrics(State(services): State<Services>) -> Result<impl IntoResponse> {
     Ok((

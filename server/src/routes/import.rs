@@ -1,4 +1,4 @@
-//! Templates of others, as HOT.
+//! Imports of templates in other formats.
 
 use api::{ImportNote, ImportRequest, Imported};
 use axum::extract::State;
@@ -12,10 +12,9 @@ use crate::{
     services::Services,
 };
 
-/// A CloudFormation template as HOT, with a report of what was not plain; plain HOT that was exported here, as the design that it
-/// was.
+/// Converts a CloudFormation template to HOT and reports inexact conversions. Restores an exported design.
 ///
-/// Nothing is stored: the answer's template is what a new design is made from.
+/// Nothing is stored. The client creates a new design from the returned template.
 #[utoipa::path(post, path = "/api/v1/import", tag = "templates", request_body = ImportRequest, responses((status = 200, body = Imported)))]
 pub async fn template(
     State(services): State<Services>,
@@ -29,7 +28,7 @@ pub async fn template(
             report.changed("", "it was exported here: what a deployment adds is left to it again, and software is the catalogue's");
             Ok(import::Imported { template, report })
         }
-        // The words of a mark may stand in any text.
+        // The words of an export's mark may occur in any text.
         None if ImportRequest::is_hot(&request.text) => Ok(import::Imported {
             template: request.text,
             report: Report::default(),

@@ -1,4 +1,4 @@
-//! Logging in to a cloud, and out again.
+//! Login to a cloud, and logout.
 
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,10 @@ use crate::{
     services::Services,
 };
 
-/// Opens a session as a person whom the cloud knows.
+/// Opens a session for a user of a cloud.
 ///
-/// By password, application credential or token, which must be for a project. Runs of the project that paused because a token had
-/// ended go on.
+/// The credentials are a password, an application credential or a token, and must be for a project. Runs of the project
+/// that paused because a token had expired continue.
 #[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = LoginRequest, responses((status = 200, body = Me)))]
 pub async fn login(
     State(services): State<Services>,
@@ -40,7 +40,7 @@ pub async fn login(
     }
     let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
     match (attempt, &opened) {
-        // A project that is not theirs, or a region that is not there, comes after a password that is right.
+        // These errors come after a correct password: a project without access, or an unknown region.
         (
             Some(attempt),
             Ok(_)
@@ -69,7 +69,7 @@ pub async fn login(
     Ok(Json(me))
 }
 
-/// Ends the session. Runs go on: each holds a token of its own while it lasts.
+/// Ends the session. Runs continue, because each has a token of its own.
 #[utoipa::path(post, path = "/api/v1/logout", tag = "session", responses((status = 204)))]
 pub async fn logout(session: Session) -> Result<StatusCode> {
     session
@@ -90,8 +90,8 @@ async fn resume_paused(services: Services, caller: Caller) {
     }
 }
 
-/// Which of the three ways is meant, with the missing field named. Values are never repeated: they
-/// are secrets.
+/// Parses one of the three kinds of credentials, and names a missing field. Values are never repeated in errors,
+/// because they are secrets.
 fn read(request: Value) -> Result<LoginRequest> {
     let has = |field: &str| request.get(field).is_some();
     let fields: &[&str] = if has("token") {
@@ -168,7 +168,7 @@ fn credentials(request: &LoginRequest, cloud: &CloudConfig) -> (Credentials, Opt
     }
 }
 
-/// Whose failures count; nobody guesses a token.
+/// The account for the rate limit. `None` for a token, which cannot be guessed.
 fn account(request: &LoginRequest, cloud: &CloudConfig) -> Option<Account> {
     match request {
         LoginRequest::Password { user, domain, .. } => {
@@ -196,12 +196,12 @@ fn too_early(wait: Duration) -> Error {
     .retry_after(wait)
 }
 
-/// Keystone's ids are 32 hexadecimal digits; nobody names a project like that.
+/// Keystone's ids are 32 hexadecimal digits, which is not used as a project name.
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The field of the login form that the person should look at.
+/// The field of the login form that the error is about.
 fn field_at_fault(error: &openstack::Error) -> &'static str {
     match error {
         openstack::Error::WrongCredentials { method, .. } => match method {

@@ -1,4 +1,4 @@
-//! Who is logged in.
+//! The logged-in user.
 
 use api::Me;
 use axum::extract::State;

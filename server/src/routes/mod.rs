@@ -1,4 +1,4 @@
-//! The routes, one file a resource. Each extracts, asks, answers; nothing more.
+//! The routes, one file per resource. A handler parses the request, calls one function and answers.
 //!
 //! A new route is a function with its `utoipa::path`, a line in [`api`], and a line in `openapi`.
 
@@ -30,7 +30,7 @@ use axum::{
 
 use crate::{codes, headers, origin, problem::Error, services::Services};
 
-/// What is below `/api/v1`.
+/// The routes below `/api/v1`.
 pub fn api(services: &Services) -> Router<Services> {
     let v1 = Router::new()
         .route("/login", post(login::login))
@@ -81,7 +81,7 @@ pub fn api(services: &Services) -> Router<Services> {
     Router::new().nest("/api/v1", v1)
 }
 
-/// What needs no session: probes, numbers, and the pages of error codes.
+/// The routes without a session: probes, metrics, and the pages of error codes.
 pub fn public() -> Router<Services> {
     Router::new()
         .route("/healthz", get(health::alive))

@@ -1,4 +1,4 @@
-//! The API's own description, made from the handlers' annotations.
+//! The API's OpenAPI document, made from the handlers' annotations.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use utoipa::{
 
 use crate::auth;
 
-/// All paths and the shapes that they take and give.
+/// All paths with their schemas.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -42,7 +42,7 @@ use crate::auth;
 )]
 struct Document;
 
-/// What holds for all operations: how to say who one is, and what a refusal looks like.
+/// Common to all operations: authentication and problem responses.
 struct Common;
 
 impl Modify for Common {
@@ -100,7 +100,7 @@ impl Modify for Common {
     }
 }
 
-/// `runs_id_cancel_post`: unique, and to be guessed.
+/// The operation's id, unique and predictable: `runs_id_cancel_post`.
 fn operation_id(path: &str, method: &str) -> String {
     let path = path.trim_start_matches("/api/v1");
     let words = path

@@ -1,4 +1,4 @@
-//! What a template would do.
+//! Plans of templates.
 
 use api::{Plan, PlanRequest};
 use axum::extract::State;
@@ -6,10 +6,10 @@ use hot::bundle::Bundle;
 
 use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
-/// What a deploy would do: changes and the workflow that makes them.
+/// Plans a deployment: the changes and the workflow that makes them.
 ///
-/// From what is deployed (nothing, without `deployment`) to the template. Problems are in `diagnostics`; with an error among them
-/// there is no workflow.
+/// The changes lead from the deployment (from nothing, without `deployment`) to the template. Problems are in
+/// `diagnostics`. If there is an error among them, there is no workflow.
 #[utoipa::path(post, path = "/api/v1/plan", tag = "templates", request_body = PlanRequest, responses((status = 200, body = Object)))]
 pub async fn plan(
     State(services): State<Services>,

@@ -1,4 +1,4 @@
-//! The resource types that a template may use.
+//! The resource types for templates.
 
 use axum::{
     extract::{Path, State},
@@ -15,7 +15,7 @@ use crate::{
     services::Services,
 };
 
-/// All, by name: properties, attributes, how they are drawn. With an `ETag`: ask again with `If-None-Match`.
+/// All resource types by name: properties, attributes, appearance. Has an `ETag` for `If-None-Match`.
 #[utoipa::path(
     get, path = "/api/v1/resource-types", tag = "templates",
     responses((status = 200, body = Vec<Object>), (status = 304, description = "As in the answer with that `ETag`"))
@@ -29,7 +29,7 @@ pub async fn list(
     Ok(catalog::answer(catalog.described(), &headers))
 }
 
-/// One.
+/// One resource type.
 #[utoipa::path(get, path = "/api/v1/resource-types/{type}", tag = "templates", params(("type" = String, Path)), responses((status = 200, body = Object)))]
 pub async fn get(
     State(services): State<Services>,

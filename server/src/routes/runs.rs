@@ -1,4 +1,4 @@
-//! Runs: look, cancel, resume.
+//! Runs: read, cancel, resume.
 
 use api::Run;
 use axum::{
@@ -13,7 +13,7 @@ use crate::{
     services::Services,
 };
 
-/// One, with its steps.
+/// One run, with its steps.
 #[utoipa::path(get, path = "/api/v1/runs/{id}", tag = "runs", params(("id" = String, Path)), responses((status = 200, body = Run)))]
 pub async fn get(
     State(services): State<Services>,
@@ -23,7 +23,7 @@ pub async fn get(
     Ok(Json(services.engine.run(caller.tenant(), &id).await?))
 }
 
-/// Stops it; what must always run still does. A second cancel cuts off steps that do not stop.
+/// Cancels a run. Steps that always run still do. A second cancel aborts steps that do not stop.
 #[utoipa::path(post, path = "/api/v1/runs/{id}/cancel", tag = "runs", params(("id" = String, Path)), responses((status = 202)))]
 pub async fn cancel(
     State(services): State<Services>,
@@ -34,7 +34,7 @@ pub async fn cancel(
     Ok(StatusCode::ACCEPTED)
 }
 
-/// Goes on with a failed, cancelled or paused run; done steps are not walked again.
+/// Resumes a failed, cancelled or paused run. Completed steps are not repeated.
 #[utoipa::path(post, path = "/api/v1/runs/{id}/resume", tag = "runs", params(("id" = String, Path)), responses((status = 202)))]
 pub async fn resume(
     State(services): State<Services>,

@@ -1,17 +1,19 @@
-//! What happens in a run, while it happens, over a websocket.
+//! The live events of a run, over a websocket.
 //!
-//! Every text frame is one JSON array of events, in order of `seq` and without a gap: first what is
-//! stored after `?after=N`, then what comes. A client that lost its socket opens another one with
-//! the last number that it has; nothing is missing, nothing comes twice. The server pings every 20
-//! seconds. It closes with 1000 once the run's final event was sent, with 1012 when the server stops
-//! (come back), with 1011 when it failed, and with 1008 when the login that it was opened with has ended: who comes back has to
-//! log in.
+//! Every text frame is one JSON array of events, in order of `seq` and without a gap: first the stored events after
+//! `?after=N`, then new ones. A client that lost its socket opens another one with the last number it has. Then no
+//! event is missing or repeated. The server pings every 20 seconds. It closes with these codes:
 //!
-//! A slow client slows nothing but itself: while a frame waits to be taken, the engine's stream is
-//! not read, and goes on from storage afterwards.
+//! - 1000 after the run's final event,
+//! - 1008 when the login of the socket has ended, so that the client must log in again,
+//! - 1011 when the server failed,
+//! - 1012 when the server stops and the client should reconnect.
 //!
-//! What comes after a pause is sent at once; what comes thick and fast is sent together, every
-//! [`PACE`]. A frame a line would cost a browser more in waking up than in reading.
+//! A slow client delays nobody else: while a frame waits for it, the engine's stream is not read, and continues from
+//! storage afterwards.
+//!
+//! An event after a pause is sent at once. Events in quick succession are sent together, every [`PACE`], because a
+//! frame for each line would cost a browser more for waking up than for reading.
 
 use std::{pin::pin, time::Duration};
 
@@ -41,22 +43,22 @@ use crate::{
 
 const PING_EVERY: Duration = Duration::from_secs(20);
 
-/// The least time between two frames.
+/// Shortest time between two frames.
 const PACE: Duration = Duration::from_millis(10);
 
-/// Events in one frame, about.
+/// Approximate number of events in one frame.
 const FRAME: usize = 2000;
 
-/// How long a frame may wait for a client that takes nothing.
+/// Longest time that a frame waits for a client that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a client may take to answer our goodbye.
+/// Longest time that a client has to answer the closing frame.
 const GOODBYE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The same events as `/events`, then live; a websocket.
 ///
-/// Every text frame is a JSON array of events, in order of `seq` and without a gap. Closes with 1000
-/// after the final event of the run, with 1012 when the server stops, with 1008 when the login has ended.
+/// Every text frame is a JSON array of events, in order of `seq` and without a gap. Closes with 1000 after the final
+/// event of the run, with 1012 when the server stops, with 1008 when the login has ended.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/stream", tag = "runs", params(("id" = String, Path), ("after" = Option<u64>, Query)), responses((status = 101)))]
 pub async fn open(
     State(services): State<Services>,
@@ -110,8 +112,8 @@ async fn serve(
             _ = ping.tick() => Message::Ping(Vec::new().into()),
             () = closing.cancelled() => close(close_code::RESTART, "the server stops"),
             () = &mut ended => close(close_code::POLICY, "the login has ended"),
-            // Pongs, and whatever else a client says, are of no interest; its leaving is.
-            said = from.next() => match said {
+            // Messages of the client, such as pongs, are ignored. Only its closing matters.
+            message = from.next() => match message {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue,
             },
@@ -127,17 +129,17 @@ async fn serve(
     }
 }
 
-/// Reads until the client has closed its side, too.
+/// Reads until the client has also closed its side.
 ///
-/// The closing handshake of RFC 6455, section 7.1.1. A connection that is dropped while something
-/// of the client is unread (its pong, say) is reset, and a reset discards what the client has not
-/// read yet: the last events and the reason of closing.
+/// This is the closing handshake of RFC 6455, section 7.1.1. A connection that is dropped while data of the client is
+/// unread (such as a pong) is reset. A reset discards data that the client has not read yet: the last events and the
+/// close code.
 async fn answered(mut from: SplitStream<WebSocket>) {
     let goodbye = async { while let Some(Ok(_)) = from.next().await {} };
     let _ = tokio::time::timeout(GOODBYE_PATIENCE, goodbye).await;
 }
 
-/// One item a frame: what is there, and where the last frame was less than [`PACE`] ago, what comes until then.
+/// The frames: all available events, and if the last frame was less than [`PACE`] ago, also the events until then.
 fn frames(
     events: BoxStream<'static, Vec<api::Event>>,
 ) -> impl Stream<Item = Vec<api::Event>> + Send {
@@ -155,7 +157,7 @@ fn frames(
     )
 }
 
-/// What comes until then; past that, what is there.
+/// The next item before `due`. Later, only an item that is available at once.
 async fn before<T>(due: Instant, next: impl Future<Output = Option<T>>) -> Option<T> {
     if Instant::now() < due {
         timeout_at(due, next).await.ok().flatten()
@@ -196,19 +198,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_after_a_pause_goes_at_once_and_a_flood_goes_together() {
-        let (say, said) = futures::channel::mpsc::unbounded();
-        let mut frames = pin!(frames(said.boxed()));
+        let (sender, receiver) = futures::channel::mpsc::unbounded();
+        let mut frames = pin!(frames(receiver.boxed()));
 
-        say.unbounded_send(vec![line(1)]).unwrap();
+        sender.unbounded_send(vec![line(1)]).unwrap();
         assert_eq!(numbers(frames.next().now_or_never().unwrap()), [1]);
 
-        say.unbounded_send(vec![line(2)]).unwrap();
+        sender.unbounded_send(vec![line(2)]).unwrap();
         assert!(frames.next().now_or_never().is_none(), "it waits for more");
-        say.unbounded_send(vec![line(3)]).unwrap();
+        sender.unbounded_send(vec![line(3)]).unwrap();
         assert_eq!(numbers(frames.next().await), [2, 3]);
 
-        say.unbounded_send(vec![line(4)]).unwrap();
-        drop(say);
+        sender.unbounded_send(vec![line(4)]).unwrap();
+        drop(sender);
         assert_eq!(numbers(frames.next().await), [4]);
         assert!(frames.next().await.is_none());
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a template.
+//! Validation of templates.
 
 use api::{ValidateRequest, ValidateResponse};
 use axum::extract::State;
@@ -15,9 +15,9 @@ use crate::{
     services::Services,
 };
 
-/// All problems, with path and line, checked against what the cloud has. Quotas are checked for a new deployment.
+/// All problems with path and line, checked against the cloud. Quotas are checked for a new deployment.
 ///
-/// A broken template is not an error of the request: it is what one asks about.
+/// A broken template is not an error of the request; its problems are the answer.
 #[utoipa::path(post, path = "/api/v1/validate", tag = "templates", request_body = ValidateRequest, responses((status = 200, body = ValidateResponse)))]
 pub async fn validate(
     State(services): State<Services>,

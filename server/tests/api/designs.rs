@@ -1,4 +1,4 @@
-//! Designs: kept as they were typed, versioned, and nobody else's.
+//! Designs: stored as typed, versioned, private to their project.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Designs as others read them.
+//! Exports of designs in other formats.
 
 use serde_json::json;
 

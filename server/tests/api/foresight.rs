@@ -1,4 +1,4 @@
-//! What a login, a check, a plan and a deployment are told before anything fails: regions, services, quotas, silence.
+//! Warnings of logins, checks, plans and deployments before a failure: regions, services, quotas, silence.
 
 use std::time::Instant;
 
@@ -150,7 +150,7 @@ async fn a_silent_cloud_is_given_up_and_its_address_is_told() {
             "Cloud `test` cannot be reached at {url}: no answer within 0.3 s. Check the address, the network and whether the cloud is up."
         )
     );
-    // Calls of 60 s each are the alternative.
+    // The alternative is calls of 60 s each.
     assert!(begun.elapsed().as_secs() < 30);
 }
 

@@ -1,4 +1,4 @@
-//! Templates of others become designs.
+//! Imports of templates in other formats as designs.
 
 use serde_json::json;
 

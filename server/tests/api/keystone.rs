@@ -1,4 +1,4 @@
-//! A cloud that consists of Keystone alone, with people of every role.
+//! A cloud with Keystone alone, and users of every role.
 //!
 //! | user | password | project | role |
 //! | --- | --- | --- | --- |
@@ -37,7 +37,7 @@ const PEOPLE: [(&str, &str, &str); 5] = [
     ("eve", "demo", "reader"),
 ];
 
-/// How often it was asked whether a token is good.
+/// Number of token validations.
 #[derive(Clone, Default)]
 pub struct Asked(Arc<AtomicUsize>);
 
@@ -47,7 +47,7 @@ impl Asked {
     }
 }
 
-/// Starts it; its address, without the version.
+/// Starts the cloud. Returns its address, without the version.
 pub async fn start() -> (String, Asked) {
     let asked = Asked::default();
     let router = Router::new()
@@ -60,7 +60,7 @@ pub async fn start() -> (String, Asked) {
     (address, asked)
 }
 
-/// A token says whose it is: `token-of-demo-in-demo`.
+/// A token names its user and project: `token-of-demo-in-demo`.
 pub fn token(user: &str, project: &str) -> String {
     format!("token-of-{user}-in-{project}")
 }

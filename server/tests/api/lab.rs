@@ -1,4 +1,4 @@
-//! The main job over the API, on the lab cloud in memory: what it has, a plan, a deploy, an undeploy.
+//! The main workflow over the API, on the lab cloud in memory: facts, a plan, a deploy, an undeploy.
 
 use lab::Lab;
 use serde_json::{Value, json};
@@ -82,9 +82,9 @@ resources:
             "unknown-in-cloud the cloud has no security group `defualt`; did you mean `default`?",
         ]
     );
-    // The project's own group is there.
+    // The project's own security group exists.
     assert_eq!(said("default", "pictures").await.len(), 1);
-    // Forms get no such lists: they may be long.
+    // Forms do not get these lists, because they may be long.
     let facts = json(browser.get("/api/v1/cloud").await, 200).await;
     assert_eq!(facts["things"], Value::Null);
 }
@@ -136,7 +136,7 @@ async fn plan_deploy_watch_undeploy() {
     );
 }
 
-/// The last state of a run, once its stream has closed.
+/// The final state of a run, once its stream has closed.
 pub async fn ended(browser: &Client, started: &Value) -> String {
     let run = started["run"].as_str().unwrap();
     let (events, _) = crate::stream::watch(browser, run, 0).await;

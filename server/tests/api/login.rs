@@ -1,4 +1,4 @@
-//! Logging in: each thing that can go wrong has its own code.
+//! Logins: each failure has its own code.
 
 use serde_json::json;
 

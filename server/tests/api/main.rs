@@ -1,5 +1,5 @@
-//! The server as a browser and a script see it: over HTTP, on a port of its own, with a database of
-//! its own. One binary, as each would link the whole program.
+//! The server from the view of browsers and scripts: over HTTP, with a port and a database of its own. One binary for
+//! all tests, because each would link the whole program.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on shall fail")]
 

@@ -1,4 +1,4 @@
-//! What a browser gets before any script runs.
+//! Responses to a browser before any script runs.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Requests that do not fit, from whomever they come.
+//! Invalid requests.
 
 use reqwest::Method;
 use serde_json::{Value, json};

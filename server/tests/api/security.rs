@@ -1,4 +1,5 @@
-//! What nobody may do: see another project, act as a reader, guess, follow a link out, read over the server's shoulder.
+//! Security: no access to other projects, no changes by readers, no guessing, no open redirects, no secrets in
+//! responses.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt};
 
@@ -10,7 +11,7 @@ use crate::stack::{Client, Stack, cookie, credentials, json, problem};
 const TEMPLATE: &str =
     "heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n";
 
-/// What is there for everybody.
+/// Paths without authentication.
 const OPEN: [&str; 7] = [
     "/api/v1/login",
     "/api/v1/logout",
@@ -21,7 +22,7 @@ const OPEN: [&str; 7] = [
     "/metrics",
 ];
 
-/// Changes nothing, whatever its method says.
+/// Calls that change nothing, whatever their method is.
 const ONLY_LOOK: [&str; 4] = [
     "/api/v1/validate",
     "/api/v1/plan",
@@ -29,10 +30,10 @@ const ONLY_LOOK: [&str; 4] = [
     "/api/v1/import",
 ];
 
-/// A method and a path, with the ids of things that are there.
+/// A method and a path, with the ids of existing objects.
 type Call = (Method, String);
 
-/// Every call that the API's own document describes, but for what is open: so a route that is added later is looked at, too.
+/// Every call in the API's own document, except public ones. So routes that are added later are tested, too.
 async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
     let document = json(stack.stranger().get("/api/v1/openapi.json").await, 200).await;
     let mut calls = Vec::new();
@@ -58,7 +59,7 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
     calls
 }
 
-/// What is answered to a request that is right in itself.
+/// Status and code of the answer to a valid request.
 async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
     let body = json!({"name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot"});
     let request = browser.request(method.clone(), path);
@@ -138,7 +139,7 @@ async fn who_guesses_has_to_wait_and_nobody_else_has() {
         let body = credentials(user, "a guess", "demo");
         stranger.post("/api/v1/login", &body).await
     };
-    // Each failure doubles the time, so at some point no machine is too slow to come too early.
+    // Each failure doubles the wait, so at some point even a slow machine comes too early.
     let refused = loop {
         let answer = guess("demo").await;
         if answer.status() != 401 {
@@ -154,7 +155,7 @@ async fn who_guesses_has_to_wait_and_nobody_else_has() {
     assert_eq!(problem(refused).await, (429, "too-many-attempts".into()));
     assert_eq!(guess("ada").await.status(), 401, "another account");
     stack.login("other").await;
-    // The owner is not where the guesses come from.
+    // The owner logs in from another address than the guesses.
     let right = credentials("demo", "demo", "demo");
     let owner = stack.elsewhere().post("/api/v1/login", &right).await;
     assert_eq!(owner.status(), 200);
@@ -229,7 +230,7 @@ async fn what_is_stored_is_for_the_server_alone() {
     }
 }
 
-/// Names of files come from whoever made the design, and the archive is unpacked by somebody else.
+/// File names are chosen by the design's author, and the archive is unpacked by somebody else.
 #[tokio::test]
 async fn an_exported_archive_stays_in_its_folder() {
     let stack = Stack::start().await;

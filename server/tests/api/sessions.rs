@@ -1,4 +1,4 @@
-//! What a session keeps, and where nobody can read it.
+//! Sessions: their content, and that nobody can read it from the database.
 
 use std::fs;
 

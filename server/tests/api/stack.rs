@@ -24,7 +24,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// With the cloud of `keystone`.
+    /// Starts a server with the cloud of `keystone`.
     pub async fn start() -> Stack {
         let (address, asked) = keystone::start().await;
         Stack {
@@ -33,7 +33,7 @@ impl Stack {
         }
     }
 
-    /// With the clouds `test`, which is up, and `dead`, which is not.
+    /// Starts a server with the clouds `test`, which is up, and `dead`, which is not.
     pub async fn with_cloud(auth_url: &str) -> Stack {
         let clouds = format!(
             "clouds:\n  test:\n    auth: {{auth_url: '{auth_url}'}}\n  dead:\n    auth: {{auth_url: 'http://127.0.0.1:9/v3'}}\n"
@@ -41,7 +41,7 @@ impl Stack {
         Stack::with_clouds(&clouds, &[]).await
     }
 
-    /// With the clouds of a `clouds.yaml`, and settings.
+    /// Starts a server with the clouds of a `clouds.yaml`, and settings.
     pub async fn with_clouds(clouds: &str, settings: &[&str]) -> Stack {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("site/pkg")).unwrap();
@@ -49,12 +49,12 @@ impl Stack {
         Stack::on(folder, Asked::default(), settings).await
     }
 
-    /// The same data under a new process.
+    /// A new process with the same data.
     pub async fn restart(self) -> Stack {
         self.restart_with(&[]).await
     }
 
-    /// The same data under a new process, with more settings.
+    /// A new process with the same data and more settings.
     pub async fn restart_with(self, settings: &[&str]) -> Stack {
         self.server.stop().await;
         Stack::on(self.folder, self.asked, settings).await
@@ -88,17 +88,17 @@ impl Stack {
         }
     }
 
-    /// Where the database lies.
+    /// Path of the data folder.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// Where the built site lies.
+    /// Path of the built site.
     pub fn site(&self) -> PathBuf {
         self.folder.path().join("site")
     }
 
-    /// A browser that has not logged in.
+    /// A browser without a login.
     pub fn stranger(&self) -> Client {
         Client {
             base: self.base.clone(),
@@ -107,7 +107,7 @@ impl Stack {
         }
     }
 
-    /// The same on another machine.
+    /// A browser without a login, on another machine.
     pub fn elsewhere(&self) -> Client {
         Client {
             http: from(Ipv4Addr::new(127, 0, 0, 2)),
@@ -115,7 +115,7 @@ impl Stack {
         }
     }
 
-    /// A browser that has: password and project as the table in `keystone` says.
+    /// A logged-in browser, with password and project as in the table in `keystone`.
     pub async fn login(&self, user: &str) -> Client {
         let project = if user == "other" { user } else { "demo" };
         let response = self
@@ -146,7 +146,7 @@ pub fn cookie(response: &Response) -> String {
     set.split(';').next().unwrap().to_owned()
 }
 
-/// Something that asks.
+/// A client of the server.
 pub struct Client {
     pub base: String,
     pub http: reqwest::Client,
@@ -187,7 +187,7 @@ impl Client {
     }
 }
 
-/// The JSON of an answer that must have this status.
+/// The JSON of an answer, which must have this status.
 pub async fn json(response: Response, status: u16) -> Value {
     let got = response.status();
     let text = response.text().await.unwrap();
@@ -195,7 +195,7 @@ pub async fn json(response: Response, status: u16) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The code of a problem, which must look like one.
+/// The code of a problem, which must have the shape of one.
 pub async fn problem(response: Response) -> (u16, String) {
     assert_eq!(
         response.headers()[header::CONTENT_TYPE],
@@ -213,7 +213,7 @@ fn http() -> reqwest::Client {
     from(Ipv4Addr::LOCALHOST)
 }
 
-/// A client with this address; all of 127.0.0.0/8 are this machine's.
+/// A client with this address; all of 127.0.0.0/8 belong to this machine.
 fn from(address: Ipv4Addr) -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));

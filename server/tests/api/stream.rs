@@ -1,5 +1,5 @@
-//! A run, watched. The cloud consists of Keystone alone, so every run fails at its first step: that
-//! is enough to see events come, the socket close and a viewer come back.
+//! The event stream of a run. The cloud is Keystone alone, so every run fails at its first step. That is enough to
+//! receive events, to see the socket close and to reconnect.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::stack::{Client, Stack, credentials, json, problem};
 const TEMPLATE: &str =
     "heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n";
 
-/// It needs no cloud, and goes on for as long as any test.
+/// A template that needs no cloud and runs longer than any test.
 const LASTING: &str = "heat_template_version: 2021-04-16\nresources:\n  long: {type: OS::Heat::Delay, properties: {min_wait: 500}}\n";
 
-/// Starts a run; the deployment's id and the run's.
+/// Starts a run. Returns the ids of the deployment and the run.
 async fn deploy(browser: &Client, name: &str) -> (String, String) {
     deploy_this(browser, name, TEMPLATE).await
 }
@@ -31,12 +31,12 @@ async fn deploy_this(browser: &Client, name: &str, template: &str) -> (String, S
     (id("deployment"), id("run"))
 }
 
-/// For what comes for certain, on a machine that has much else to do.
+/// Timeout for things that are certain to happen, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// A socket that tells of a run.
+/// The event socket of a run.
 async fn open(browser: &Client, run: &str, after: u64) -> Socket {
     try_open(browser, run, after).await.unwrap()
 }
@@ -54,7 +54,7 @@ async fn try_open(browser: &Client, run: &str, after: u64) -> tungstenite::Resul
     Ok(socket)
 }
 
-/// All events that the socket gives until it closes, and how it closed.
+/// All events of the socket until it closes, and the close code.
 pub async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, CloseCode) {
     read(&mut open(browser, run, after).await).await
 }
@@ -106,8 +106,8 @@ async fn a_viewer_who_comes_back_misses_nothing_and_sees_nothing_twice() {
     );
 }
 
-/// Dropped at once, the connection would be reset by whatever the viewer says last, and the reset
-/// would take the last events with it.
+/// If the connection were dropped at once, the viewer's last message would reset it, and the reset would lose the last
+/// events.
 #[tokio::test]
 async fn the_server_hangs_up_after_the_viewer() {
     let stack = Stack::start().await;
@@ -139,7 +139,7 @@ async fn a_socket_ends_with_the_login_that_opened_it() {
     let again = browser.get(&format!("/api/v1/runs/{run}/stream")).await;
     assert_eq!(problem(again).await, (401, "not-signed-in".into()));
 
-    // Who logs in anew in the same browser is somebody else.
+    // A new login in the same browser is another session.
     let body = credentials("demo", "demo", "demo");
     assert_eq!(other.post("/api/v1/login", &body).await.status(), 200);
     assert_eq!(read(&mut others).await.1, CloseCode::Policy);
@@ -149,7 +149,7 @@ async fn a_socket_ends_with_the_login_that_opened_it() {
 async fn a_socket_ends_with_its_token() {
     let stack = Stack::start().await;
     let (_, run) = deploy_this(&stack.login("demo").await, "shop", LASTING).await;
-    // On a machine that has much to do, a token may end before there is a socket.
+    // On a busy machine a token may expire before the socket is open.
     let mut socket = loop {
         let eve = stack.login("eve").await;
         if let Ok(socket) = try_open(&eve, &run, 0).await {

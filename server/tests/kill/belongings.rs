@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use openstack::Session;
 use openstack::network::{FloatingIp, Network, Port, Router, SecurityGroup, Subnet};
 
-/// Kind and id of each resource that the test's template creates kinds of.
+/// Kind and id of each resource, for the kinds in the test's template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Belongings(BTreeSet<(&'static str, String)>);
 
 impl Belongings {
-    /// Of the session's project. Ports that the cloud makes for itself (DHCP, router legs) are left out.
+    /// The resources of the session's project. Ports that the cloud makes for itself (DHCP, router legs) are left out.
     pub async fn of(session: &Session) -> Belongings {
         let mut all = BTreeSet::new();
         let servers = session.compute().server_list(&[]).await.unwrap();
@@ -36,12 +36,12 @@ impl Belongings {
         Belongings(all)
     }
 
-    /// Those that another look did not find.
+    /// The resources that are not in `other`.
     pub fn without(&self, other: &Belongings) -> Belongings {
         Belongings(self.0.difference(&other.0).cloned().collect())
     }
 
-    /// Those whose id is not among `ids`.
+    /// The resources whose id is not among `ids`.
     pub fn not_in(&self, ids: &BTreeSet<String>) -> Vec<(&'static str, String)> {
         let unknown = self.0.iter().filter(|(_, id)| !ids.contains(id));
         unknown.cloned().collect()

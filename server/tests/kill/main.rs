@@ -100,7 +100,7 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
         .await;
     let (deployment, run) = (text(&started, "deployment"), text(&started, "run"));
 
-    // The kind of resource that is being created at the kill, and the number of looks before it that find enough of them.
+    // The kind of resource that is being created at the kill, and the number of checks with enough of them before it.
     let kind = ["port", "fip", "web"][random.random_range(0..3)];
     let looks = random.random_range(0..6_u32);
     let [shortest, longest] = target.pauses;
@@ -179,7 +179,7 @@ fn text(value: &Value, name: &str) -> String {
         .to_owned()
 }
 
-/// As many rounds as asked for in which the kill came in time; too many others are a failure of the test itself.
+/// Runs as many rounds as requested in which the kill came in time. Too many other rounds fail the test.
 async fn rounds(target: &Target, default_rounds: u64) {
     let setting = |name: &str, default: u64| {
         let value = std::env::var(name).ok();
@@ -238,7 +238,7 @@ async fn killed_while_creating_on_the_lab() {
     rounds(&target, 4).await;
 }
 
-/// As a user of the project that the clouds file names; nobody else may work in it meanwhile.
+/// Uses the project in the clouds file. Nobody else may work in it during the test.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_while_creating_on_a_real_cloud() {
     let Ok(file) = std::env::var("STACKLOOM_CONTRACT_CLOUDS") else {

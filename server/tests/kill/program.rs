@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Longest wait for a run's end or for a start, whatever the machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-/// Pause between two looks at the program.
+/// Pause between two checks of the program.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The TLS library's cryptography, once per process.
@@ -120,23 +120,23 @@ impl Program {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// The JSON of a GET.
+    /// The JSON answer to a GET.
     pub async fn get(&self, path: &str) -> Value {
         self.answer(self.request(Method::GET, path)).await
     }
 
-    /// The JSON that answers a POST.
+    /// The JSON answer to a POST.
     pub async fn post(&self, path: &str, body: &Value) -> Value {
         self.answer(self.request(Method::POST, path).json(body))
             .await
     }
 
-    /// The JSON that answers a DELETE.
+    /// The JSON answer to a DELETE.
     pub async fn delete(&self, path: &str) -> Value {
         self.answer(self.request(Method::DELETE, path)).await
     }
 
-    /// Reads the events that have come since the last look; pauses where there were none.
+    /// Reads the events since the last call. Pauses if there are none.
     pub async fn watch(&self, run: &str, watched: &mut Watched) {
         let path = format!(
             "/api/v1/runs/{run}/events?after={}&limit=1000",
@@ -230,7 +230,7 @@ impl Watched {
         names.filter(|name| !self.with_id.contains(*name)).collect()
     }
 
-    /// Whether the run has ended.
+    /// True if the run has ended.
     pub fn is_over(&self) -> bool {
         ["succeeded", "failed", "cancelled"].contains(&self.state.as_str())
     }

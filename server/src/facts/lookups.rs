@@ -1,7 +1,7 @@
-//! Lists of what values in templates name, by the custom constraint that asks for them.
+//! Lists of cloud objects that values in templates refer to, by custom constraint.
 //!
-//! One call each, of which id and name are kept. A service that the cloud does not have, or a list that is an
-//! administrator's, gives nothing, and the check stays silent.
+//! Each list takes one call and keeps ids and names. If the cloud lacks the service, or only administrators may list,
+//! there is no list and the check is skipped.
 
 use openstack::{
     Error, Session,
@@ -15,7 +15,7 @@ use planner::cloud::Named;
 
 use super::named;
 
-/// The list of one constraint; nothing where it cannot be had.
+/// The list for one constraint. `None` if it is not available.
 pub(super) async fn fetch(session: &Session, constraint: &str) -> Option<Vec<Named>> {
     let list = match constraint {
         "barbican.secret" => secrets(session).await,
@@ -46,7 +46,7 @@ pub(super) async fn fetch(session: &Session, constraint: &str) -> Option<Vec<Nam
         "octavia.pool" => balanced(session, Part::Pool).await,
         _ => return None,
     };
-    // Many of these are not for everybody: nothing to warn of.
+    // Many of these lists are not for every role, so this is no warning.
     list.inspect_err(|error| tracing::debug!("no list for `{constraint}`: {error}"))
         .ok()
 }
@@ -105,10 +105,10 @@ async fn backups(session: &Session) -> Listed {
 mod tests {
     use std::collections::BTreeSet;
 
-    /// Every list that a template can ask for has its line above.
+    /// Every list that a template can refer to is fetched above.
     #[test]
     fn whatever_can_be_asked_for_is_fetched() {
-        let lines: BTreeSet<&str> = include_str!("things.rs")
+        let lines: BTreeSet<&str> = include_str!("lookups.rs")
             .lines()
             .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"))
             .map(|(name, _)| name)
