@@ -1,26 +1,25 @@
-//! What goes with a template: files, and which of them are environments.
+//! The files beside a template, and which of them are environments.
 
 use std::collections::BTreeMap;
 
 use hot::bundle::Bundle;
 use serde::{Deserialize, Serialize};
 
-/// Files beside a template. Left out, those are meant that are stored with the design or deployment
-/// that the request names; an empty map means none.
+/// Files beside a template. If left out, the files stored with the request's design or deployment are used. An empty
+/// map means no files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Beside {
-    /// By name, or by path relative to the template: nested templates, environments, and what
-    /// `get_file` names.
+    /// Text by name, or by path relative to the template: nested templates, environments, and files for `get_file`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<BTreeMap<String, String>>,
-    /// Names of the files that are environments, in the order in which they are merged.
+    /// Names of the environments among the files, in merge order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environments: Option<Vec<String>>,
 }
 
 impl Beside {
-    /// As a request or an answer says it.
+    /// The wire form of a bundle.
     pub fn of(bundle: &Bundle) -> Beside {
         let files = bundle
             .files()
@@ -31,12 +30,12 @@ impl Beside {
         }
     }
 
-    /// Nothing at all, as answers leave it out.
+    /// No files and no environments. Responses leave such a value out.
     pub fn nothing() -> Beside {
         Beside::default()
     }
 
-    /// As the language takes it.
+    /// The bundle for the template language.
     pub fn bundle(&self) -> Bundle {
         Bundle::new(
             self.files.clone().unwrap_or_default(),
@@ -44,7 +43,7 @@ impl Beside {
         )
     }
 
-    /// With what is left out taken from `stored`.
+    /// Takes the parts that are left out from `stored`.
     pub fn or(self, stored: &Beside) -> Beside {
         Beside {
             files: self.files.or_else(|| stored.files.clone()),

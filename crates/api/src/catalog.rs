@@ -1,26 +1,26 @@
-//! Items of the catalogue, as a project has them.
+//! The items of a project's catalogue.
 
 use serde::{Deserialize, Serialize};
 use types::catalog::CatalogItem;
 
-/// An item, and where it came from.
+/// A catalogue item and its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CatalogEntry {
-    /// What it is.
+    /// The item.
     #[serde(flatten)]
     pub item: CatalogItem,
-    /// Who put it into the project's catalogue; the server's own items have nobody.
+    /// The upload, for the project's own items. `None` for the server's items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uploaded: Option<Uploaded>,
 }
 
-/// Where a project's own item came from.
+/// The upload of a project's own item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uploaded {
-    /// Who uploaded this version.
+    /// User who uploaded this version.
     pub author: String,
-    /// When, RFC 3339.
+    /// Time of the upload, in RFC 3339.
     pub time: String,
-    /// All that there are, newest first. Deployments keep the one that they were made with.
+    /// All versions, newest first. Deployments keep the version that they were made with.
     pub versions: Vec<String>,
 }

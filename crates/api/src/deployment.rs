@@ -1,4 +1,4 @@
-//! Deployments: templates made real.
+//! Deployments of templates.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +12,35 @@ use serde_json::Value;
 pub struct DeployRequest {
     /// Unique among the project's live deployments; letters, digits, `-` and `_`.
     pub name: String,
-    /// HOT.
+    /// The template's text, in HOT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
     /// Id of a design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
-    /// Parameter values. As in Heat, a value under `parameters` of an environment wins over one that is given here.
+    /// Parameter values. As in Heat, a value under `parameters` of an environment takes precedence.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
-    /// For an update: what happens when it fails.
+    /// For an update: the reaction to its failure.
     #[serde(default, skip_serializing_if = "OnFailure::is_stop")]
     pub on_failure: OnFailure,
-    /// Start although a quota is too small. Otherwise that is refused as `quota-exceeded`.
+    /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_quota: bool,
 }
 
-/// What happens when an update fails.
+/// Reaction to a failed update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
-    /// It stays as it is; a person chooses to go on, to change it again, or to roll it back.
+    /// Keeps the deployment as it is. The user resumes it, changes it again, or rolls it back.
     #[default]
     Stop,
-    /// It is rolled back at once, in a run of its own.
+    /// Rolls it back at once, in a run of its own.
     Rollback,
 }
 
@@ -50,7 +50,7 @@ impl OnFailure {
     }
 }
 
-/// The answer to a deploy, an update and an undeploy.
+/// The response to a deploy, an update or an undeploy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Started {
@@ -64,58 +64,58 @@ pub struct Started {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Deployment {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is in now.
+    /// Current state.
     pub state: DeploymentState,
-    /// RFC 3339.
+    /// Time of creation, in RFC 3339.
     pub created: String,
-    /// RFC 3339.
+    /// Time of the last change, in RFC 3339.
     pub updated: String,
-    /// Who started it.
+    /// User who started it.
     pub author: String,
     /// Id of the design that it was made from.
     #[serde(default)]
     pub design: Option<String>,
-    /// That design's version.
+    /// Version of that design.
     #[serde(default)]
     pub design_version: Option<u32>,
     /// Id of the newest run.
     pub last_run: Option<String>,
-    /// The last change failed, and what was there before it is known: it can be rolled back.
+    /// True if the last change failed and the state before it is known, so that it can be rolled back.
     #[serde(default)]
     pub can_roll_back: bool,
-    /// HOT as deployed; in lists empty.
+    /// The deployed template, in HOT. Empty in lists.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Where nodes stood.
+    /// Positions of the nodes.
     #[serde(default)]
     pub layout: Layout,
-    /// What exists in the cloud; in lists empty.
+    /// Existing resources. Empty in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<DeployedResource>,
-    /// Resolved outputs; in lists empty.
+    /// Resolved outputs. Empty in lists.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, OutputValue>,
 }
 
-/// What a deployment is in.
+/// State of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DeploymentState {
-    /// A run works on it.
+    /// A run is active.
     Busy,
-    /// The last run ended well, and resources exist.
+    /// The last run succeeded, and resources exist.
     Deployed,
-    /// The last run failed or was cancelled; resume or undeploy.
+    /// The last run failed or was cancelled. It can be resumed or undeployed.
     Failed,
-    /// Nothing is left of it in the cloud.
+    /// No resources are left in the cloud.
     Undeployed,
 }
 
@@ -123,76 +123,77 @@ pub enum DeploymentState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeployedResource {
-    /// Name in the template, or the name that a pass gave.
+    /// Name in the template, or the name given by a pass.
     pub name: String,
-    /// Its type.
+    /// Resource type.
     #[serde(rename = "type")]
     pub resource_type: String,
-    /// The cloud's id, once there is one.
+    /// Id in the cloud, once it exists.
     pub physical_id: Option<String>,
-    /// What it is in.
+    /// State.
     pub state: ResourceState,
-    /// A pass added it.
+    /// True if a pass added it.
     pub derived: bool,
 }
 
-/// A thing in the cloud that carries a deployment's mark and belongs to none of its resources: from a request that the
-/// cloud carried out after its answer was lost.
+/// An object in the cloud that carries a deployment's marker and belongs to none of its resources. It comes from a
+/// request that the cloud carried out after its response was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stray {
     /// Type of the resource that it was requested for.
     #[serde(rename = "type")]
     pub resource_type: String,
-    /// The cloud's id.
+    /// Id in the cloud.
     pub physical_id: String,
-    /// Its name in the cloud.
+    /// Name in the cloud.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Name of the resource that it was requested for.
     pub resource: String,
-    /// Why it is not removed; absent where undeploying removes it.
+    /// The reason why it is not removed. Absent if an undeploy removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_kept: Option<String>,
 }
 
-/// What a deployed resource is in.
+/// State of a deployed resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ResourceState {
-    /// Being made.
+    /// Being created.
     Creating,
-    /// There.
+    /// Exists.
     Ready,
-    /// Being changed.
+    /// Being updated.
     Updating,
-    /// Being removed.
+    /// Being deleted.
     Deleting,
-    /// Gone.
+    /// Deleted.
     Deleted,
     /// The last step on it failed.
     Failed,
 }
 
-/// A resolved output. Attributes in it are read from the cloud when the deployment is asked for, unless a run is at work.
+/// A resolved output. Unless a run is active, its attributes are read from the cloud for each request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OutputValue {
-    /// For people.
+    /// Description for users.
     #[serde(default)]
     pub description: Option<String>,
     /// The value, if it could be resolved.
     #[serde(default)]
     pub value: Option<Value>,
-    /// Why not.
+    /// The reason why it could not be resolved.
     #[serde(default)]
     pub error: Option<String>,
-    /// When its attributes were read from the cloud, RFC 3339; of several the earliest time. `None` where it mentions no
-    /// resource, or the time is not known.
+    /// Time at which its attributes were read from the cloud, in RFC 3339. Of several, the earliest. `None` if it has
+    /// no attributes, or if the time is unknown.
     #[serde(default)]
     pub read_at: Option<String>,
-    /// Whether all its attributes were read for this answer. Otherwise the last run stored some of them, at `read_at`.
+    /// True if all its attributes were read for this response. Otherwise the last run stored some of them, at
+    /// `read_at`.
     #[serde(default)]
     pub live: bool,
 }

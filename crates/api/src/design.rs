@@ -1,4 +1,4 @@
-//! Designs: templates with a layout and versions; checks and plans of them.
+//! Designs: templates with layout and versions, their validation and plans.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use crate::Beside;
 
-/// Where nodes stand, beside the template.
+/// Positions of the nodes, stored beside the template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Layout {
-    /// Resource name to place.
+    /// Positions by resource name.
     pub nodes: BTreeMap<String, Place>,
 }
 
-/// A node's place and, for frames, size; in canvas pixels.
+/// Position of a node and, for frames, its size. In canvas pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Place {
-    /// Left.
+    /// Left edge.
     pub x: f64,
-    /// Top.
+    /// Top edge.
     pub y: f64,
-    /// Width, where a person chose one.
+    /// Width, if set by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<f64>,
-    /// Height, where a person chose one.
+    /// Height, if set by the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<f64>,
 }
@@ -37,78 +37,78 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DesignRequest {
-    /// For people; not unique.
+    /// Name for users. Need not be unique.
     pub name: String,
-    /// HOT.
+    /// The template's text, in HOT.
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Where nodes stand.
+    /// Positions of the nodes.
     #[serde(default)]
     pub layout: Layout,
-    /// On `PUT`: the version that was edited. Another one in the store is a conflict (409); without
+    /// For `PUT`: the version that was edited. If the stored version differs, the request is a conflict (409). Without
     /// it the last writer wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_version: Option<u32>,
 }
 
-/// A design, whole.
+/// A design with its template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Design {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// For people.
+    /// Name for users.
     pub name: String,
-    /// HOT.
+    /// The template's text, in HOT.
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Where nodes stand.
+    /// Positions of the nodes.
     pub layout: Layout,
-    /// Counts up from 1 with every save.
+    /// Version number. Starts at 1 and increases with every save.
     pub version: u32,
-    /// RFC 3339.
+    /// Time of creation, in RFC 3339.
     pub created: String,
-    /// RFC 3339.
+    /// Time of the last save, in RFC 3339.
     pub updated: String,
-    /// Who saved it last.
+    /// User who saved it last.
     pub author: String,
 }
 
-/// One of `GET /api/v1/designs`.
+/// An entry of `GET /api/v1/designs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DesignSummary {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// For people.
+    /// Name for users.
     pub name: String,
     /// The newest version.
     pub version: u32,
-    /// RFC 3339.
+    /// Time of the last save, in RFC 3339.
     pub updated: String,
-    /// Who saved it last.
+    /// User who saved it last.
     pub author: String,
-    /// How many resources are drawn.
+    /// Number of resources in the template.
     pub resources: u32,
 }
 
-/// One of `GET /api/v1/designs/{id}/versions`.
+/// An entry of `GET /api/v1/designs/{id}/versions`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DesignVersion {
-    /// Counts up from 1.
+    /// Version number, from 1.
     pub version: u32,
-    /// RFC 3339.
+    /// Time of the save, in RFC 3339.
     pub saved: String,
-    /// Who saved it.
+    /// User who saved it.
     pub author: String,
-    /// HOT.
+    /// The template's text, in HOT.
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
 }
@@ -117,17 +117,17 @@ pub struct DesignVersion {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ValidateRequest {
-    /// HOT.
+    /// The template's text, in HOT.
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Parameter values. A value under `parameters` of an environment wins over one that is given here.
+    /// Parameter values. A value under `parameters` of an environment takes precedence.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
 }
 
-/// The answer to a validation.
+/// The response to a validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ValidateResponse {
@@ -140,36 +140,36 @@ pub struct ValidateResponse {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlanRequest {
-    /// HOT.
+    /// The template's text, in HOT.
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Parameter values. A value under `parameters` of an environment wins over one that is given here.
+    /// Parameter values. A value under `parameters` of an environment takes precedence.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
-    /// Id of a deployment to compare with.
+    /// Id of the deployment to update. Without it the plan is for a new one.
     #[serde(default)]
     pub deployment: Option<String>,
 }
 
-/// In which form a design leaves.
+/// Format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ExportFormat {
-    /// A template that OpenStack Heat takes: what is ours is written out.
+    /// A template for OpenStack Heat. Extensions of this program are written as plain resources.
     Hot,
     /// JSON for Terraform's OpenStack provider.
     Terraform,
     /// TOSCA Simple Profile in YAML 1.3.
     Tosca,
-    /// A picture.
+    /// An SVG picture.
     Svg,
 }
 
 impl ExportFormat {
-    /// As in an address.
+    /// The word for the format in addresses.
     pub fn word(self) -> &'static str {
         match self {
             ExportFormat::Hot => "hot",
@@ -184,76 +184,76 @@ impl ExportFormat {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExportRequest {
-    /// In which form.
+    /// Format.
     pub format: ExportFormat,
-    /// HOT.
+    /// The template's text, in HOT.
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
-    /// What it is called; the file's name is made from it.
+    /// Name of the design, from which the file name is made.
     #[serde(default)]
     pub name: String,
-    /// Where nodes stand, for a picture.
+    /// Positions of the nodes, for a picture.
     #[serde(default)]
     pub layout: Layout,
-    /// What becomes of what a deployment adds.
+    /// Treatment of the resources that a deployment adds.
     #[serde(default)]
     pub additions: ExportAdditions,
 }
 
-/// What becomes of what a deployment adds to a design: floating IPs, security groups, routers and the like.
+/// Treatment of the resources that a deployment adds to a design: floating IPs, security groups, routers and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ExportAdditions {
-    /// It is written out.
+    /// They are part of the export.
     #[default]
     Expanded,
-    /// It is left out and named in the report.
+    /// They are left out and listed in the report.
     Drawn,
 }
 
-/// A file made from a design, and what it does not say.
+/// An exported file, and a report of what it leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Exported {
-    /// In which form.
+    /// Format.
     pub format: ExportFormat,
-    /// What a download is called: `shop.tf.json`, or `shop.hot.tar.gz` where there are files beside it.
+    /// File name of a download: `shop.tf.json`, or `shop.hot.tar.gz` if there are files beside it.
     pub file_name: String,
-    /// What a download is: `application/json`, or `application/gzip`.
+    /// Media type of a download: `application/json`, or `application/gzip`.
     pub media_type: String,
-    /// The file itself.
+    /// Content of the file.
     pub content: String,
     /// Files that it needs, by path relative to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// What was left out or changed, in the order of the template.
+    /// Parts that were left out or changed, in the order of the template.
     pub report: Vec<ExportNote>,
 }
 
-/// Something that an export does not say, or says otherwise.
+/// A note on a part that an export leaves out or changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExportNote {
-    /// How it matters.
+    /// Kind of note.
     pub kind: ExportNoteKind,
-    /// Where in the template, such as `resources.web.properties.metadata`; empty for the whole.
+    /// Path in the template, such as `resources.web.properties.metadata`. Empty for the whole template.
     pub path: String,
-    /// One sentence.
+    /// Message, one sentence.
     pub message: String,
 }
 
-/// How a note matters.
+/// Kind of an export note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExportNoteKind {
-    /// It is not in the export.
+    /// The part is not in the export.
     LeftOut,
-    /// It is there in another form, which does not mean quite the same.
+    /// The part has another form, with a slightly different meaning.
     Changed,
-    /// A person has to do or give something.
+    /// The user has to do or provide something.
     Needed,
 }

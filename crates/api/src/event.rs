@@ -1,75 +1,75 @@
-//! What happens in a run, one numbered event after the other.
+//! The events of a run, in numbered order.
 
 use crate::{ResourceState, RunState, StepState};
 use serde::{Deserialize, Serialize};
 
-/// One thing that happened in a run.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
-    /// Dense per run, from 1.
+    /// Number within the run, from 1 without gaps.
     pub seq: u64,
-    /// RFC 3339 with milliseconds.
+    /// Time, in RFC 3339 with milliseconds.
     pub time: String,
-    /// What.
+    /// Content.
     #[serde(flatten)]
     pub body: EventBody,
 }
 
-/// What happened.
+/// Content of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum EventBody {
-    /// The run moved.
+    /// The run changed its state.
     Run {
-        /// Where it stands now.
+        /// New state.
         state: RunState,
-        /// Why, where it did not succeed.
+        /// The reason, if it did not succeed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A step moved.
+    /// A step changed its state.
     Step {
-        /// Its id.
+        /// Id of the step.
         step: String,
-        /// Where it stands now.
+        /// New state.
         state: StepState,
-        /// Counts from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
-        /// What went wrong.
+        /// The error of a failed attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A step said something.
+    /// A log line of a step.
     Log {
-        /// Its id.
+        /// Id of the step.
         step: String,
-        /// Where the line came from.
+        /// Source of the line.
         stream: LogStream,
-        /// How much it matters.
+        /// Log level.
         level: LogLevel,
-        /// One line, secrets masked, at most 16 KiB.
+        /// One line with secrets masked, at most 16 KiB.
         text: String,
     },
-    /// A resource moved.
+    /// A resource changed its state.
     Resource {
-        /// Its name.
+        /// Name of the resource.
         name: String,
-        /// What it is in now.
+        /// New state.
         state: ResourceState,
-        /// The cloud's id, once there is one.
+        /// Id in the cloud, once it exists.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         physical_id: Option<String>,
     },
 }
 
-/// Where a log line came from.
+/// Source of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LogStream {
-    /// Our engine.
+    /// The engine.
     Engine,
     /// Ansible: plays, tasks, results.
     Ansible,
@@ -77,17 +77,17 @@ pub enum LogStream {
     Console,
 }
 
-/// How much a log line matters.
+/// Log level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Details.
     Debug,
-    /// What goes on.
+    /// Normal progress.
     Info,
-    /// A person should know.
+    /// Something a user should know.
     Warning,
-    /// It went wrong.
+    /// A failure.
     Error,
 }

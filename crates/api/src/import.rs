@@ -1,4 +1,4 @@
-//! Templates of others, as HOT.
+//! Imports of templates in other formats as HOT.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,17 @@ use crate::ExportNoteKind;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportRequest {
-    /// A CloudFormation template, JSON or YAML, of Amazon's or of Heat's dialect; or plain HOT that we exported.
+    /// A CloudFormation template in JSON or YAML, of Amazon's or Heat's dialect; or an exported plain HOT.
     pub text: String,
 }
 
 impl ImportRequest {
-    /// Whether a text reads like a template of others rather than HOT: by its version, or by `Resources` where HOT says
-    /// `resources`. HOT that was exported here is one too, by its marks: the server knows the design that it was made from.
+    /// True if a text looks like an importable template and not like ordinary HOT: it has CloudFormation's version, or
+    /// `Resources` where HOT has `resources`. Exported HOT is importable too and is recognised by its marks, because
+    /// the server can restore the design from it.
     ///
-    /// Only the template's own keys count: a template may well stand in another one's text, as a server's user data.
+    /// Only top-level keys count, because a template may be embedded in another one, for example as a server's user
+    /// data.
     pub fn fits(text: &str) -> bool {
         let keys = top_keys(text);
         let has = |name: &str| keys.contains(&name);
@@ -28,13 +30,13 @@ impl ImportRequest {
         has("AWSTemplateFormatVersion") || has("HeatTemplateFormatVersion") || has("Resources")
     }
 
-    /// Whether a text says that it is HOT.
+    /// True if the text has HOT's version.
     pub fn is_hot(text: &str) -> bool {
         top_keys(text).contains(&"heat_template_version")
     }
 
-    /// What a file is called once it is HOT: `.yaml`, as a nested one is asked for, or with a number where another file has that
-    /// name.
+    /// The file name after the conversion: with `.yaml`, as references to nested templates have it, and with a number
+    /// if the name is taken.
     pub fn name_for(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let plain = format!("{stem}.yaml");
@@ -52,7 +54,8 @@ impl ImportRequest {
     }
 }
 
-/// Keys at the first column, or within the outermost brace of JSON. Texts that are neither have some too; nobody looks for those.
+/// Keys in the first column, or directly inside the outermost brace of JSON. Other texts may have such keys too, but
+/// none that matter.
 fn top_keys(text: &str) -> Vec<&str> {
     let text = text
         .trim_start_matches('\u{feff}')
@@ -65,7 +68,7 @@ fn top_keys(text: &str) -> Vec<&str> {
     keys.map(|(key, _)| unquoted(key)).collect()
 }
 
-/// Keys of a map whose opening brace has been read.
+/// Keys of a map, after its opening brace.
 fn keys_in_brace(inner: &str) -> Vec<&str> {
     let mut keys = Vec::new();
     let mut key_starts = Some(0);
@@ -97,28 +100,28 @@ fn unquoted(key: &str) -> &str {
     key.trim().trim_matches(['"', '\''])
 }
 
-/// A template made from another one.
+/// A converted template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Imported {
-    /// HOT.
+    /// The template, in HOT.
     pub template: String,
-    /// What was not plain, in the order of the text.
+    /// Inexact conversions, in the order of the text.
     pub report: Vec<ImportNote>,
 }
 
-/// Something that an import leaves out, or says otherwise.
+/// A note on a part that an import leaves out or changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportNote {
-    /// How it matters.
+    /// Kind of note.
     pub kind: ExportNoteKind,
-    /// Where in the text, such as `Resources.Web.Properties.Tenancy`.
+    /// Path in the text, such as `Resources.Web.Properties.Tenancy`.
     pub path: String,
-    /// Its line there, from 1.
+    /// Line in the text, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// One sentence.
+    /// Message, one sentence.
     pub message: String,
 }
 

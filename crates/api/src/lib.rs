@@ -1,7 +1,7 @@
-//! The words that server and browser exchange: requests, answers, events, states.
+//! The types that server and browser exchange: requests, responses, events, states.
 //!
-//! The REST API's own OpenAPI document describes the same shapes for everybody else; it is made from
-//! these types by the feature `openapi`, which only the server switches on. Read in this order:
+//! The OpenAPI document of the REST API is made from these types by the feature `openapi`, which only the server
+//! enables. Read in this order:
 
 mod beside;
 mod catalog;

@@ -1,4 +1,4 @@
-//! What went wrong, for people and programs.
+//! Problem details, for people and programs.
 
 use hot::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
-    /// `/errors/<code>`.
+    /// Type: `/errors/<code>`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A few words.
+    /// Title of a few words.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// Stable, kebab-case.
+    /// Stable code in kebab case.
     pub code: String,
-    /// What was tried, on what, what came back.
+    /// Failed operation, its object and the reason.
     pub detail: String,
-    /// What to do next.
+    /// Next step for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The field or template path at fault.
+    /// Path of the invalid field or template part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// 1-based line in the template.
+    /// Line in the template, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// All problems of a template, where it was refused for them.
+    /// All problems of a template, if it was refused because of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
     pub diagnostics: Vec<Diagnostic>,

@@ -1,4 +1,4 @@
-//! Runs: one execution of a workflow, and its steps.
+//! Runs (executions of a workflow) and their steps.
 
 use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
@@ -7,126 +7,126 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Run {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// Id of its deployment.
+    /// Id of the deployment.
     pub deployment: String,
-    /// What it is for.
+    /// Purpose.
     pub kind: RunKind,
-    /// It leads back to what worked before a change that failed.
+    /// True if the run returns the deployment to its state before a failed change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rolls_back: bool,
-    /// Where it stands.
+    /// State.
     pub state: RunState,
-    /// One sentence, where it did not succeed.
+    /// The reason in one sentence, if it did not succeed.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Who started it.
+    /// User who started it.
     pub author: String,
-    /// RFC 3339.
+    /// Time of creation, in RFC 3339.
     pub created: String,
-    /// RFC 3339.
+    /// Time of the first start, in RFC 3339.
     pub started: Option<String>,
-    /// RFC 3339.
+    /// Time of the end, in RFC 3339.
     pub ended: Option<String>,
-    /// In the workflow's order; in lists empty.
+    /// Steps in the workflow's order. Empty in lists.
     #[serde(default)]
     pub steps: Vec<RunStep>,
 }
 
-/// What a run is for.
+/// Purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
-    /// Make it.
+    /// Creates the resources.
     Deploy,
-    /// Change it.
+    /// Changes the resources.
     Update,
-    /// Remove it.
+    /// Deletes the resources.
     Undeploy,
 }
 
-/// A step as it stands.
+/// A step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RunStep {
-    /// As in the workflow.
+    /// Id, as in the workflow.
     pub id: String,
-    /// As in the workflow.
+    /// Kind, as in the workflow.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub kind: StepKind,
-    /// As in the workflow.
+    /// Resource, as in the workflow.
     pub resource: Option<String>,
-    /// Where it stands.
+    /// State.
     pub state: StepState,
-    /// As in the workflow.
+    /// Ids of the steps it waits for, as in the workflow.
     pub after: Vec<String>,
-    /// Starts so far.
+    /// Number of starts so far.
     pub attempts: u32,
-    /// RFC 3339.
+    /// Time of the first start, in RFC 3339.
     pub started: Option<String>,
-    /// RFC 3339.
+    /// Time of the end, in RFC 3339.
     pub ended: Option<String>,
-    /// What went wrong last, and what to do.
+    /// The last error, with its remedy.
     pub error: Option<String>,
 }
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// Accepted.
+    /// Accepted, not yet started.
     Queued,
-    /// Steps run.
+    /// Steps are running.
     Running,
-    /// A step failed; running ones may end, nothing new starts, always-run steps follow.
+    /// A step failed. Running steps may end, no new ones start, always-run steps follow.
     Failing,
-    /// A person cancelled; always-run steps follow.
+    /// A user cancelled the run. Always-run steps follow.
     Cancelling,
-    /// The token ended; logging in again continues it.
+    /// The token expired. A login continues the run.
     Paused,
     /// Every step succeeded.
     Succeeded,
     /// A step failed.
     Failed,
-    /// A person cancelled.
+    /// A user cancelled the run.
     Cancelled,
 }
 
 impl RunState {
-    /// No more moves.
+    /// True if the state cannot change any more.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
     }
 }
 
-/// Where a step stands.
+/// State of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
-    /// For others.
+    /// Waits for other steps.
     Waiting,
-    /// Next.
+    /// Ready to start.
     Ready,
-    /// At work.
+    /// Running.
     Running,
-    /// Failed, and will be tried again.
+    /// Failed, will be retried.
     Retrying,
-    /// Done.
+    /// Succeeded.
     Succeeded,
-    /// Given up.
+    /// Failed for good.
     Failed,
     /// Stopped by a cancel.
     Cancelled,
-    /// Never started.
+    /// Not started.
     Skipped,
 }
 
 impl StepState {
-    /// No more moves.
+    /// True if the state cannot change any more.
     pub fn is_final(self) -> bool {
         matches!(
             self,

@@ -1,11 +1,11 @@
-//! Logging in, and who one is then.
+//! Login requests, and the logged-in user.
 
 use std::collections::BTreeMap;
 
 use planner::cloud::Quota;
 use serde::{Deserialize, Serialize};
 
-/// `POST /api/v1/login`: one of three ways.
+/// `POST /api/v1/login`: one of three kinds of credentials.
 #[derive(Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
@@ -18,25 +18,25 @@ pub enum LoginRequest {
         user: String,
         /// Password.
         password: String,
-        /// Domain of user and project; `Default` where empty.
+        /// Domain of user and project. Empty means `Default`.
         #[serde(default)]
         domain: String,
-        /// Project name or id.
+        /// Name or id of the project.
         project: String,
-        /// The authenticator's code, where the cloud asks this user for a second factor.
+        /// Code of the authenticator app, if the cloud requires a second factor.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passcode: Option<String>,
     },
-    /// Application credential.
+    /// An application credential.
     ApplicationCredential {
         /// Name in the server's `clouds.yaml`.
         cloud: String,
-        /// Id.
+        /// Id of the credential.
         application_credential_id: String,
-        /// Secret.
+        /// Secret of the credential.
         application_credential_secret: String,
     },
-    /// A Keystone token that is scoped to a project.
+    /// A Keystone token scoped to a project.
     Token {
         /// Name in the server's `clouds.yaml`.
         cloud: String,
@@ -45,25 +45,25 @@ pub enum LoginRequest {
     },
 }
 
-/// One of `GET /api/v1/clouds`.
+/// An entry of `GET /api/v1/clouds`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CloudInfo {
     /// Name in the server's `clouds.yaml`.
     pub name: String,
-    /// Region, if the configuration names one.
+    /// Region, if the configuration has one.
     pub region: Option<String>,
-    /// `password`, `application_credential`, `token`.
+    /// Supported methods: `password`, `application_credential`, `token`.
     pub methods: Vec<String>,
-    /// What the configuration proposes for the form.
+    /// Default for the form's domain.
     #[serde(default)]
     pub domain: Option<String>,
-    /// What the configuration proposes for the form.
+    /// Default for the form's project.
     #[serde(default)]
     pub project: Option<String>,
 }
 
-/// `GET /api/v1/me`, and the answer to a login.
+/// `GET /api/v1/me`, and the response to a login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Me {
@@ -77,12 +77,12 @@ pub struct Me {
     pub project_id: String,
     /// Role names.
     pub roles: Vec<String>,
-    /// May change things (`member` or `admin`), not just look.
+    /// True if the user may change things (roles `member` or `admin`).
     pub can_change: bool,
-    /// RFC 3339; when the token ends.
+    /// Time at which the token expires, in RFC 3339.
     pub expires: String,
-    /// Quota name (`cores`, `instances`, `floatingip` ...) to limit (-1: none) and use, without quotas that the cloud did not
-    /// tell.
+    /// Limit (-1 for unlimited) and usage by quota name (`cores`, `instances`, `floatingip` ...), without quotas that
+    /// the cloud does not report.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, BTreeMap<String, i64>>))]
     pub quotas: BTreeMap<String, Quota>,
@@ -99,10 +99,10 @@ impl LoginRequest {
     }
 }
 
-/// Whether an address leads to one of our own pages, and is none that a browser takes for another site's.
+/// True if an address is a path of this server that no browser takes for another site's.
 ///
-/// Where to go after the login comes from an address that anybody may have made up. Browsers read `\` as `/`, and leave out tabs
-/// and line ends before they read anything (WHATWG URL, section 4.4).
+/// The target after a login comes from the address bar and may be forged. Browsers read `\` as `/`, and remove tabs and
+/// line ends first (WHATWG URL, section 4.4).
 pub fn is_own_page(address: &str) -> bool {
     address.starts_with('/')
         && !address.starts_with("//")
