@@ -90,7 +90,7 @@ fn selected(workspace: Workspace) -> Option<String> {
     let names: Vec<String> = workspace
         .selection
         .with_untracked(|selection| selection.names().map(str::to_owned).collect());
-    workspace.with_desk(|desk| canvas::commands::copy(desk, &names))?
+    workspace.with_input(|input| canvas::commands::copy(input, &names))?
 }
 
 fn told(workspace: Workspace) {
@@ -102,7 +102,7 @@ fn paste_text(workspace: Workspace, text: &str) {
     if workspace.is_broken() {
         return;
     }
-    match workspace.with_desk(|desk| canvas::commands::paste(desk, text)) {
+    match workspace.with_input(|input| canvas::commands::paste(input, text)) {
         Some(Ok(proposal)) => {
             workspace.apply(&proposal);
         }

@@ -161,7 +161,7 @@ impl Pointer {
             } => {
                 let way = self.way(&held, start, at);
                 let to = workspace.view.get_untracked().to_canvas(at);
-                match workspace.with_desk(|desk| commands::shift(desk, &names, way, to)) {
+                match workspace.with_input(|input| commands::shift(input, &names, way, to)) {
                     Some(Ok(proposal)) => {
                         workspace.apply(&proposal);
                     }
@@ -225,7 +225,7 @@ impl Pointer {
             Grip::Marquee => State::Marking { at },
             Grip::Handle(from) => {
                 let ends = workspace
-                    .with_desk(|desk| commands::can_connect(desk, &from))
+                    .with_input(|input| commands::can_connect(input, &from))
                     .unwrap_or_default();
                 let ends: HashSet<String> = ends.into_iter().chain([from.clone()]).collect();
                 workspace.eligible.set(Some(Arc::new(ends)));
@@ -315,7 +315,7 @@ impl Pointer {
         let workspace = self.workspace;
         let way = self.way(held, start, at);
         let to = workspace.view.get_untracked().to_canvas(at);
-        let answer = workspace.with_desk(|desk| commands::shift(desk, names, way, to));
+        let answer = workspace.with_input(|input| commands::shift(input, names, way, to));
         let changes = matches!(&answer, Some(Ok(proposal)) if !proposal.edits.is_empty())
             || matches!(answer, Some(Err(_)));
         let over = match &answer {
@@ -382,15 +382,15 @@ impl Pointer {
 
     fn connection(self, from: &str, at: ScreenPoint) -> Option<Result<Proposal, Refusal>> {
         let over = self.over(at).filter(|name| name != from)?;
-        self.workspace.with_desk(|desk| {
+        self.workspace.with_input(|input| {
             // A drag from one server to another means their software or the frame around the target.
-            let frame = desk
+            let frame = input
                 .drawing
                 .node(&over)
                 .and_then(|node| node.parent.clone());
-            commands::connect(desk, from, &over).or_else(|refusal| match frame {
+            commands::connect(input, from, &over).or_else(|refusal| match frame {
                 Some(frame) if frame != from => {
-                    commands::connect(desk, from, &frame).map_err(|_| refusal)
+                    commands::connect(input, from, &frame).map_err(|_| refusal)
                 }
                 _ => Err(refusal),
             })
@@ -433,7 +433,7 @@ pub fn hover_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
         return;
     }
     let to = workspace.view.get_untracked().to_canvas(at);
-    let answer = workspace.with_desk(|desk| commands::drop_item(desk, item, to));
+    let answer = workspace.with_input(|input| commands::drop_item(input, item, to));
     let over = workspace
         .drawing
         .with_untracked(|drawing| drawing.hit(to).map(|node| node.name.clone()));
@@ -447,7 +447,7 @@ pub fn drop_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
         return;
     }
     let to = workspace.view.get_untracked().to_canvas(at);
-    match workspace.with_desk(|desk| commands::drop_item(desk, item, to)) {
+    match workspace.with_input(|input| commands::drop_item(input, item, to)) {
         Some(Ok(proposal)) => {
             workspace.apply(&proposal);
         }

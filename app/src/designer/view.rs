@@ -294,7 +294,9 @@ fn nudge(workspace: Workspace, way: CanvasVector) {
             .update(|view| *view = view.panned(-way.dx * 6.0, -way.dy * 6.0));
         return;
     }
-    if let Some(proposal) = workspace.with_desk(|desk| canvas::commands::nudge(desk, &names, way)) {
+    if let Some(proposal) =
+        workspace.with_input(|input| canvas::commands::nudge(input, &names, way))
+    {
         workspace.apply_typing(&proposal, Some("nudge"));
     }
 }

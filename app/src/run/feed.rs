@@ -2,7 +2,7 @@
 //!
 //! 1. The run's snapshot is shown at once.
 //! 2. The events so far are fetched by pages over REST. Log lines show as they arrive. States show only when the replay
-//! has reached the present, so that nothing goes back in time.
+//!    has reached the present, so that nothing goes back in time.
 //! 3. The websocket continues after the last event number.
 //!
 //! Event numbers are dense. A duplicate is dropped, and a gap is fetched. A socket that is lost, or silent while the

@@ -1,8 +1,7 @@
-//! The way that a line takes between two rectangles.
+//! The route of a line between two rectangles.
 //!
-//! Networks are drawn with right angles, like cables; relations and references are curves, so that the
-//! two never look alike. A line ends on the side that faces the other end. Lines do not yet go around
-//! what stands between.
+//! Networks are drawn with right angles, like cables. Relations and references are curves, so that the two are easy to
+//! tell apart. A line ends on the side that faces the other end. Lines do not yet avoid nodes in between.
 
 use std::fmt::Write;
 
@@ -11,27 +10,27 @@ use crate::{
     geometry::{CanvasPoint, Rect},
 };
 
-/// A line that can be painted.
+/// A line to paint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     /// SVG path data.
     pub path: String,
-    /// Where its label stands.
+    /// Position of the label.
     pub middle: CanvasPoint,
-    /// Where it begins.
+    /// Start point.
     pub start: CanvasPoint,
-    /// Where it ends.
+    /// End point.
     pub end: CanvasPoint,
 }
 
-/// How far a corner is rounded, in canvas pixels.
+/// Radius of rounded corners, in canvas pixels.
 const CORNER: f64 = 8.0;
-/// A line keeps this far from the corners of a frame.
+/// Distance of lines from the corners of a frame, in canvas pixels.
 const FRAME_INSET: f64 = 28.0;
-/// Less room than this between two sides is no room for a line.
+/// Smallest gap between two sides that has room for a line, in canvas pixels.
 const ROOM: f64 = 12.0;
 
-/// In which direction a line leaves.
+/// The direction in which a line leaves a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Axis {
     Down,
@@ -74,7 +73,7 @@ pub fn loose(from: Rect, to: CanvasPoint) -> Line {
 }
 
 fn ends(from: Rect, to: Rect, axis: Axis) -> (CanvasPoint, CanvasPoint) {
-    // On a wide side the line lands opposite of where it comes from.
+    // On a wide side the line ends opposite its start.
     let facing = |low: f64, length: f64, towards: f64| {
         let inset = FRAME_INSET.min(length / 2.0);
         if length > 220.0 {
@@ -172,7 +171,7 @@ fn angled(start: CanvasPoint, end: CanvasPoint, axis: Axis) -> Line {
     }
 }
 
-/// From a corner a little towards another point.
+/// A point near a corner, towards another point.
 fn step(corner: CanvasPoint, towards: CanvasPoint) -> CanvasPoint {
     let length = (towards.x - corner.x).hypot(towards.y - corner.y);
     if length < 0.5 {

@@ -1,8 +1,8 @@
-//! A document, the files beside it, its places and its history as one thing.
+//! The editor's state: document, files beside it, positions and history.
 //!
-//! The page holds one of these and nothing else that could contradict it. A proposal is applied whole
-//! or not at all. While the text has a syntax error the last good model stays on the canvas, and only
-//! the code view can change the text.
+//! The page has one editor and no other state that could contradict it. A proposal is applied completely or not at all.
+//! While the text has a syntax error, the last good model stays on the canvas, and only the code view can change the
+//! text.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use crate::{
     typing,
 };
 
-/// A design that is being edited.
+/// A design during editing.
 #[derive(Clone, Debug)]
 pub struct Editor {
     document: Arc<Document>,
-    /// The newest model without a syntax error.
+    /// The newest document without a syntax error.
     shown: Arc<Document>,
     places: Arc<Places>,
     bundle: Arc<Bundle>,
@@ -36,7 +36,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// A design as it was stored.
+    /// An editor for a stored design.
     pub fn open(text: impl Into<String>, places: Places, bundle: Bundle) -> Self {
         let document = Arc::new(Document::parse(text));
         Self {
@@ -49,27 +49,27 @@ impl Editor {
         }
     }
 
-    /// The text with its problems, as it is.
+    /// The current document, with its problems.
     pub fn document(&self) -> &Arc<Document> {
         &self.document
     }
 
-    /// The newest document without a syntax error: what the canvas shows.
+    /// The newest document without a syntax error, which the canvas shows.
     pub fn shown(&self) -> &Arc<Document> {
         &self.shown
     }
 
-    /// The newest model without a syntax error.
+    /// The template of the newest document without a syntax error.
     pub fn template(&self) -> &Template {
         self.shown.template()
     }
 
-    /// The text has a syntax error, so the canvas shows the last good model.
+    /// True if the text has a syntax error, so that the canvas shows an older document.
     pub fn is_broken(&self) -> bool {
         !self.document.is_readable()
     }
 
-    /// Where nodes stand.
+    /// Positions of the nodes.
     pub fn places(&self) -> &Arc<Places> {
         &self.places
     }
@@ -79,25 +79,27 @@ impl Editor {
         &self.bundle
     }
 
-    /// The label of what undo would take back.
+    /// Label of the change that undo reverts.
     pub fn undo_label(&self) -> Option<&str> {
         self.history.undo_label()
     }
 
-    /// The label of what redo would do again.
+    /// Label of the change that redo repeats.
     pub fn redo_label(&self) -> Option<&str> {
         self.history.redo_label()
     }
 
-    /// Remembers a plan that has a workflow, for drawings to come.
+    /// Stores a plan that has a workflow, for later drawings.
     pub fn remember(&mut self, plan: &Arc<Plan>) {
         if plan.workflow.is_some() {
             self.sound = Some(plan.clone());
         }
     }
 
-    /// The drawing as it is, every node at its place. While the plan has errors, what the passes would add is taken from the
-    /// plan that was remembered last: a card does not lose its parts with each letter of a name that is not whole yet.
+    /// The current drawing with every node's position.
+    ///
+    /// While the plan has errors, ghosts come from the last stored plan, so that a card does not lose its parts with
+    /// each letter of an incomplete name.
     pub fn draw(&self, plan: Option<&Plan>, types: &Registry) -> Drawing {
         let sound = plan.map(|plan| match plan.workflow {
             Some(_) => plan,
@@ -112,8 +114,7 @@ impl Editor {
         )
     }
 
-    /// Keeps the places that a drawing has found, without an entry in the history: from then on
-    /// nothing moves by itself.
+    /// Stores the positions that a drawing has found, without a history entry. From then on no node moves by itself.
     pub fn settle(&mut self, drawing: &Drawing) {
         let mut places = drawing.places();
         for (name, place) in &mut places {
@@ -126,11 +127,11 @@ impl Editor {
         }
     }
 
-    /// Does what a command proposes, as one entry of the history; with a `key`, changes of the same key
-    /// join (see [`History`]).
+    /// Applies a command's proposal as one history entry. With a `key`, changes of the same key are merged (see
+    /// [`History`]).
     ///
     /// # Errors
-    /// The first edit that the document refuses; nothing has changed then.
+    /// The first edit that the document refuses. Nothing has changed then.
     pub fn apply(&mut self, proposal: &Proposal, key: Option<&str>) -> Result<(), EditError> {
         if proposal.edits.is_empty() && proposal.places.is_empty() {
             return Ok(());
@@ -173,8 +174,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Pushes aside whatever a node that has grown stands on now. Part of the change before it, so no
-    /// entry of its own.
+    /// Moves other nodes away from a node that has grown. It is part of the previous change and makes no history entry.
     pub fn make_room(&mut self, for_node: &str, types: &Registry) {
         let drawing = self.draw(None, types);
         let Some(mut fixed) = drawing.node(for_node) else {
@@ -201,7 +201,7 @@ impl Editor {
         self.places = Arc::new(places);
     }
 
-    /// The code view's text, as typed: with the line ends of a text area (see [`typing`]).
+    /// Sets the text as typed in the code view, with the line ends of a text area (see [`typing`]).
     pub fn type_text(&mut self, text: &str) {
         let text = typing::retyped(self.document.text(), text);
         if text != self.document.text() {
@@ -211,7 +211,7 @@ impl Editor {
         }
     }
 
-    /// Other files beside the template; with a `key`, changes of the same key join (see [`History`]).
+    /// Replaces the files beside the template. With a `key`, changes of the same key are merged (see [`History`]).
     pub fn set_bundle(&mut self, bundle: Bundle, label: &str, key: Option<&str>) {
         if bundle != *self.bundle {
             self.history.record(label, self.snapshot(), key);
@@ -219,26 +219,26 @@ impl Editor {
         }
     }
 
-    /// What is typed next is a change of its own.
+    /// Starts a new history entry for the next typed text.
     pub fn seal(&mut self) {
         self.history.seal();
     }
 
-    /// Takes the last change back; gives its label.
+    /// Undoes the last change. Returns its label.
     pub fn undo(&mut self) -> Option<String> {
         let (back, label) = self.history.undo(self.snapshot())?;
         self.restore(&back);
         Some(label)
     }
 
-    /// Does again what was taken back last; gives its label.
+    /// Redoes the last undone change. Returns its label.
     pub fn redo(&mut self) -> Option<String> {
         let (forth, label) = self.history.redo(self.snapshot())?;
         self.restore(&forth);
         Some(label)
     }
 
-    /// Another text, files and places, as one change: a version that was restored, another person's copy.
+    /// Replaces text, files and positions as one change, for a restored version or another user's copy.
     pub fn replace(&mut self, text: &str, places: Places, bundle: Bundle, label: &str) {
         self.history.record(label, self.snapshot(), None);
         self.bundle = Arc::new(bundle);

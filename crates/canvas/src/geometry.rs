@@ -1,41 +1,41 @@
 //! Points, sizes and rectangles.
 //!
-//! Two spaces exist: the *canvas*, in which nodes stand, and the *screen*, in which pointers move.
-//! They are different types, so that only [`crate::viewport::Viewport`] can turn one into the other.
+//! There are two spaces: the *canvas* with the nodes, and the *screen* with the pointer. They have different types, so
+//! that only [`crate::viewport::Viewport`] can convert between them.
 
 /// A point on the canvas, in canvas pixels; y grows downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CanvasPoint {
-    /// To the right.
+    /// Horizontal position, to the right.
     pub x: f64,
-    /// Downwards.
+    /// Vertical position, downwards.
     pub y: f64,
 }
 
 /// A point on the screen, in CSS pixels from the top left corner of the canvas element.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ScreenPoint {
-    /// To the right.
+    /// Horizontal position, to the right.
     pub x: f64,
-    /// Downwards.
+    /// Vertical position, downwards.
     pub y: f64,
 }
 
-/// A way on the canvas, in canvas pixels.
+/// An offset on the canvas, in canvas pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CanvasVector {
-    /// To the right.
+    /// Horizontal offset, to the right.
     pub dx: f64,
-    /// Downwards.
+    /// Vertical offset, downwards.
     pub dy: f64,
 }
 
-/// Width and height; of what and in which space, the owner says.
+/// Width and height. The owner defines the space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Size {
-    /// Never negative.
+    /// Width. Never negative.
     pub width: f64,
-    /// Never negative.
+    /// Height. Never negative.
     pub height: f64,
 }
 
@@ -46,24 +46,24 @@ pub struct Rect {
     pub x: f64,
     /// Top edge.
     pub y: f64,
-    /// Never negative.
+    /// Width. Never negative.
     pub width: f64,
-    /// Never negative.
+    /// Height. Never negative.
     pub height: f64,
 }
 
 impl CanvasPoint {
-    /// From its coordinates.
+    /// The point with these coordinates.
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 
-    /// The point that `way` leads to from here.
+    /// The point moved by `way`.
     pub fn moved(self, way: CanvasVector) -> Self {
         Self::new(self.x + way.dx, self.y + way.dy)
     }
 
-    /// The way from `start` to here.
+    /// The offset from `start` to this point.
     pub fn since(self, start: CanvasPoint) -> CanvasVector {
         CanvasVector {
             dx: self.x - start.x,
@@ -73,26 +73,26 @@ impl CanvasPoint {
 }
 
 impl ScreenPoint {
-    /// From its coordinates.
+    /// The point with these coordinates.
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 
-    /// How far it is from `other`, in CSS pixels.
+    /// Distance from `other`, in CSS pixels.
     pub fn distance(self, other: ScreenPoint) -> f64 {
         (self.x - other.x).hypot(self.y - other.y)
     }
 }
 
 impl Size {
-    /// From its measures.
+    /// The size with these measures.
     pub const fn new(width: f64, height: f64) -> Self {
         Self { width, height }
     }
 }
 
 impl Rect {
-    /// From its top left corner and size.
+    /// The rectangle with this top left corner and size.
     pub const fn at(corner: CanvasPoint, size: Size) -> Self {
         Self {
             x: corner.x,
@@ -127,12 +127,12 @@ impl Rect {
         CanvasPoint::new(self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
 
-    /// The same size somewhere else.
+    /// The rectangle moved by `way`.
     pub fn moved(self, way: CanvasVector) -> Self {
         Self::at(self.corner().moved(way), self.size())
     }
 
-    /// Larger (or, with a negative `by`, smaller) on all four sides.
+    /// The rectangle grown on all four sides, or shrunk with a negative `by`.
     pub fn grown(self, by: f64) -> Self {
         Self {
             x: self.x - by,
@@ -142,12 +142,12 @@ impl Rect {
         }
     }
 
-    /// The point lies in it; the left and top edges belong to it, the others do not.
+    /// True if the point is inside. The left and top edges are inside, the others are not.
     pub fn contains(self, point: CanvasPoint) -> bool {
         point.x >= self.x && point.y >= self.y && point.x < self.right() && point.y < self.bottom()
     }
 
-    /// They share more than an edge.
+    /// True if the two share more than an edge.
     pub fn overlaps(self, other: Rect) -> bool {
         self.x < other.right()
             && other.x < self.right()

@@ -1,11 +1,11 @@
 //! Undo and redo.
 //!
-//! An entry keeps the whole text, the files beside it and all places from before a change. That is the one form in which
-//! "undo gives back the same bytes" needs no proof, whatever the change was: a canvas command, a form
-//! field, typing in the code view or in a file, or a template pasted over everything. Texts are shared, not copied.
+//! An entry stores the whole text, the files and all positions from before a change. So undo returns the same bytes
+//! after any change: a canvas command, a form field, typing in the code view or in a file, or a template pasted over
+//! everything. Texts are shared, not copied.
 //!
-//! Typing is coalesced: changes with the same key become one entry until [`History::seal`] is called
-//! (on blur, on selection, on any other change). No clock is needed for that.
+//! Typing is coalesced: changes with the same key become one entry until [`History::seal`] is called (on blur, on
+//! selection, on any other change). No clock is needed.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use hot::bundle::Bundle;
 
 use crate::layout::Places;
 
-/// What undo brings back.
+/// The state that undo restores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// The template, byte for byte.
     pub text: Arc<str>,
-    /// Where nodes stood.
+    /// Positions of the nodes.
     pub places: Arc<Places>,
     /// Files and environments beside the template.
     pub bundle: Arc<Bundle>,
 }
 
 impl Snapshot {
-    /// What it takes to keep it after `before`, whose files it may share.
+    /// Memory for keeping it after `before`, whose files it may share. In bytes.
     fn bytes(&self, before: Option<&Snapshot>) -> usize {
         let files = match before {
             Some(before) if Arc::ptr_eq(&before.bundle, &self.bundle) => 0,
@@ -35,7 +35,7 @@ impl Snapshot {
     }
 }
 
-/// One change that can be taken back.
+/// One change that can be undone.
 #[derive(Clone, Debug)]
 struct Entry {
     label: String,
@@ -43,10 +43,10 @@ struct Entry {
     other: Snapshot,
 }
 
-/// Texts in the history may take this many bytes; beyond it the oldest entries go.
+/// Limit for the texts in the history, in bytes. Beyond it the oldest entries are dropped.
 const BYTES_MAX: usize = 64 << 20;
 
-/// The changes so far, and those that were taken back.
+/// Changes that can be undone, and undone changes.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     past: Vec<Entry>,
@@ -55,8 +55,8 @@ pub struct History {
 }
 
 impl History {
-    /// A change is about to replace `before`. With a `key` equal to the last entry's, and no
-    /// [`seal`](Self::seal) between, it joins that entry.
+    /// Records a change that is about to replace `before`. If the last entry has the same `key` and
+    /// [`seal`](Self::seal) was not called since, the change joins that entry.
     pub fn record(&mut self, label: impl Into<String>, before: Snapshot, key: Option<&str>) {
         self.future.clear();
         let joins = !self.sealed
@@ -76,12 +76,12 @@ impl History {
         }
     }
 
-    /// What is typed next is a change of its own.
+    /// Starts a new entry for the next change.
     pub fn seal(&mut self) {
         self.sealed = true;
     }
 
-    /// What stood before the last change, and that change's label.
+    /// The state before the last change, and the change's label.
     pub fn undo(&mut self, now: Snapshot) -> Option<(Snapshot, String)> {
         let entry = self.past.pop()?;
         self.sealed = true;
@@ -93,7 +93,7 @@ impl History {
         Some((entry.other, entry.label))
     }
 
-    /// What stood after the change that was taken back last, and that change's label.
+    /// The state after the last undone change, and the change's label.
     pub fn redo(&mut self, now: Snapshot) -> Option<(Snapshot, String)> {
         let entry = self.future.pop()?;
         self.sealed = true;
@@ -105,12 +105,12 @@ impl History {
         Some((entry.other, entry.label))
     }
 
-    /// The label of what undo would take back.
+    /// Label of the change that undo reverts.
     pub fn undo_label(&self) -> Option<&str> {
         self.past.last().map(|entry| entry.label.as_str())
     }
 
-    /// The label of what redo would do again.
+    /// Label of the change that redo repeats.
     pub fn redo_label(&self) -> Option<&str> {
         self.future.last().map(|entry| entry.label.as_str())
     }

@@ -1,8 +1,8 @@
-//! Where nodes stand.
+//! The positions of nodes.
 //!
-//! A person's places are kept to the pixel. What has none is set as one would sketch it: the world
-//! outside on top, routers below it, frames side by side with their servers in a grid, everything else
-//! beneath. Nothing is set on top of anything else. A frame is as large as what stands in it.
+//! Positions chosen by the user are kept to the pixel. Other nodes are placed as in a sketch: the Internet on top,
+//! routers below it, frames side by side with their servers in a grid, everything else beneath. Nodes never overlap. A
+//! frame is as large as its contents.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,24 +12,24 @@ use crate::{
     snap,
 };
 
-/// Resource name to place.
+/// Positions by resource name.
 pub type Places = BTreeMap<String, Place>;
 
-/// Where a node stands, and how large a person made it.
+/// Position of a node, and the size chosen by the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
     /// Left, in canvas pixels.
     pub x: f64,
     /// Top, in canvas pixels.
     pub y: f64,
-    /// At least as wide as this.
+    /// Minimum width.
     pub width: Option<f64>,
-    /// At least as high as this.
+    /// Minimum height.
     pub height: Option<f64>,
 }
 
 impl Place {
-    /// A place whose size follows from its content.
+    /// A position without a chosen size.
     pub fn at(corner: CanvasPoint) -> Self {
         Self {
             x: corner.x,
@@ -38,47 +38,47 @@ impl Place {
         }
     }
 
-    /// The corner, unless it is no number (a layout may come from anywhere).
+    /// The corner, unless it is not a number (a layout may come from any client).
     fn corner(self) -> Option<CanvasPoint> {
         let sane = |value: f64| value.is_finite() && value.abs() < 1e6;
         (sane(self.x) && sane(self.y)).then_some(CanvasPoint::new(self.x, self.y))
     }
 }
 
-/// A card's width.
+/// Width of a card.
 pub const CARD_WIDTH: f64 = 216.0;
-/// A server's name, image and flavor.
+/// Height of a server's name, image and flavor.
 pub const SERVER_HEADER: f64 = 56.0;
-/// A plain card.
+/// Height of a plain card.
 pub const CARD_HEIGHT: f64 = 56.0;
-/// A row of software, and the gap below it.
+/// Height of a row of software, with the gap below it.
 pub const CHIP_HEIGHT: f64 = 32.0;
 const CHIP_GAP: f64 = 4.0;
-/// Chips keep this far from their server's edges.
+/// Distance of chips from their server's edges.
 const CHIP_INSET: f64 = 8.0;
-/// A row of tags, always kept free, so that nothing jumps when a ghost comes or goes.
+/// Height of a row of tags. The row is always kept free, so that nodes do not jump when ghosts appear.
 pub const TAGS_HEIGHT: f64 = 32.0;
-/// Tags in a row.
+/// Number of tags in a row.
 pub const TAGS_IN_ROW: usize = 7;
-/// Routers and the Internet.
+/// Size of routers and the Internet.
 pub const PILL: Size = Size::new(144.0, 48.0);
-/// A frame's name and CIDRs.
+/// Height of a frame's name and CIDRs.
 pub const FRAME_HEADER: f64 = 48.0;
-/// Between a frame's edge and what stands in it.
+/// Distance between a frame's edge and its contents.
 pub const FRAME_PADDING: f64 = 16.0;
-/// An empty frame.
+/// Size of an empty frame.
 pub const FRAME_MIN: Size = Size::new(CARD_WIDTH + 2.0 * FRAME_PADDING, 176.0);
 
-/// Between frames.
+/// Gap between frames.
 const FRAME_GAP: f64 = 56.0;
-/// Between cards.
+/// Gap between cards.
 const GAP: f64 = 16.0;
-/// Servers side by side in a frame.
+/// Number of servers side by side in a frame.
 const COLUMNS_MAX: usize = 3;
-/// Frames go to the next row beyond this.
+/// Width after which frames go to the next row.
 const ROW_WIDTH_MAX: f64 = 1600.0;
 
-/// A node's size; a frame's follows from its children, see [`frame_around`].
+/// A node's size. A frame's size follows from its children, see [`frame_around`].
 pub fn size_of(node: &Node, chips: usize) -> Size {
     match node.kind {
         NodeKind::Frame => FRAME_MIN,
@@ -104,7 +104,7 @@ fn tags_height(node: &Node) -> f64 {
     TAGS_HEIGHT * node.parts.len().div_ceil(TAGS_IN_ROW).max(1) as f64
 }
 
-/// A frame of at least `least`, grown around what stands in it.
+/// The frame `least`, grown around its children.
 pub fn frame_around(least: Rect, children: impl IntoIterator<Item = Rect>) -> Rect {
     children.into_iter().fold(least, |frame, child| {
         frame.union(Rect {
@@ -135,7 +135,7 @@ pub fn chip_rect(server: Rect, row: usize) -> Rect {
 pub fn free_spot(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
     let start = wanted.x;
     let mut spot = wanted;
-    // Each move passes at least one rectangle, or begins a row.
+    // Each step passes at least one rectangle, or starts a new row.
     for _ in 0..=4 * taken.len() {
         let Some(in_the_way) = taken
             .iter()
@@ -161,7 +161,7 @@ pub fn free_spot(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
     spot.corner()
 }
 
-/// As [`free_spot`], but downwards only: for what must stay in a column.
+/// Like [`free_spot`], but downwards only, for nodes that stay in a column.
 pub fn free_below(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
     let mut spot = wanted;
     for _ in 0..=taken.len() {
@@ -180,7 +180,7 @@ fn up_to_grid(value: f64) -> f64 {
     (value / snap::GRID).ceil() * snap::GRID
 }
 
-/// Gives every node its rectangle.
+/// Sets the rectangle of every node.
 pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
     let place = |node: &Node| places.get(&node.name).copied();
     let mut inside: HashMap<String, Vec<usize>> = HashMap::new();
@@ -195,7 +195,7 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
         node.rect = Rect::at(CanvasPoint::default(), size_of(node, chips));
     }
 
-    // Frames that have a place of their own, or one through a child; then those that have none.
+    // Frames with a position of their own or of a child come first, then the others.
     let frames: Vec<usize> = (0..nodes.len())
         .filter(|at| nodes[*at].kind == NodeKind::Frame)
         .collect();
@@ -222,7 +222,7 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
             None => free.push(frame),
         }
     }
-    // Whatever else has a place is in the way of what has none.
+    // Other nodes with a position are obstacles for those without one.
     for node in nodes
         .iter_mut()
         .filter(|node| node.parent.is_none() && node.kind != NodeKind::Frame)
@@ -261,7 +261,7 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
     set_internet(nodes, edges, &mut taken, &is_placed);
     set_the_rest(nodes, &mut taken, &is_placed);
 
-    // Chips stand where their server puts them.
+    // Chips are placed by their server.
     for at in 0..nodes.len() {
         if nodes[at].kind == NodeKind::Server {
             for (row, &chip) in inside
@@ -276,7 +276,7 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
     }
 }
 
-/// Puts a frame at a corner and its children into it; gives the frame's rectangle.
+/// Places a frame and its children at a corner. Returns the frame's rectangle.
 fn set_frame(
     nodes: &mut [Node],
     frame: usize,
@@ -329,7 +329,7 @@ fn set_frame(
     nodes[frame].rect
 }
 
-/// Routers go above the middle of the frames that they join.
+/// Places routers above the middle of the frames that they join.
 fn set_routers(
     nodes: &mut [Node],
     edges: &[Edge],
@@ -357,7 +357,7 @@ fn set_routers(
     }
 }
 
-/// The Internet goes above the routers that lead to it.
+/// Places the Internet above the routers that lead to it.
 fn set_internet(
     nodes: &mut [Node],
     edges: &[Edge],
@@ -382,7 +382,7 @@ fn set_internet(
     set_at(&mut nodes[at], corner, taken);
 }
 
-/// Servers without a network and all other cards go in rows beneath.
+/// Places servers without a network and all other cards in rows beneath.
 fn set_the_rest(nodes: &mut [Node], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
     let all = Rect::around(taken.iter().copied());
     let start = all
@@ -406,8 +406,8 @@ fn set_at(node: &mut Node, wanted: CanvasPoint, taken: &mut Vec<Rect>) {
     taken.push(node.rect);
 }
 
-/// Ways that make room for nodes that have grown: whatever top-level node overlaps one of `fixed` is
-/// pushed to the right or down, whichever is shorter, with all that stands in it.
+/// Offsets that make room for a node that has grown: every top-level node that overlaps `fixed` is moved to the right
+/// or down, whichever is shorter, with its contents.
 pub fn make_room(rects: &[(String, Rect)], fixed: &str) -> Vec<(String, CanvasVector)> {
     let mut now: Vec<(String, Rect)> = rects.to_vec();
     let mut queue = vec![fixed.to_owned()];

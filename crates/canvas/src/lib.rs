@@ -1,9 +1,9 @@
 //! The headless canvas editor.
 //!
-//! Everything that the Design page knows about drawing is here, without a browser: what a template
-//! looks like ([`drawing`]), where nodes stand ([`layout`]), what a drop, a connection or a deletion
-//! means ([`commands`]), and how to take it back ([`history`]). So is the drawing of a workflow ([`layered`]). The Leptos side
-//! measures pointers and paints rectangles; every decision is a pure function that is tested natively.
+//! All drawing logic of the Design page is here, without a browser: the drawing of a template ([`drawing`]), the
+//! positions of nodes ([`layout`]), the meaning of a drop, a connection or a deletion ([`commands`]), and undo
+//! ([`history`]). The Leptos side measures pointers and paints rectangles. Every decision is a pure function with
+//! native tests.
 //!
 //! ```text
 //! template text --Document--> Template --drawing::draw(places)--> Drawing --> the page paints it
@@ -11,7 +11,7 @@
 //!       +--- Vec<Edit> + places <--- commands::{drop, connect, ...} <- pointer, keyboard
 //! ```
 //!
-//! Positions never enter the template: they live beside it as [`layout::Places`].
+//! Positions are not part of the template. They are stored beside it as [`layout::Places`].
 
 pub mod commands;
 pub mod drawing;

@@ -5,7 +5,7 @@ use types::Category;
 
 use crate::geometry::Rect;
 
-/// The name of the node that stands for the world outside; no resource can be called so.
+/// Name of the node for the Internet. No resource can have this name.
 pub const INTERNET: &str = "@internet";
 
 /// How a node is drawn.
@@ -17,89 +17,89 @@ pub enum NodeKind {
     Server,
     /// A small round node.
     Router,
-    /// The world outside.
+    /// The Internet.
     Internet,
-    /// Software, a row in its server.
+    /// Software, a row in its server's card.
     Chip,
-    /// Anything else.
+    /// A card for any other resource.
     Card,
 }
 
-/// A tag on the node that it serves.
+/// A tag on a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The resource.
+    /// Name of the resource.
     pub name: String,
-    /// Its type.
+    /// Resource type.
     pub resource_type: String,
-    /// Its type, for people.
+    /// Title of the type, for users.
     pub title: String,
-    /// Its hue.
+    /// Category, which decides the hue.
     pub category: Category,
-    /// What the tag says, such as a subnet's CIDR.
+    /// Text of the tag, such as a subnet's CIDR.
     pub label: String,
-    /// A pass adds it, for this reason.
+    /// The reason, if a pass adds it.
     pub ghost: Option<String>,
-    /// The condition that leaves it out.
+    /// The condition, if it is false.
     pub off: Option<String>,
 }
 
-/// Something within a group or a nested template.
+/// A resource within a group or a nested template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// The whole name, such as `group/0` or `web/server`.
+    /// Full name, such as `group/0` or `web/server`.
     pub name: String,
-    /// Its type.
+    /// Resource type.
     pub resource_type: String,
-    /// Its type, for people.
+    /// Title of the type, for users.
     pub title: String,
-    /// Its hue.
+    /// Category, which decides the hue.
     pub category: Category,
 }
 
-/// Something that stands on the canvas.
+/// A node on the canvas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The resource, or [`INTERNET`].
+    /// Name of the resource, or [`INTERNET`].
     pub name: String,
-    /// How it is drawn.
+    /// Kind of drawing.
     pub kind: NodeKind,
-    /// Its type; empty for the Internet.
+    /// Resource type. Empty for the Internet.
     pub resource_type: String,
-    /// Its type, for people.
+    /// Title of the type, for users.
     pub title: String,
-    /// Its hue.
+    /// Category, which decides the hue.
     pub category: Category,
-    /// The node that it stands in.
+    /// The node that contains it.
     pub parent: Option<String>,
-    /// What a person wants to see of it: image and flavor, a port, networks outside.
+    /// Important values: image and flavor, a port, external networks.
     pub detail: Vec<String>,
-    /// Its tags, in the order of the text.
+    /// Tags, in the order of the text.
     pub parts: Vec<Part>,
-    /// Public, bastion.
+    /// Marks: public, bastion.
     pub marks: Marks,
-    /// How many members it has: a group, or a nested template.
+    /// Number of members, for a group or a nested template.
     pub members: Option<usize>,
-    /// They and what they hold, where a plan knows it.
+    /// The contents at any depth, if a plan has them.
     pub inside: Vec<Member>,
-    /// The condition that leaves it out of what is deployed.
+    /// The condition, if it is false and the node is not deployed.
     pub off: Option<String>,
-    /// A pass adds it, for this reason.
+    /// The reason, if a pass adds it.
     pub ghost: Option<String>,
-    /// Where it stands.
+    /// Position and size.
     pub rect: Rect,
 }
 
-/// What a line means.
+/// Meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EdgeKind {
-    /// A server's second, third ... network.
+    /// An additional network of a server.
     Interface,
-    /// A router in a network.
+    /// A router's interface in a network.
     RouterInterface,
-    /// A router's way out.
+    /// A router's external gateway.
     Gateway,
-    /// A component that uses another.
+    /// A component that uses another one.
     Relation,
     /// Any other reference.
     Reference,
@@ -110,18 +110,18 @@ pub enum EdgeKind {
 /// A line between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edge {
-    /// Unique in the drawing.
+    /// Id, unique in the drawing.
     pub id: String,
-    /// A node's name.
+    /// Name of the first node.
     pub from: String,
-    /// A node's name.
+    /// Name of the second node.
     pub to: String,
-    /// What it means.
+    /// Meaning.
     pub kind: EdgeKind,
-    /// What it says, such as the requirement's name.
+    /// Label, such as the requirement's name.
     pub label: String,
-    /// The resource that it stands for, if it has one of its own.
+    /// The resource that the line represents, if it has one of its own.
     pub resource: Option<String>,
-    /// A pass adds it.
+    /// True if a pass adds it.
     pub ghost: bool,
 }

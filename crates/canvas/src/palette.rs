@@ -1,4 +1,4 @@
-//! What can be added, in groups.
+//! The palette: items that can be added, in groups.
 
 use types::{Category, Registry};
 
@@ -7,26 +7,26 @@ use crate::commands::Item;
 /// One entry of the palette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// For people.
+    /// Title for users.
     pub title: String,
-    /// One sentence.
+    /// Summary, one sentence.
     pub summary: String,
-    /// Its hue.
+    /// Category, which decides the hue.
     pub category: Category,
-    /// The type that it adds first.
+    /// The type of the first resource that it adds.
     pub resource_type: String,
-    /// What a drop of it means.
+    /// The item that is dropped.
     pub item: Item,
 }
 
-/// Entries of one category.
+/// The entries of one category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// For people.
+    /// Title for users.
     pub title: &'static str,
-    /// Its hue.
+    /// Category, which decides the hue.
     pub category: Category,
-    /// In order.
+    /// Entries, in order.
     pub entries: Vec<Entry>,
 }
 
@@ -40,8 +40,7 @@ const CATEGORIES: [(Category, &str); 6] = [
     (Category::Software, "Scripts and signals"),
 ];
 
-/// What drawings are mostly made of, shown without a search. Networks, routers and servers come before
-/// them, under names of their own.
+/// Types that are shown without a search. Networks, routers and servers come before them, under names of their own.
 const USUAL: [&str; 16] = [
     "OS::Neutron::FloatingIP",
     "OS::Neutron::Port",
@@ -61,8 +60,8 @@ const USUAL: [&str; 16] = [
     "OS::Heat::ResourceGroup",
 ];
 
-/// Resources whose title, type or summary has all words of `search` in it; without a search the usual
-/// ones. Networks, routers and servers come first and mean more than their bare types.
+/// Resources whose title, type or summary has all words of `search`, or the usual ones without a search. Networks,
+/// routers and servers come first and add more than the bare type.
 pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
     let entry = |title: &str, summary: &str, category, resource_type: &str, item| Entry {
         title: title.to_owned(),
@@ -112,7 +111,7 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         .filter(|described| described.component.is_none())
     {
         let name = described.name.as_str();
-        // Our own helpers are for the passes; what is gone is for old templates.
+        // Helper types are for the passes, and removed types are for old templates.
         let offered = !name.starts_with("Stackloom::") && !described.any_property;
         let wanted = !search.trim().is_empty() || USUAL.contains(&name);
         if offered && wanted && !known.contains(&name) {
@@ -141,7 +140,7 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         .collect()
 }
 
-/// Catalogue items, likewise.
+/// Catalogue items that match `search`.
 pub fn components(registry: &Registry, search: &str) -> Vec<Entry> {
     registry
         .iter()

@@ -1,7 +1,7 @@
-//! Which resources are selected.
+//! The selected resources.
 //!
-//! By name, so that a selection outlives any redrawing. A change of the selection is no entry of the
-//! history: undo never throws redo away for it.
+//! They are stored by name, so that a selection survives redrawing. A change of the selection makes no history entry,
+//! so it does not discard redo.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Nothing but this one.
+    /// The selection of one resource.
     pub fn only(name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
@@ -22,7 +22,7 @@ impl Selection {
         }
     }
 
-    /// Several; the last one leads.
+    /// The selection of several resources. The last one leads.
     pub fn of(names: impl IntoIterator<Item = String>) -> Self {
         let mut selection = Self::default();
         for name in names {
@@ -32,7 +32,7 @@ impl Selection {
         selection
     }
 
-    /// In or out, the others stay.
+    /// Adds or removes a resource.
     pub fn toggle(&mut self, name: &str) {
         if self.names.remove(name) {
             if self.lead.as_deref() == Some(name) {
@@ -44,27 +44,27 @@ impl Selection {
         }
     }
 
-    /// It is in.
+    /// True if the resource is selected.
     pub fn contains(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
-    /// Nothing is selected.
+    /// True if nothing is selected.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// All, by name.
+    /// The names of the selected resources.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// The one that the inspector shows.
+    /// The resource that the inspector shows.
     pub fn lead(&self) -> Option<&str> {
         self.lead.as_deref()
     }
 
-    /// Without those that are gone.
+    /// Removes resources that no longer exist.
     pub fn retain(&mut self, exists: impl Fn(&str) -> bool) {
         self.names.retain(|name| exists(name));
         if self.lead.as_deref().is_some_and(|lead| !exists(lead)) {
@@ -72,7 +72,7 @@ impl Selection {
         }
     }
 
-    /// After a rename.
+    /// Follows a rename.
     pub fn rename(&mut self, from: &str, to: &str) {
         if self.names.remove(from) {
             self.names.insert(to.to_owned());

@@ -1,12 +1,13 @@
-//! What a text area gives back, as a change of the text that it was given.
+//! Converts the value of a text area to a change of the text behind it.
 //!
-//! A text area knows one line end, LF, whatever was put in. Taken as it is, its value would change every line of a text with
-//! Windows line ends at the first key. So only what differs is taken: what stands before and after it stays byte for byte.
+//! A text area converts all line ends to LF. If its value were used directly, the first key would change every line of
+//! a text with Windows line ends. So only the differing part is taken, and the text before and after it stays the same
+//! byte for byte.
 
 use std::borrow::Cow;
 
-/// The text after typing: `was` with the piece in which `typed` differs from it. New line ends are as that of the line in
-/// which the piece ends.
+/// The text after typing: `was` with the part in which `typed` differs. New line ends are like that of the line in
+/// which the part ends.
 pub fn retyped<'t>(was: &str, typed: &'t str) -> Cow<'t, str> {
     if !was.contains('\r') {
         return Cow::Borrowed(typed);
@@ -26,7 +27,7 @@ pub fn retyped<'t>(was: &str, typed: &'t str) -> Cow<'t, str> {
         middle.into()
     };
     let (before, rest) = (&was[..head_was], format!("{middle}{after}"));
-    // A lone CR and an LF after it would be one line end: those are written anew.
+    // A lone CR before an LF would merge with it into one line end, so it is rewritten as LF.
     let kept = if rest.starts_with('\n') {
         before.trim_end_matches('\r')
     } else {
@@ -36,7 +37,7 @@ pub fn retyped<'t>(was: &str, typed: &'t str) -> Cow<'t, str> {
     Cow::Owned(format!("{kept}{anew}{rest}"))
 }
 
-/// The length of the line end that a text begins with.
+/// Length of the line end at the start of a text.
 fn end_at_start(text: &str) -> usize {
     match text.as_bytes() {
         [b'\r', b'\n', ..] => 2,
@@ -45,7 +46,7 @@ fn end_at_start(text: &str) -> usize {
     }
 }
 
-/// The length of the line end that a text ends with.
+/// Length of the line end at the end of a text.
 fn end_at_end(text: &str) -> usize {
     match text.as_bytes() {
         [.., b'\r', b'\n'] => 2,
@@ -54,7 +55,7 @@ fn end_at_end(text: &str) -> usize {
     }
 }
 
-/// How much of both is the same from the start, all line ends taken as one.
+/// Lengths of the common prefix in both texts, with all line ends taken as equal.
 fn common_head(was: &str, typed: &str) -> (usize, usize) {
     let (mut at_was, mut at) = (0, 0);
     loop {
@@ -70,7 +71,7 @@ fn common_head(was: &str, typed: &str) -> (usize, usize) {
     }
 }
 
-/// How much of both is the same from the end, all line ends taken as one.
+/// Lengths of the common suffix in both texts, with all line ends taken as equal.
 fn common_tail(was: &str, typed: &str) -> (usize, usize) {
     let (mut left_was, mut left) = (was, typed);
     loop {
@@ -91,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// As a text area has it.
+    /// The text as a text area returns it.
     fn folded(text: &str) -> String {
         text.replace("\r\n", "\n").replace('\r', "\n")
     }

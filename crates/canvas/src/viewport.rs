@@ -1,28 +1,28 @@
-//! Which part of the canvas is on the screen.
+//! The viewport: the visible part of the canvas.
 //!
-//! A viewport is a shift and a zoom: `screen = canvas * zoom + shift`. The page puts both on one
-//! transformed layer, so panning touches no node.
+//! It is a shift and a zoom: `screen = canvas * zoom + shift`. The page applies both to one transformed layer, so
+//! panning changes no node.
 
 use crate::geometry::{CanvasPoint, CanvasVector, Rect, ScreenPoint, Size};
 
-/// The farthest that one can zoom out.
+/// Smallest zoom.
 pub const ZOOM_MIN: f64 = 0.1;
-/// The closest that one can zoom in.
+/// Largest zoom.
 pub const ZOOM_MAX: f64 = 3.0;
-/// What fitting leaves free around the drawing, in CSS pixels.
+/// Free space around a fitted drawing, in CSS pixels.
 const FIT_MARGIN_PX: f64 = 48.0;
-/// The same on small screens, as a part of the shorter side.
+/// Free space on small screens, as a fraction of the shorter side.
 const FIT_MARGIN_PART: f64 = 0.06;
-/// Fitting does not magnify beyond this.
+/// Largest zoom for fitting.
 const FIT_ZOOM_MAX: f64 = 1.0;
 
-/// Below this zoom the smaller words of a card are no words any more.
+/// Below this zoom the small text of a card is not readable.
 const FAR_ZOOM: f64 = 0.6;
 
 /// A shift and a zoom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Viewport {
-    /// Where the canvas's origin is on the screen.
+    /// Position of the canvas's origin on the screen.
     pub shift: ScreenPoint,
     /// CSS pixels per canvas pixel, from [`ZOOM_MIN`] to [`ZOOM_MAX`].
     pub zoom: f64,
@@ -38,12 +38,12 @@ impl Default for Viewport {
 }
 
 impl Viewport {
-    /// So far away that a card can show no more than its name.
+    /// True if the zoom is so small that a card shows only its name.
     pub fn is_far(self) -> bool {
         self.zoom < FAR_ZOOM
     }
 
-    /// What lies under a point of the screen.
+    /// The point of the canvas under a point of the screen.
     pub fn to_canvas(self, point: ScreenPoint) -> CanvasPoint {
         CanvasPoint::new(
             (point.x - self.shift.x) / self.zoom,
@@ -51,7 +51,7 @@ impl Viewport {
         )
     }
 
-    /// Where a point of the canvas is on the screen.
+    /// The point of the screen above a point of the canvas.
     pub fn to_screen(self, point: CanvasPoint) -> ScreenPoint {
         ScreenPoint::new(
             point.x * self.zoom + self.shift.x,
@@ -59,7 +59,7 @@ impl Viewport {
         )
     }
 
-    /// A way of the pointer as a way on the canvas.
+    /// The canvas offset for a pointer move.
     pub fn way(self, from: ScreenPoint, to: ScreenPoint) -> CanvasVector {
         CanvasVector {
             dx: (to.x - from.x) / self.zoom,
@@ -75,7 +75,7 @@ impl Viewport {
         }
     }
 
-    /// Zoomed by a factor; what is under `about` stays under it.
+    /// Zoomed by a factor. The point under `about` stays in place.
     pub fn zoomed(self, factor: f64, about: ScreenPoint) -> Self {
         let zoom = (self.zoom * factor).clamp(ZOOM_MIN, ZOOM_MAX);
         let real = zoom / self.zoom;
@@ -86,7 +86,7 @@ impl Viewport {
         Self { shift, zoom }
     }
 
-    /// All of `bounds` in the middle of a screen of this size, never magnified.
+    /// The viewport that shows all of `bounds` in the middle of a screen of this size, never magnified.
     pub fn fitting(bounds: Rect, screen: Size) -> Self {
         let margin = (screen.width.min(screen.height) * FIT_MARGIN_PART).min(FIT_MARGIN_PX);
         let room = |pixels: f64| (pixels - 2.0 * margin).max(1.0);
@@ -103,7 +103,7 @@ impl Viewport {
         }
     }
 
-    /// What a screen of this size shows.
+    /// The part of the canvas that a screen of this size shows.
     pub fn visible(self, screen: Size) -> Rect {
         let corner = self.to_canvas(ScreenPoint::new(0.0, 0.0));
         Rect::at(
@@ -112,7 +112,7 @@ impl Viewport {
         )
     }
 
-    /// Shifted just so far that `rect` is on the screen.
+    /// Shifted just far enough to show `rect`.
     pub fn revealing(self, rect: Rect, screen: Size) -> Self {
         let (start, end) = (
             self.to_screen(rect.corner()),

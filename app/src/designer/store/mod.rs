@@ -4,9 +4,9 @@
 //! [`Workspace::refresh`], which computes the drawing and sets the signals that differ. Problems and forms are derived
 //! and never written.
 
-mod deeds;
 mod problems;
-mod sight;
+mod selection;
+mod viewport;
 
 use std::{
     borrow::Cow,
@@ -16,7 +16,7 @@ use std::{
 
 use api::{CloudFacts, Diagnostic};
 use canvas::{
-    commands::{Desk, Proposal},
+    commands::{CommandInput, Proposal},
     drawing::Drawing,
     editor::Editor,
     selection::Selection,
@@ -190,14 +190,14 @@ impl Workspace {
     }
 
     /// Calls `look` with the input of commands, without tracking. `None` once the page is disposed.
-    pub fn with_desk<R>(self, look: impl FnOnce(&Desk<'_>) -> R) -> Option<R> {
+    pub fn with_input<R>(self, look: impl FnOnce(&CommandInput<'_>) -> R) -> Option<R> {
         let drawing = self.drawing.try_get_untracked()?;
         let types = self.types.try_get_untracked()?;
         let cloud = self.cloud.try_get_untracked()?;
         let shown = self
             .editor
             .try_with_untracked(|editor| editor.shown().clone())?;
-        Some(look(&Desk {
+        Some(look(&CommandInput {
             text: shown.text(),
             template: shown.template(),
             drawing: &drawing,

@@ -39,7 +39,7 @@ impl Workspace {
         if self.is_broken() {
             return;
         }
-        let Some(Some(deletion)) = self.with_desk(|desk| commands::delete(desk, names)) else {
+        let Some(Some(deletion)) = self.with_input(|input| commands::delete(input, names)) else {
             return;
         };
         if deletion.along.is_empty() && deletion.detached.is_empty() {
@@ -79,7 +79,7 @@ impl Workspace {
         if self.is_broken() {
             return;
         }
-        if let Some(Some(proposal)) = self.with_desk(|desk| commands::duplicate(desk, &names)) {
+        if let Some(Some(proposal)) = self.with_input(|input| commands::duplicate(input, &names)) {
             self.apply(&proposal);
         }
     }
@@ -92,7 +92,7 @@ impl Workspace {
         let onto = self
             .selection
             .with_untracked(|selection| selection.lead().map(str::to_owned));
-        match self.with_desk(|desk| commands::add(desk, item, onto.as_deref())) {
+        match self.with_input(|input| commands::add(input, item, onto.as_deref())) {
             Some(Ok(proposal)) => {
                 let follows = self.is_fitted();
                 self.apply(&proposal);

@@ -1,25 +1,25 @@
 //! Copy and paste.
 //!
-//! What is copied is a small template: it can be pasted into this design, into another one, or into an editor. What is
-//! pasted is any template; names that are taken get a number, and references among what is pasted follow.
+//! The copied text is a small template. It can be pasted into this design, into another one, or into a text editor. Any
+//! template can be pasted. Names that are taken get a number, and references within the pasted text follow.
 //!
-//! A copy is written at once, and so is a paste: one edit of the text, however much it is. Only what makes the design longer
-//! than a template may be is refused, before anything has changed.
+//! A copy or a paste is one edit of the text, however large. It is refused only if the design would become longer than
+//! a template may be, before anything has changed.
 
 use std::collections::BTreeMap;
 
 use hot::document::{Document, Edit, Limits, yaml_text};
 use serde_json::{Map, Value};
 
-use super::{Desk, Proposal, Refusal, twin};
+use super::{CommandInput, Proposal, Refusal, twin};
 
-/// These resources, with the software on them, as the text of a template. `None` where there are none.
-pub fn copy(desk: &Desk<'_>, names: &[String]) -> Option<String> {
-    let wanted = twin::with_software(desk, names);
+/// The resources and the software on them, as the text of a template. `None` if there are none.
+pub fn copy(input: &CommandInput<'_>, names: &[String]) -> Option<String> {
+    let wanted = twin::with_software(input, names);
     if wanted.is_empty() {
         return None;
     }
-    let version = Some(desk.template.version.as_str()).filter(|version| !version.is_empty());
+    let version = Some(input.template.version.as_str()).filter(|version| !version.is_empty());
     let head = version.unwrap_or("2021-04-16");
     let same = BTreeMap::new();
     let coming = wanted
@@ -28,7 +28,7 @@ pub fn copy(desk: &Desk<'_>, names: &[String]) -> Option<String> {
         .collect();
     let resources = wanted.iter().map(|resource| {
         let detach =
-            |properties: &mut _| twin::detach_ports(desk, resource, &coming, &same, properties);
+            |properties: &mut _| twin::detach_ports(input, resource, &coming, &same, properties);
         (resource.name.clone(), twin::whole(resource, &same, detach))
     });
     let resources = Value::Object(resources.collect());
@@ -39,12 +39,12 @@ pub fn copy(desk: &Desk<'_>, names: &[String]) -> Option<String> {
     ))
 }
 
-/// What pasting a text would do.
+/// The proposal for pasting a text.
 ///
 /// # Errors
-/// The text is no template, or one without resources; or the design would be too long with it.
-pub fn paste(desk: &Desk<'_>, text: &str) -> Result<Proposal, Refusal> {
-    if desk.text.len().saturating_add(text.len()) > Limits::default().bytes_max {
+/// The text is not a template, has no resources, or would make the design too long.
+pub fn paste(input: &CommandInput<'_>, text: &str) -> Result<Proposal, Refusal> {
+    if input.text.len().saturating_add(text.len()) > Limits::default().bytes_max {
         return Err(Refusal::because(
             "That is too much to paste here: open it as a design of its own.",
         ));
@@ -57,7 +57,7 @@ pub fn paste(desk: &Desk<'_>, text: &str) -> Result<Proposal, Refusal> {
         ));
     }
     let all = resources.iter().map(|resource| resource.name.as_str());
-    let twins = twin::free_names(desk, all, twin::Keep::WhereFree);
+    let twins = twin::free_names(input, all, twin::Keep::WhereFree);
     let label = match resources.as_slice() {
         [one] => format!("Paste {}", one.name),
         many => format!("Paste {} resources", many.len()),

@@ -1,24 +1,24 @@
-//! Drawing a line from one node to another.
+//! Connects two nodes with a line.
 //!
-//! What the line means follows from what stands at its ends; direction matters only where both ways
-//! make sense (a component that offers what the other needs, and the reverse).
+//! The kinds of the two nodes decide the meaning of the line. The direction matters only if both are possible, such as
+//! for two components that can each use the other.
 
 use hot::{document::Edit, expr::Expr};
 use serde_json::json;
 use types::catalog::Requirement;
 
 use super::{
-    Desk, Proposal, Refusal, Takes, append, drop::external_network, get_resource, list_length,
-    property_path, subnet_for, unique_name,
+    CommandInput, Proposal, Refusal, Takes, append, drop::external_network, get_resource,
+    list_length, property_path, subnet_for, unique_name,
 };
 use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_reference};
 
-/// What connecting `from` with `to` would do.
+/// The proposal for connecting `from` with `to`.
 ///
 /// # Errors
-/// A reason, where the two do not go together.
-pub fn connect(desk: &Desk<'_>, from: &str, to: &str) -> Result<Proposal, Refusal> {
-    let (Some(start), Some(end)) = (desk.drawing.node(from), desk.drawing.node(to)) else {
+/// The reason why the two cannot be connected.
+pub fn connect(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposal, Refusal> {
+    let (Some(start), Some(end)) = (input.drawing.node(from), input.drawing.node(to)) else {
         return Err(Refusal::because("There is nothing to connect here"));
     };
     if from == to {
@@ -31,16 +31,16 @@ pub fn connect(desk: &Desk<'_>, from: &str, to: &str) -> Result<Proposal, Refusa
     }
     use NodeKind::{Chip, Frame, Internet, Router, Server};
     let mut proposal = match (start.kind, end.kind) {
-        (Server, Frame) => attach(desk, start, end),
-        (Frame, Server) => attach(desk, end, start),
-        (Router, Frame) => route(desk, start, end),
-        (Frame, Router) => route(desk, end, start),
-        (Router, Internet) => open(desk, start),
-        (Internet, Router) => open(desk, end),
+        (Server, Frame) => attach(input, start, end),
+        (Frame, Server) => attach(input, end, start),
+        (Router, Frame) => route(input, start, end),
+        (Frame, Router) => route(input, end, start),
+        (Router, Internet) => open(input, start),
+        (Internet, Router) => open(input, end),
         (Server, Internet) => publish(start),
         (Internet, Server) => publish(end),
-        (Chip, Chip) => relate(desk, start, end),
-        (Chip, Server) => relate_with_one_on(desk, start, end),
+        (Chip, Chip) => relate(input, start, end),
+        (Chip, Server) => relate_with_one_on(input, start, end),
         (Server, Chip) => Err(Refusal::because(
             "Drag from software to software: that says who uses whom",
         )),
@@ -53,24 +53,24 @@ pub fn connect(desk: &Desk<'_>, from: &str, to: &str) -> Result<Proposal, Refusa
         (Frame, Internet) | (Internet, Frame) => Err(Refusal::because(
             "A network reaches the Internet through a router: connect both with one",
         )),
-        _ => refer(desk, start, end),
+        _ => refer(input, start, end),
     }?;
     proposal.target = Some(to.to_owned());
     Ok(proposal)
 }
 
-/// The nodes that `from` can be connected with, for lighting up while a line is drawn.
-pub fn can_connect(desk: &Desk<'_>, from: &str) -> Vec<String> {
-    let names = desk.drawing.nodes().iter().map(|node| &node.name);
+/// The nodes that `from` can be connected with, to highlight while a line is drawn.
+pub fn can_connect(input: &CommandInput<'_>, from: &str) -> Vec<String> {
+    let names = input.drawing.nodes().iter().map(|node| &node.name);
     names
-        .filter(|name| connect(desk, from, name).is_ok())
+        .filter(|name| connect(input, from, name).is_ok())
         .cloned()
         .collect()
 }
 
-fn attach(desk: &Desk<'_>, server: &Node, frame: &Node) -> Result<Proposal, Refusal> {
-    let resource = known(desk, server)?;
-    if interfaces(desk.template, resource)
+fn attach(input: &CommandInput<'_>, server: &Node, frame: &Node) -> Result<Proposal, Refusal> {
+    let resource = known(input, server)?;
+    if interfaces(input.template, resource)
         .iter()
         .any(|one| one.network.as_deref() == Some(&frame.name))
     {
@@ -97,8 +97,8 @@ fn attach(desk: &Desk<'_>, server: &Node, frame: &Node) -> Result<Proposal, Refu
     })
 }
 
-fn route(desk: &Desk<'_>, router: &Node, frame: &Node) -> Result<Proposal, Refusal> {
-    let joined = desk.template.resources.iter().any(|resource| {
+fn route(input: &CommandInput<'_>, router: &Node, frame: &Node) -> Result<Proposal, Refusal> {
+    let joined = input.template.resources.iter().any(|resource| {
         let named = |names: [&str; 2]| {
             names
                 .iter()
@@ -107,7 +107,7 @@ fn route(desk: &Desk<'_>, router: &Node, frame: &Node) -> Result<Proposal, Refus
         resource.resource_type == types::ROUTER_INTERFACE
             && named(["router", "router_id"]) == Some(&router.name)
             && named(["subnet", "subnet_id"])
-                .and_then(|subnet| frame_of(desk.template, subnet))
+                .and_then(|subnet| frame_of(input.template, subnet))
                 .as_deref()
                 == Some(&frame.name)
     });
@@ -118,9 +118,9 @@ fn route(desk: &Desk<'_>, router: &Node, frame: &Node) -> Result<Proposal, Refus
         )));
     }
     let mut edits = Vec::new();
-    let subnet = subnet_for(desk, &frame.name, &mut edits);
+    let subnet = subnet_for(input, &frame.name, &mut edits);
     edits.push(Edit::AddResource {
-        name: unique_name(desk.template, &format!("{}_to_{}", router.name, frame.name)),
+        name: unique_name(input.template, &format!("{}_to_{}", router.name, frame.name)),
         resource_type: types::ROUTER_INTERFACE.to_owned(),
         properties: json!({ "router": get_resource(&router.name), "subnet": get_resource(&subnet) }),
     });
@@ -132,8 +132,8 @@ fn route(desk: &Desk<'_>, router: &Node, frame: &Node) -> Result<Proposal, Refus
     })
 }
 
-fn open(desk: &Desk<'_>, router: &Node) -> Result<Proposal, Refusal> {
-    if known(desk, router)?
+fn open(input: &CommandInput<'_>, router: &Node) -> Result<Proposal, Refusal> {
+    if known(input, router)?
         .property("external_gateway_info")
         .is_some()
     {
@@ -143,7 +143,7 @@ fn open(desk: &Desk<'_>, router: &Node) -> Result<Proposal, Refusal> {
         )));
     }
     let outside =
-        external_network(desk).or_else(|| desk.drawing.node(INTERNET)?.detail.first().cloned());
+        external_network(input).or_else(|| input.drawing.node(INTERNET)?.detail.first().cloned());
     let Some(outside) = outside else {
         return Err(Refusal::because(
             "This cloud shows no external network; name one in the router's form",
@@ -180,12 +180,12 @@ fn publish(server: &Node) -> Result<Proposal, Refusal> {
     })
 }
 
-fn relate(desk: &Desk<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal> {
-    let forth = relation(desk, start, end);
-    let back = relation(desk, end, start);
+fn relate(input: &CommandInput<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal> {
+    let forth = relation(input, start, end);
+    let back = relation(input, end, start);
     match (forth, back) {
-        (Some(requirement), _) => add_relation(desk, start, end, &requirement),
-        (None, Some(requirement)) => add_relation(desk, end, start, &requirement),
+        (Some(requirement), _) => add_relation(input, start, end, &requirement),
+        (None, Some(requirement)) => add_relation(input, end, start, &requirement),
         (None, None) => Err(Refusal::because(format!(
             "{} offers nothing that {} needs",
             end.title, start.title
@@ -194,13 +194,17 @@ fn relate(desk: &Desk<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal
 }
 
 /// A line to a server means the one component on it that fits.
-fn relate_with_one_on(desk: &Desk<'_>, start: &Node, server: &Node) -> Result<Proposal, Refusal> {
-    let mut fitting = desk
+fn relate_with_one_on(
+    input: &CommandInput<'_>,
+    start: &Node,
+    server: &Node,
+) -> Result<Proposal, Refusal> {
+    let mut fitting = input
         .drawing
         .children(&server.name)
-        .filter(|chip| relation(desk, start, chip).is_some());
+        .filter(|chip| relation(input, start, chip).is_some());
     match (fitting.next(), fitting.next()) {
-        (Some(chip), None) => relate(desk, start, chip),
+        (Some(chip), None) => relate(input, start, chip),
         (Some(_), Some(_)) => Err(Refusal::because(
             "Several components here fit: drag to one of them",
         )),
@@ -211,15 +215,15 @@ fn relate_with_one_on(desk: &Desk<'_>, start: &Node, server: &Node) -> Result<Pr
     }
 }
 
-/// The requirement of `from` that `to` fulfils.
-fn relation(desk: &Desk<'_>, from: &Node, to: &Node) -> Option<Requirement> {
-    let needs = &desk
+/// The requirement of `from` that `to` satisfies.
+fn relation(input: &CommandInput<'_>, from: &Node, to: &Node) -> Option<Requirement> {
+    let needs = &input
         .types
         .get(&from.resource_type)?
         .component
         .as_ref()?
         .requires;
-    let offers = &desk
+    let offers = &input
         .types
         .get(&to.resource_type)?
         .component
@@ -232,12 +236,12 @@ fn relation(desk: &Desk<'_>, from: &Node, to: &Node) -> Option<Requirement> {
 }
 
 fn add_relation(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     from: &Node,
     to: &Node,
     requirement: &Requirement,
 ) -> Result<Proposal, Refusal> {
-    let resource = known(desk, from)?;
+    let resource = known(input, from)?;
     let value = resource.property(&requirement.name);
     if value.is_some_and(|value| value.resources().contains(&to.name.as_str())) {
         return Err(Refusal::because(format!(
@@ -273,13 +277,13 @@ fn add_relation(
     })
 }
 
-/// Any property of either that may name the other.
-fn refer(desk: &Desk<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal> {
+/// Any property of either node that may reference the other.
+fn refer(input: &CommandInput<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal> {
     for (from, to) in [(start, end), (end, start)] {
-        let Some(resource) = desk.resource(&from.name) else {
+        let Some(resource) = input.resource(&from.name) else {
             continue;
         };
-        let fitting = desk
+        let fitting = input
             .reference_properties(&from.resource_type, &to.resource_type)
             .into_iter()
             .next();
@@ -314,8 +318,12 @@ fn label(node: &Node) -> String {
     }
 }
 
-fn known<'a>(desk: &Desk<'a>, node: &Node) -> Result<&'a hot::template::Resource, Refusal> {
-    desk.template
+fn known<'a>(
+    input: &CommandInput<'a>,
+    node: &Node,
+) -> Result<&'a hot::template::Resource, Refusal> {
+    input
+        .template
         .resource(&node.name)
         .ok_or_else(|| Refusal::because(format!("{} is not in the template", node.name)))
 }

@@ -1,42 +1,42 @@
-//! Removing resources, with what cannot be without them.
+//! Deletes resources together with their dependents.
 //!
-//! A subnet without its network or software without its server means nothing: it goes along, and the
-//! person sees beforehand what and why. What merely mentions a removed resource loses the mention.
+//! A subnet without its network or software without its server has no meaning, so it is deleted too. The user sees the
+//! list with reasons first. A resource that merely references a deleted one loses the reference.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use hot::{document::Edit, expr::Expr, template::Resource};
 
-use super::{Desk, Proposal};
+use super::{CommandInput, Proposal};
 use crate::drawing::{entry, interfaces, plain_reference};
 
-/// Something that goes along.
+/// A dependent resource that is deleted too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Along {
-    /// The resource.
+    /// Name of the resource.
     pub name: String,
-    /// Its type, for people.
+    /// Title of its type, for users.
     pub title: String,
-    /// The removed resource that it hangs on.
+    /// The deleted resource that it depends on.
     pub with: String,
 }
 
-/// What removing would do.
+/// The result of a deletion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deletion {
     /// The edits.
     pub proposal: Proposal,
-    /// What goes along.
+    /// Dependents that are deleted too.
     pub along: Vec<Along>,
-    /// Servers that stay and lose an interface: server, network.
+    /// Servers that stay and lose an interface, with the network.
     pub detached: Vec<(String, String)>,
 }
 
-/// What removing these resources would do; `None` where none of them is in the template.
-pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
+/// The deletion of these resources. `None` if none of them is in the template.
+pub fn delete(input: &CommandInput<'_>, names: &[String]) -> Option<Deletion> {
     let asked: Vec<String> = names
         .iter()
-        .filter(|name| desk.resource(name).is_some())
+        .filter(|name| input.resource(name).is_some())
         .cloned()
         .collect();
     let first = asked.first()?;
@@ -44,15 +44,15 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
         1 => format!("Delete {first}"),
         count => format!("Delete {count} resources"),
     };
-    let (gone, along) = spread(desk, asked);
+    let (gone, along) = spread(input, asked);
 
-    // Their interfaces go with what these lead to, as every other mention of it.
-    let servers = desk.template.resources.iter().filter(|resource| {
+    // Their interfaces are removed like every other reference to a deleted resource.
+    let servers = input.template.resources.iter().filter(|resource| {
         resource.resource_type == types::SERVER && !gone.contains(&resource.name)
     });
     let detached = servers
         .flat_map(|server| {
-            let lost = interfaces(desk.template, server).into_iter().rev();
+            let lost = interfaces(input.template, server).into_iter().rev();
             lost.filter_map(|one| {
                 let leads_to = [&one.port, &one.network].into_iter().flatten();
                 let lost = leads_to.into_iter().find(|name| gone.contains(*name))?;
@@ -61,11 +61,11 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
             })
         })
         .collect();
-    // All at once: the text is read again for each edit.
+    // All in one edit, because the text is parsed again for each edit.
     let names = gone.into_iter().collect();
     let edits = vec![Edit::RemoveResources {
         names,
-        keep: required(desk),
+        keep: required(input),
     }];
     Some(Deletion {
         proposal: Proposal {
@@ -78,12 +78,12 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
     })
 }
 
-/// Every property that its resource cannot be without.
-fn required(desk: &Desk<'_>) -> Vec<(String, String)> {
-    let resources = desk.template.resources.iter();
+/// Every required property, with its resource.
+fn required(input: &CommandInput<'_>) -> Vec<(String, String)> {
+    let resources = input.template.resources.iter();
     resources
         .flat_map(|resource| {
-            let described = desk.types.get(&resource.resource_type);
+            let described = input.types.get(&resource.resource_type);
             let properties = described.map_or(&[][..], |described| &described.properties);
             let required = properties.iter().filter(|property| property.required);
             required.map(|property| (resource.name.clone(), property.name.clone()))
@@ -91,16 +91,16 @@ fn required(desk: &Desk<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// All that goes, and what of it goes along, in the order of the text. Who hangs on whom is read once: a design may have
-/// hundreds of each.
-fn spread(desk: &Desk<'_>, asked: Vec<String>) -> (BTreeSet<String>, Vec<Along>) {
-    let resources = &desk.template.resources;
+/// All deleted resources, and the dependents among them in the order of the text. Dependencies are collected once,
+/// because a design may have hundreds of resources.
+fn spread(input: &CommandInput<'_>, asked: Vec<String>) -> (BTreeSet<String>, Vec<Along>) {
+    let resources = &input.template.resources;
     let mut hanging: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (at, resource) in resources.iter().enumerate() {
         places.insert(&resource.name, at);
-        for name in hangs_on(desk, resource) {
+        for name in hangs_on(input, resource) {
             hanging.entry(name).or_default().push(at);
         }
         for port in ports_of(resource) {
@@ -113,7 +113,7 @@ fn spread(desk: &Desk<'_>, asked: Vec<String>) -> (BTreeSet<String>, Vec<Along>)
     let mut todo: VecDeque<String> = asked.into();
     while let Some(with) = todo.pop_front() {
         let mut next: Vec<usize> = hanging.get(&*with).cloned().unwrap_or_default();
-        // A port that serves only servers that go.
+        // A port used only by deleted servers.
         let server = places.get(&*with).map(|at| &resources[*at]);
         next.extend(server.into_iter().flat_map(ports_of).filter_map(|port| {
             let at = *places.get(port)?;
@@ -130,7 +130,7 @@ fn spread(desk: &Desk<'_>, asked: Vec<String>) -> (BTreeSet<String>, Vec<Along>)
                 todo.push_back(name.clone());
                 let one = Along {
                     name: name.clone(),
-                    title: desk.title(resource_type),
+                    title: input.title(resource_type),
                     with: with.clone(),
                 };
                 along.insert(at, one);
@@ -150,8 +150,8 @@ fn ports_of(server: &Resource) -> impl Iterator<Item = &str> {
     ports.filter_map(plain_reference)
 }
 
-/// The resources without any of which this one means nothing.
-fn hangs_on<'t>(desk: &Desk<'t>, resource: &'t Resource) -> Vec<&'t str> {
+/// The resources that this one depends on. It has no meaning without any one of them.
+fn hangs_on<'t>(input: &CommandInput<'t>, resource: &'t Resource) -> Vec<&'t str> {
     let of_kind: &[&str] = match resource.resource_type.as_str() {
         types::SUBNET => &["network", "network_id"],
         types::PORT => &["network", "network_id"],
@@ -168,8 +168,8 @@ fn hangs_on<'t>(desk: &Desk<'t>, resource: &'t Resource) -> Vec<&'t str> {
         name if name.starts_with(types::CATALOG) => &["host"],
         _ => &[],
     };
-    // Any other reference that the type cannot do without.
-    let described = desk.types.get(&resource.resource_type);
+    // References in other required properties.
+    let described = input.types.get(&resource.resource_type);
     let properties = described.map_or(&[][..], |described| &described.properties);
     let required = properties.iter().filter(|property| property.required);
     let names = required.map(|property| property.name.as_str());

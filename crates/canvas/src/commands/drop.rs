@@ -1,10 +1,10 @@
-//! Adding something, by a drop or from the keyboard.
+//! Adds resources, by a drop or from the keyboard.
 
 use hot::document::Edit;
 use serde_json::{Value, json};
 
 use super::{
-    Desk, Item, Proposal, Refusal, Takes, append, free_cidr, get_resource, property_path,
+    CommandInput, Item, Proposal, Refusal, Takes, append, free_cidr, get_resource, property_path,
     subnet_for, unique_name,
 };
 use crate::{
@@ -14,40 +14,44 @@ use crate::{
     snap,
 };
 
-/// A router dropped this close to a frame joins it, in canvas pixels.
+/// A router dropped within this distance of a frame joins the network. In canvas pixels.
 const NEAR_A_FRAME: f64 = 64.0;
 
-/// What dropping an item at a point would do.
+/// The proposal for dropping an item at a point.
 ///
 /// # Errors
-/// A reason, where nothing sensible can come of it.
-pub fn drop_item(desk: &Desk<'_>, item: &Item, at: CanvasPoint) -> Result<Proposal, Refusal> {
-    let hit = desk.drawing.hit(at);
+/// The reason why the item cannot be dropped there.
+pub fn drop_item(
+    input: &CommandInput<'_>,
+    item: &Item,
+    at: CanvasPoint,
+) -> Result<Proposal, Refusal> {
+    let hit = input.drawing.hit(at);
     match item {
         Item::Network if hit.is_some() => Err(Refusal::because(
             "Networks stand side by side: drop it on an empty place",
         )),
         Item::Router => {
             let near = || {
-                desk.drawing.nodes().iter().find(|node| {
+                input.drawing.nodes().iter().find(|node| {
                     node.kind == NodeKind::Frame && node.rect.grown(NEAR_A_FRAME).contains(at)
                 })
             };
-            add_at(desk, item, hit.or_else(near), Some(at))
+            add_at(input, item, hit.or_else(near), Some(at))
         }
-        _ => add_at(desk, item, hit, Some(at)),
+        _ => add_at(input, item, hit, Some(at)),
     }
 }
 
-/// What adding an item from the keyboard would do: to the selected resource, or beside everything.
+/// The proposal for adding an item from the keyboard: to the selected resource, or beside everything.
 ///
 /// # Errors
-/// A reason, where nothing sensible can come of it.
-pub fn add(desk: &Desk<'_>, item: &Item, onto: Option<&str>) -> Result<Proposal, Refusal> {
-    let mut onto = onto.and_then(|name| desk.drawing.owner(name));
+/// The reason why the item cannot be added.
+pub fn add(input: &CommandInput<'_>, item: &Item, onto: Option<&str>) -> Result<Proposal, Refusal> {
+    let mut onto = onto.and_then(|name| input.drawing.owner(name));
     if onto.is_none() && matches!(item, Item::Component(_)) {
-        // With one server there is nothing to choose.
-        let mut servers = desk
+        // With only one server there is nothing to choose.
+        let mut servers = input
             .drawing
             .nodes()
             .iter()
@@ -57,33 +61,33 @@ pub fn add(desk: &Desk<'_>, item: &Item, onto: Option<&str>) -> Result<Proposal,
     if matches!(item, Item::Network) {
         onto = None;
     }
-    add_at(desk, item, onto, None)
+    add_at(input, item, onto, None)
 }
 
 fn add_at(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     item: &Item,
     onto: Option<&Node>,
     at: Option<CanvasPoint>,
 ) -> Result<Proposal, Refusal> {
     match item {
-        Item::Network => Ok(add_network(desk, at)),
-        Item::Router => Ok(add_router(desk, onto, at)),
-        Item::PublicServer => add_server(desk, onto, at, Reach::Public),
-        Item::PrivateServer => add_server(desk, onto, at, Reach::Private),
-        Item::Component(resource_type) => add_component(desk, resource_type, onto),
-        Item::Other(resource_type) => add_other(desk, resource_type, onto, at),
+        Item::Network => Ok(add_network(input, at)),
+        Item::Router => Ok(add_router(input, onto, at)),
+        Item::PublicServer => add_server(input, onto, at, Reach::Public),
+        Item::PrivateServer => add_server(input, onto, at, Reach::Private),
+        Item::Component(resource_type) => add_component(input, resource_type, onto),
+        Item::Other(resource_type) => add_other(input, resource_type, onto, at),
     }
 }
 
-/// A free place around a point, for something of this size.
-fn place(desk: &Desk<'_>, at: Option<CanvasPoint>, size: Size) -> Option<Place> {
+/// A free place near a point, for a node of this size.
+fn place(input: &CommandInput<'_>, at: Option<CanvasPoint>, size: Size) -> Option<Place> {
     let at = at?;
     let wanted = snap::to_grid(CanvasPoint::new(
         at.x - size.width / 2.0,
         at.y - size.height / 2.0,
     ));
-    let taken: Vec<Rect> = desk
+    let taken: Vec<Rect> = input
         .drawing
         .nodes()
         .iter()
@@ -97,10 +101,10 @@ fn place(desk: &Desk<'_>, at: Option<CanvasPoint>, size: Size) -> Option<Place> 
     )))
 }
 
-fn add_network(desk: &Desk<'_>, at: Option<CanvasPoint>) -> Proposal {
-    let name = unique_name(desk.template, "network");
-    let subnet = unique_name(desk.template, &format!("{name}_subnet"));
-    // A frame hangs from the pointer by its header, where a person looks.
+fn add_network(input: &CommandInput<'_>, at: Option<CanvasPoint>) -> Proposal {
+    let name = unique_name(input.template, "network");
+    let subnet = unique_name(input.template, &format!("{name}_subnet"));
+    // A frame is placed with its header under the pointer.
     let wanted = at.map(|at| {
         at.moved(CanvasVector {
             dx: 0.0,
@@ -118,10 +122,10 @@ fn add_network(desk: &Desk<'_>, at: Option<CanvasPoint>) -> Proposal {
             Edit::AddResource {
                 name: subnet,
                 resource_type: types::SUBNET.to_owned(),
-                properties: json!({ "network": get_resource(&name), "cidr": free_cidr(desk.template) }),
+                properties: json!({ "network": get_resource(&name), "cidr": free_cidr(input.template) }),
             },
         ],
-        places: place(desk, wanted, layout::FRAME_MIN)
+        places: place(input, wanted, layout::FRAME_MIN)
             .map(|place| (name.clone(), place))
             .into_iter()
             .collect(),
@@ -130,10 +134,10 @@ fn add_network(desk: &Desk<'_>, at: Option<CanvasPoint>) -> Proposal {
     }
 }
 
-fn add_router(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>) -> Proposal {
-    let name = unique_name(desk.template, "router");
+fn add_router(input: &CommandInput<'_>, onto: Option<&Node>, at: Option<CanvasPoint>) -> Proposal {
+    let name = unique_name(input.template, "router");
     let mut properties = json!({});
-    if let Some(outside) = external_network(desk) {
+    if let Some(outside) = external_network(input) {
         properties = json!({ "external_gateway_info": { "network": outside } });
     }
     let mut edits = vec![Edit::AddResource {
@@ -141,26 +145,26 @@ fn add_router(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>) -> 
         resource_type: types::ROUTER.to_owned(),
         properties,
     }];
-    let frame = onto.and_then(|node| frame_of_node(desk, node));
+    let frame = onto.and_then(|node| frame_of_node(input, node));
     let (mut label, mut corner) = (
         "Add a router to the outside".to_owned(),
-        place(desk, at, layout::PILL),
+        place(input, at, layout::PILL),
     );
     if let Some(frame) = frame {
         label = format!("Add a router for {}", frame.name);
-        let subnet = subnet_for(desk, &frame.name, &mut edits);
+        let subnet = subnet_for(input, &frame.name, &mut edits);
         edits.push(Edit::AddResource {
-            name: unique_name(desk.template, &format!("{name}_to_{}", frame.name)),
+            name: unique_name(input.template, &format!("{name}_to_{}", frame.name)),
             resource_type: types::ROUTER_INTERFACE.to_owned(),
             properties: json!({ "router": get_resource(&name), "subnet": get_resource(&subnet) }),
         });
-        // On the frame it would hide what stands there: it goes above, where the pointer is.
+        // On the frame it would cover other nodes, so it goes above, at the pointer's height.
         corner = at.and_then(|at| {
             let above = CanvasPoint::new(
                 at.x,
                 at.y.min(frame.rect.y - 40.0 - layout::PILL.height / 2.0),
             );
-            place(desk, Some(above), layout::PILL)
+            place(input, Some(above), layout::PILL)
         });
     }
     Proposal {
@@ -175,9 +179,10 @@ fn add_router(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>) -> 
     }
 }
 
-/// The cloud's first network to the outside.
-pub(super) fn external_network(desk: &Desk<'_>) -> Option<String> {
-    desk.cloud
+/// The cloud's first external network.
+pub(super) fn external_network(input: &CommandInput<'_>) -> Option<String> {
+    input
+        .cloud
         .external_networks
         .as_ref()?
         .first()
@@ -191,7 +196,7 @@ enum Reach {
 }
 
 fn add_server(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     onto: Option<&Node>,
     at: Option<CanvasPoint>,
     reach: Reach,
@@ -203,13 +208,18 @@ fn add_server(
             "A server joins a network: drop it inside one",
         ));
     }
-    let frame = onto.and_then(|node| frame_of_node(desk, node));
-    let name = unique_name(desk.template, "server");
+    let frame = onto.and_then(|node| frame_of_node(input, node));
+    let name = unique_name(input.template, "server");
     let mut properties = serde_json::Map::new();
-    if let Some(image) = desk.cloud.images.as_ref().and_then(|images| images.first()) {
+    if let Some(image) = input
+        .cloud
+        .images
+        .as_ref()
+        .and_then(|images| images.first())
+    {
         properties.insert("image".to_owned(), json!(image.name));
     }
-    if let Some(flavor) = usual_flavor(desk) {
+    if let Some(flavor) = usual_flavor(input) {
         properties.insert("flavor".to_owned(), json!(flavor));
     }
     let mut label = match reach {
@@ -227,9 +237,9 @@ fn add_server(
                 "networks".to_owned(),
                 json!([{ "network": get_resource(&frame.name) }]),
             );
-            at.map(|at| inside(desk, frame, at, size))
+            at.map(|at| inside(input, frame, at, size))
         }
-        None => place(desk, at, size),
+        None => place(input, at, size),
     };
     let mut edits = vec![Edit::AddResource {
         name: name.clone(),
@@ -261,8 +271,8 @@ fn mark_public(server: &str) -> Edit {
     }
 }
 
-/// A free place in a frame near a point; the frame grows if it must.
-fn inside(desk: &Desk<'_>, frame: &Node, at: CanvasPoint, size: Size) -> Place {
+/// A free place in a frame near a point. The frame grows if necessary.
+fn inside(input: &CommandInput<'_>, frame: &Node, at: CanvasPoint, size: Size) -> Place {
     let least = CanvasPoint::new(
         frame.rect.x + layout::FRAME_PADDING,
         frame.rect.y + layout::FRAME_HEADER,
@@ -272,7 +282,7 @@ fn inside(desk: &Desk<'_>, frame: &Node, at: CanvasPoint, size: Size) -> Place {
         at.y - size.height / 2.0,
     ));
     let corner = CanvasPoint::new(wanted.x.max(least.x), wanted.y.max(least.y));
-    let taken: Vec<Rect> = desk
+    let taken: Vec<Rect> = input
         .drawing
         .children(&frame.name)
         .map(|node| node.rect)
@@ -280,9 +290,9 @@ fn inside(desk: &Desk<'_>, frame: &Node, at: CanvasPoint, size: Size) -> Place {
     Place::at(layout::free_spot(Rect::at(corner, size), &taken, 16.0))
 }
 
-/// The smallest flavor with half a GiB or more, or else the first.
-fn usual_flavor(desk: &Desk<'_>) -> Option<String> {
-    let flavors = desk.cloud.flavors.as_ref()?;
+/// The smallest flavor with at least half a GiB of memory, else the first.
+fn usual_flavor(input: &CommandInput<'_>) -> Option<String> {
+    let flavors = input.cloud.flavors.as_ref()?;
     let enough = flavors
         .iter()
         .filter(|flavor| flavor.ram_mib >= 512)
@@ -293,11 +303,11 @@ fn usual_flavor(desk: &Desk<'_>) -> Option<String> {
 }
 
 fn add_component(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     resource_type: &str,
     onto: Option<&Node>,
 ) -> Result<Proposal, Refusal> {
-    let title = desk.title(resource_type);
+    let title = input.title(resource_type);
     let host = match onto {
         Some(node) if node.kind == NodeKind::Server => Some(node.name.as_str()),
         Some(node) if node.kind == NodeKind::Chip => node.parent.as_deref(),
@@ -309,7 +319,7 @@ fn add_component(
         )));
     };
     let name = unique_name(
-        desk.template,
+        input.template,
         resource_type.rsplit("::").next().unwrap_or("component"),
     );
     Ok(Proposal {
@@ -326,13 +336,13 @@ fn add_component(
 }
 
 fn add_other(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     resource_type: &str,
     onto: Option<&Node>,
     at: Option<CanvasPoint>,
 ) -> Result<Proposal, Refusal> {
-    let title = desk.title(resource_type);
-    // A public address on a server is what the `public` mark says, and the passes do the rest.
+    let title = input.title(resource_type);
+    // A public address of a server is the `public` mark; the passes add the resources.
     if matches!(resource_type, types::FLOATING_IP)
         && let Some(server) = onto.filter(|node| node.kind == NodeKind::Server)
     {
@@ -345,7 +355,7 @@ fn add_other(
         });
     }
     let name = unique_name(
-        desk.template,
+        input.template,
         &snake_case(resource_type.rsplit("::").next().unwrap_or("resource")),
     );
     let mut properties = serde_json::Map::new();
@@ -353,7 +363,7 @@ fn add_other(
     let mut more = Vec::new();
     let mut label = format!("Add {}", with_article(&title));
     if let Some(node) = onto.filter(|node| node.kind != NodeKind::Internet) {
-        if let Some((property, takes)) = desk
+        if let Some((property, takes)) = input
             .reference_properties(resource_type, &node.resource_type)
             .into_iter()
             .next()
@@ -368,11 +378,11 @@ fn add_other(
                 },
             );
             target = Some(node.name.clone());
-        } else if let Some((property, takes)) = desk
+        } else if let Some((property, takes)) = input
             .reference_properties(&node.resource_type, resource_type)
             .into_iter()
             .next()
-            && let Some(owner) = desk.resource(&node.name)
+            && let Some(owner) = input.resource(&node.name)
         {
             more.push(match takes {
                 Takes::Many => append(owner, &property, get_resource(&name)),
@@ -390,14 +400,14 @@ fn add_other(
         }
     }
     if resource_type == types::SUBNET {
-        properties.insert("cidr".to_owned(), json!(free_cidr(desk.template)));
+        properties.insert("cidr".to_owned(), json!(free_cidr(input.template)));
     }
     if let Some(target) = &target {
         label = format!("{label} to {target}");
     }
     let size = Size::new(layout::CARD_WIDTH, layout::CARD_HEIGHT);
     let spot = if target.is_none() {
-        place(desk, at, size)
+        place(input, at, size)
     } else {
         None
     };
@@ -419,11 +429,11 @@ fn add_other(
     })
 }
 
-/// The frame that a node is, or stands in.
-fn frame_of_node<'a>(desk: &Desk<'a>, node: &Node) -> Option<&'a Node> {
-    let mut at = desk.drawing.node(&node.name)?;
+/// The frame that a node is, or is inside of.
+fn frame_of_node<'a>(input: &CommandInput<'a>, node: &Node) -> Option<&'a Node> {
+    let mut at = input.drawing.node(&node.name)?;
     while at.kind != NodeKind::Frame {
-        at = desk.drawing.node(at.parent.as_deref()?)?;
+        at = input.drawing.node(at.parent.as_deref()?)?;
     }
     Some(at)
 }

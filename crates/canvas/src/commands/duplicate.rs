@@ -1,36 +1,38 @@
-//! Another one of the same.
+//! Duplicates resources.
 //!
-//! What is duplicated together keeps its arrangement: all of it moves by the same way to where nothing stands, and what is
-//! inside something that is duplicated too comes along inside the twin.
+//! Resources that are duplicated together keep their arrangement: all are moved by the same offset to free space. Nodes
+//! inside a duplicated node are placed inside its twin.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hot::document::Edit;
 
-use super::{Desk, Proposal, twin};
+use super::{CommandInput, Proposal, twin};
 use crate::{
     drawing::{Node, NodeKind},
     geometry::{CanvasVector, Rect},
     layout::{self, Place},
 };
 
-/// How far a twin stands from what it is a twin of, where there is room.
+/// Preferred offset of a twin from its original.
 const BESIDE: CanvasVector = CanvasVector { dx: 24.0, dy: 24.0 };
 
-/// What duplicating these resources would do: each gets a twin beside it, software comes along with its
-/// server, and references among them lead to the twins. Ports are not shared: a server that was
-/// attached through one is attached to the port's network, unless the port gets a twin, too. Addresses that
-/// are written down are not shared either: a twin in the same network is given others.
-pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
-    let wanted = twin::with_software(desk, names);
+/// The proposal for duplicating these resources.
+///
+/// Each resource gets a twin beside it. The software of a server is duplicated with it, and references between
+/// duplicated resources lead to the twins. Ports are not shared: a server attached through a port is attached to the
+/// port's network, unless the port is duplicated too. Fixed addresses are not shared either: a twin in the same network
+/// gets new ones.
+pub fn duplicate(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
+    let wanted = twin::with_software(input, names);
     let first = wanted.first()?;
     let all = wanted.iter().map(|resource| resource.name.as_str());
-    let twins = twin::free_names(desk, all, twin::Keep::No);
+    let twins = twin::free_names(input, all, twin::Keep::No);
     let coming: HashSet<&str> = twins.keys().copied().collect();
     let resources = wanted.iter().map(|resource| {
         let detach = |properties: &mut _| {
-            twin::detach_ports(desk, resource, &coming, &twins, properties);
-            twin::forget_addresses(desk, resource, &coming, properties);
+            twin::detach_ports(input, resource, &coming, &twins, properties);
+            twin::forget_addresses(input, resource, &coming, properties);
         };
         let name = twins[resource.name.as_str()].clone();
         (name, twin::whole(resource, &twins, detach))
@@ -44,7 +46,7 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
         edits: vec![Edit::AddResources {
             resources: resources.collect(),
         }],
-        places: places(desk, &twins),
+        places: places(input, &twins),
         select: names
             .iter()
             .filter_map(|name| twins.get(name.as_str()).cloned())
@@ -53,18 +55,18 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
     })
 }
 
-/// Where the twins stand.
-fn places(desk: &Desk<'_>, twins: &BTreeMap<&str, String>) -> Vec<(String, Place)> {
-    let nodes = desk.drawing.nodes().iter();
+/// Positions of the twins.
+fn places(input: &CommandInput<'_>, twins: &BTreeMap<&str, String>) -> Vec<(String, Place)> {
+    let nodes = input.drawing.nodes().iter();
     let standing: Vec<(&Node, &String)> = nodes
         .filter(|node| node.kind != NodeKind::Chip)
         .filter_map(|node| Some((node, twins.get(node.name.as_str())?)))
         .collect();
-    // What does not come along: the frame that the outermost of the twins' originals stands in, if any.
+    // The frame that is not duplicated: the one around the outermost originals, if any.
     let stays = |node: &Node| -> Option<String> {
         let mut parent = node.parent.as_deref();
         while let Some(twin) = parent.filter(|parent| twins.contains_key(parent)) {
-            parent = desk.drawing.node(twin)?.parent.as_deref();
+            parent = input.drawing.node(twin)?.parent.as_deref();
         }
         parent.map(str::to_owned)
     };
@@ -76,7 +78,7 @@ fn places(desk: &Desk<'_>, twins: &BTreeMap<&str, String>) -> Vec<(String, Place
     let ways: HashMap<Option<String>, CanvasVector> = groups
         .into_iter()
         .map(|(parent, group)| {
-            let nodes = desk.drawing.nodes().iter();
+            let nodes = input.drawing.nodes().iter();
             let taken: Vec<Rect> = nodes
                 .filter(|other| other.parent == parent)
                 .map(|other| other.rect)

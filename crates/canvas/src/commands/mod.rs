@@ -1,9 +1,9 @@
-//! What a gesture means.
+//! The commands: the meaning of gestures.
 //!
-//! A drop, a connection, a deletion: each is a pure function from the drawing and the gesture to a
-//! [`Proposal`] (edits of the template, places, what is selected then) or a [`Refusal`] with a reason
-//! for the person. The page asks while the pointer still moves, so that one sees what a drop would do
-//! before it is done; nothing changes until [`crate::editor::Editor::apply`] takes the proposal.
+//! Each command (drop, connect, delete ...) is a pure function. It takes the drawing and the gesture and returns a
+//! [`Proposal`] (edits of the template, positions, the selection afterwards) or a [`Refusal`] with the reason. The page
+//! calls it while the pointer still moves, so that users see the effect before the drop. Nothing changes until
+//! [`crate::editor::Editor::apply`] is called with the proposal.
 
 mod clipboard;
 mod connect;
@@ -31,37 +31,37 @@ use types::{PropertyKind, Registry};
 
 use crate::{drawing::Drawing, layout::Place};
 
-/// What the commands read.
+/// The input of all commands.
 #[derive(Clone, Copy)]
-pub struct Desk<'a> {
+pub struct CommandInput<'a> {
     /// The document.
     pub text: &'a str,
     /// The document's model.
     pub template: &'a Template,
-    /// As it is on the canvas.
+    /// The drawing on the canvas.
     pub drawing: &'a Drawing,
-    /// Resource types, those of the catalogue included.
+    /// Resource types, including those of the catalogue.
     pub types: &'a Registry,
-    /// What the cloud has.
+    /// The facts of the cloud: flavors, images, networks.
     pub cloud: &'a CloudFacts,
 }
 
-/// What a gesture would do.
+/// The effect of a gesture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Proposal {
-    /// What it is called in the history, and shown while dragging: `Add a server to front`.
+    /// Label in the history and during the drag: `Add a server to front`.
     pub label: String,
-    /// In this order.
+    /// Edits of the template, in this order.
     pub edits: Vec<Edit>,
-    /// New places; the others stay.
+    /// New positions. Other nodes keep theirs.
     pub places: Vec<(String, Place)>,
-    /// What is selected afterwards; nothing changes where empty.
+    /// Selection afterwards. Empty for no change.
     pub select: Vec<String>,
-    /// The node that lights up while dragging.
+    /// The node that is highlighted during the drag.
     pub target: Option<String>,
 }
 
-/// Why a gesture does nothing, in one sentence.
+/// The reason why a gesture is refused, one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub String);
 
@@ -71,24 +71,24 @@ impl Refusal {
     }
 }
 
-/// What can be added.
+/// An item that can be added.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Item {
     /// A network with a subnet.
     Network,
-    /// A router with a way out.
+    /// A router with an external gateway.
     Router,
-    /// A server that shall have a public address.
+    /// A server with a public address.
     PublicServer,
-    /// A server that others reach through the bastion.
+    /// A server without a public address, reached through the bastion.
     PrivateServer,
     /// A catalogue item, by its type.
     Component(String),
-    /// Any other type.
+    /// A resource of any other type.
     Other(String),
 }
 
-impl Desk<'_> {
+impl CommandInput<'_> {
     fn resource(&self, name: &str) -> Option<&Resource> {
         self.template.resource(name)
     }
@@ -106,7 +106,7 @@ impl Desk<'_> {
         )
     }
 
-    /// Whether a reference in this property of this type may lead to a resource of type `to`.
+    /// True if a reference in this property may lead to a resource of type `to_type`.
     fn fits(&self, to_type: &str, allowed: &[String]) -> bool {
         allowed
             .iter()
@@ -124,7 +124,7 @@ impl Desk<'_> {
             })
     }
 
-    /// Properties of `from_type` that may name a resource of `to_type`: the name, and whether it takes a list.
+    /// Properties of `from_type` that may reference a resource of `to_type`, and how many references each takes.
     fn reference_properties(&self, from_type: &str, to_type: &str) -> Vec<(String, Takes)> {
         let Some(described) = self.types.get(from_type) else {
             return Vec::new();
@@ -150,7 +150,7 @@ impl Desk<'_> {
     }
 }
 
-/// How many references a property takes.
+/// Number of references that a property takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
     One,
@@ -170,7 +170,7 @@ fn get_resource(name: &str) -> serde_json::Value {
     serde_json::json!({ "get_resource": name })
 }
 
-/// How many items a list property has now.
+/// Number of items in a list property.
 fn list_length(resource: &Resource, property: &str) -> usize {
     match resource.property(property) {
         Some(hot::expr::Expr::List(items)) => items.len(),
@@ -178,7 +178,7 @@ fn list_length(resource: &Resource, property: &str) -> usize {
     }
 }
 
-/// An edit that appends to a list property, or makes the list.
+/// An edit that appends to a list property, or creates the list.
 fn append(resource: &Resource, property: &str, value: serde_json::Value) -> Edit {
     match list_length(resource, property) {
         0 => Edit::Set {
@@ -192,16 +192,16 @@ fn append(resource: &Resource, property: &str, value: serde_json::Value) -> Edit
     }
 }
 
-/// The first subnet of a network, or the edit that adds one and its name.
-fn subnet_for(desk: &Desk<'_>, network: &str, edits: &mut Vec<Edit>) -> String {
-    if let Some(subnet) = crate::drawing::subnets_of(desk.template, network).next() {
+/// The name of a network's first subnet. If there is none, adds an edit that creates one.
+fn subnet_for(input: &CommandInput<'_>, network: &str, edits: &mut Vec<Edit>) -> String {
+    if let Some(subnet) = crate::drawing::subnets_of(input.template, network).next() {
         return subnet.name.clone();
     }
-    let name = unique_name(desk.template, &format!("{network}_subnet"));
+    let name = unique_name(input.template, &format!("{network}_subnet"));
     edits.push(Edit::AddResource {
         name: name.clone(),
         resource_type: types::SUBNET.to_owned(),
-        properties: serde_json::json!({ "network": get_resource(network), "cidr": free_cidr(desk.template) }),
+        properties: serde_json::json!({ "network": get_resource(network), "cidr": free_cidr(input.template) }),
     });
     name
 }

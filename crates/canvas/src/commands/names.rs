@@ -1,11 +1,11 @@
-//! Names and address ranges that are free.
+//! Unused names and address ranges.
 
 use std::collections::BTreeSet;
 
 use hot::{expr::Expr, template::Template};
 use serde_json::Value;
 
-/// `base`, or `base_2`, `base_3` ... where it is taken.
+/// `base`, or `base_2`, `base_3` ... if it is taken.
 pub fn unique_name(template: &Template, base: &str) -> String {
     let base: String = base
         .chars()
@@ -32,7 +32,7 @@ pub fn unique_name(template: &Template, base: &str) -> String {
         .unwrap_or(base)
 }
 
-/// The first `10.0.N.0/24` that no text in the template mentions.
+/// The first `10.0.N.0/24` that does not occur in the template.
 pub fn free_cidr(template: &Template) -> String {
     let mut taken = BTreeSet::new();
     for resource in &template.resources {

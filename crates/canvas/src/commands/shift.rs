@@ -1,67 +1,66 @@
-//! Moving nodes, and what a move means: a server carried into another network joins it, one carried
-//! far out of its network leaves it, software carried to another server is installed there.
+//! Moves nodes. A server moved into another network joins it, a server moved far out of its network leaves it, and
+//! software moved to another server is installed there.
 
 use hot::document::Edit;
 use serde_json::json;
 
-use super::{Desk, Proposal, Refusal, append, connect, get_resource, property_path};
+use super::{CommandInput, Proposal, Refusal, append, connect, get_resource, property_path};
 use crate::{
     drawing::{Node, NodeKind, interfaces},
     geometry::{CanvasPoint, CanvasVector},
     layout::Place,
 };
 
-/// A server leaves its frame only when it is carried this far out of it, in canvas pixels; less far
-/// makes the frame grow.
+/// Distance outside its frame at which a server leaves the network, in canvas pixels. With less, the frame grows.
 const LEAVES_AT: f64 = 72.0;
 
-/// What letting go of these nodes would do, after they were carried by `way` with the pointer at `at`.
+/// The proposal for dropping these nodes after a move by `way`, with the pointer at `at`.
 ///
 /// # Errors
-/// A reason, where they cannot stay there; they then go back.
+/// The reason why they cannot stay there. They then return to their old positions.
 pub fn shift(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     names: &[String],
     way: CanvasVector,
     at: CanvasPoint,
 ) -> Result<Proposal, Refusal> {
-    let nodes = carried(desk, names);
+    let nodes = carried(input, names);
     if let [chip] = nodes[..]
         && chip.kind == NodeKind::Chip
     {
-        return rehost(desk, chip, at);
+        return rehost(input, chip, at);
     }
     let mut proposal = Proposal {
         label: match &nodes[..] {
             [one] => format!("Move {}", one.name),
             many => format!("Move {} resources", many.len()),
         },
-        places: places(desk, &nodes, way),
+        places: places(input, &nodes, way),
         ..Proposal::default()
     };
     if let [server] = nodes[..]
         && server.kind == NodeKind::Server
     {
-        join_or_leave(desk, server, way, at, &mut proposal)?;
+        join_or_leave(input, server, way, at, &mut proposal)?;
     }
     Ok(proposal)
 }
 
-/// Moves by the keyboard: places only.
-pub fn nudge(desk: &Desk<'_>, names: &[String], way: CanvasVector) -> Proposal {
-    let nodes = carried(desk, names);
+/// A move by the keyboard, which changes positions only.
+pub fn nudge(input: &CommandInput<'_>, names: &[String], way: CanvasVector) -> Proposal {
+    let nodes = carried(input, names);
     Proposal {
         label: "Move".to_owned(),
-        places: places(desk, &nodes, way),
+        places: places(input, &nodes, way),
         ..Proposal::default()
     }
 }
 
-/// The nodes themselves, without those that an other one carries with it.
-fn carried<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Node> {
+/// The moved nodes, without those that are inside another moved node.
+fn carried<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
     let nodes: Vec<&Node> = names
         .iter()
-        .filter_map(|name| desk.drawing.node(name))
+        .filter_map(|name| input.drawing.node(name))
         .collect();
     let inside = |node: &Node| {
         let mut parent = node.parent.as_deref();
@@ -69,7 +68,7 @@ fn carried<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Node> {
             if names.iter().any(|other| other == name) {
                 return true;
             }
-            parent = desk
+            parent = input
                 .drawing
                 .node(name)
                 .and_then(|node| node.parent.as_deref());
@@ -79,32 +78,32 @@ fn carried<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Node> {
     nodes.into_iter().filter(|node| !inside(node)).collect()
 }
 
-fn places(desk: &Desk<'_>, nodes: &[&Node], way: CanvasVector) -> Vec<(String, Place)> {
+fn places(input: &CommandInput<'_>, nodes: &[&Node], way: CanvasVector) -> Vec<(String, Place)> {
     let all = nodes
         .iter()
-        .flat_map(|node| desk.drawing.subtree(&node.name));
+        .flat_map(|node| input.drawing.subtree(&node.name));
     all.filter(|node| node.kind != NodeKind::Chip)
         .map(|node| (node.name.clone(), Place::at(node.rect.moved(way).corner())))
         .collect()
 }
 
 fn join_or_leave(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     server: &Node,
     way: CanvasVector,
     at: CanvasPoint,
     proposal: &mut Proposal,
 ) -> Result<(), Refusal> {
-    let over = desk
+    let over = input
         .drawing
         .nodes()
         .iter()
         .rev()
         .find(|node| node.kind == NodeKind::Frame && node.rect.contains(at));
-    let Some(resource) = desk.resource(&server.name) else {
+    let Some(resource) = input.resource(&server.name) else {
         return Ok(());
     };
-    let mine = interfaces(desk.template, resource);
+    let mine = interfaces(input.template, resource);
     match (server.parent.as_deref(), over) {
         (Some(parent), Some(frame)) if parent != frame.name => {
             let further = mine
@@ -116,7 +115,7 @@ fn join_or_leave(
                 value: json!({ "network": get_resource(network) }),
             };
             if let Some(further) = further {
-                // It is on both: they change places, and the other network becomes the further one.
+                // It is on both networks: they are exchanged, and the old first network becomes an additional one.
                 let plain = further.port.is_none()
                     && mine.first().is_some_and(|first| first.port.is_none());
                 if !plain {
@@ -153,7 +152,7 @@ fn join_or_leave(
             proposal.target = Some(frame.name.clone());
         }
         (Some(parent), None) => {
-            let left = desk.drawing.node(parent).is_some_and(|frame| {
+            let left = input.drawing.node(parent).is_some_and(|frame| {
                 let reach = frame.rect.grown(LEAVES_AT);
                 !reach.contains(at) && !reach.overlaps(server.rect.moved(way))
             });
@@ -170,8 +169,8 @@ fn join_or_leave(
     Ok(())
 }
 
-fn rehost(desk: &Desk<'_>, chip: &Node, at: CanvasPoint) -> Result<Proposal, Refusal> {
-    let over = desk
+fn rehost(input: &CommandInput<'_>, chip: &Node, at: CanvasPoint) -> Result<Proposal, Refusal> {
+    let over = input
         .drawing
         .hit_where(at, |node| matches!(node.kind, NodeKind::Server));
     match over {
@@ -185,10 +184,10 @@ fn rehost(desk: &Desk<'_>, chip: &Node, at: CanvasPoint) -> Result<Proposal, Ref
             target: Some(server.name.clone()),
             ..Proposal::default()
         }),
-        None => match desk.drawing.hit_where(at, |node| {
+        None => match input.drawing.hit_where(at, |node| {
             node.name != chip.name && node.kind == NodeKind::Chip
         }) {
-            Some(other) => connect(desk, &chip.name, &other.name),
+            Some(other) => connect(input, &chip.name, &other.name),
             None => Err(Refusal::because(format!(
                 "{} needs a server to run on: drop it on a server",
                 chip.title

@@ -1,21 +1,21 @@
-//! Another resource of the same kind: what duplicating and pasting share.
+//! Copies of resources, for duplicate and paste.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use hot::template::Resource;
 use serde_json::{Map, Value};
 
-use super::{Desk, get_resource};
+use super::{CommandInput, get_resource};
 use crate::drawing::{Node, NodeKind, frame_of, interfaces};
 
-/// These resources and the software on them, each once.
-pub fn with_software<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Resource> {
+/// The resources and the software on them, each once.
+pub fn with_software<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Resource> {
     let mut by_name: HashMap<&str, &Resource> = HashMap::new();
-    for resource in &desk.template.resources {
+    for resource in &input.template.resources {
         by_name.entry(&resource.name).or_insert(resource);
     }
     let mut standing: HashMap<&str, Vec<&Node>> = HashMap::new();
-    for node in desk.drawing.nodes() {
+    for node in input.drawing.nodes() {
         if let Some(parent) = &node.parent {
             standing.entry(parent).or_default().push(node);
         }
@@ -41,13 +41,13 @@ pub fn with_software<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Resource>
     wanted
 }
 
-/// For each name one that no resource of the design has, and none of the others gets: `server_2` after `server`.
+/// A free name for each given name, unique also among the results: `server_2` after `server`.
 pub fn free_names<'a>(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     names: impl Iterator<Item = &'a str>,
     keep: Keep,
 ) -> BTreeMap<&'a str, String> {
-    let there = desk.template.resources.iter();
+    let there = input.template.resources.iter();
     let mut taken: HashSet<String> = there.map(|resource| resource.name.clone()).collect();
     let mut twins: BTreeMap<&str, String> = BTreeMap::new();
     for name in names {
@@ -67,16 +67,16 @@ pub fn free_names<'a>(
     twins
 }
 
-/// Whether a name may stay as it is.
+/// When a copy may keep its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// Never.
     No,
-    /// Where nobody has it.
+    /// If no other resource has it.
     WhereFree,
 }
 
-/// A resource like this one, as it stands in a template. References to what `twins` names lead to the twins.
+/// A copy of this resource, as template text. References to resources in `twins` lead to the twins.
 pub fn whole(
     resource: &Resource,
     twins: &BTreeMap<&str, String>,
@@ -109,7 +109,7 @@ fn properties(
     properties
 }
 
-/// What a resource has beside its type and its properties, by key.
+/// The entries of a resource other than its type and properties, by key.
 fn beside_properties(
     resource: &Resource,
     twins: &BTreeMap<&str, String>,
@@ -135,10 +135,10 @@ fn beside_properties(
     beside
 }
 
-/// A port is not shared: a server that is attached through one that does not come along is attached to the port's network,
-/// or to that network's twin.
+/// A port is not shared: a server attached through a port that is not copied is attached to the port's network, or to
+/// that network's twin.
 pub fn detach_ports(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     server: &Resource,
     coming: &HashSet<&str>,
     twins: &BTreeMap<&str, String>,
@@ -147,7 +147,7 @@ pub fn detach_ports(
     let Some(Value::Array(networks)) = properties.get_mut("networks") else {
         return;
     };
-    for interface in interfaces(desk.template, server) {
+    for interface in interfaces(input.template, server) {
         let (Some(port), Some(network)) = (&interface.port, &interface.network) else {
             continue;
         };
@@ -159,17 +159,17 @@ pub fn detach_ports(
     }
 }
 
-/// A network gives an address once: a server's or a port's twin leaves out those that are written down, unless the network has a
-/// twin of its own.
+/// An address in a network can be used only once: the twin of a server or port leaves out fixed addresses, unless the
+/// network has a twin too.
 pub fn forget_addresses(
-    desk: &Desk<'_>,
+    input: &CommandInput<'_>,
     resource: &Resource,
     coming: &HashSet<&str>,
     properties: &mut Map<String, Value>,
 ) {
     let stays = |network: Option<&str>| network.is_none_or(|network| !coming.contains(network));
     match resource.resource_type.as_str() {
-        types::PORT if stays(frame_of(desk.template, &resource.name).as_deref()) => {
+        types::PORT if stays(frame_of(input.template, &resource.name).as_deref()) => {
             properties.remove("mac_address");
             if let Some(Value::Array(addresses)) = properties.get_mut("fixed_ips") {
                 addresses.retain_mut(|item| forget(item, "ip_address"));
@@ -182,7 +182,7 @@ pub fn forget_addresses(
             let Some(Value::Array(networks)) = properties.get_mut("networks") else {
                 return;
             };
-            for interface in interfaces(desk.template, resource) {
+            for interface in interfaces(input.template, resource) {
                 if stays(interface.network.as_deref())
                     && let Some(item) = networks.get_mut(interface.index)
                 {
@@ -194,7 +194,7 @@ pub fn forget_addresses(
     }
 }
 
-/// Take a key out of a map; answers whether anything is left in it.
+/// Removes a key from a map. Returns true if the map still has entries.
 fn forget(item: &mut Value, key: &str) -> bool {
     item.as_object_mut().is_none_or(|map| {
         map.remove(key);
@@ -202,7 +202,7 @@ fn forget(item: &mut Value, key: &str) -> bool {
     })
 }
 
-/// `server_2` to `server` and 2; what has no number is the first.
+/// Splits `server_2` into `server` and 2. A name without a number gets 1.
 fn numbered(name: &str) -> (&str, u64) {
     let parts = name
         .rsplit_once('_')

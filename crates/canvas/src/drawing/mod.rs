@@ -1,16 +1,16 @@
-//! What a template looks like.
+//! The drawing of a template.
 //!
-//! Not every resource is a box. A drawing of thirty resources must read like the sketch that an
-//! engineer makes on a whiteboard, so a resource becomes one of:
-//! - a **node**: a network is a frame, a server a card inside the frame of its first network, software
-//!   a chip inside its server, a router a small node between frames; the world outside is a node too,
-//!   though no resource stands for it. Types that we do not know are plain cards.
-//! - an **edge**: a further interface of a server, a router's interface, a gateway, a relation between
-//!   components, any other reference, an order (`depends_on`).
-//! - a **part** of a node: subnets, ports, addresses, groups and keys stand as tags on what they serve.
+//! Not every resource is a box. A drawing of thirty resources should read like an engineer's sketch on a whiteboard, so
+//! each resource becomes one of:
+//! - a **node**: a network is a frame, a server a card inside the frame of its first network, software a chip inside
+//!   its server, a router a small node between frames. The Internet is a node without a resource. Resources of unknown
+//!   types are plain cards.
+//! - an **edge**: an additional interface of a server, a router's interface, a gateway, a relation between components,
+//!   any other reference, an order (`depends_on`).
+//! - a **part** of a node: subnets, ports, addresses, groups and keys are tags on the nodes that they belong to.
 //!
-//! What the passes would add is drawn in the same way, as ghosts. [`draw`] is total: every template,
-//! however broken, has a drawing, and every resource in it appears exactly once.
+//! Resources that the passes would add are drawn in the same way, as ghosts. [`draw`] is total: every template, however
+//! broken, has a drawing, and every resource in it appears exactly once.
 
 mod build;
 mod refs;
@@ -39,8 +39,8 @@ pub struct Drawing {
     owners: HashMap<String, String>,
 }
 
-/// Draws a template, with what the passes of `plan` would add as ghosts. Nodes without a place get
-/// one; see [`crate::layout`].
+/// Draws a template, with the resources that the passes of `plan` add as ghosts. Nodes without a position get one; see
+/// [`crate::layout`].
 pub fn draw(
     template: &Template,
     plan: Option<&Plan>,
@@ -51,8 +51,8 @@ pub fn draw(
     draw_with_ghosts(template, plan, workflow, types, places)
 }
 
-/// As [`draw`], with the ghosts of another `workflow`, one of an earlier state of the template; those of what is no longer there
-/// are left out.
+/// Like [`draw`], with the ghosts of another `workflow` for an earlier state of the template. Ghosts of resources that
+/// no longer exist are left out.
 pub fn draw_with_ghosts(
     template: &Template,
     plan: Option<&Plan>,
@@ -77,7 +77,7 @@ pub fn draw_with_ghosts(
 }
 
 impl Drawing {
-    /// All nodes; a parent comes before what stands in it.
+    /// All nodes. Parents come before their children.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -92,20 +92,20 @@ impl Drawing {
         self.index.get(name).map(|at| &self.nodes[*at])
     }
 
-    /// The node that a resource is, or that it is a part of.
+    /// The node of a resource, or the node that it is a part of.
     pub fn owner(&self, resource: &str) -> Option<&Node> {
         self.node(resource)
             .or_else(|| self.node(self.owners.get(resource)?))
     }
 
-    /// Nodes that stand directly in this one.
+    /// The direct children of a node.
     pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Node> {
         self.nodes
             .iter()
             .filter(move |node| node.parent.as_deref() == Some(name))
     }
 
-    /// The node and all that stands in it.
+    /// A node and all its descendants.
     pub fn subtree<'a>(&'a self, name: &'a str) -> Vec<&'a Node> {
         let mut found: Vec<&Node> = self.node(name).into_iter().collect();
         let mut at = 0;
@@ -121,12 +121,12 @@ impl Drawing {
         found
     }
 
-    /// Fills in members that a plan does not know, for want of a parameter, and a run does: names such as `group/0`.
+    /// Adds members that a run knows and the plan does not, because of a missing parameter: names such as `group/0`.
     ///
-    /// A nested template that the plan knows is left as it is: whatever else has a name within it, a pass has added. A group
-    /// may have more members than the plan made of a parameter's default; they have numbers, and what a pass adds to a
-    /// member (`group/0_port`) has a name of its own. Of parents that the plan does not know, the names shall be of drawn
-    /// resources only.
+    /// A nested template that the plan knows stays unchanged, because any other name inside it was added by a pass. A
+    /// group may have more members than the plan derived from a parameter's default. Members have numbers, and a
+    /// resource that a pass adds to a member (`group/0_port`) has another form of name. For parents that the plan does
+    /// not know, the names must be of drawn resources only.
     pub fn know_members<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let is_known = |node: &Node| !node.inside.is_empty();
         let known: Vec<bool> = self.nodes.iter().map(is_known).collect();
@@ -170,7 +170,7 @@ impl Drawing {
         }
     }
 
-    /// The rectangle around everything.
+    /// The bounding rectangle of the drawing.
     pub fn bounds(&self) -> Option<Rect> {
         Rect::around(self.nodes.iter().map(|node| node.rect))
     }
@@ -180,7 +180,7 @@ impl Drawing {
         self.hit_where(point, |_| true)
     }
 
-    /// As [`hit`](Self::hit), looking through nodes that do not pass.
+    /// Like [`hit`](Self::hit), ignoring nodes for which `pass` is false.
     pub fn hit_where(&self, point: CanvasPoint, pass: impl Fn(&Node) -> bool) -> Option<&Node> {
         self.nodes
             .iter()
@@ -193,7 +193,7 @@ impl Drawing {
             })
     }
 
-    /// Where every node stands that has a place of its own (chips stand where their server puts them).
+    /// Positions of all nodes that have their own. Chips have none, because their server places them.
     pub fn places(&self) -> Places {
         self.nodes
             .iter()

@@ -1,11 +1,11 @@
-//! What references in properties mean to the drawing.
+//! References in properties, as the drawing needs them.
 
 use hot::{
     expr::Expr,
     template::{Resource, Template},
 };
 
-/// The resource that an expression names directly, by `get_resource` or by one of its attributes.
+/// The resource that an expression references directly, by `get_resource` or by an attribute.
 pub fn plain_reference(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::GetResource(name) | Expr::GetAttr(name, _) => Some(name),
@@ -13,7 +13,7 @@ pub fn plain_reference(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// A value as a person would say it; what is not simple says nothing.
+/// A simple value as text. `None` for complex ones.
 pub fn shown(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Literal(serde_json::Value::String(text)) => {
@@ -37,16 +37,16 @@ pub(crate) fn entry<'a>(expr: &'a Expr, key: &str) -> Option<&'a Expr> {
     }
 }
 
-/// One interface of a server, as its `networks` property says it.
+/// One interface of a server, from its `networks` property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Index in `networks`.
     pub index: usize,
-    /// The network's resource, if it is drawn.
+    /// The network's resource, if it is in the template.
     pub network: Option<String>,
-    /// The port's resource, if one is drawn.
+    /// The port's resource, if it is in the template.
     pub port: Option<String>,
-    /// The address that was asked for.
+    /// The requested address.
     pub address: Option<String>,
 }
 
@@ -83,7 +83,7 @@ pub fn frame_of(template: &Template, name: &str) -> Option<String> {
     if let Some(network) = named("network").or_else(|| named("network_id")) {
         return Some(network.to_owned());
     }
-    // A port may name just a subnet among its addresses.
+    // A port may reference just a subnet among its addresses.
     let Some(Expr::List(addresses)) = resource.property("fixed_ips") else {
         return None;
     };
@@ -101,7 +101,7 @@ pub fn frame_of(template: &Template, name: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The subnets that are drawn in a network, in the order of the text.
+/// The subnets of a network in the template, in the order of the text.
 pub fn subnets_of<'a>(
     template: &'a Template,
     network: &'a str,

@@ -5,7 +5,7 @@ use types::{Registry, catalog::CatalogItem};
 use super::*;
 use crate::layout::Places;
 
-/// OpenStack's types and the two items that the project brings along.
+/// OpenStack's types and the project's two example items.
 pub(crate) fn registry() -> Registry {
     let item =
         |manifest, specs| CatalogItem::parse(manifest, specs).expect("our own items are sound");
@@ -231,7 +231,7 @@ fn nothing_is_set_on_top_of_anything_else() {
     }
 }
 
-/// Text that is nearly a template: pieces of real ones, cut and shuffled.
+/// Broken template text: pieces of real templates, cut and shuffled.
 pub(crate) fn torn_template() -> impl Strategy<Value = String> {
     let lines: Vec<&'static str> = TWO_TIER.lines().collect();
     proptest::collection::vec(0..lines.len(), 0..40).prop_map(move |picks| {
@@ -302,7 +302,7 @@ resources:
     assert!(joined("balancer", "web"), "by its member");
 }
 
-/// A plan for a new deployment, parameters at their defaults.
+/// A plan for a new deployment, with the parameters' defaults.
 fn plan_of(document: &Document, types: &Registry) -> Plan {
     planner::plan::plan(&planner::plan::PlanInput {
         document,
@@ -314,7 +314,7 @@ fn plan_of(document: &Document, types: &Registry) -> Plan {
     })
 }
 
-/// With such a plan.
+/// The drawing with such a plan.
 fn planned(text: &str) -> Drawing {
     let types = registry();
     let document = Document::parse(text);

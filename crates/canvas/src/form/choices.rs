@@ -1,4 +1,4 @@
-//! What a property can be chosen from: resources of the design, what the cloud has, the values that its type allows.
+//! The choices of a property: resources of the design, objects of the cloud, and values that the type allows.
 
 use hot::constraint::Constraint;
 use planner::cloud::CloudFacts;
@@ -11,7 +11,7 @@ use super::{
 };
 
 impl Maker<'_> {
-    /// The cloud answered, but not what there is to choose from.
+    /// True if the cloud has answered, but without the list for this property.
     pub(super) fn lacks_list(&self, property: &Property) -> bool {
         let cloud = self.cloud;
         *cloud != CloudFacts::default()
@@ -27,7 +27,7 @@ impl Maker<'_> {
             }
     }
 
-    /// All that a property offers.
+    /// All choices of a property.
     pub(super) fn choices(&self, property: &Property) -> Vec<Choice> {
         if !matches!(
             property.kind,

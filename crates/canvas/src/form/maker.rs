@@ -1,4 +1,4 @@
-//! From a property and its value to a field: which control, what it shows.
+//! Builds a field from a property and its value: the control and its content.
 
 use hot::{
     expr::Expr,
@@ -11,7 +11,7 @@ use types::{Property, PropertyKind, Registry};
 use super::{Choice, Control, Field, Tick, label};
 use crate::drawing::{interfaces, plain_reference};
 
-/// What a form is made from.
+/// The input for a form.
 pub(super) struct Maker<'a> {
     pub template: &'a Template,
     pub resource: &'a Resource,
@@ -20,7 +20,7 @@ pub(super) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The field of a property that the type does not know.
+    /// The field of a property that the type does not define.
     pub fn unknown(&self, name: &str, value: &Expr) -> Field {
         let (control, text) = match value {
             Expr::Literal(Value::String(text)) if text.contains('\n') => {
@@ -41,7 +41,7 @@ impl Maker<'_> {
         }
     }
 
-    /// One field, or one for each key of a map whose keys are known and simple.
+    /// One field, or one for each key of a map with simple, known keys.
     pub fn fields(&self, property: &Property) -> Vec<Field> {
         let (written, value) = self.given(property);
         if let PropertyKind::Map { of } = &property.kind {
@@ -74,7 +74,7 @@ impl Maker<'_> {
         vec![field]
     }
 
-    /// The name by which a property is written, and its value: a former name stays until somebody changes it.
+    /// The name under which a property is written, and its value. A deprecated name stays until the user changes it.
     fn given<'p>(&'p self, property: &'p Property) -> (&'p str, Option<&'p Expr>) {
         let value = |name: &str| self.resource.property(name);
         match (value(&property.name), &property.formerly) {
@@ -139,7 +139,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Resources that a list property may name, where the property is of that sort.
+    /// The resources that a list property may reference. `None` for other properties.
     fn ticks(&self, property: &Property, value: Option<&Expr>) -> Option<Vec<Tick>> {
         let PropertyKind::List { of } = &property.kind else {
             return None;
@@ -158,7 +158,7 @@ impl Maker<'_> {
             Some(Expr::List(items)) => items,
             _ => &[],
         };
-        // Something else in the list would be lost sight of.
+        // Other items in the list would not be visible.
         if items.iter().any(|item| plain_reference(item).is_none()) {
             return None;
         }
@@ -197,7 +197,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Names of resources of a type that fits.
+    /// Names of resources with a fitting type.
     pub fn fitting(&self, to: &[String]) -> impl Iterator<Item = &str> {
         self.template
             .resources
@@ -233,7 +233,7 @@ fn literal_of(value: Option<&Expr>) -> Option<&Value> {
     }
 }
 
-/// A select that can show the value as it is now, whether it is among the choices or not.
+/// A select that can show the current value, even if it is not among the choices.
 fn with_value(mut choices: Vec<Choice>, value: Option<&Expr>) -> (Control, String) {
     let Some(value) = value else {
         return (Control::Select(choices), String::new());

@@ -1,8 +1,8 @@
-//! The inspector's form, made from a resource type.
+//! The inspector's form, generated from a resource type.
 //!
-//! Which control a property gets, what it shows, and which edit a new value means are decided here, so
-//! that they can be tested without a browser. A value that is not a plain one (a parameter, an
-//! attribute of another resource) is shown as what it is and edited as JSON.
+//! The control of each property, its content, and the edit for a new value are decided here, so that they can be tested
+//! without a browser. A value that is not a literal (a parameter, an attribute of another resource) is shown as it is
+//! and edited as JSON.
 
 mod choices;
 mod maker;
@@ -18,78 +18,78 @@ use types::{Property, Registry};
 
 use maker::Maker;
 
-/// One line of the form.
+/// One field of the form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// The property, as in HOT; of a map's key `map.key`.
+    /// Name of the property in HOT. For a key of a map, `map.key`.
     pub name: String,
-    /// Below `properties`.
+    /// Path below `properties`.
     pub path: Vec<String>,
-    /// For people: `Listen port`.
+    /// Label for users: `Listen port`.
     pub label: String,
-    /// How it is edited.
+    /// Control.
     pub control: Control,
-    /// What it is now: text, number as text, `true`, a choice's key; empty where it is not set.
+    /// Current value: text, number as text, `true`, or the key of a choice. Empty if not set.
     pub text: String,
-    /// Must be given.
+    /// True if a value is required.
     pub required: bool,
-    /// One sentence.
+    /// Help text, one sentence.
     pub help: String,
-    /// What holds while nothing is given.
+    /// Default value that applies while the field is empty.
     pub placeholder: String,
 }
 
-/// How a property is edited.
+/// Control of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
     /// A line of text.
     Text,
-    /// A line of text that is not shown.
+    /// A line of masked text.
     Secret,
     /// A number.
     Number,
-    /// Yes or no.
+    /// A checkbox.
     Checkbox,
-    /// One of these; what is not among them and is the value now is kept.
+    /// A select with these choices. A current value that is not among them is kept.
     Select(Vec<Choice>),
     /// Lines of text.
     Area,
-    /// Texts, one a line.
+    /// A list of texts, one per line.
     Lines,
-    /// Any number of resources.
+    /// A list of checkboxes for resources.
     Resources(Vec<Tick>),
-    /// Any other value, as JSON.
+    /// Any other value, edited as JSON.
     Json,
 }
 
 /// One choice of a select.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Unique in its select.
+    /// Key, unique in its select.
     pub key: String,
-    /// For people.
+    /// Label for users.
     pub label: String,
-    /// What is set.
+    /// Value to set.
     pub value: Value,
 }
 
-/// A resource that can be named or not.
+/// A resource that can be referenced or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// The resource.
+    /// Name of the resource.
     pub name: String,
-    /// Its index in the list, if it is named now.
+    /// Index in the list, if it is referenced.
     pub at: Option<usize>,
 }
 
-/// The form of a resource; properties that its type does not know come last.
+/// The form of a resource. Properties that its type does not define come last.
 pub fn fields(
     template: &Template,
     resource: &Resource,
     types: &Registry,
     cloud: &CloudFacts,
 ) -> Vec<Field> {
-    let desk = Maker {
+    let input = Maker {
         template,
         resource,
         types,
@@ -99,10 +99,10 @@ pub fn fields(
         return resource
             .properties
             .iter()
-            .map(|property| desk.unknown(&property.name, &property.value))
+            .map(|property| input.unknown(&property.name, &property.value))
             .collect();
     };
-    // What is only taken for old templates is shown where it is used.
+    // Deprecated properties are shown only where they are used.
     let offered = |property: &&Property| {
         !(property.hidden || property.unsupported) || resource.property(&property.name).is_some()
     };
@@ -110,17 +110,17 @@ pub fn fields(
         .properties
         .iter()
         .filter(offered)
-        .flat_map(|property| desk.fields(property))
+        .flat_map(|property| input.fields(property))
         .collect();
     for property in &resource.properties {
         if described.property(&property.name).is_none() {
-            fields.push(desk.unknown(&property.name, &property.value));
+            fields.push(input.unknown(&property.name, &property.value));
         }
     }
     fields
 }
 
-/// The edit that a new text in a control means; `None` where the text is not a value (yet).
+/// The edit for a new text in a control. `None` if the text is not a valid value (yet).
 pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
     let path = path(resource, field);
     let value = match &field.control {
@@ -147,7 +147,7 @@ pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
     Some(Edit::Set { path, value })
 }
 
-/// The edit that ticking a resource, or no longer ticking it, means.
+/// The edit that adds or removes a reference to a resource.
 pub fn tick(resource: &Resource, field: &Field, tick: &Tick) -> Edit {
     match tick.at {
         Some(index) => Edit::Remove {
@@ -183,7 +183,7 @@ fn path(resource: &str, field: &Field) -> Vec<String> {
 }
 
 impl Field {
-    /// Seen at once, not folded away: what must be given, what is given, and what is chosen from a list.
+    /// True if the field is always visible: required, set, or a choice from a list.
     pub fn is_main(&self) -> bool {
         self.required
             || !self.text.is_empty()
@@ -197,10 +197,10 @@ impl Field {
     }
 }
 
-/// `listen_port` to `Listen port`; abbreviations that people write large are.
+/// `listen_port` to `Listen port`. Abbreviations are in capitals.
 pub fn label(name: &str) -> String {
     if name == "name" {
-        // The resource has a name too, in the template.
+        // The resource also has a name in the template.
         return "Name in the cloud".to_owned();
     }
     let mut label = String::new();

@@ -1,4 +1,4 @@
-//! Twins, the clipboard, and what both may not share.
+//! Duplicates, the clipboard, and what copies must not share.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 fn a_twin_has_its_own_software_and_shares_no_port() {
     let mut hands = Hands::on(TWO_TIER);
     let proposal = hands
-        .with(|desk| duplicate(desk, &["web".to_owned()]))
+        .with(|input| duplicate(input, &["web".to_owned()]))
         .expect("web is there");
     hands.take(Ok(proposal));
     assert_eq!(
@@ -24,13 +24,13 @@ fn what_is_duplicated_together_keeps_its_arrangement() {
     let mut hands = Hands::on(TWO_TIER);
     let names = ["front", "web", "edge"].map(str::to_owned);
     let at = |hands: &Hands, name: &str| {
-        hands.with(|desk| desk.drawing.node(name).expect("drawn").rect.corner())
+        hands.with(|input| input.drawing.node(name).expect("drawn").rect.corner())
     };
     let before = at(&hands, "web").since(at(&hands, "front"));
-    let proposal = hands.with(|desk| duplicate(desk, &names));
+    let proposal = hands.with(|input| duplicate(input, &names));
     hands.take(Ok(proposal.expect("they are there")));
     assert_eq!(at(&hands, "web_2").since(at(&hands, "front_2")), before);
-    let inside = hands.with(|desk| desk.drawing.node("web_2")?.parent.clone());
+    let inside = hands.with(|input| input.drawing.node("web_2")?.parent.clone());
     assert_eq!(inside.as_deref(), Some("front_2"));
 }
 
@@ -57,7 +57,7 @@ resources:
     let twins = |names: &[&str]| {
         let mut hands = Hands::on(text);
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let proposal = hands.with(|desk| duplicate(desk, &names));
+        let proposal = hands.with(|input| duplicate(input, &names));
         hands.take(Ok(proposal.expect("they are there")));
         hands
     };
@@ -86,7 +86,7 @@ resources:
 fn a_thousand_are_duplicated_by_one_edit() {
     let (text, names) = networks(1_000);
     let mut hands = Hands::on(&text);
-    let proposal = hands.with(|desk| duplicate(desk, &names));
+    let proposal = hands.with(|input| duplicate(input, &names));
     let proposal = proposal.expect("they are there");
     assert_eq!(proposal.edits.len(), 1);
     hands.take(Ok(proposal));
@@ -96,10 +96,10 @@ fn a_thousand_are_duplicated_by_one_edit() {
 #[test]
 fn a_server_is_copied_with_its_software_and_pasted_beside_itself() {
     let mut hands = Hands::on(TWO_TIER);
-    let text = hands.with(|desk| copy(desk, &["web".to_owned()]));
+    let text = hands.with(|input| copy(input, &["web".to_owned()]));
     let text = text.expect("web is there");
     assert!(text.contains("  nginx:"), "{text}");
-    let proposal = hands.with(|desk| paste(desk, &text));
+    let proposal = hands.with(|input| paste(input, &text));
     hands.take(proposal);
     assert_eq!(
         hands.property("nginx_2", "host"),
@@ -113,9 +113,9 @@ fn a_server_is_copied_with_its_software_and_pasted_beside_itself() {
 
 #[test]
 fn what_is_pasted_elsewhere_keeps_its_names_and_marks() {
-    let text = Hands::on(TWO_TIER).with(|desk| copy(desk, &["edge".to_owned()]));
+    let text = Hands::on(TWO_TIER).with(|input| copy(input, &["edge".to_owned()]));
     let mut hands = Hands::on(EMPTY);
-    let proposal = hands.with(|desk| paste(desk, &text.expect("edge is there")));
+    let proposal = hands.with(|input| paste(input, &text.expect("edge is there")));
     hands.take(proposal);
     let edge = hands.editor.template().resource("edge");
     assert!(edge.is_some_and(|edge| edge.marks.public));
@@ -124,7 +124,7 @@ fn what_is_pasted_elsewhere_keeps_its_names_and_marks() {
 #[test]
 fn what_is_copied_is_a_template_in_the_order_of_the_selection() {
     let names = ["web", "edge"].map(str::to_owned);
-    let text = Hands::on(TWO_TIER).with(|desk| copy(desk, &names));
+    let text = Hands::on(TWO_TIER).with(|input| copy(input, &names));
     let document = hot::document::Document::parse(text.expect("both are there"));
     assert_eq!(document.diagnostics(), []);
     let copied = document.template().resources.iter();
@@ -135,12 +135,12 @@ fn what_is_copied_is_a_template_in_the_order_of_the_selection() {
 #[test]
 fn a_large_design_is_copied_whole_and_pasted_by_one_edit() {
     let (text, names) = networks(2_000);
-    let copied = Hands::on(&text).with(|desk| copy(desk, &names));
+    let copied = Hands::on(&text).with(|input| copy(input, &names));
     let copied = copied.expect("they are there");
     let document = hot::document::Document::parse(copied.as_str());
     assert_eq!(document.template().resources.len(), names.len());
     let mut hands = Hands::on(EMPTY);
-    let proposal = hands.with(|desk| paste(desk, &copied));
+    let proposal = hands.with(|input| paste(input, &copied));
     hands.take(proposal);
     assert_eq!(hands.editor.template().resources.len(), names.len());
 }
@@ -151,11 +151,11 @@ fn a_little_is_not_pasted_into_a_design_that_is_too_large_for_it() {
     let large = format!("{TWO_TIER}# {}\n", "x".repeat(523_000));
     assert!(
         Hands::on(TWO_TIER)
-            .with(|desk| paste(desk, &little))
+            .with(|input| paste(input, &little))
             .is_ok()
     );
     let Refusal(reason) = Hands::on(&large)
-        .with(|desk| paste(desk, &little))
+        .with(|input| paste(input, &little))
         .expect_err("the design would be longer than a template may be");
     assert!(reason.contains("too much to paste"), "{reason}");
 }
@@ -165,7 +165,7 @@ fn no_two_of_what_is_pasted_get_the_same_name() {
     let mut hands =
         Hands::on("heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Neutron::Net}\n");
     let text = "resources:\n  a: {type: OS::Neutron::Net}\n  a_2: {type: OS::Neutron::Net}\n";
-    let proposal = hands.with(|desk| paste(desk, text));
+    let proposal = hands.with(|input| paste(input, text));
     hands.take(proposal);
     let there = hands.editor.template().resources.iter();
     let there: Vec<_> = there.map(|resource| resource.name.as_str()).collect();
@@ -176,8 +176,8 @@ fn no_two_of_what_is_pasted_get_the_same_name() {
 fn what_is_no_template_is_not_pasted() {
     let hands = Hands::on(TWO_TIER);
     for text in ["hello", "{[", "heat_template_version: 2021-04-16\n", ""] {
-        let refused = hands.with(|desk| paste(desk, text)).expect_err(text);
+        let refused = hands.with(|input| paste(input, text)).expect_err(text);
         assert!(refused.0.contains("clipboard"), "{}", refused.0);
     }
-    assert_eq!(hands.with(|desk| copy(desk, &[])), None);
+    assert_eq!(hands.with(|input| copy(input, &[])), None);
 }

@@ -1,4 +1,4 @@
-//! What goes, and what goes along.
+//! Deletions with their dependents.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 fn a_deleted_network_takes_along_what_means_nothing_without_it() {
     let mut hands = Hands::on(TWO_TIER);
     let deletion = hands
-        .with(|desk| delete(desk, &["front".to_owned()]))
+        .with(|input| delete(input, &["front".to_owned()]))
         .expect("front is there");
     let along: Vec<(&str, &str)> = deletion
         .along
@@ -55,7 +55,7 @@ fn a_deleted_network_takes_along_what_means_nothing_without_it() {
 fn a_deleted_server_takes_its_software_and_its_ports() {
     let hands = Hands::on(TWO_TIER);
     let deletion = hands
-        .with(|desk| delete(desk, &["web".to_owned()]))
+        .with(|input| delete(input, &["web".to_owned()]))
         .expect("web is there");
     let along: Vec<&str> = deletion.along.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(along, ["web_port", "nginx"]);
@@ -75,7 +75,7 @@ fn a_network_of_three_hundred_servers_goes_by_one_edit_and_comes_back() {
         "heat_template_version: 2021-04-16\nresources:\n  net: {{type: OS::Neutron::Net}}\n{servers}"
     );
     let mut hands = Hands::on(&text);
-    let deletion = hands.with(|desk| delete(desk, &["net".to_owned()]));
+    let deletion = hands.with(|input| delete(input, &["net".to_owned()]));
     let deletion = deletion.expect("net is there");
     assert_eq!(deletion.proposal.edits.len(), 1);
     assert_eq!(deletion.detached.len(), 300);
@@ -86,7 +86,7 @@ fn a_network_of_three_hundred_servers_goes_by_one_edit_and_comes_back() {
     );
 
     let names: Vec<String> = (0..300).map(|number| format!("server_{number}")).collect();
-    let deletion = hands.with(|desk| delete(desk, &names));
+    let deletion = hands.with(|input| delete(input, &names));
     let deletion = deletion.expect("they are there");
     assert_eq!(deletion.proposal.edits.len(), 1);
     hands.take(Ok(deletion.proposal));
@@ -116,16 +116,17 @@ fn three_hundred_ports_beside_as_many_that_stay_go_within_a_moment() {
     );
     let hands = Hands::on(&text);
     let start = std::time::Instant::now();
-    let deletion = hands.with(|desk| delete(desk, &["front".to_owned()]));
+    let deletion = hands.with(|input| delete(input, &["front".to_owned()]));
     let network = deletion.expect("front is there");
     assert_eq!((network.along.len(), network.detached.len()), (300, 300));
 
     let names: Vec<String> = (0..300)
         .map(|number| format!("back_server_{number}"))
         .collect();
-    let deletion = hands.with(|desk| delete(desk, &names));
+    let deletion = hands.with(|input| delete(input, &names));
     let servers = deletion.expect("they are there");
     assert_eq!(servers.along.len(), 300, "their ports");
-    // Minutes, where each thing that goes is looked for among all; a busy machine comes nowhere near.
+    // An algorithm that searches all resources for each deleted one takes minutes. A busy machine stays far below the
+    // limit.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

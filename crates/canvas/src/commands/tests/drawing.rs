@@ -57,10 +57,10 @@ fn servers_in_a_frame_do_not_cover_each_other() {
     let servers: Vec<String> = (0..4)
         .map(|_| hands.drop_on(Item::PrivateServer, &network))
         .collect();
-    let rects: Vec<_> = hands.with(|desk| {
+    let rects: Vec<_> = hands.with(|input| {
         servers
             .iter()
-            .map(|name| desk.drawing.node(name).expect("a server").rect)
+            .map(|name| input.drawing.node(name).expect("a server").rect)
             .collect()
     });
     for (index, a) in rects.iter().enumerate() {
@@ -80,29 +80,29 @@ fn a_second_network_gets_another_range() {
 fn what_makes_no_sense_is_refused_with_a_reason() {
     let hands = Hands::on(TWO_TIER);
     let refused = |answer: Result<Proposal, Refusal>| answer.expect_err("a refusal").0;
-    hands.with(|desk| {
+    hands.with(|input| {
         let nowhere = CanvasPoint::new(-9000.0, 0.0);
-        assert!(refused(drop_item(desk, &item("nginx"), nowhere)).contains("drop it on a server"));
-        let frame = desk.drawing.node("front").expect("front").rect;
+        assert!(refused(drop_item(input, &item("nginx"), nowhere)).contains("drop it on a server"));
+        let frame = input.drawing.node("front").expect("front").rect;
         let empty_part_of_the_frame = CanvasPoint::new(frame.x + 3.0, frame.bottom() - 3.0);
         assert!(
-            refused(drop_item(desk, &Item::Network, empty_part_of_the_frame))
+            refused(drop_item(input, &Item::Network, empty_part_of_the_frame))
                 .contains("side by side")
         );
-        assert!(refused(connect(desk, "edge", "front")).contains("already"));
-        assert!(refused(connect(desk, "edge", "router")).contains("network"));
-        assert!(refused(connect(desk, "balancer", "nginx")).contains("already"));
-        assert!(refused(connect(desk, "front", "back")).contains("router"));
-        assert!(refused(connect(desk, "router", "router")).contains("another"));
+        assert!(refused(connect(input, "edge", "front")).contains("already"));
+        assert!(refused(connect(input, "edge", "router")).contains("network"));
+        assert!(refused(connect(input, "balancer", "nginx")).contains("already"));
+        assert!(refused(connect(input, "front", "back")).contains("router"));
+        assert!(refused(connect(input, "router", "router")).contains("another"));
     });
 }
 
 #[test]
 fn a_line_ends_where_it_can() {
     let hands = Hands::on(TWO_TIER);
-    assert_eq!(hands.with(|desk| can_connect(desk, "router")), ["back"]);
+    assert_eq!(hands.with(|input| can_connect(input, "router")), ["back"]);
     assert_eq!(
-        hands.with(|desk| can_connect(desk, "web")),
+        hands.with(|input| can_connect(input, "web")),
         ["back", "@internet"]
     );
 }

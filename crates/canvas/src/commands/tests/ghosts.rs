@@ -1,4 +1,4 @@
-//! What the passes add is drawn while one works.
+//! Ghosts: the resources that passes add, drawn during editing.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ resources:
 ";
 
 impl Hands {
-    /// Types it, and gives what is drawn of the passes, and whether there is a workflow.
+    /// Types the text. Returns whether there is a workflow, and the ghosts in the drawing.
     fn ghosts(&mut self, text: &str) -> (bool, Vec<String>) {
         self.editor.type_text(text);
         let plan: Arc<Plan> = Arc::new(plan(&PlanInput {
@@ -49,7 +49,7 @@ fn a_value_that_is_wrong_for_a_moment_takes_nothing_from_the_drawing() {
     let wrong = ONE_SERVER.replace("size: 10", "size: ten");
     assert_eq!(hands.ghosts(&wrong), (false, all.clone()));
 
-    // Its server gone, nothing stays that was for it.
+    // Without its server, no ghost of it remains.
     let from = wrong.find("  web:").expect("the server");
     let to = wrong.find("  data:").expect("the volume");
     let (sound, left) = hands.ghosts(&format!("{}{}", &wrong[..from], &wrong[to..]));

@@ -1,4 +1,4 @@
-//! Gestures on real templates: what a person does, and what the text says afterwards. A file for each subject.
+//! Gestures on real templates, and the resulting text. One file per subject.
 
 use hot::bundle::Bundle;
 use planner::cloud::{CloudFacts, Flavor, Named};
@@ -40,7 +40,7 @@ fn cloud() -> CloudFacts {
     }
 }
 
-/// An editor with hands: what a person does, in words.
+/// An editor with the gestures as methods.
 struct Hands {
     editor: Editor,
     types: Registry,
@@ -63,9 +63,9 @@ impl Hands {
         self.editor.settle(&drawing);
     }
 
-    fn with<R>(&self, look: impl FnOnce(&Desk<'_>) -> R) -> R {
+    fn with<R>(&self, look: impl FnOnce(&CommandInput<'_>) -> R) -> R {
         let drawing = self.editor.draw(None, &self.types);
-        look(&Desk {
+        look(&CommandInput {
             text: self.text(),
             template: self.editor.template(),
             drawing: &drawing,
@@ -82,17 +82,17 @@ impl Hands {
     }
 
     fn drop(&mut self, item: Item, x: f64, y: f64) -> String {
-        let answer = self.with(|desk| drop_item(desk, &item, CanvasPoint::new(x, y)));
+        let answer = self.with(|input| drop_item(input, &item, CanvasPoint::new(x, y)));
         self.take(answer)
     }
 
     fn drop_on(&mut self, item: Item, node: &str) -> String {
-        let at = self.with(|desk| desk.drawing.node(node).expect("a node").rect.centre());
+        let at = self.with(|input| input.drawing.node(node).expect("a node").rect.centre());
         self.drop(item, at.x, at.y)
     }
 
     fn connect(&mut self, from: &str, to: &str) {
-        let answer = self.with(|desk| connect(desk, from, to));
+        let answer = self.with(|input| connect(input, from, to));
         self.take(answer);
     }
 
@@ -115,7 +115,7 @@ fn item(name: &str) -> Item {
     Item::Component(format!("Stackloom::Catalog::{name}"))
 }
 
-/// So many networks without anything.
+/// A template with `count` empty networks.
 fn networks(count: usize) -> (String, Vec<String>) {
     let names: Vec<String> = (0..count).map(|number| format!("net_{number}")).collect();
     let lines = names

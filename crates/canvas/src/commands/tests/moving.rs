@@ -1,4 +1,4 @@
-//! What carrying something elsewhere means.
+//! The meaning of moves.
 
 use super::*;
 use crate::geometry::CanvasVector;
@@ -6,19 +6,19 @@ use crate::geometry::CanvasVector;
 #[test]
 fn a_server_carried_into_another_network_joins_it() {
     let mut hands = Hands::on(TWO_TIER);
-    let answer = hands.with(|desk| {
-        let to = desk.drawing.node("back").expect("back").rect.centre();
-        let way = to.since(desk.drawing.node("web").expect("web").rect.centre());
-        shift(desk, &["web".to_owned()], way, to)
+    let answer = hands.with(|input| {
+        let to = input.drawing.node("back").expect("back").rect.centre();
+        let way = to.since(input.drawing.node("web").expect("web").rect.centre());
+        shift(input, &["web".to_owned()], way, to)
     });
     hands.take(answer);
     assert_eq!(
         hands.property("web_port", "network"),
         serde_json::json!({"get_resource": "back"})
     );
-    hands.with(|desk| {
+    hands.with(|input| {
         assert_eq!(
-            desk.drawing.node("web").expect("web").parent.as_deref(),
+            input.drawing.node("web").expect("web").parent.as_deref(),
             Some("back")
         )
     });
@@ -27,10 +27,10 @@ fn a_server_carried_into_another_network_joins_it() {
 #[test]
 fn a_server_on_both_networks_moves_by_changing_their_order() {
     let mut hands = Hands::on(TWO_TIER);
-    let answer = hands.with(|desk| {
-        let to = desk.drawing.node("back").expect("back").rect.centre();
-        let way = to.since(desk.drawing.node("edge").expect("edge").rect.centre());
-        shift(desk, &["edge".to_owned()], way, to)
+    let answer = hands.with(|input| {
+        let to = input.drawing.node("back").expect("back").rect.centre();
+        let way = to.since(input.drawing.node("edge").expect("edge").rect.centre());
+        shift(input, &["edge".to_owned()], way, to)
     });
     hands.take(answer);
     let network = |name: &str| serde_json::json!({"network": {"get_resource": name}});
@@ -43,17 +43,17 @@ fn a_server_on_both_networks_moves_by_changing_their_order() {
 #[test]
 fn a_frame_carries_its_servers() {
     let mut hands = Hands::on(TWO_TIER);
-    let before = hands.with(|desk| desk.drawing.node("edge").expect("edge").rect);
-    let answer = hands.with(|desk| {
+    let before = hands.with(|input| input.drawing.node("edge").expect("edge").rect);
+    let answer = hands.with(|input| {
         shift(
-            desk,
+            input,
             &["front".to_owned()],
             CanvasVector { dx: 80.0, dy: 16.0 },
             CanvasPoint::default(),
         )
     });
     hands.take(answer);
-    let after = hands.with(|desk| desk.drawing.node("edge").expect("edge").rect);
+    let after = hands.with(|input| input.drawing.node("edge").expect("edge").rect);
     assert_eq!(after, before.moved(CanvasVector { dx: 80.0, dy: 16.0 }));
     assert_eq!(hands.text(), TWO_TIER, "a move is no edit of the text");
 }

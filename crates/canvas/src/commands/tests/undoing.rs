@@ -1,4 +1,4 @@
-//! Whatever is done can be undone, and nothing breaks what is torn.
+//! Every action can be undone, and broken text breaks nothing else.
 
 use proptest::prelude::*;
 
@@ -30,10 +30,10 @@ fn broken_text_keeps_the_last_good_drawing() {
         .editor
         .type_text("heat_template_version: 2021-04-16\nresources:\n  web: {type: [\n");
     assert!(hands.editor.is_broken());
-    hands.with(|desk| assert!(desk.drawing.node("balancer").is_some()));
+    hands.with(|input| assert!(input.drawing.node("balancer").is_some()));
     hands.editor.type_text(EMPTY);
     assert!(!hands.editor.is_broken());
-    hands.with(|desk| assert!(desk.drawing.nodes().is_empty()));
+    hands.with(|input| assert!(input.drawing.nodes().is_empty()));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn undo_brings_files_back_in_their_turn() {
     assert_eq!(hands.editor.bundle().text("web.yaml"), Some("abc"));
 }
 
-/// Something that a person may do.
+/// An action of the user.
 #[derive(Clone, Debug)]
 enum Act {
     Drop(usize, f64, f64),
@@ -99,7 +99,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn proposal(desk: &Desk<'_>, act: &Act) -> Option<Proposal> {
+fn proposal(input: &CommandInput<'_>, act: &Act) -> Option<Proposal> {
     let items = [
         Item::Network,
         Item::Router,
@@ -111,20 +111,20 @@ fn proposal(desk: &Desk<'_>, act: &Act) -> Option<Proposal> {
         Item::Other("OS::Neutron::FloatingIP".to_owned()),
     ];
     let name = |index: usize| {
-        let nodes = desk.drawing.nodes();
+        let nodes = input.drawing.nodes();
         (!nodes.is_empty()).then(|| nodes[index % nodes.len()].name.clone())
     };
     match act {
-        Act::Drop(item, x, y) => drop_item(desk, &items[*item], CanvasPoint::new(*x, *y)).ok(),
-        Act::Connect(from, to) => connect(desk, &name(*from)?, &name(*to)?).ok(),
-        Act::Delete(index) => delete(desk, &[name(*index)?]).map(|deletion| deletion.proposal),
+        Act::Drop(item, x, y) => drop_item(input, &items[*item], CanvasPoint::new(*x, *y)).ok(),
+        Act::Connect(from, to) => connect(input, &name(*from)?, &name(*to)?).ok(),
+        Act::Delete(index) => delete(input, &[name(*index)?]).map(|deletion| deletion.proposal),
         Act::Carry(index, dx, dy) => {
             let name = name(*index)?;
             let way = CanvasVector { dx: *dx, dy: *dy };
-            let at = desk.drawing.node(&name)?.rect.centre().moved(way);
-            shift(desk, &[name], way, at).ok()
+            let at = input.drawing.node(&name)?.rect.centre().moved(way);
+            shift(input, &[name], way, at).ok()
         }
-        Act::Duplicate(index) => duplicate(desk, &[name(*index)?]),
+        Act::Duplicate(index) => duplicate(input, &[name(*index)?]),
     }
 }
 
@@ -136,7 +136,7 @@ proptest! {
         let mut hands = Hands::on(TWO_TIER);
         let mut states = vec![(hands.text().to_owned(), hands.editor.places().clone())];
         for act in &acts {
-            let Some(proposal) = hands.with(|desk| proposal(desk, act)) else { continue };
+            let Some(proposal) = hands.with(|input| proposal(input, act)) else { continue };
             if proposal.edits.is_empty() && proposal.places.is_empty() {
                 continue;
             }
@@ -159,8 +159,8 @@ proptest! {
     fn no_gesture_breaks_a_torn_template(text in torn_template(), acts in proptest::collection::vec(act(), 1..4)) {
         let mut hands = Hands::on(&text);
         for act in &acts {
-            if let Some(proposal) = hands.with(|desk| proposal(desk, act)) {
-                // A refusal is fine; a panic or a half-applied change is not.
+            if let Some(proposal) = hands.with(|input| proposal(input, act)) {
+                // A refusal is allowed, a panic or a half-applied change is not.
                 let before = hands.text().to_owned();
                 if hands.editor.apply(&proposal, None).is_err() {
                     prop_assert_eq!(hands.text(), before.as_str());

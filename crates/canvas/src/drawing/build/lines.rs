@@ -1,4 +1,4 @@
-//! Lines: of routers, of servers' further interfaces, and for each reference that nothing else shows.
+//! Lines for routers, for servers' additional interfaces, and for each reference that is not visible otherwise.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use super::{Builder, external_network};
 use crate::drawing::{Edge, EdgeKind, INTERNET, refs};
 
 impl<'a> Builder<'a> {
-    /// Lines of routers and of servers' further interfaces. Gives the parts that are drawn by them.
+    /// Adds the lines of routers and of servers' additional interfaces. Returns the parts that these lines represent.
     pub(super) fn add_network_edges(&mut self) -> BTreeSet<String> {
         let mut edges = Vec::new();
         let mut drawn = BTreeSet::new();
@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// A line for each reference between nodes that nothing shows yet.
+    /// Adds a line for each reference between nodes that is not visible yet.
     pub(super) fn add_references(&mut self) {
         let mut edges: Vec<Edge> = Vec::new();
         let parents: HashMap<&str, Option<&str>> = self
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
                     let Some(to) = root(name) else { continue };
                     let shown = from == to || inside(&from, &to) || inside(&to, &from);
                     let twin = joined.contains(&(to.clone(), from.clone())) && !relation;
-                    // What the passes add among themselves would only hide what is drawn.
+                    // References between ghosts would only clutter the drawing.
                     if shown
                         || twin
                         || entry.ghost.is_some()

@@ -1,7 +1,7 @@
-//! From resources to nodes, edges and parts.
+//! Builds nodes, edges and parts from resources.
 //!
-//! In four steps: gather entries (drawn resources, then derived ones), decide the kind of each, hang
-//! parts on their owners, then draw a line for every reference that containment does not show already.
+//! In four steps: collect entries (drawn resources, then derived ones), decide the kind of each, attach parts to their
+//! owners, then draw a line for every reference that containment does not show.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,16 +22,16 @@ mod lines;
 mod nodes;
 mod parts;
 
-/// A resource, drawn or derived, in one form.
+/// A resource, drawn or derived.
 struct Entry<'a> {
     name: &'a str,
     resource_type: &'a str,
     properties: Vec<(&'a str, &'a Expr)>,
     depends_on: Vec<&'a str>,
     marks: Marks,
-    /// The pass's reason, and what it serves.
+    /// The reason of the pass, and the resource that it serves.
     ghost: Option<(&'a str, Option<&'a str>)>,
-    /// The condition that leaves it out.
+    /// The condition that is false.
     off: Option<String>,
 }
 
@@ -95,7 +95,7 @@ fn gather<'a>(
             .map(|change| change.resource.as_str())
             .collect::<HashSet<_>>()
     });
-    // Nothing at all is planned where the text cannot be read; that leaves nothing out.
+    // Without a plan (the text cannot be parsed) no resource counts as left out.
     let planned = planned.filter(|planned| !planned.is_empty());
     let mut seen = BTreeSet::new();
     let mut entries = Vec::new();
@@ -135,7 +135,7 @@ fn gather<'a>(
         {
             continue;
         }
-        // What serves a member is not drawn, as the member is not: the parent stands for both.
+        // Helpers of a member are not drawn, since the member is not drawn either: the parent represents both.
         let of_member = |name: &str| name.contains('/');
         if of_member(name) || serves.as_deref().is_some_and(of_member) {
             continue;
@@ -159,7 +159,7 @@ fn gather<'a>(
     entries
 }
 
-/// What an earlier workflow has and the template no longer, and what was derived from that.
+/// Resources of an earlier workflow that the template no longer has, and the ghosts derived from them.
 fn gone<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> {
     let top = |name: &'a str| name.split_once('/').map_or(name, |(parent, _)| parent);
     let is_of = |gone: &HashSet<&str>, spec: &ResourceSpec| match &spec.origin {
@@ -190,7 +190,7 @@ fn gone<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> 
     gone
 }
 
-/// A resource's condition, by name where it has one.
+/// The name of a resource's condition, if it has one.
 fn condition_of(resource: &Resource) -> Option<String> {
     Some(match resource.condition.as_ref()? {
         Expr::Literal(Value::String(name)) => name.clone(),
@@ -200,7 +200,7 @@ fn condition_of(resource: &Resource) -> Option<String> {
     })
 }
 
-/// What stands within each drawn parent, at any depth, in the order of the plan.
+/// The contents of each drawn parent, at any depth, in the order of the plan.
 fn members(plan: Option<&Plan>) -> HashMap<&str, Vec<&Change>> {
     let mut members: HashMap<&str, Vec<&Change>> = HashMap::new();
     for change in plan.iter().flat_map(|plan| &plan.changes) {
@@ -217,13 +217,13 @@ fn members(plan: Option<&Plan>) -> HashMap<&str, Vec<&Change>> {
 struct Builder<'a> {
     types: &'a Registry,
     template: &'a Template,
-    /// By parent.
+    /// Members by parent.
     members: HashMap<&'a str, Vec<&'a Change>>,
     entries: Vec<Entry<'a>>,
     by_name: HashMap<&'a str, usize>,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    /// Part to node.
+    /// The owning node of each part.
     owners: HashMap<String, String>,
 }
 

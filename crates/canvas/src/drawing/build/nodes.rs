@@ -1,4 +1,4 @@
-//! Which resources stand on the canvas, what they are, and what they say of themselves.
+//! Decides which resources are nodes, their kinds and their texts.
 
 use hot::{expr::Expr, template::Marks};
 use types::{Category, Shape};
@@ -26,7 +26,7 @@ impl<'a> Builder<'a> {
             let Some(kind) = self.kind(entry) else {
                 continue;
             };
-            // What a pass adds for all servers at once (the deployment's key) has no place of its own.
+            // A resource that a pass adds for all servers (the deployment's key) has no position of its own.
             if entry.ghost.is_some() && self.shape(entry.resource_type) == Shape::Part {
                 continue;
             }
@@ -52,7 +52,7 @@ impl<'a> Builder<'a> {
                 rect: Rect::default(),
             });
         }
-        // Parents first, so that painting in order paints them beneath.
+        // Parents first, so that they are painted beneath their children.
         nodes.sort_by_key(|node| match node.kind {
             NodeKind::Frame => 0,
             NodeKind::Chip => 2,
@@ -61,7 +61,7 @@ impl<'a> Builder<'a> {
         self.nodes = nodes;
     }
 
-    /// How many members a group or nested template has, members of members left out.
+    /// Number of members of a group or nested template, without nested members.
     fn count(&self, entry: &Entry<'a>) -> Option<usize> {
         let start = entry.name.len() + 1;
         let members = self.members.get(entry.name).map(|members| {
@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What a group or nested template holds, at any depth.
+    /// The contents of a group or nested template, at any depth.
     fn inside(&self, entry: &Entry<'a>) -> Vec<Member> {
         let members = self.members.get(entry.name).into_iter().flatten();
         let members = members.map(|change| Member {
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// The world outside is drawn as soon as anything leads, or could lead, to it.
+    /// Adds the node for the Internet if a node leads, or could lead, to it.
     pub(super) fn add_internet(&mut self) {
         let leads_out = |entry: &Entry<'_>| {
             matches!(entry.resource_type, types::ROUTER | types::FLOATING_IP) || entry.marks.public

@@ -1,4 +1,4 @@
-//! Resources that stand as tags on others, and on which.
+//! Resources that are drawn as tags on other nodes, and their owners.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ impl<'a> Builder<'a> {
         (self.entry(host)?.resource_type == types::SERVER).then_some(host)
     }
 
-    /// The node that a part belongs to: the one that it names, or else the first that names it. A chain
-    /// of parts (address, port, server) is followed to its end; a circle of parts has no owner.
+    /// The node that owns a part: the one that it references, else the first that references it. A chain of parts
+    /// (address, port, server) is followed to its end. A cycle of parts has no owner.
     pub(super) fn owner(&self, part: &str) -> Option<&'a str> {
         let mut at = self.entry(part)?;
         let mut seen = BTreeSet::from([at.name]);
@@ -43,7 +43,7 @@ impl<'a> Builder<'a> {
             types::PORT | types::SECURITY_GROUP | types::KEY_PAIR
         );
         let user = || {
-            // A server before anything else that names it.
+            // Servers come before other resources that reference it.
             let users = || {
                 self.entries.iter().filter(|user| {
                     user.name != part.name
@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The first reference that nests, or else the first at all.
+    /// The first reference with containment, else the first one.
     fn first_reference(&self, entry: &Entry<'a>) -> Option<&'a str> {
         let described = self.types.get(entry.resource_type);
         let nests = |property: &str| {
