@@ -1,49 +1,49 @@
-//! What is lost, changed or wanted when a design goes from one language to another.
+//! The report of a conversion between languages.
 //!
-//! No language holds all that another can say, so whoever converts (`export`, `import`) keeps a [`Report`]. It stands in the
-//! result too, as a comment, since files part from what was said about them. A report is bounded: its length comes from the text
-//! of a stranger, and nobody reads a thousand lines.
+//! No language can express everything that another one can, so every conversion (`export`, `import`) makes a
+//! [`Report`]. It is also a comment in the result, because a file may be passed on without it. A report is bounded: its
+//! length depends on an untrusted text, and nobody reads a thousand lines.
 
 use std::collections::HashSet;
 
-/// Nobody reads more.
+/// Highest number of notes.
 const NOTES_MAX: usize = 1_000;
 
-/// All that there is to know of a conversion, in the order in which it was found.
+/// All notes of a conversion, in the order in which they were found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// One each; where there are very many, the last one says that there are more.
+    /// The notes. If there are too many, the last one says so.
     pub notes: Vec<Note>,
-    /// The same, to be found.
+    /// The same notes, to find duplicates.
     seen: HashSet<Note>,
 }
 
-/// One thing to know.
+/// A note of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
-    /// How it matters.
+    /// Kind of note.
     pub kind: Kind,
-    /// Where in what was converted, such as `resources.web.properties.metadata`; empty for the whole.
+    /// Path in the converted text, such as `resources.web.properties.metadata`. Empty for the whole text.
     pub path: String,
-    /// 1-based line there, where it is known.
+    /// Line there, from 1. `None` if unknown.
     pub line: Option<u32>,
-    /// One sentence.
+    /// Message, one sentence.
     pub message: String,
 }
 
-/// How a note matters.
+/// Kind of note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// It is not in the result.
+    /// The part is not in the result.
     LeftOut,
-    /// It is there in another form, which does not mean quite the same.
+    /// The part has another form, with a slightly different meaning.
     Changed,
-    /// A person has to do or give something.
+    /// The user has to do or provide something.
     Needed,
 }
 
 impl Kind {
-    /// In a few words.
+    /// The kind in a few words.
     pub fn word(self) -> &'static str {
         match self {
             Kind::LeftOut => "left out",
@@ -54,7 +54,7 @@ impl Kind {
 }
 
 impl Report {
-    /// A note, unless it was made before.
+    /// Adds a note, unless it is a duplicate.
     pub fn add(&mut self, note: Note) {
         if self.notes.len() > NOTES_MAX || self.seen.contains(&note) {
             return;
@@ -72,17 +72,17 @@ impl Report {
         self.notes.push(note);
     }
 
-    /// Something is not in the result.
+    /// Notes that a part is not in the result.
     pub fn left_out(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.note(Kind::LeftOut, path.into(), message.into());
     }
 
-    /// Something means not quite the same.
+    /// Notes that a part has a slightly different meaning.
     pub fn changed(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.note(Kind::Changed, path.into(), message.into());
     }
 
-    /// A person has to do or give something.
+    /// Notes that the user has to do or provide something.
     pub fn needed(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.note(Kind::Needed, path.into(), message.into());
     }
@@ -96,14 +96,14 @@ impl Report {
         });
     }
 
-    /// All that another one says.
+    /// Adds the notes of another report.
     pub fn extend(&mut self, other: Report) {
         for note in other.notes {
             self.add(note);
         }
     }
 
-    /// All that was said of another file.
+    /// Adds the notes about another file.
     pub fn of_file(&mut self, file: &str, other: Report) {
         for note in other.notes {
             let path = match note.path.as_str() {
@@ -114,14 +114,14 @@ impl Report {
         }
     }
 
-    /// By line; what has none stands last.
+    /// Sorted by line. Notes without a line come last.
     #[must_use]
     pub fn sorted(mut self) -> Report {
         self.notes.sort_by_key(|note| note.line.unwrap_or(u32::MAX));
         self
     }
 
-    /// A line each, without anything that would end it.
+    /// One line per note, without characters that would end it.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.notes.iter().map(|note| {
             let path = match note.path.as_str() {
@@ -139,7 +139,7 @@ impl Report {
         })
     }
 
-    /// The same as lines that begin with `#`, below a title, for the top of a file.
+    /// The notes as lines that begin with `#`, below a title, for the top of a file.
     pub fn comment(&self, title: &str) -> String {
         let mut text = format!("# {}\n", one_line(title));
         for line in self.lines() {
@@ -149,7 +149,7 @@ impl Report {
     }
 }
 
-/// What ends a line in YAML ends a comment, and what follows would be read: spaces stand in their place.
+/// Replaces YAML's line breaks by spaces, because they end a comment and the rest would be parsed.
 fn one_line(text: &str) -> String {
     let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
     text.replace(ends, " ")

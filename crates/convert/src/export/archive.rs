@@ -1,7 +1,7 @@
-//! Several files in one.
+//! Packs an export of several files into one archive.
 //!
-//! A gzipped tar, because every system that runs Heat's or Terraform's client unpacks it, and the program speaks it already for
-//! catalogue items. The same files give the same bytes: no times, no owners.
+//! The format is a gzipped tar, because every system with a client of Heat or Terraform can unpack it, and this program
+//! already reads it for catalogue items. Equal files give equal bytes: the archive has no times and no owners.
 
 use std::io;
 
@@ -9,11 +9,11 @@ use flate2::{Compression, write::GzEncoder};
 
 use crate::export::Export;
 
-/// As HTTP calls it.
+/// Media type of the archive.
 pub const MEDIA_TYPE: &str = "application/gzip";
 
 impl Export {
-    /// What a person gets: the file itself, or an archive of it and those beside it.
+    /// File name of a download: the file itself, or an archive of it and the files beside it.
     pub fn download_name(&self) -> String {
         if self.beside.is_empty() {
             self.file_name.clone()
@@ -22,16 +22,16 @@ impl Export {
         }
     }
 
-    /// `shop.hot` for `shop.hot.yaml`: the archive's only folder.
+    /// Name of the archive's only folder: `shop.hot` for `shop.hot.yaml`.
     fn folder(&self) -> &str {
         let stem = self.file_name.rsplit_once('.');
         stem.map_or(self.file_name.as_str(), |(stem, _)| stem)
     }
 
-    /// All files below one folder.
+    /// The archive, with all files below one folder.
     ///
     /// # Errors
-    /// Where a path cannot stand in an archive, such as one with a null byte.
+    /// A path is invalid in an archive, such as one with a null byte.
     pub fn archive(&self) -> io::Result<Vec<u8>> {
         let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
         let main = (self.file_name.as_str(), self.text.as_str());

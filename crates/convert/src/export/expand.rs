@@ -1,4 +1,4 @@
-//! The drawing with what passes add to it, parameters left open: what exporters read beside the text.
+//! The template after the passes, with open parameters, as exporters read it.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,10 @@ pub(crate) const SSH_KEY: &str = "Stackloom::SSHKey";
 pub(crate) const SERVER: &str = "OS::Nova::Server";
 pub(crate) const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
 
-/// In an output's text, before what only the role knows.
-const BY_THE_ROLE: &str = "{stats.";
+/// Start of a placeholder in an output's text for a value that exists only after the role has run.
+const RUNTIME_PLACEHOLDER: &str = "{stats.";
 
-/// Knows nothing, so that `get_param` stays what it is.
+/// A scope without any values, so that `get_param` stays in place.
 struct Open;
 
 impl Scope for Open {
@@ -40,16 +40,16 @@ impl Scope for Open {
 pub(crate) struct Expanded<'a> {
     types: &'a Registry,
     model: Model,
-    /// Server to the floating IP that leads to it.
+    /// The floating IP of each server, by name.
     public: HashMap<String, String>,
     /// The template's outputs.
     outputs: Vec<(String, Expr)>,
-    /// What nested templates want of who reads the export.
+    /// Parameters of nested templates that the user of the export has to set.
     extra: Vec<Parameter>,
 }
 
 impl<'a> Expanded<'a> {
-    /// The template as it is written: groups and nested templates stay what they are.
+    /// The template as it is written. Groups and nested templates are kept.
     pub(crate) fn of(source: &'a Source<'a>, report: &mut Report) -> Expanded<'a> {
         let template = source.document.template();
         let (model, _) = Model::of(template, &Open);
@@ -58,7 +58,7 @@ impl<'a> Expanded<'a> {
         Expanded::passed(source, model, outputs.collect(), report)
     }
 
-    /// Groups and nested templates taken apart, but for groups that the shape keeps.
+    /// The template with groups and nested templates replaced by their members, except for groups that the shape keeps.
     pub(crate) fn apart(
         source: &'a Source<'a>,
         shape: &Shape<'_>,
@@ -86,7 +86,7 @@ impl<'a> Expanded<'a> {
         }
     }
 
-    /// The template's parameters, and those that nested templates have beside them.
+    /// The template's parameters, and those added by nested templates.
     pub(crate) fn parameters<'p>(
         &'p self,
         template: &'p Template,
@@ -105,8 +105,8 @@ impl<'a> Expanded<'a> {
             cloud: source.cloud,
         };
         let mut model = drawn.clone();
-        let said = passes::run(&mut model, &context);
-        for one in said.into_iter().filter(|one| one.is_error()) {
+        let found = passes::run(&mut model, &context);
+        for one in found.into_iter().filter(|one| one.is_error()) {
             report.needed(one.path, one.message);
         }
         if source.additions == Additions::Drawn {
@@ -123,7 +123,7 @@ impl<'a> Expanded<'a> {
         Expanded::made(source.types, model, outputs)
     }
 
-    /// The template as it is written, without what passes would add.
+    /// The template as it is written, without the additions of passes.
     pub(crate) fn plain(template: &Template, types: &'a Registry) -> Expanded<'a> {
         let (model, _) = Model::of(template, &Open);
         Expanded::made(types, model, Vec::new())
@@ -140,14 +140,14 @@ impl<'a> Expanded<'a> {
         }
     }
 
-    /// Outputs in the template's order, with the names that the resources have here.
+    /// The outputs in the template's order, with the resource names of the export.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = (&str, &Expr)> {
         self.outputs
             .iter()
             .map(|(name, value)| (name.as_str(), value))
     }
 
-    /// All, in order: drawn ones first.
+    /// All resources, drawn ones first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &ResourceSpec)> {
         self.model.iter()
     }
@@ -161,33 +161,36 @@ impl<'a> Expanded<'a> {
         self.types.get(&spec.resource_type)?.component.as_ref()
     }
 
-    /// What software tells only once its role has run: the text of the output that a value asks for.
-    pub(crate) fn told_by_the_role(&self, value: &Value) -> Option<&'a str> {
+    /// The text of the output that a value refers to, if it contains values that exist only after the role has run.
+    pub(crate) fn runtime_output(&self, value: &Value) -> Option<&'a str> {
         let ("get_attr", path) = call(value)? else {
             return None;
         };
         let (name, attribute) = (path.get(0)?.as_str()?, path.get(1)?.as_str()?);
         let mut outputs = self.item(self.get(name)?)?.outputs.iter();
         let output = outputs.find(|one| one.name == attribute)?;
-        output.value.contains(BY_THE_ROLE).then_some(&output.value)
+        output
+            .value
+            .contains(RUNTIME_PLACEHOLDER)
+            .then_some(&output.value)
     }
 
-    /// A value in which `get_attr` of software has become the text that the software tells, with expressions put in.
-    pub(crate) fn told(&self, value: &Value) -> Value {
-        if let Some(told) = self.told_by_software(value) {
-            return told;
+    /// The value with each `get_attr` of software replaced by the output's text, in which expressions are substituted.
+    pub(crate) fn with_outputs(&self, value: &Value) -> Value {
+        if let Some(text) = self.output_text(value) {
+            return text;
         }
         match value {
-            Value::Array(items) => items.iter().map(|item| self.told(item)).collect(),
+            Value::Array(items) => items.iter().map(|item| self.with_outputs(item)).collect(),
             Value::Object(map) => map
                 .iter()
-                .map(|(key, value)| (key.clone(), self.told(value)))
+                .map(|(key, value)| (key.clone(), self.with_outputs(value)))
                 .collect(),
             scalar => scalar.clone(),
         }
     }
 
-    fn told_by_software(&self, value: &Value) -> Option<Value> {
+    fn output_text(&self, value: &Value) -> Option<Value> {
         let ("get_attr", path) = call(value)? else {
             return None;
         };
@@ -196,7 +199,7 @@ impl<'a> Expanded<'a> {
         let item = self.item(spec)?;
         let mut outputs = item.outputs.iter();
         let output = outputs.find(|one| one.name == attribute)?;
-        if output.value.contains(BY_THE_ROLE) {
+        if output.value.contains(RUNTIME_PLACEHOLDER) {
             return None;
         }
         let host = spec.properties.get("host").and_then(reference)?;
@@ -222,7 +225,7 @@ impl<'a> Expanded<'a> {
         Some(json!({"str_replace": {"template": output.value, "params": params}}))
     }
 
-    /// The name of the floating IP that leads to a server.
+    /// Name of the floating IP of a server.
     pub(crate) fn floating_ip(&self, server: &str) -> Option<&str> {
         self.public.get(server).map(String::as_str)
     }
@@ -269,7 +272,7 @@ pub(crate) fn reference(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether a pass made it.
+/// True if a pass added the resource.
 pub(crate) fn is_derived(spec: &ResourceSpec) -> bool {
     spec.origin != Origin::Drawn
 }
@@ -282,7 +285,7 @@ pub(crate) fn call(value: &Value) -> Option<(&str, &Value)> {
     known.then_some((name.as_str(), argument))
 }
 
-/// Functions of HOT; a map with one such key is a call.
+/// Functions of HOT. A map with one such key is a call.
 const FUNCTIONS: [&str; 28] = [
     "get_param",
     "get_resource",
@@ -314,7 +317,7 @@ const FUNCTIONS: [&str; 28] = [
     "Fn::GetAZs",
 ];
 
-/// Without `.0`: the model holds the ends of ranges as floating point.
+/// The number without `.0`, because the model stores limits of ranges as floating point.
 pub(crate) fn whole(number: &Value) -> Value {
     match number.as_f64() {
         Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => Value::from(float as i64),
@@ -322,7 +325,7 @@ pub(crate) fn whole(number: &Value) -> Value {
     }
 }
 
-/// A parameter's default as what it is: Heat takes lists and maps as text too, and nobody else does.
+/// A parameter's default as a value of its type. Only Heat accepts lists and maps as text.
 pub(crate) fn default_of(kind: &str, default: &Value) -> Value {
     match (kind, default) {
         ("comma_delimited_list", Value::String(text)) if text.is_empty() => json!([]),

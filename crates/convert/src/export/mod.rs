@@ -1,26 +1,30 @@
-//! A design as others read it.
+//! Exports of designs to other formats.
 //!
-//! | format | what it is | what becomes of our own |
+//! | format | content | software and additions of passes |
 //! | --- | --- | --- |
-//! | [`Format::Hot`] | a template that Heat itself takes | what passes add is written out; software becomes `OS::Heat::SoftwareDeployment` |
-//! | [`Format::Terraform`] | JSON for the OpenStack provider | the same resources; software is left out |
-//! | [`Format::Tosca`] | Simple Profile in YAML 1.3 | software is a node type of its own; routers, rules and the like are left out |
-//! | [`Format::Svg`] | a picture that needs no other file | drawn as on the canvas, without ghosts |
+//! | [`Format::Hot`] | a template for Heat | additions are written as resources; software becomes
+//! `OS::Heat::SoftwareDeployment` |
+//! | [`Format::Terraform`] | JSON for the OpenStack provider | additions are written as resources; software is left out
+//! |
+//! | [`Format::Tosca`] | Simple Profile in YAML 1.3 | software becomes node types; routers, rules and the like are left
+//! out |
+//! | [`Format::Svg`] | a picture without external files | drawn as on the canvas, without ghosts |
 //!
-//! No format holds all that the others can say, so each export carries a [`Report`]: what was left out, what is meant otherwise,
-//! and what a person still has to give. The report stands in the file too, as a comment, since files part from what was said
-//! about them.
+//! No format can express everything, so each export carries a [`Report`]: the parts that were left out, the parts with
+//! a changed meaning, and values that the user has to provide. The report is also a comment in the file, because a file
+//! may be passed on without it.
 //!
-//! A design may be several files: nested templates, environments, and what `get_file` names. HOT keeps them as files, with every
-//! name leading to the file as Heat's own client follows it; Terraform and TOSCA take nested templates and groups apart. An
-//! export of more than one file is packed into an [`archive`].
+//! A design may have several files: nested templates, environments, and files for `get_file`. HOT keeps them as files,
+//! with names that Heat's own client can resolve. Terraform and TOSCA expand nested templates and groups. An export of
+//! more than one file is packed into an [`archive`].
 //!
-//! Plain HOT knows the way back: [`restored`] makes of it the design that it was made from.
+//! Plain HOT can be converted back: [`restored`] returns the design that it was made from.
 //!
-//! A crate of its own, because the browser does not need it: the server exports, and the page only asks.
+//! This is a crate of its own, because the browser does not need it: the server exports on the page's request.
 //!
-//! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) and not as variants, so that a function that
-//! the language learns is a line in a table here, and until then a line in the report.
+//! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) and not as enum variants. So a new
+//! function of the language needs only a line in a table here, and until then appears in the report.
+//! language learns is a line in a table here, and until then a line in the report.
 
 pub mod archive;
 mod expand;
@@ -41,84 +45,84 @@ use types::Registry;
 
 pub use crate::report::{Kind, Note, Report};
 
-/// What is exported, and what is known around it.
+/// The input of an export.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
-    /// The design's name.
+    /// Name of the design.
     pub name: &'a str,
-    /// Its template.
+    /// The template.
     pub document: &'a Document,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     pub bundle: &'a Bundle,
-    /// Resource types, those of the catalogue included.
+    /// Resource types, including those of the catalogue.
     pub types: &'a Registry,
-    /// What the cloud has: passes choose by it.
+    /// The facts of the cloud, which passes use.
     pub cloud: &'a CloudFacts,
-    /// Where nodes stand, for the picture.
+    /// Positions of the nodes, for the picture.
     pub places: &'a Places,
-    /// What becomes of what a plan would add.
+    /// Treatment of the additions of passes.
     pub additions: Additions,
 }
 
-/// What becomes of what passes add: floating IPs, security groups, routers and the like.
+/// Treatment of the resources that passes add: floating IPs, security groups, routers and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Additions {
-    /// It is written out, so that the file makes what a deployment would make.
+    /// They are part of the export, so that it creates the same resources as a deployment.
     #[default]
     Expanded,
-    /// It is left out and named in the report: the file says what is drawn.
+    /// They are left out and listed in the report, so that the file has the drawn resources only.
     Drawn,
 }
 
-/// Who shall read it.
+/// Format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// OpenStack Heat.
+    /// HOT, for OpenStack Heat.
     Hot,
-    /// Terraform and OpenTofu.
+    /// JSON, for Terraform and OpenTofu.
     Terraform,
-    /// Orchestrators that read TOSCA.
+    /// TOSCA, for its orchestrators.
     Tosca,
-    /// People.
+    /// SVG, for people.
     Svg,
 }
 
-/// A file, those that belong to it, and what they do not say.
+/// An exported file, the files beside it and the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Export {
-    /// Such as `shop.tf.json`.
+    /// File name, such as `shop.tf.json`.
     pub file_name: String,
-    /// Its content.
+    /// Content.
     pub text: String,
-    /// Files that it needs, by path relative to it; mostly none.
+    /// Files that it needs. Usually none.
     pub beside: Vec<ExportFile>,
-    /// What was left out or changed.
+    /// Parts that were left out or changed.
     pub report: Report,
 }
 
 /// A file beside the main one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportFile {
-    /// Relative to the main file, with `/`.
+    /// Path relative to the main file, with `/`.
     pub path: String,
-    /// Its content.
+    /// Content.
     pub text: String,
 }
 
-/// The template cannot be read.
+/// The error for a template that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
-    /// What is wrong with it, and where.
+    /// The syntax error and its place.
     pub message: String,
-    /// 1-based, where it is known.
+    /// Line, from 1. `None` if unknown.
     pub line: Option<u32>,
 }
 
 impl Format {
-    /// All, in the order of a menu.
+    /// All formats, in the order of a menu.
     pub const ALL: [Format; 4] = [Format::Hot, Format::Terraform, Format::Tosca, Format::Svg];
 
-    /// As in an address.
+    /// The word for the format in addresses.
     pub fn word(self) -> &'static str {
         match self {
             Format::Hot => "hot",
@@ -128,7 +132,7 @@ impl Format {
         }
     }
 
-    /// As HTTP calls it.
+    /// Media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Hot | Format::Tosca => "application/yaml",
@@ -164,10 +168,11 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// The design in a format.
+/// Exports the design.
 ///
 /// # Errors
-/// When the template's text has a syntax error. All else that is wrong with it is exported as it is, and named in the report.
+/// The template's text has a syntax error. Other problems of the template are exported as they are and named in the
+/// report.
 pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable> {
     if !source.document.is_readable() {
         let problem = source
@@ -189,7 +194,7 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
         Format::Tosca => alone(tosca::export(source)),
         Format::Svg => alone(svg::export(source)),
     };
-    // None of the design's own files takes the export's place.
+    // The main file must not overwrite a file of the design.
     let mut stem = file_stem(source.name);
     let named = |stem: &str| format!("{stem}.{}", format.ending());
     while beside.iter().any(|file| file.path == named(&stem)) {
@@ -203,8 +208,7 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
     })
 }
 
-/// The design that an export of ours as plain HOT was made from, with what was changed in the file since; nothing for any other
-/// text.
+/// The design that an exported plain HOT was made from, with later changes of the file. `None` for any other text.
 pub fn restored(text: &str, types: &Registry) -> Option<String> {
     let document = Document::parse(text);
     if !document.is_readable() {
@@ -213,7 +217,7 @@ pub fn restored(text: &str, types: &Registry) -> Option<String> {
     plain_hot::marks::restored(&document, types)
 }
 
-/// A name that every file system and shell takes.
+/// A name that is valid in every file system and shell.
 fn file_stem(name: &str) -> String {
     let mut stem = String::new();
     for c in name.chars().take(64) {

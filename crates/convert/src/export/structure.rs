@@ -1,8 +1,9 @@
-//! What the shape of a design hangs on.
+//! The parameters that decide the structure of a design.
 //!
-//! Where nested templates and groups are taken apart, their number of members and their conditions must be known, while all else
-//! stays open for who reads the file. So the parameters that lead there, through whatever levels, are taken as the environments
-//! or the template say, and the report names them; all others stay parameters.
+//! Nested templates and groups can be expanded only if their number of members and their conditions are known, while
+//! everything else stays open for the user of the file. So the parameters that decide these, through any number of
+//! levels, get their values from the environments or the template's defaults, and the report names them. All others
+//! stay parameters.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,20 +20,20 @@ use serde_json::Value;
 
 use crate::export::{Report, Source};
 
-/// Groups that stay groups, and parameters that are fixed.
+/// Groups that are kept, and parameters with fixed values.
 pub(crate) struct Shape<'a> {
-    /// Groups that the format can say as one resource with a count.
+    /// Groups that the format can express as one resource with a count.
     pub kept: Vec<String>,
-    /// Values of the parameters that the shape hangs on.
+    /// Values of the parameters that decide the structure.
     pub fixed: BTreeMap<String, Value>,
     template: &'a Template,
-    /// How many conditions are being asked within each other.
-    asked: Cell<usize>,
+    /// Current depth of nested conditions.
+    depth: Cell<usize>,
     budget: Arc<Budget>,
 }
 
 impl<'a> Shape<'a> {
-    /// `keeps` says of a member's type whether a group of it may stay.
+    /// `keeps` decides by the type of its members whether a group may be kept.
     pub(crate) fn of(
         source: &Source<'a>,
         keeps: &dyn Fn(&str) -> bool,
@@ -95,7 +96,7 @@ impl<'a> Shape<'a> {
             kept,
             fixed,
             template,
-            asked: Cell::new(0),
+            depth: Cell::new(0),
             budget: Arc::default(),
         }
     }
@@ -122,18 +123,18 @@ impl Scope for Shape<'_> {
         let mut names = BTreeSet::new();
         condition_parameters(self.template, &condition.value, &mut names);
         let known = names.iter().all(|name| self.fixed.contains_key(name));
-        // Conditions in a circle are a problem that validation tells; here they are just not known.
-        if !known || self.asked.get() > self.template.conditions.len() {
+        // A cycle of conditions is reported by validation. Here the conditions are just unknown.
+        if !known || self.depth.get() > self.template.conditions.len() {
             return None;
         }
-        self.asked.set(self.asked.get() + 1);
+        self.depth.set(self.depth.get() + 1);
         let holds = condition.value.holds(self).ok();
-        self.asked.set(self.asked.get() - 1);
+        self.depth.set(self.depth.get() - 1);
         holds
     }
 }
 
-/// Parameters that a condition reads, those of the conditions that it names included.
+/// Parameters that a condition reads, also through other conditions.
 fn condition_parameters(template: &Template, condition: &Expr, names: &mut BTreeSet<String>) {
     fn below<'t>(
         template: &'t Template,
@@ -143,7 +144,7 @@ fn condition_parameters(template: &Template, condition: &Expr, names: &mut BTree
     ) {
         parameters(condition, names);
         condition.walk(&mut |part| {
-            // Any text may be a name here; one that is none finds nothing.
+            // Any text may be a condition's name here. Other texts are not found.
             let Some(found) = part.as_str().and_then(|name| template.condition(name)) else {
                 return;
             };
@@ -170,7 +171,7 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// Whether it stands for others.
+    /// True if the resource is a group or a nested template.
     fn is_nest(&self, resource: &Resource) -> bool {
         let written = &resource.resource_type;
         match self.merged.aliases.resolve(&resource.name, written, &[]) {
@@ -179,7 +180,7 @@ impl Looking<'_> {
         }
     }
 
-    /// Parameters, of the template that `resource` stands in, that its shape hangs on.
+    /// Parameters of the template that decide the structure of `resource`.
     fn resource(
         &self,
         file: Option<&str>,
@@ -243,7 +244,7 @@ impl Looking<'_> {
         }
     }
 
-    /// What of `given` reaches a place in the file that decides its shape.
+    /// The values among `given` that decide the structure of the nested template.
     fn nested(
         &self,
         path: &str,

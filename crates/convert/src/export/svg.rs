@@ -1,7 +1,8 @@
-//! A picture of the drawing: nodes, lines and tags as they stand on the canvas, in colours that print.
+//! A picture of the drawing: nodes, lines and tags as on the canvas, in colours for print.
 //!
-//! One file with nothing from outside: styles stand in it, text is text in the reader's own font. Names come from templates, so
-//! all text is escaped; a picture can be put into a page without fear. Ghosts are not drawn: the picture shows the design.
+//! It is one file without external references: styles are inline, and text uses the viewer's own font. Names come from
+//! templates, so all text is escaped and the picture is safe to embed in a page. Ghosts are left out: the picture shows
+//! the design.
 
 use std::fmt::Write;
 
@@ -12,17 +13,17 @@ use types::Category;
 
 use crate::export::{Report, Source};
 
-/// Around the drawing, in canvas pixels.
+/// Margin around the drawing, in canvas pixels.
 const MARGIN: f64 = 32.0;
-/// A tag's height and the gap between two.
+/// Height of a tag, and the gap between two tags, in canvas pixels.
 const TAG: f64 = 20.0;
 const TAG_GAP: f64 = 4.0;
-/// Roughly what a letter of the tags' size is wide.
+/// Approximate width of a letter in a tag, in canvas pixels.
 const LETTER: f64 = 6.4;
-/// And of a name's size.
+/// Approximate width of a letter in a name, in canvas pixels.
 const NAME_LETTER: f64 = 7.5;
 
-/// Said in the file and in the report.
+/// Note in the file and in the report.
 const LEFT_OUT: &str =
     "what is added when the design is deployed, and all values but images, flavors and ranges";
 
@@ -108,7 +109,7 @@ fn text(out: &mut String, x: f64, y: f64, class: &str, words: &str) {
     );
 }
 
-/// What fits into a width, in letters of a size.
+/// The text shortened to a width, for letters of a size.
 fn fitting(words: &str, width: f64, letter: f64) -> String {
     let letters = (width / letter).max(3.0) as usize;
     if words.chars().count() <= letters {
@@ -162,7 +163,7 @@ fn card(out: &mut String, node: &Node) {
                 (_, true) => node.title.clone(),
                 _ => node.detail.join(" · "),
             };
-            // A name alone stands in the middle.
+            // A name without details is centred vertically.
             let below = if detail.is_empty() { 5.0 } else { -3.0 };
             text(
                 out,
@@ -220,7 +221,7 @@ fn card(out: &mut String, node: &Node) {
     }
 }
 
-/// In one row; what does not fit is counted.
+/// Tags in one row. The last one counts those that do not fit.
 fn tags(out: &mut String, parts: &[Part], x: f64, y: f64, width: f64) {
     let drawn: Vec<&Part> = parts.iter().filter(|part| part.ghost.is_none()).collect();
     let mut at = x;
@@ -268,7 +269,7 @@ fn line(out: &mut String, drawing: &Drawing, edge: &Edge) {
     );
 }
 
-/// Text for XML; control characters, which it cannot hold, are dropped.
+/// Escapes text for XML. Control characters, which XML does not allow, are dropped.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

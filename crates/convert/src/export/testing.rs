@@ -1,4 +1,4 @@
-//! A design for tests: its text, its files, and a cloud to choose from.
+//! A design for tests: text, files, and facts of a cloud.
 
 use canvas::layout::Places;
 use hot::bundle::Bundle;
@@ -9,7 +9,7 @@ use types::catalog::CatalogItem;
 
 use crate::export::{Additions, Export, Format, Source, Unreadable, export};
 
-/// What is exported.
+/// The design.
 pub(crate) struct Design {
     document: Document,
     bundle: Bundle,
@@ -25,7 +25,7 @@ impl Design {
         }
     }
 
-    /// With files beside it; those that read like environments are used so.
+    /// With files beside the template. Files that look like environments are used as such.
     pub(crate) fn with(mut self, files: &[(&str, &str)]) -> Design {
         let files = files.iter();
         let files = files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
@@ -33,7 +33,7 @@ impl Design {
         self
     }
 
-    /// Without what passes add.
+    /// Without the additions of passes.
     pub(crate) fn drawn_only(mut self) -> Design {
         self.additions = Additions::Drawn;
         self

@@ -1,4 +1,4 @@
-//! Each format of the same design, whole: what others will read is read here first.
+//! The complete export of one design in each format, as snapshots.
 
 use hot::document::Document;
 
@@ -137,7 +137,7 @@ fn names_cannot_leave_their_place() {
 
 const HEAD: &str = "heat_template_version: 2021-04-16\n";
 
-/// A site of nested templates, with an environment and a script; the browser gave the files without folders.
+/// A design with nested templates, an environment and a script. As from a browser, the files have no folders.
 pub(crate) fn site() -> Design {
     let top = format!(
         "{HEAD}parameters:\n  size: {{type: number, default: 2}}\n  image: {{type: string, default: debian-12}}\nresources:\n  \
@@ -177,7 +177,7 @@ fn hot_comes_with_its_files_and_every_name_leads_to_one() {
     assert!(file("env.yaml").contains("# ours\n  My::Db: sub/db.yaml\n"));
     assert!(file("web.yaml").contains("get_file: scripts/init.sh"));
     assert!(file("scripts/init.sh").contains("echo ${x}"));
-    // A nested template is treated as the top one is: what is changed is marked.
+    // A nested template is treated like the main one: changes are marked.
     assert!(file("sub/db.yaml").contains("exported:"));
     let said: Vec<&str> = export
         .report
@@ -189,7 +189,8 @@ fn hot_comes_with_its_files_and_every_name_leads_to_one() {
     assert_eq!(&export.archive().unwrap()[..2], &[0x1f, 0x8b]);
 }
 
-/// A value that an environment gives to a nested template's hidden parameter is asked for, not told.
+/// A value that an environment gives to a hidden parameter of a nested template becomes a parameter and is not
+/// exported.
 #[test]
 fn a_hidden_default_becomes_a_parameter() {
     let db = format!(

@@ -1,4 +1,4 @@
-//! What all parts of an import share: the template, what was found out of it, and the report.
+//! State that all parts of an import share: the template, facts collected from it, and the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,37 +7,37 @@ use serde_json::{Map, Value, json};
 use crate::import::read::{BYTES_UNFOLDED_MAX, Lines};
 use crate::import::{Kind, Note, Report};
 
-/// A template while it is imported.
+/// A template during its import.
 pub(crate) struct Importer<'a> {
-    /// The text's top keys.
+    /// The top-level keys of the text.
     pub sections: &'a Map<String, Value>,
-    /// By name, as written.
+    /// Resources by name, as written.
     pub resources: &'a Map<String, Value>,
     lines: Lines,
-    /// Bytes that may still be made; none once that was not enough.
+    /// Remaining size of the result, in bytes. `None` once it was exceeded.
     left: Option<usize>,
     pub report: Report,
-    /// Parameters that the result needs and the text does not have: name to definition.
+    /// Parameters that the result needs and the text does not have, with their definitions.
     pub added: BTreeMap<String, Value>,
-    /// Mappings that a computed key looks into: they become parameters.
+    /// Mappings with a computed key, which become parameters.
     pub mappings: BTreeSet<String>,
-    /// Exports of other stacks, as parameters: what it was called, and the parameter's name.
+    /// Parameters for other stacks' exports, by the export's name.
     pub imports: BTreeMap<String, String>,
     /// The names of these parameters.
     pub import_names: BTreeSet<String>,
-    /// Server to the address that leads to it; filled before any value is converted.
+    /// The address of each server. Filled before any value is converted.
     pub addresses: BTreeMap<String, String>,
-    /// VPCs with a way to the internet; filled likewise.
+    /// VPCs with an internet gateway. Filled before any value is converted.
     pub attached: BTreeSet<String>,
-    /// Target group to the balancer whose listeners lead to it; filled likewise.
+    /// The load balancer of each target group. Filled before any value is converted.
     pub balanced: BTreeMap<String, String>,
-    /// Launch template by the name that it gives itself; filled likewise.
+    /// Launch templates by their own `LaunchTemplateName`. Filled before any value is converted.
     pub launch_names: BTreeMap<&'a str, &'a str>,
-    /// Resources that have no counterpart of their own; filled before any value is converted.
+    /// Resources without a counterpart of their own. Filled before any value is converted.
     pub gone: BTreeSet<String>,
 }
 
-/// Parameters that an import may add, with what they say.
+/// Parameters that an import may add.
 pub(crate) const EXTERNAL_NETWORK: &str = "external_network";
 pub(crate) const NETWORK: &str = "network";
 pub(crate) const SUBNET: &str = "subnet";
@@ -69,7 +69,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// A section that is a map; nothing else is one.
+    /// A section of the text. Empty unless it is a map.
     pub(crate) fn section(
         &self,
         name: &str,
@@ -86,7 +86,7 @@ impl<'a> Importer<'a> {
             .unwrap_or("")
     }
 
-    /// The resource that a plain `Ref` or `GetAtt` names, if it is one of this type.
+    /// The resource that a plain `Ref` or `GetAtt` refers to, if it is of this type.
     pub(crate) fn referred(&self, value: &Value, wanted: &str) -> Option<&'a str> {
         let name = value
             .get("Ref")
@@ -96,24 +96,25 @@ impl<'a> Importer<'a> {
         (self.type_of(name) == wanted).then_some(name.as_str())
     }
 
-    /// Counts what is made before it is: what is said once may be asked for many times. False once it is too much.
+    /// Reserves bytes for a value before it is made, because a short text may refer to a value many times. Returns
+    /// false if the limit is exceeded.
     pub(crate) fn spend(&mut self, bytes: usize) -> bool {
         self.left = self.left.and_then(|left| left.checked_sub(bytes));
         self.left.is_some()
     }
 
-    /// Whether more was asked for than may be made; then there is no result.
+    /// True if the limit was exceeded, so that there is no result.
     pub(crate) fn is_spent(&self) -> bool {
         self.left.is_none()
     }
 
-    /// Whether the template has such a parameter.
+    /// True if the template has this parameter.
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
         let parameters = self.sections.get("Parameters");
         parameters.is_some_and(|all| all.get(name).is_some())
     }
 
-    /// The name of a parameter that the import adds: as wanted, or one like it that the template has not.
+    /// A free name for a parameter that the import adds, as close to `wanted` as possible.
     pub(crate) fn free_parameter(&self, wanted: &str) -> String {
         let mappings = self.sections.get("Mappings");
         let is_mapping = |name: &str| mappings.is_some_and(|all| all.get(name).is_some());
@@ -125,7 +126,7 @@ impl<'a> Importer<'a> {
     }
 
     /// `get_param` of a parameter that the import adds.
-    pub(crate) fn asked(&mut self, wanted: &str, definition: Value) -> Value {
+    pub(crate) fn added_parameter(&mut self, wanted: &str, definition: Value) -> Value {
         let name = self.free_parameter(wanted);
         self.added.insert(name.clone(), definition);
         json!({"get_param": name})
@@ -152,7 +153,7 @@ impl<'a> Importer<'a> {
         });
     }
 
-    /// The line of a path, or of the nearest thing that holds it.
+    /// The line of a path, or of its nearest parent with a known line.
     fn line(&self, path: &str) -> Option<u32> {
         let mut path = path;
         loop {
@@ -163,7 +164,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// What of the text no part has read.
+    /// Reports the parts of the text that nothing has read.
     pub(crate) fn left_over(&mut self) {
         const READ: [&str; 8] = [
             "AWSTemplateFormatVersion",

@@ -1,4 +1,4 @@
-//! Values: Amazon's functions as those of HOT.
+//! Converts values: CloudFormation's functions to those of HOT.
 
 use std::net::Ipv4Addr;
 
@@ -8,11 +8,11 @@ use crate::import::context::{Importer, REGION};
 use crate::import::read::{is_no_value, own_weight, weight};
 use crate::import::resources::attribute;
 
-/// Functions that are called by a map of one key.
+/// Prefix of functions that are called by a map with one key.
 const FUNCTIONS: &str = "Fn::";
 
 impl Importer<'_> {
-    /// A value at a path. Nothing where it says `AWS::NoValue`.
+    /// Converts the value at a path. Null for `AWS::NoValue`.
     pub(crate) fn value(&mut self, value: &Value, path: &str) -> Value {
         if !self.spend(own_weight(value)) {
             return Value::Null;
@@ -50,7 +50,7 @@ impl Importer<'_> {
             ("Condition", _) => argument.clone(),
             ("Fn::GetAtt", [Value::String(resource), rest @ ..]) if !rest.is_empty() => {
                 let rest: Vec<Value> = rest.iter().map(|key| self.value(key, path)).collect();
-                // `Outputs.Url` may stand in one text.
+                // `Outputs.Url` may be one text.
                 attribute(self, resource, &rest, path)
             }
             ("Fn::GetAtt", _) => match argument.as_str().and_then(|text| text.split_once('.')) {
@@ -136,7 +136,7 @@ impl Importer<'_> {
         }
     }
 
-    /// The parameter for what another stack exports. Names that look alike stay apart.
+    /// The parameter for another stack's export. Similar names get different parameters.
     fn import_name(&mut self, exported: &str) -> String {
         if let Some(name) = self.imports.get(exported) {
             return name.clone();
@@ -170,7 +170,7 @@ impl Importer<'_> {
                 "AccountId" => json!({"get_param": "OS::project_id"}),
                 "Region" => {
                     let region = self.region();
-                    self.asked(REGION, region)
+                    self.added_parameter(REGION, region)
                 }
                 "Partition" => json!("aws"),
                 "URLSuffix" => json!("amazonaws.com"),
@@ -194,10 +194,10 @@ impl Importer<'_> {
         let message = format!("`{name}` is neither a parameter nor a resource");
         self.needed(path, message);
         let description = "It is asked for, and the template did not say what it is.";
-        self.asked(name, json!({"type": "string", "description": description}))
+        self.added_parameter(name, json!({"type": "string", "description": description}))
     }
 
-    /// A definition of the parameter that stands for a region: the first that a mapping knows.
+    /// The definition of the parameter for the region. Its default is the first region in a mapping.
     fn region(&self) -> Value {
         let looks_like = |key: &&String| {
             let mut parts = key.split('-');
@@ -214,7 +214,7 @@ impl Importer<'_> {
         json!({"type": "string", "description": "The region, where names are chosen by it.", "default": default})
     }
 
-    /// One of several. What is written out is chosen now.
+    /// Converts `Fn::Select`. Literal arguments are evaluated now.
     fn select(&mut self, index: &Value, from: &Value, path: &str) -> Value {
         let number = key_number(index);
         if let Some(number) = number {
@@ -262,7 +262,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Ranges within one, each with so many bits for hosts.
+    /// Ranges within a range, each with `bits` bits for hosts.
     fn cidrs(&mut self, range: &str, count: u64, bits: u64, path: &str) -> Value {
         if !self.spend(count.min(RANGES_MAX) as usize * RANGE_BYTES) {
             return Value::Null;
@@ -278,7 +278,7 @@ impl Importer<'_> {
         }
     }
 
-    /// `${Name}`, `${Name.Attribute}` and `${!Text}` in a text.
+    /// Converts `Fn::Sub`: `${Name}`, `${Name.Attribute}` and `${!Text}` in a text.
     fn substituted(&mut self, argument: &Value, path: &str) -> Value {
         let (text, given) = match argument {
             Value::String(text) => (text.as_str(), None),
@@ -321,7 +321,7 @@ impl Importer<'_> {
         json!({"str_replace": {"template": text, "params": params}})
     }
 
-    /// What is known is looked up now; else the mapping becomes a parameter that can be looked into.
+    /// Converts `Fn::FindInMap`. Literal keys are looked up now. Otherwise the mapping becomes a parameter.
     fn found_in(&mut self, map: &str, first: &Value, second: &Value, path: &str) -> Value {
         let mapping = self.sections.get("Mappings").and_then(|maps| maps.get(map));
         let Some(mapping) = mapping else {
@@ -342,7 +342,7 @@ impl Importer<'_> {
         json!({"get_param": [self.mapping_name(map), first, second]})
     }
 
-    /// A mapping's name as a parameter: its own, unless a parameter has it.
+    /// The parameter for a mapping, with the mapping's name if it is free.
     pub(crate) fn mapping_name(&self, map: &str) -> String {
         if self.has_parameter(map) {
             self.free_parameter(&format!("{map}_map"))
@@ -383,7 +383,7 @@ impl Importer<'_> {
         Value::Object(entries.collect())
     }
 
-    /// A condition: a name, or functions of values.
+    /// Converts a condition: a name, or functions of values.
     pub(crate) fn condition(&mut self, value: &Value, path: &str) -> Value {
         let Some((name, argument)) = value.as_object().and_then(called) else {
             return value.clone();
@@ -413,12 +413,12 @@ impl Importer<'_> {
     }
 }
 
-/// As many as `Fn::Cidr` gives at the most.
+/// The maximum of `Fn::Cidr`.
 const RANGES_MAX: u64 = 256;
-/// Of a range as text, with what a list needs for it.
+/// Size of a range as text in a list, in bytes.
 const RANGE_BYTES: usize = 34;
 
-/// IPv4 only: ranges of the other kind are the cloud's to give.
+/// The ranges for IPv4. For IPv6 the cloud assigns them.
 fn ranges(within: &str, count: u64, bits: u64) -> Option<Vec<String>> {
     let (address, prefix) = within.split_once('/')?;
     let (address, prefix) = (
@@ -439,7 +439,7 @@ fn ranges(within: &str, count: u64, bits: u64) -> Option<Vec<String>> {
     (0..count).map(one).collect()
 }
 
-/// Whether there is nothing to ask in it.
+/// True if the value is literal.
 fn spells_out(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(spells_out),
@@ -460,12 +460,12 @@ fn called(map: &Map<String, Value>) -> Option<(&str, &Value)> {
     is_call.then_some((name.as_str(), argument))
 }
 
-/// A key that is written out.
+/// The text of a literal key.
 fn key_text(key: &Value) -> Option<&str> {
     key.as_str()
 }
 
-/// A call whose path is one longer.
+/// The call with one more key in its path.
 fn extended(function: &str, argument: &Value, key: Value) -> Value {
     let mut path = match argument {
         Value::Array(path) => path.clone(),

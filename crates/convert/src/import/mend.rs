@@ -1,9 +1,9 @@
-//! The last look: what the language would refuse does not stay.
+//! The last step: removes the values that validation refuses.
 //!
-//! Amazon's values are freer than those that OpenStack takes (a name where a number is wanted, an attribute that nobody has), and
-//! no table of counterparts foresees all of them. So the result is validated as any template is, and the values that are refused
-//! are taken out, with the reason in the report. A resource that lacks what its type requires becomes one that does nothing and
-//! holds its place, until a person gives it.
+//! CloudFormation's values are less restricted than OpenStack's (a name in place of a number, an attribute that does
+//! not exist), and no table of counterparts covers all of them. So the result is validated like any template. Refused
+//! values are removed, with the reason in the report. A resource that lacks a required property becomes a placeholder
+//! until the user sets the property.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,12 +18,12 @@ use types::Registry;
 use crate::import::context::Importer;
 use crate::import::resources::NOTHING;
 
-/// Taking one out may show another.
-const LOOKS_MAX: usize = 4;
+/// Number of validations. Removing a value may reveal another problem.
+const PASSES_MAX: usize = 4;
 
 pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
     let types = Registry::openstack();
-    for _ in 0..LOOKS_MAX {
+    for _ in 0..PASSES_MAX {
         let mut root = Value::Object(std::mem::take(out));
         let document = Document::parse(yaml_text(&root));
         let found = validate(&document, &types, &CloudFacts::default());
@@ -43,7 +43,7 @@ pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
                 importer.left_out(&path, format!("{}: {}", place.join("."), one.message));
             }
         }
-        // The inner ones first: once an outer one is shorter, what stands in it has another number.
+        // Inner lists first, because shortening an outer list changes the indices inside it.
         let mut lists: Vec<_> = lists.into_iter().collect();
         lists.sort_by_key(|(list, _)| Reverse(list.len()));
         for (list, gone) in &lists {
@@ -61,7 +61,7 @@ pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
     }
 }
 
-/// Puts a resource that does nothing in the place of one that lacks something, and truth in that of a condition that is none.
+/// Replaces a resource that lacks a property by a placeholder, and an invalid condition by true.
 fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bool {
     let parts: Vec<&str> = found.path.split('.').collect();
     match parts.as_slice() {
@@ -106,7 +106,7 @@ fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bo
     }
 }
 
-/// What can be taken out: a property or what stands in it, an output's value, an order; never a resource.
+/// The path to remove: a property or a part of it, an output's value, or an order. Never a resource.
 fn place(root: &Value, path: &str) -> Option<Vec<String>> {
     let parts: Vec<&str> = path.split('.').collect();
     let least = match parts.as_slice() {
@@ -118,7 +118,7 @@ fn place(root: &Value, path: &str) -> Option<Vec<String>> {
         ["outputs", _, "value", ..] => 3,
         _ => return None,
     };
-    // A constraint goes as a whole.
+    // A constraint is removed as a whole.
     let most = if parts[0] == "parameters" {
         least
     } else {
@@ -128,11 +128,11 @@ fn place(root: &Value, path: &str) -> Option<Vec<String>> {
     let mut at = root;
     for part in parts.into_iter().take(most) {
         let Some(below) = below(at, part) else { break };
-        // A call as a whole: its arguments mean nothing alone.
+        // A call is removed as a whole, because single arguments have no meaning.
         if at.as_object().is_some_and(is_call) && place.len() >= least {
             break;
         }
-        // Nor does a choice without what it hangs on.
+        // The same for an `if` without its condition.
         if is_argument_of_if(&place) && part == "0" && place.len() > least {
             place.pop();
             break;
@@ -152,8 +152,8 @@ fn is_argument_of_if(list: &[String]) -> bool {
     list.last().is_some_and(|last| last == "if")
 }
 
-/// The list that a place is an item of, if what follows moves up. A branch of `if` holds its place with nothing in it: the other
-/// one would say the opposite there.
+/// The list that contains this item, if later items move up after its removal. A branch of `if` becomes null instead,
+/// because the other branch would take its place.
 fn item_of_list<'p>(root: &Value, place: &'p [String]) -> Option<(&'p [String], usize)> {
     let (last, list) = place.split_last()?;
     if is_argument_of_if(list) {
@@ -163,7 +163,7 @@ fn item_of_list<'p>(root: &Value, place: &'p [String]) -> Option<(&'p [String], 
     items.is_array().then(|| Some((list, last.parse().ok()?)))?
 }
 
-/// An output keeps its place with nothing in it; all else goes.
+/// Removes a value. An output is kept with a null value.
 fn take_out(root: &mut Value, place: &[String]) -> bool {
     let Some((last, above)) = place.split_last() else {
         return false;
@@ -184,7 +184,7 @@ fn take_out(root: &mut Value, place: &[String]) -> bool {
             .ok()
             .and_then(|index| items.get_mut(index))
         {
-            // What follows keeps its number until the end of this look.
+            // Later items keep their indices until the end of this pass.
             Some(item) if !item.is_null() => {
                 *item = Value::Null;
                 true
@@ -212,7 +212,7 @@ fn found_mut<'v>(root: &'v mut Value, place: &[String]) -> Option<&'v mut Value>
     })
 }
 
-/// Where it came from.
+/// The place in the original text.
 fn said_of(importer: &Importer<'_>, place: &[String]) -> String {
     let name = place.get(1).map(String::as_str).unwrap_or_default();
     match place.first().map(String::as_str) {

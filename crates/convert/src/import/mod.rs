@@ -1,22 +1,23 @@
-//! A CloudFormation template as HOT.
+//! Converts CloudFormation templates to HOT.
 //!
-//! Two dialects are read: Amazon's (`AWSTemplateFormatVersion`) and Heat's own of it (`HeatTemplateFormatVersion`), as JSON or
-//! YAML, with the short tags (`!Ref`, `!Sub`). What comes out is a template of our language and a [`Report`]: what was left out,
-//! what is meant otherwise, and what a person has to give. Nothing vanishes without a line in it.
+//! Two dialects are supported: Amazon's (`AWSTemplateFormatVersion`) and Heat's variant (`HeatTemplateFormatVersion`),
+//! in JSON or YAML, with the short tags (`!Ref`, `!Sub`). The result is a template in HOT and a [`Report`]: the parts
+//! that were left out, the parts with a changed meaning, and values that the user has to provide. Everything that is
+//! lost is in the report.
 //!
 //! ```text
 //!  text --read--> values with lines --sections--> parameters, conditions, outputs
 //!                                   --resources-> OS:: resources          all values through `functions`
 //! ```
 //!
-//! - [`read`] turns short tags into their long forms and remembers on which line each value stands.
-//! - A resource whose counterpart in OpenStack is plain is converted; one that Heat runs under its Amazon name is kept as it is;
-//!   of any other an `OS::Heat::None` holds the place and the properties, so that it can be seen and replaced.
-//! - Some resources have no counterpart of their own: an address that is attached becomes part of the server, a route to the
-//!   internet the router's gateway. What referred to them is told.
-//! - [`mend`] validates the result as any template is validated, and takes out the values that OpenStack would refuse.
+//! - [`read`] converts short tags to their long forms and stores the line of each value.
+//! - A resource with a direct counterpart in OpenStack is converted. One that Heat supports under its Amazon name is
+//!   kept. Any other becomes an `OS::Heat::None` with its properties, so that the user can see and replace it.
+//! - Some resources have no counterpart of their own: an attached address becomes part of the server, a route to the
+//!   internet becomes the router's gateway. References to them are reported.
+//! - [`mend`] validates the result and removes the values that OpenStack would refuse.
 //!
-//! The exporters' opposite, and a crate of its own for the same reason: the browser does not need it.
+//! Like the exporters, this is needed by the server only and not by the browser.
 
 mod context;
 mod functions;
@@ -31,29 +32,29 @@ use serde_json::{Map, Value, json};
 pub use crate::report::{Kind, Note, Report};
 use context::Importer;
 
-/// What became of a template.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// HOT.
+    /// The template, in HOT.
     pub template: String,
-    /// What was not plain.
+    /// Inexact conversions.
     pub report: Report,
 }
 
-/// The text is no CloudFormation template.
+/// The text is not a CloudFormation template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Unreadable {
-    /// What is wrong with it.
+    /// The reason.
     pub message: String,
-    /// 1-based, where it is known.
+    /// Line, from 1. `None` if unknown.
     pub line: Option<u32>,
 }
 
-/// The template in HOT.
+/// Converts the template to HOT.
 ///
 /// # Errors
-/// When the text is neither YAML nor JSON, or has no `Resources`. All else that is wrong with it is in the report.
+/// The text is neither YAML nor JSON, or has no `Resources`. Other problems are in the report.
 pub fn import(text: &str) -> Result<Imported, Unreadable> {
     let (root, lines) = read::read(text)?;
     let Some(sections) = root.as_object() else {
@@ -78,7 +79,7 @@ pub fn import(text: &str) -> Result<Imported, Unreadable> {
         });
     };
     let mut importer = Importer::new(sections, resources, lines);
-    // Resources first: they say which parameters have to be added.
+    // Resources first, because they decide which parameters are added.
     let made = resources::all(&mut importer);
     let conditions = sections::conditions(&mut importer);
     let outputs = sections::outputs(&mut importer);

@@ -1,8 +1,8 @@
-//! Text to values, with the line of each.
+//! Parses the text to values, with the line of each.
 //!
-//! JSON is YAML, so one reader serves both. The short tags are YAML's own way to say a function, and become what they are short
-//! for: `!Ref web` is `{"Ref": "web"}`, `!GetAtt web.PublicIp` is `{"Fn::GetAtt": ["web", "PublicIp"]}`. Limits are those of a
-//! template of ours: a hostile text is refused before it costs memory.
+//! JSON is a subset of YAML, so one parser reads both. Short tags are YAML's syntax for functions and are converted to
+//! the long form: `!Ref web` is `{"Ref": "web"}`, `!GetAtt web.PublicIp` is `{"Fn::GetAtt": ["web", "PublicIp"]}`. The
+//! limits are those of other templates, so a malicious text is refused before it uses much memory.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::import::Unreadable;
 
-/// Heat's own limit.
+/// Largest text, in bytes. Heat has the same limit.
 const BYTES_MAX: usize = 512 << 10;
 const DEPTH_MAX: usize = 64;
-/// What a template may hold with its aliases unfolded, and again what is made of it.
+/// Largest template after expanding aliases, in bytes. The same limit applies to the result.
 pub(crate) const BYTES_UNFOLDED_MAX: usize = 4 << 20;
-/// What a value costs besides its text.
+/// Memory of a value without its text, in bytes.
 const VALUE_BYTES: usize = 16;
 const KEY_BYTES_MAX: usize = 255;
-/// The line of what lies deeper is that of the nearest thing that holds it.
+/// Longest path with a line of its own, in bytes. Deeper values have the line of their nearest parent.
 const PATH_BYTES_MAX: usize = 512;
 
-/// Dotted path to line, 1-based.
+/// Dotted path to line, from 1.
 pub(crate) type Lines = HashMap<String, u32>;
 
 enum Frame {
@@ -49,7 +49,7 @@ struct Reader {
     root: Option<Value>,
 }
 
-/// The first document of a text.
+/// Parses the first document of a text.
 pub(crate) fn read(text: &str) -> Result<(Value, Lines), Unreadable> {
     if text.len() > BYTES_MAX {
         let message = format!("the template is longer than {} KiB", BYTES_MAX / 1024);
@@ -115,7 +115,7 @@ impl Reader {
             Event::Alias(anchor) => {
                 let value = self.anchors.get(&anchor);
                 let value = value.ok_or("an alias stands inside of what it names")?;
-                // Counted before it is copied: aliases of aliases grow without bounds.
+                // Counted before the copy, because nested aliases grow exponentially.
                 let weight = weight(value);
                 self.spend(weight)?;
                 let value = self.anchors.get(&anchor).cloned().unwrap_or_default();
@@ -211,7 +211,7 @@ impl Reader {
     }
 }
 
-/// The bytes of a value and of all below it.
+/// Size of a value and everything in it, in bytes.
 pub(crate) fn weight(value: &Value) -> usize {
     let below = match value {
         Value::String(text) => text.len(),
@@ -230,7 +230,7 @@ pub(crate) fn is_no_value(value: &Value) -> bool {
     value.get("Ref").is_some_and(|name| name == "AWS::NoValue")
 }
 
-/// The bytes of a value itself and of the texts in it; each value below comes by itself.
+/// Size of a value itself and its text, in bytes, without nested values.
 pub(crate) fn own_weight(value: &Value) -> usize {
     let below = match value {
         Value::String(text) => text.len(),
@@ -252,7 +252,7 @@ fn short(tag: Option<&Tag>) -> Option<String> {
     (!is_plain).then(|| tag.suffix.trim_start_matches('!').to_owned())
 }
 
-/// What a short tag is short for.
+/// The long form of a short tag.
 fn tagged(tag: Option<String>, value: Value) -> Value {
     let Some(tag) = tag else {
         return value;
@@ -271,7 +271,7 @@ fn tagged(tag: Option<String>, value: Value) -> Value {
     }
 }
 
-/// A plain scalar as YAML 1.1 reads it, which is what both services read by. Dates stay text: the version is one.
+/// A plain scalar by the rules of YAML 1.1, which both services use. Dates stay text, because the version is one.
 fn scalar(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -283,7 +283,7 @@ fn scalar(text: &str) -> Value {
 
 fn number(text: &str) -> Option<Value> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    // An account's number keeps its zeros.
+    // An account number keeps its leading zeros.
     if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") {
         return None;
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::import::context::Importer;
 
-/// The text's own, then mappings and what the import had to add.
+/// The text's own parameters, then mappings and added parameters.
 pub(crate) fn parameters(importer: &mut Importer<'_>) -> Map<String, Value> {
     let mut parameters = Map::new();
     for (name, definition) in importer.section("Parameters") {
@@ -139,9 +139,9 @@ fn parameter(importer: &mut Importer<'_>, name: &str, definition: &Value) -> Val
     Value::Object(out)
 }
 
-/// The type in HOT, and what the cloud is asked about a value.
+/// The type in HOT, and the custom constraint for the value.
 fn kind(written: &str) -> (&'static str, Option<&'static str>) {
-    // What Amazon's store holds under a name is of the type in brackets.
+    // For a value from the parameter store, the type is in angle brackets.
     let stored = written
         .strip_prefix("AWS::SSM::Parameter::Value<")
         .and_then(|rest| rest.strip_suffix('>'));
@@ -162,7 +162,7 @@ fn kind(written: &str) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// Numbers are often written as text.
+/// A number that may be written as text.
 pub(crate) fn as_number(value: &Value) -> Value {
     let Some(text) = value.as_str() else {
         return value.clone();
@@ -179,7 +179,7 @@ pub(crate) fn conditions(importer: &mut Importer<'_>) -> Map<String, Value> {
     for (name, condition) in importer.section("Conditions") {
         let path = format!("Conditions.{name}");
         let condition = match importer.condition(condition, &path) {
-            // A condition is no other one's name alone.
+            // HOT does not allow a condition that is just another one's name.
             Value::String(other) => json!({"and": [other, other]}),
             condition => condition,
         };
@@ -212,7 +212,7 @@ pub(crate) fn outputs(importer: &mut Importer<'_>) -> Map<String, Value> {
     outputs
 }
 
-/// How a form shows parameters: Amazon's interface is HOT's groups.
+/// Converts the order of parameters in forms: Amazon's interface metadata to HOT's groups.
 pub(crate) fn parameter_groups(importer: &Importer<'_>) -> Value {
     let groups = importer
         .sections

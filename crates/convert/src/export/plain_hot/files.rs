@@ -1,24 +1,24 @@
-//! Names of files, so that Heat's client finds what we find.
+//! Corrects names of files, so that Heat's client finds the same files.
 //!
-//! The client follows a name from the folder of the file that says it, and nothing else. We are kinder to what a browser gives
-//! without folders (`bundle`), so a name may lead to a file here that it would not lead to there. Such names are changed to the
-//! relative path; all others stay as they are.
+//! The client resolves a name only relative to the folder of the file that contains it. This program is more lenient
+//! with files from a browser, which have no folders (`bundle`), so a name may resolve here but not there. Such names
+//! are changed to the relative path. All others stay unchanged.
 
 use hot::bundle::Bundle;
 use hot::document::{Document, Edit};
 use serde_json::{Value, json};
 
-use super::edited_and_told;
+use super::edited_with_notes;
 use crate::export::Report;
 use crate::export::expand::call;
 
-/// A name of a file, and where it stands.
+/// A file name in a template, with its place.
 struct Mention {
     at: Vec<String>,
     name: String,
 }
 
-/// Edits for the names in a template, which is the file `from`, or the top one.
+/// Edits for the names in a template, which is the file `from` or the main template.
 pub(super) fn mend(
     document: &Document,
     bundle: &Bundle,
@@ -35,7 +35,7 @@ pub(super) fn mend(
     mend_all(mentions, bundle, from, edits, report);
 }
 
-/// An environment with names that lead to files.
+/// An environment with corrected names.
 pub(super) fn environment(bundle: &Bundle, path: &str, text: &str) -> (String, Report) {
     let mut report = Report::default();
     let document = Document::parse(text);
@@ -52,7 +52,7 @@ pub(super) fn environment(bundle: &Bundle, path: &str, text: &str) -> (String, R
     if edits.is_empty() {
         return (text.to_owned(), report);
     }
-    let edited = edited_and_told(&document, &edits, &mut report);
+    let edited = edited_with_notes(&document, &edits, &mut report);
     (edited.text().to_owned(), report)
 }
 
@@ -82,7 +82,7 @@ fn mend_all(
     }
 }
 
-/// `get_file`, and types that are files.
+/// Finds the names in `get_file` and in resource types.
 fn find(value: &Value, at: &mut Vec<String>, found: &mut Vec<Mention>) {
     if let Some(("get_file", Value::String(name))) = call(value) {
         found.push(mention(at, "get_file", name));
@@ -105,7 +105,7 @@ fn find(value: &Value, at: &mut Vec<String>, found: &mut Vec<Mention>) {
         }
         Value::Object(map) => {
             for (key, value) in map {
-                // A resource, or what a group makes: `properties.resource_def`, `properties.resource`.
+                // A resource, or the definition of a group's members: `properties.resource_def`, `properties.resource`.
                 let is_resource = at.first().is_some_and(|section| section == "resources")
                     && (at.len() == 2
                         || (at.len() == 4
@@ -126,7 +126,7 @@ fn find(value: &Value, at: &mut Vec<String>, found: &mut Vec<Mention>) {
     }
 }
 
-/// Files in a registry, those for single resources included.
+/// Finds the files in a resource registry, including entries for single resources.
 fn registry(value: &Value, at: &mut Vec<String>, found: &mut Vec<Mention>) {
     for (key, value) in value.as_object().into_iter().flatten() {
         match value.as_str().filter(|name| is_file(name)) {
@@ -156,7 +156,7 @@ fn folders(path: Option<&str>) -> Vec<&str> {
     folder.map_or(Vec::new(), |(folder, _)| folder.split('/').collect())
 }
 
-/// Where a name leads from a file; nothing above the top.
+/// The path that a name resolves to, relative to a file. `None` above the top folder.
 fn led_to(from: Option<&str>, name: &str) -> Option<String> {
     if name.starts_with('/') || name.starts_with("file://") || name.contains('\\') {
         return None;
@@ -174,7 +174,7 @@ fn led_to(from: Option<&str>, name: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The path from a file's folder.
+/// The path relative to a file's folder.
 fn relative(from: Option<&str>, path: &str) -> String {
     let mut here = folders(from).into_iter().peekable();
     let mut there: Vec<&str> = path.split('/').collect();

@@ -1,16 +1,17 @@
-//! What an export changed, said in the export, so that the way back is known.
+//! Marks in an export that allow the original design to be restored.
 //!
-//! A design that leaves as plain HOT may come back: someone kept only the file, or mended it by hand. So what passes added says
-//! that it was added, and what was drawn says how it was drawn before, under `metadata.stackloom.exported`, which Heat keeps and
-//! does not read:
+//! An exported plain HOT may be imported again, because someone kept only the file or edited it. So each resource that
+//! passes added is marked as added, and a changed resource keeps its original form. The marks are in
+//! `metadata.stackloom.exported`, which Heat stores and ignores:
 //!
-//! | mark | on | the way back |
+//! | mark | on | restored as |
 //! | --- | --- | --- |
-//! | `added` | what a deployment adds | it goes, unless something that stays refers to it by now |
-//! | a map with `item` | software | the component; inputs are read from the deployment, so that a change there is kept; outputs that ask what only its role tells ask again |
-//! | text | any other drawn resource | the type and the properties as they were |
+//! | `added` | a resource added by passes | removed, unless a remaining resource refers to it by now |
+//! | a map with `item` | software | the component. Inputs are read from the deployment, so that later changes are kept.
+//! Outputs that refer to values from the role are restored |
+//! | text | any other drawn resource | the original type and properties |
 //!
-//! That text is JSON and not a map, because Heat would resolve the functions in a map, and wait for what they name.
+//! The text is JSON and not a map, because Heat would resolve functions in a map and wait for the resources in them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -25,17 +26,17 @@ use super::{REPORT_END, TITLE, edited, path};
 use crate::export::Kind;
 use crate::export::expand::{Expanded, call, reference};
 
-/// On what passes made.
+/// The mark of resources that passes added.
 const ADDED: &str = "added";
-/// Before a catalogue item's name, as a type.
+/// Prefix of the type of a catalogue item.
 const CATALOG: &str = "Stackloom::Catalog::";
 
-/// Where a resource's mark stands.
+/// The path of a resource's mark.
 pub(super) fn place(resource: &str) -> Vec<String> {
     path(&["resources", resource, "metadata", "stackloom", "exported"])
 }
 
-/// The mark of something added.
+/// Edit that marks an added resource.
 pub(super) fn added(resource: &str) -> Edit {
     Edit::Set {
         path: place(resource),
@@ -43,7 +44,7 @@ pub(super) fn added(resource: &str) -> Edit {
     }
 }
 
-/// The mark of a component: what its deployment does not say.
+/// The mark of a component, with the values that its deployment does not have.
 pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, resource: &Value) -> Value {
     let drawn = resource.get("properties");
     let mut uses = Map::new();
@@ -68,8 +69,8 @@ pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, resource: &Valu
     mark
 }
 
-/// On a component: an output that asks what only its role can tell, as it was and as it stands now. JSON too, for the same
-/// reason.
+/// Edit that adds to a component's mark an output that refers to values from its role: the original and the exported
+/// form. As JSON, for the same reason.
 pub(super) fn output(component: &str, name: &str, was: &Value, now: &Value) -> Edit {
     let mut at = place(component);
     at.extend(path(&["outputs", name]));
@@ -79,7 +80,7 @@ pub(super) fn output(component: &str, name: &str, was: &Value, now: &Value) -> E
     }
 }
 
-/// Marks of the drawn resources that edits change; those that have one already stay as they are.
+/// Marks for the drawn resources that the edits change. Existing marks stay.
 pub(super) fn changed(document: &Document, edits: &[Edit]) -> Vec<Edit> {
     let is_marked = |name: &str| {
         let mark = place(name);
@@ -121,7 +122,7 @@ pub(super) fn changed(document: &Document, edits: &[Edit]) -> Vec<Edit> {
         .collect()
 }
 
-/// Whether its metadata can hold a mark: what is computed cannot.
+/// True if the resource's metadata can hold a mark. Computed metadata cannot.
 pub(super) fn takes_marks(resource: &Value) -> bool {
     match resource.get("metadata") {
         None | Some(Value::Null) => true,
@@ -129,8 +130,7 @@ pub(super) fn takes_marks(resource: &Value) -> bool {
     }
 }
 
-/// The design that an export was made from, with what was changed in the export since; nothing where no mark of ours stands in
-/// it.
+/// The design that an export was made from, with later changes of the export. `None` without any mark.
 pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> {
     let resources = document.value(&["resources"])?;
     let resources = resources.as_object()?;
@@ -161,7 +161,9 @@ pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> 
                 let properties = component_properties(resources, &resources[*name], mark, known);
                 let outputs = mark.get("outputs").and_then(Value::as_object);
                 let outputs = outputs.into_iter().flatten();
-                edits.extend(outputs.filter_map(|(name, mark)| asked_again(document, name, mark)));
+                edits.extend(
+                    outputs.filter_map(|(name, mark)| restored_output(document, name, mark)),
+                );
                 software.push(Edit::Set {
                     path: at("type"),
                     value: json!(full),
@@ -178,13 +180,14 @@ pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> 
         }
         edits.push(Edit::Remove { path: place(name) });
     }
-    // What software tells hangs on the addresses that stand in the export, so it is asked before these go.
+    // Outputs of software contain the addresses in the export, so their references are restored before the addresses
+    // are removed.
     let with_software = edited(document, &software);
-    let asked = questions(&with_software, types);
+    let references = output_references(&with_software, types);
     let drawn = edited(&with_software, &edits);
-    edits = told_again(&drawn, &asked);
+    edits = restored_references(&drawn, &references);
     let drawn = edited(&drawn, &edits);
-    edits = gone(&drawn, &added);
+    edits = removed_additions(&drawn, &added);
     let text = edited(&drawn, &edits).text().to_owned();
     Some(without_comment(&text).to_owned())
 }
@@ -193,7 +196,7 @@ fn mark_of(resource: &Value) -> Option<&Value> {
     resource.get("metadata")?.get("stackloom")?.get("exported")
 }
 
-/// Type and properties as the mark's text says.
+/// Restores type and properties from the mark's text.
 fn as_drawn(name: &str, text: &str, edits: &mut Vec<Edit>) {
     let Ok(Value::Object(before)) = serde_json::from_str(text) else {
         return;
@@ -217,8 +220,8 @@ fn as_drawn(name: &str, text: &str, edits: &mut Vec<Edit>) {
     }
 }
 
-/// An output as it was, if it still is as the export left it.
-fn asked_again(document: &Document, name: &str, mark: &Value) -> Option<Edit> {
+/// Restores an output, if it is still as the export wrote it.
+fn restored_output(document: &Document, name: &str, mark: &Value) -> Option<Edit> {
     let [was, left]: [Value; 2] = serde_json::from_str(mark.as_str()?).ok()?;
     let now = document.value(&["outputs", name, "value"])?;
     (now == left).then(|| Edit::Set {
@@ -227,7 +230,7 @@ fn asked_again(document: &Document, name: &str, mark: &Value) -> Option<Edit> {
     })
 }
 
-/// What a resource waited for before; nothing where it is null.
+/// Restores the original `depends_on`. Null means none.
 fn waited(name: &str, waits: &Value) -> Edit {
     let path = path(&["resources", name, "depends_on"]);
     match waits.clone() {
@@ -236,7 +239,7 @@ fn waited(name: &str, waits: &Value) -> Edit {
     }
 }
 
-/// A component's properties: the host and the inputs from the deployment, the connections from the mark.
+/// A component's properties: host and inputs from the deployment, connections from the mark.
 fn component_properties(
     resources: &Map<String, Value>,
     deployment: &Value,
@@ -276,16 +279,16 @@ fn component_properties(
         .collect();
     let values = now.get("input_values").and_then(Value::as_object);
     for (name, value) in values.into_iter().flatten() {
-        let is_said = given.contains(name.as_str()) || !is_default(name, value);
-        if is_said && !is_requirement(name) {
+        let is_given = given.contains(name.as_str()) || !is_default(name, value);
+        if is_given && !is_requirement(name) {
             properties.insert(name.clone(), value.clone());
         }
     }
     Value::Object(properties)
 }
 
-/// Whether an input says what its configuration says anyhow, as far as that is known without the item: defaults are texts there,
-/// and a requirement that nothing is used for is an empty list.
+/// True if an input equals the default of its configuration, as far as that is known without the item. Defaults are
+/// texts there, and an unused requirement is an empty list.
 fn is_configured(
     resources: &Map<String, Value>,
     deployment: &Value,
@@ -304,29 +307,29 @@ fn is_configured(
     }
 }
 
-/// By an output's text: what it becomes, and what asks for it.
-type Asked = HashMap<String, Vec<(Value, Value)>>;
+/// By an output's text: pairs of the substituted value and the reference to the output.
+type OutputReferences = HashMap<String, Vec<(Value, Value)>>;
 
-/// All that the software of a design can be asked.
-fn questions(document: &Document, types: &Registry) -> Asked {
+/// All outputs of the design's software.
+fn output_references(document: &Document, types: &Registry) -> OutputReferences {
     let expanded = Expanded::plain(document.template(), types);
-    let mut asked = Asked::new();
+    let mut references = OutputReferences::new();
     for (name, spec) in expanded.iter() {
         let outputs = expanded.item(spec).map(|item| item.outputs.iter());
         for output in outputs.into_iter().flatten() {
-            let question = json!({"get_attr": [name, output.name]});
-            let told = expanded.told(&question);
-            if told != question {
-                let with_text = asked.entry(output.value.clone()).or_default();
-                with_text.push((told, question));
+            let reference = json!({"get_attr": [name, output.name]});
+            let substituted = expanded.with_outputs(&reference);
+            if substituted != reference {
+                let with_text = references.entry(output.value.clone()).or_default();
+                with_text.push((substituted, reference));
             }
         }
     }
-    asked
+    references
 }
 
-/// Outputs and properties that say what software tells ask the software again.
-fn told_again(document: &Document, asked: &Asked) -> Vec<Edit> {
+/// Edits that turn substituted outputs in outputs and properties back into references.
+fn restored_references(document: &Document, references: &OutputReferences) -> Vec<Edit> {
     let template = document.template();
     let outputs = template.outputs.iter();
     let outputs = outputs.map(|output| (path(&["outputs", &output.name, "value"]), &output.value));
@@ -338,7 +341,7 @@ fn told_again(document: &Document, asked: &Asked) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (path, value) in outputs.chain(properties) {
         let before = value.to_json();
-        let after = asking(&before, asked);
+        let after = with_references(&before, references);
         if after != before {
             edits.push(Edit::Set { path, value: after });
         }
@@ -346,25 +349,29 @@ fn told_again(document: &Document, asked: &Asked) -> Vec<Edit> {
     edits
 }
 
-fn asking(value: &Value, asked: &Asked) -> Value {
+fn with_references(value: &Value, references: &OutputReferences) -> Value {
     let template = value.pointer("/str_replace/template");
-    let alike = template.and_then(|text| asked.get(text.as_str()?));
-    let same = alike.and_then(|alike| alike.iter().find(|(told, _)| told == value));
-    if let Some((_, question)) = same {
-        return question.clone();
+    let alike = template.and_then(|text| references.get(text.as_str()?));
+    let same = alike.and_then(|alike| alike.iter().find(|(substituted, _)| substituted == value));
+    if let Some((_, reference)) = same {
+        return reference.clone();
     }
     match value {
-        Value::Array(items) => items.iter().map(|item| asking(item, asked)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| with_references(item, references))
+            .collect(),
         Value::Object(map) => map
             .iter()
-            .map(|(key, value)| (key.clone(), asking(value, asked)))
+            .map(|(key, value)| (key.clone(), with_references(value, references)))
             .collect(),
         scalar => scalar.clone(),
     }
 }
 
-/// Takes away what was added, but for what the rest refers to by now: that is a person's from here on.
-fn gone(document: &Document, added: &BTreeSet<String>) -> Vec<Edit> {
+/// Edits that remove the added resources, except those that the rest refers to by now. These belong to the user from
+/// then on.
+fn removed_additions(document: &Document, added: &BTreeSet<String>) -> Vec<Edit> {
     let template = document.template();
     let mut wanted: Vec<&str> = Vec::new();
     for output in &template.outputs {
@@ -397,7 +404,8 @@ fn gone(document: &Document, added: &BTreeSet<String>) -> Vec<Edit> {
     edits.collect()
 }
 
-/// Without the report at its top. Where a person took its last line away, only what reads like a line of it goes.
+/// The text without the report at its top. If its last line was removed, only lines that look like a report are
+/// removed.
 fn without_comment(text: &str) -> &str {
     let Some(mut rest) = text
         .strip_prefix("# ")

@@ -1,15 +1,15 @@
-//! A template that Heat takes, with its files.
+//! Plain HOT: a template for Heat, with its files.
 //!
-//! A design is a template already, and one without anything of ours comes out byte for byte. Otherwise edits are made to it: what
-//! passes add is written out as resources, marks of ours go, and software becomes what Heat's agents can run ([`software`]).
-//! The edits are made to its values first and to its text all at once, so that comments and order stay and a large design costs
-//! no more for each edit; only a text that is written so that this cannot be done is written anew from its values.
+//! A design is a template already, and one without extensions of this program is exported byte for byte. Otherwise it
+//! is edited: additions of passes are written as resources, own marks are removed, and software becomes deployments
+//! that Heat's agents can run ([`software`]). The edits are made on the values first and then on the text in one step.
+//! So comments and order are kept, and the cost does not grow with the number of edits. Only a text that cannot be
+//! edited this way is written anew from its values.
 //!
-//! Nested templates are treated alike, each by itself, as Heat takes them: a stack of its own. Environments and other files come
-//! along as they are; only names that Heat's client would not find the file by are mended ([`files`]).
+//! Each nested template is treated in the same way, on its own, because Heat makes a stack of each. Environments and
+//! other files are copied. Only names that Heat's client could not resolve are corrected ([`files`]).
 //!
-//! What was changed is said under `metadata.stackloom`, so that a file of ours that is opened here is the design that it was made
-//! from ([`marks`]).
+//! Changes are recorded in `metadata.stackloom`, so that importing the file restores the original design ([`marks`]).
 
 mod files;
 pub(crate) mod marks;
@@ -26,9 +26,9 @@ use serde_json::{Value, json};
 use crate::export::expand::{Expanded, SSH_KEY, is_derived};
 use crate::export::{ExportFile, Report, Source};
 
-/// The first line of what is not as it was drawn.
+/// First line of an exported file that differs from the design.
 const TITLE: &str = "Exported by Stackloom for OpenStack Heat.";
-/// The line below the report: what follows is the design's own, comments included.
+/// The line after the report. The design's own text follows, including its comments.
 const REPORT_END: &str = "#";
 const PORT: &str = "OS::Neutron::Port";
 
@@ -43,8 +43,8 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
             );
             continue;
         }
-        let (text, said) = file(source, path, text);
-        report.of_file(path, said);
+        let (text, notes) = file(source, path, text);
+        report.of_file(path, notes);
         let path = path.to_owned();
         beside.push(ExportFile { path, text });
     }
@@ -56,14 +56,14 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
             format!("the environments, in this order: {}", options.join(" ")),
         );
     }
-    let (text, said) = template(source, None);
-    // What stands at the top of a file is about that file.
-    let mut all = said;
+    let (text, notes) = template(source, None);
+    // A comment at the top of a file is about that file only.
+    let mut all = notes;
     all.extend(report);
     (text, beside, all)
 }
 
-/// A file of the bundle as it is exported.
+/// The exported form of a file in the bundle.
 fn file(source: &Source<'_>, path: &str, text: &str) -> (String, Report) {
     if source.bundle.is_environment(path) {
         return files::environment(source.bundle, path, text);
@@ -85,7 +85,7 @@ fn is_template(document: &Document) -> bool {
     document.is_readable() && document.value(&["heat_template_version"]).is_some()
 }
 
-/// A template, which is the file `path`, or the top one.
+/// The exported form of a template, which is the file `path` or the main template.
 fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     let mut report = Report::default();
     let expanded = Expanded::of(source, &mut report);
@@ -111,7 +111,7 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     if edits.is_empty() && report.notes.is_empty() {
         return (source.document.text().to_owned(), report);
     }
-    let document = edited_and_told(source.document, &edits, &mut report);
+    let document = edited_with_notes(source.document, &edits, &mut report);
     let text = document.text();
     if text.trim_start().starts_with('{') {
         return (text.to_owned(), report);
@@ -122,8 +122,8 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     )
 }
 
-/// Whether Heat makes of the template what we would: nothing of ours is in it, and nothing is missing. A server's ports are no
-/// lack, Heat makes them with the server.
+/// True if Heat deploys the template in the same way: it has no extensions and lacks nothing. Missing server ports are
+/// no difference, because Heat creates them with the server.
 fn is_heats_own(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
     let resources = &source.document.template().resources;
     let ours = |spec: &ResourceSpec| spec.resource_type.starts_with("Stackloom::");
@@ -140,13 +140,13 @@ fn is_marked(resource: &Resource) -> bool {
     metadata.is_some_and(|metadata| metadata.get("stackloom").is_some())
 }
 
-/// The edits, all at once; where they cannot be made in the text as it is written, it is written anew.
+/// Applies the edits in one step. If the text cannot be edited, it is written anew.
 fn edited(document: &Document, edits: &[Edit]) -> Document {
     edited_or_anew(document, edits).0
 }
 
-/// The same, with a note where comments are lost by it.
-fn edited_and_told(document: &Document, edits: &[Edit], report: &mut Report) -> Document {
+/// Like [`edited`], with a note if comments are lost.
+fn edited_with_notes(document: &Document, edits: &[Edit], report: &mut Report) -> Document {
     let (document, why) = edited_or_anew(document, edits);
     if let Some(why) = why {
         let message = format!(
@@ -168,7 +168,7 @@ fn edited_or_anew(document: &Document, edits: &[Edit]) -> (Document, Option<Edit
     }
 }
 
-/// What the document says after the edits.
+/// The document's value after the edits.
 fn edited_value(document: &Document, edits: &[Edit]) -> Value {
     let mut root = document.value(&[]).unwrap_or(Value::Null);
     for edit in edits {
@@ -191,7 +191,7 @@ fn edited_value(document: &Document, edits: &[Edit]) -> Value {
             }
             Edit::Set { path, value } => set_at(&mut root, path, value.clone()),
             Edit::Remove { path } => remove_at(&mut root, std::slice::from_ref(path)),
-            // Removing and renaming resources are not among the edits that are made here.
+            // Removing and renaming resources does not occur here.
             _ => {}
         }
     }
@@ -202,7 +202,7 @@ fn path(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Properties of drawn resources that passes filled in.
+/// Properties of drawn resources that passes set.
 fn properties(
     source: &Source<'_>,
     expanded: &Expanded<'_>,
@@ -260,7 +260,7 @@ fn differs(drawn: &Expr, now: &Expr) -> bool {
     drawn != now && drawn.to_json() != now.to_json()
 }
 
-/// Marks of a person's stay: Heat keeps them and reads none.
+/// Reports the bastion marks, which Heat stores and ignores.
 fn bastions(source: &Source<'_>, report: &mut Report) {
     for resource in &source.document.template().resources {
         if resource.marks.bastion {
@@ -272,8 +272,8 @@ fn bastions(source: &Source<'_>, report: &mut Report) {
     }
 }
 
-/// Drawn resources wait for what was added, where no reference says so: an address for the way out of its network, above all.
-/// Heat has such rules too, and they see less.
+/// Adds `depends_on` from drawn resources to added ones without a reference between them. The most important case is a
+/// floating IP, which needs the gateway of its network. Heat has such implicit rules too, but fewer.
 fn orders(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
     for resource in &source.document.template().resources {
         let Some(spec) = expanded.get(&resource.name) else {
@@ -294,7 +294,7 @@ fn orders(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
     }
 }
 
-/// What is written, and what comes to it.
+/// The existing entries with more of them.
 fn with(written: &[(String, Position)], more: Vec<String>) -> Value {
     let mut names: Vec<String> = written.iter().map(|(name, _)| name.clone()).collect();
     names.extend(more);
@@ -303,18 +303,18 @@ fn with(written: &[(String, Position)], more: Vec<String>) -> Value {
     names.into()
 }
 
-/// What a resource waits for and does not refer to.
+/// The resources that a resource waits for without a reference.
 fn unsaid(expanded: &Expanded<'_>, spec: &ResourceSpec) -> Vec<String> {
-    let said: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
+    let referenced: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
     let waits = spec.requires.iter().filter(|name| {
         let other = expanded.get(name);
-        !said.contains(name.as_str())
+        !referenced.contains(name.as_str())
             && other.is_some_and(|one| one.resource_type != SSH_KEY || !is_derived(one))
     });
     waits.cloned().collect()
 }
 
-/// What passes made. The key by which we log in has no use there.
+/// Adds the resources of passes. The SSH key for the orchestrator is left out, because Heat has no use for it.
 fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report) {
     for (name, spec) in expanded.iter().filter(|(_, spec)| is_derived(spec)) {
         if spec.resource_type == SSH_KEY {

@@ -1,10 +1,10 @@
-//! Catalogue items for Heat: a configuration that applies the item's Ansible role, and a deployment of it to the host.
+//! Catalogue items for Heat: a configuration with the item's Ansible role, and its deployment to the host.
 //!
-//! Heat's agent for Ansible runs a playbook inside the server and hands inputs over as extra variables, which is just what a role
-//! of ours takes. What it cannot do is bring the role: that has to be on the image, and the report says so.
+//! Heat's agent for Ansible runs a playbook inside the server and passes inputs as extra variables, which is the
+//! interface of our roles. It cannot transfer the role itself. The role has to be on the image, and the report says so.
 //!
-//! What other software tells of itself becomes expressions: a list of servers that a component uses is built from their
-//! addresses, and `get_attr` of a component's output is the output's text with values put in.
+//! Outputs of other software become expressions: the list of servers that a component uses is built from their
+//! addresses, and `get_attr` of a component's output becomes the output's text with values substituted.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -63,7 +63,7 @@ pub(super) fn edits(
                 value: marks::component(item, spec, &drawn),
             });
         }
-        // The deployment names addresses where the component named what it uses.
+        // The deployment has addresses where the component has references.
         let written = source.document.template().resource(name);
         let written = written.map_or(&[][..], |one| one.depends_on.as_slice());
         let is_software = |name: &String| {
@@ -117,7 +117,7 @@ fn configuration(item: &CatalogItem) -> Value {
     let inputs = item.inputs.iter().map(|one| {
         let mut input = Map::new();
         input.insert("name".to_owned(), json!(one.name));
-        // A default is text there, whatever its type; lists and maps are always given.
+        // A default in a configuration is always text. Lists and maps are always passed explicitly.
         match &one.default {
             Some(Value::Array(_) | Value::Object(_)) => {
                 input.insert("type".to_owned(), json!("Json"));
@@ -135,7 +135,7 @@ fn configuration(item: &CatalogItem) -> Value {
     json!({
         "group": "ansible",
         "inputs": requirements.chain(inputs).collect::<Vec<_>>(),
-        // JSON is YAML in which no title can be anything but a text.
+        // Written as JSON, in which a title cannot be anything but a string.
         "config": format!(
             "- name: {}\n  hosts: localhost\n  connection: local\n  become: true\n  roles: [{}]\n",
             json!(item.title), item.name
@@ -158,13 +158,13 @@ fn input_values(expanded: &Expanded<'_>, item: &CatalogItem, spec: &ResourceSpec
     }
     for input in &item.inputs {
         if let Some(value) = spec.properties.get(&input.name) {
-            values.insert(input.name.clone(), expanded.told(&value.to_json()));
+            values.insert(input.name.clone(), expanded.with_outputs(&value.to_json()));
         }
     }
     Value::Object(values)
 }
 
-/// Where a component offers a capability: `{name, address, port}`.
+/// The address of a component's capability: `{name, address, port}`.
 fn provided(expanded: &Expanded<'_>, name: &str, capability: &str) -> Option<Value> {
     let spec = expanded.get(name)?;
     let item = expanded.item(spec)?;
@@ -177,7 +177,7 @@ fn provided(expanded: &Expanded<'_>, name: &str, capability: &str) -> Option<Val
     }))
 }
 
-/// `get_attr` of what software tells, wherever the template asks for it.
+/// Edits for every `get_attr` of software in the template.
 fn outputs(
     source: &Source<'_>,
     expanded: &Expanded<'_>,
@@ -189,7 +189,7 @@ fn outputs(
         let at = path(&["outputs", &output.name, "value"]);
         (at, Some(output.name.as_str()), &output.value)
     });
-    // A component has become a deployment, and its properties are told there.
+    // A component has become a deployment, and its properties are written there.
     let drawn = template.resources.iter().filter(|resource| {
         let spec = expanded.get(&resource.name);
         spec.is_none_or(|spec| expanded.item(spec).is_none())
@@ -203,12 +203,12 @@ fn outputs(
     });
     for (path, output, value) in outputs.chain(properties) {
         let before = value.to_json();
-        let mut after = expanded.told(&before);
-        if let Some(asked) = as_text(expanded, &mut after) {
-            let drawn = source.document.value(&["resources", &asked]);
+        let mut after = expanded.with_outputs(&before);
+        if let Some(component) = as_text(expanded, &mut after) {
+            let drawn = source.document.value(&["resources", &component]);
             if let Some(output) = output.filter(|_| drawn.as_ref().is_some_and(marks::takes_marks))
             {
-                edits.push(marks::output(&asked, output, &before, &after));
+                edits.push(marks::output(&component, output, &before, &after));
             }
             report.left_out(
                 path.join("."),
@@ -221,25 +221,25 @@ fn outputs(
     }
 }
 
-/// Puts texts in place of what only a role could tell. The first component that was asked, if there was any.
+/// Replaces references to values from a role by the output's text. Returns the first component among them.
 fn as_text(expanded: &Expanded<'_>, value: &mut Value) -> Option<String> {
-    if let Some(text) = expanded.told_by_the_role(value) {
-        let asked = value["get_attr"][0].as_str().map(str::to_owned);
+    if let Some(text) = expanded.runtime_output(value) {
+        let component = value["get_attr"][0].as_str().map(str::to_owned);
         *value = json!(text);
-        return asked;
+        return component;
     }
     let mut first = None;
     match value {
         Value::Array(items) => {
             for item in items {
-                let asked = as_text(expanded, item);
-                first = first.or(asked);
+                let component = as_text(expanded, item);
+                first = first.or(component);
             }
         }
         Value::Object(map) => {
             for item in map.values_mut() {
-                let asked = as_text(expanded, item);
-                first = first.or(asked);
+                let component = as_text(expanded, item);
+                first = first.or(component);
             }
         }
         _ => {}

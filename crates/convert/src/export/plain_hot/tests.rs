@@ -1,4 +1,4 @@
-//! There and back again: a design that left as plain HOT is itself when it comes back.
+//! Round trips: a design exported as plain HOT and imported again is unchanged.
 
 use hot::document::{Document, Edit};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn a_design_comes_back_as_it_went() {
     assert_eq!(value(&back), value(SHOP));
     assert!(back.starts_with("heat_template_version"), "{back}");
     assert!(back.contains("# where they meet"), "{back}");
-    // And so every time.
+    // A second round trip gives the same result.
     assert_eq!(
         value(&restored(&exported(&back), &types()).unwrap()),
         value(SHOP)
@@ -49,7 +49,7 @@ fn what_only_a_role_tells_is_asked_again() {
     assert_eq!(value(&export)["outputs"]["said"]["value"], "{stats.stdout}");
     let back = restored(&export, &types()).unwrap();
     assert_eq!(value(&back), value(&design));
-    // What was written there since stays.
+    // A later edit of the output stays.
     let mended = export.replace("said: {value: \"{stats.stdout}\"}", "said: {value: mine}");
     assert_ne!(mended, export);
     let back = restored(&mended, &types()).unwrap();
@@ -66,7 +66,7 @@ fn comments_at_the_top_are_no_report() {
         back.starts_with(&format!("{notes}heat_template_version")),
         "{back}"
     );
-    // Where the report's end is gone, what does not read like it stays.
+    // If the end of the report is missing, text that does not look like a report stays.
     let mended = export.replace("\n#\n", "\n");
     let back = restored(&mended, &types()).unwrap();
     assert!(back.starts_with("# - the shop's front\n"), "{back}");
@@ -171,7 +171,7 @@ fn what_was_changed_in_the_export_is_kept() {
         json!({"host": {"get_resource": "inner"}, "listen_port": 8081, "page_title": "Hello"})
     );
     assert_eq!(resources["inner"]["properties"]["flavor"], "large");
-    // Someone refers to it now, so it is theirs, with what it stands on.
+    // A remaining resource refers to it by now, so it stays, with its dependencies.
     assert!(resources["gate_floating_ip"].get("metadata").is_none());
     assert!(resources.get("gate_port").is_some() && resources.get("router").is_some());
     assert!(resources.get("inner_port").is_none(), "{resources:#}");
@@ -181,7 +181,7 @@ fn what_was_changed_in_the_export_is_kept() {
 fn what_heat_does_not_see_is_waited_for_in_words() {
     let export = value(&exported(SHOP));
     let waits = |name: &str| export["resources"][name]["depends_on"].clone();
-    // The way out of the network, and the software that is used.
+    // The gateway of the network, and the software that is used.
     assert_eq!(
         waits("gate_floating_ip"),
         json!(["router", "front_subnet_interface"])
@@ -219,14 +219,14 @@ fn only_what_has_our_marks_is_taken_back() {
     ] {
         assert_eq!(restored(text, &types()), None);
     }
-    // A mark that someone made up changes nothing else.
+    // An invented mark changes nothing else.
     let odd = "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {exported: [1]}}}}\n";
     assert_eq!(restored(odd, &types()).as_deref(), Some(odd));
 }
 
 #[test]
 fn a_text_that_is_written_anew_says_so() {
-    // What has an anchor would change wherever its alias stands.
+    // A change of an anchored value would also change its aliases.
     let text = SHOP.replace("    metadata:", "    # gone\n    metadata: &m");
     let plain = Design::of(SHOP).export(Format::Hot).report;
     let anew =

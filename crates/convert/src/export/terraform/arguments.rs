@@ -58,7 +58,7 @@ impl Writing<'_> {
         self.writer.index = Some(index.unwrap_or_else(|| "%index%".to_owned()));
     }
 
-    /// Properties as a table says.
+    /// Converts properties by a table.
     pub(super) fn arguments(
         &mut self,
         properties: &Map<String, Value>,
@@ -158,7 +158,7 @@ impl Writing<'_> {
     }
 }
 
-/// Type and properties of a group's members, where they are written out.
+/// Type and properties of a group's members, if they are literal.
 pub(super) fn member(spec: &ResourceSpec) -> Option<(&str, Map<String, Value>)> {
     let written = ["resource_def", "resource"];
     let definition = written.iter().find_map(|name| spec.properties.get(*name))?;

@@ -1,4 +1,4 @@
-//! What a property means by a name, an id or a reference: something that is drawn, or that is there already.
+//! References by name or id: to a resource of the template, or to an existing object in the cloud.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use super::types::LookUp;
 use super::{Many, Target, Writing, is_id, template, word};
 
 impl Writing<'_> {
-    /// The id of something that a property names: drawn, or there already.
+    /// The id of an object that a property refers to: drawn or existing.
     pub(super) fn id(&mut self, value: &Value, look_up: &LookUp) -> Result<Value, String> {
         self.found(value, look_up, "id")
     }
 
-    /// An attribute of something that a property names.
+    /// An attribute of an object that a property refers to.
     pub(super) fn found(
         &mut self,
         value: &Value,
@@ -21,7 +21,7 @@ impl Writing<'_> {
         let is_parameter = value.get("get_param").is_some();
         let drawn = |one: &str| self.writer.targets.get(one).cloned();
         if let Some(text) = value.as_str() {
-            // HOT lets a resource be meant by the name that it gives itself; that is rare, and stays a name.
+            // HOT allows a reference by a resource's own `name` property. That is rare, and the text stays a name here.
             if is_id(text) && attribute == "id" {
                 return Ok(json!(text));
             }

@@ -1,4 +1,4 @@
-//! What is no resource there: configurations and values as `locals`, and outputs.
+//! Resources that become local values (configurations and values), and outputs.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Writing, free, shape};
 
 impl Writing<'_> {
-    /// Configurations and values.
+    /// Writes a configuration or a value as a local value.
     pub(super) fn local(&mut self, name: &str, spec: &ResourceSpec, address: &str) {
         let path = format!("resources.{name}");
         let given = |property: &str| {
@@ -59,7 +59,10 @@ impl Writing<'_> {
         let mut taken = HashSet::new();
         let written = &self.source.document.template().outputs;
         for (name, value) in self.expanded.outputs() {
-            match self.writer.value(&self.expanded.told(&value.to_json())) {
+            match self
+                .writer
+                .value(&self.expanded.with_outputs(&value.to_json()))
+            {
                 Ok(value) => {
                     let mut body = Map::new();
                     let output = written.iter().find(|one| one.name == name);

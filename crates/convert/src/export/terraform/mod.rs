@@ -1,14 +1,15 @@
-//! JSON that Terraform and OpenTofu read, for the OpenStack provider.
+//! JSON for Terraform and OpenTofu with the OpenStack provider.
 //!
-//! What passes add is written out, since Terraform adds nothing by itself. Parameters become variables with their constraints as
-//! validations, conditions local values, a group of equal resources a `count`. Names of what is there already become data
-//! sources, because arguments of the provider want ids where HOT takes names. Orders that no reference states (a floating IP
-//! after the router's interface) become `depends_on`: Terraform knows them no more than a person does.
+//! Additions of passes are written as resources, because Terraform adds nothing by itself. Parameters become variables
+//! with their constraints as validations, conditions become local values, and a group of equal resources a `count`.
+//! Names of existing objects become data sources, because the provider's arguments take ids where HOT takes names.
+//! Orders without a reference (a floating IP after the router's interface) become `depends_on`.
 //!
-//! Terraform has no nesting that HOT's would fit into: nested templates are taken apart into resources with flat names, and so
-//! are groups whose members are templates. Files that a template reads come along.
+//! Terraform has no equivalent of HOT's nesting. Nested templates, and groups whose members are templates, are expanded
+//! into resources with flat names. Files that a template reads are part of the export.
 //!
-//! Software is left out: Terraform has no place for it. Configurations that a server reads at its first boot are kept.
+//! Software is left out, because Terraform has no place for it. Configurations that a server reads at its first boot
+//! are kept.
 
 mod arguments;
 mod found;
@@ -36,7 +37,7 @@ use arguments::member;
 use types::{Mapping, To};
 use value::{FILES, Many, Target, Writer, is_id, mapped, template, word};
 
-/// Members that become more or fewer; here it is a group of as many as it starts with.
+/// A group that scales. It is exported as a group with its initial number of members.
 const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
 
 pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
@@ -92,7 +93,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     (text, beside, writing.report)
 }
 
-/// A file in the making.
+/// A file that is being written.
 struct Writing<'a> {
     source: &'a Source<'a>,
     shape: &'a Shape<'a>,
@@ -103,7 +104,7 @@ struct Writing<'a> {
     data: Map<String, Value>,
     resources: Map<String, Value>,
     providers: BTreeSet<&'static str>,
-    /// Router, and the network that a resource of its own says it leads to.
+    /// Pairs of a router and its external network, from separate gateway resources.
     gateways: Vec<(String, Value)>,
 }
 
@@ -114,7 +115,7 @@ const PROVIDERS: [(&str, &str); 3] = [
 ];
 
 impl Writing<'_> {
-    /// Where each resource will be found, before any reference is written.
+    /// Assigns a Terraform address to each resource, before any reference is written.
     fn targets(&mut self) {
         let mut taken = HashSet::new();
         for (name, spec) in self.expanded.iter() {
@@ -201,7 +202,7 @@ impl Writing<'_> {
             return;
         }
         match self.writer.targets.get(name).cloned() {
-            // Their members stand for them.
+            // Their members are exported instead.
             None if members::is_parent(&spec.resource_type) => {}
             None => self.report.left_out(
                 path,
@@ -227,7 +228,7 @@ impl Writing<'_> {
                         spec.properties
                             .iter()
                             .map(|(name, value)| {
-                                (name.clone(), self.expanded.told(&value.to_json()))
+                                (name.clone(), self.expanded.with_outputs(&value.to_json()))
                             })
                             .collect()
                     }
@@ -239,7 +240,7 @@ impl Writing<'_> {
                     body.insert((*argument).to_owned(), json!(value));
                 }
                 self.arguments(&properties, mapping.arguments, name, &path, &mut body);
-                // The provider demands names where Heat makes them up.
+                // The provider requires names that Heat would generate.
                 let named = mapping
                     .arguments
                     .iter()
@@ -269,7 +270,7 @@ impl Writing<'_> {
         }
     }
 
-    /// A resource that belongs to another one and that nothing refers to, under a word that is free.
+    /// Adds a resource that belongs to another one and is not referenced, under a free name.
     fn insert_beside(&mut self, kind: &str, name: &str, body: Value) {
         let mut free = word(name);
         while self.is_taken(kind, &free) {
@@ -295,7 +296,7 @@ impl Writing<'_> {
         of_kind[word] = body;
     }
 
-    /// A data source, and the word that it is found by: names that look alike mean different things.
+    /// Adds a data source and returns its key. Different names get different keys.
     fn datum(&mut self, kind: &str, word: &str, body: Value) -> String {
         let of_kind = self
             .data
@@ -309,7 +310,7 @@ impl Writing<'_> {
         free
     }
 
-    /// Files that `file()` reads.
+    /// The files that `file()` reads.
     fn files(&mut self) -> Vec<ExportFile> {
         let mut files = Vec::new();
         for path in std::mem::take(&mut self.writer.files) {
@@ -354,12 +355,12 @@ impl Writing<'_> {
                 root.insert(section.to_owned(), Value::Object(body.clone()));
             }
         }
-        // A map of strings can always be written.
+        // A map with string keys can always be serialised.
         serde_json::to_string_pretty(&Value::Object(root)).unwrap_or_default() + "\n"
     }
 }
 
-/// A word for a name that no other name has got: what looks alike is told apart by `_`.
+/// A free identifier for a name. Conflicts get a trailing `_`.
 fn free(name: &str, taken: &mut HashSet<String>) -> String {
     let mut free = word(name);
     while !taken.insert(free.clone()) {

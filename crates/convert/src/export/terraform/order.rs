@@ -1,4 +1,4 @@
-//! What waits for what without saying so by a reference.
+//! Orders without a reference.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Target, Writing};
 
 impl Writing<'_> {
-    /// Orders that no reference states.
+    /// Adds the orders that no reference implies.
     pub(super) fn order(&mut self, name: &str, spec: &ResourceSpec, body: &mut Map<String, Value>) {
         let mut mentioned = HashSet::new();
         for value in spec.properties.values() {
@@ -31,7 +31,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Where a resource is found, or the members of one that stands for others.
+    /// The address of a resource, or the addresses of its members.
     fn addresses(&self, name: &str) -> Vec<String> {
         if let Some(target) = self.writer.targets.get(name) {
             return match target {
@@ -48,7 +48,7 @@ impl Writing<'_> {
     }
 }
 
-/// Whether an address is the resource's own: what cannot be a resource there is an argument of another.
+/// True if an address is the resource's own. Some resources become an argument of another one.
 fn body_of(address: &Value, targets: &HashMap<String, Target>, name: &str) -> bool {
     let own = targets.get(name);
     matches!(own, Some(Target::Resource { address: own, .. }) if address == own)

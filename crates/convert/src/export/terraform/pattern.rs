@@ -1,17 +1,17 @@
-//! Python's regular expressions in the words of Terraform's, which are RE2.
+//! Converts Python's regular expressions to RE2, which Terraform uses.
 //!
-//! What RE2 has not would make a condition that no value fulfils, so such a pattern is not said at all: what stands around a
-//! match or was matched before, groups that give nothing back, characters by their names. Sources: Python's `re`, RE2's syntax.
+//! If RE2 lacks a feature, the converted pattern would match no value. So such a pattern is not converted at all:
+//! look-around, back-references, atomic groups, characters by name. Sources: Python's `re`, RE2's syntax.
 
-/// The highest number of times that RE2 repeats something.
+/// RE2's highest repetition count.
 const TIMES_MAX: u32 = 1000;
 
-/// The pattern in the other dialect; nothing where that cannot say it.
+/// The pattern in RE2. `None` if RE2 cannot express it.
 pub(super) fn expression(pattern: &str) -> Option<String> {
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;
     let mut in_class = false;
-    // Whether something was just said to come several times.
+    // True if the previous token was a repetition.
     let mut repeated = false;
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
@@ -21,11 +21,11 @@ pub(super) fn expression(pattern: &str) -> Option<String> {
                 rest = escaped(rest, in_class, &mut out)?;
                 continue;
             }
-            // A class of theirs, which are plain characters in Python.
+            // A POSIX class in RE2. In Python these are plain characters.
             '[' if in_class && rest.starts_with(':') => return None,
             '[' if !in_class => {
                 in_class = true;
-                // Right at its start, the end of a class is a character.
+                // At the start of a class, its closing bracket is an ordinary character.
                 let taken = rest.len() - rest.strip_prefix('^').unwrap_or(rest).len();
                 let taken = taken + usize::from(rest[taken..].starts_with(']'));
                 out.push(c);
@@ -43,10 +43,10 @@ pub(super) fn expression(pattern: &str) -> Option<String> {
                 rest = &rest[1..];
                 continue;
             }
-            // Greedy without a way back.
+            // A possessive quantifier.
             '+' if was_repeated => return None,
             '*' | '+' => repeated = true,
-            // After a repetition it only makes that modest.
+            // After a repetition it makes that lazy.
             '?' => repeated = !was_repeated,
             '{' => {
                 if let Some((times, below)) = rest.split_once('}')
@@ -65,7 +65,7 @@ pub(super) fn expression(pattern: &str) -> Option<String> {
     Some(out)
 }
 
-/// What stands behind a backslash, and what is left.
+/// Converts the characters after a backslash. Returns the rest.
 fn escaped<'p>(rest: &'p str, in_class: bool, out: &mut String) -> Option<&'p str> {
     let mut after = rest.chars();
     let escaped = after.next()?;
@@ -89,7 +89,7 @@ fn escaped<'p>(rest: &'p str, in_class: bool, out: &mut String) -> Option<&'p st
     Some(rest)
 }
 
-/// Whether both know what a group begins with, behind `(?`.
+/// True if both dialects know the group that starts after `(?`.
 fn is_group(rest: &str) -> bool {
     let flags = rest.trim_start_matches(['i', 'm', 's']);
     rest.starts_with("P<")
@@ -97,7 +97,7 @@ fn is_group(rest: &str) -> bool {
         || flags.len() < rest.len() && flags.starts_with(')')
 }
 
-/// Whether what stands in braces is a number of times; nothing where it is one that only Python knows.
+/// True if the text in braces is a repetition. `None` if only Python knows it.
 fn is_repetition(times: &str) -> Option<bool> {
     let (least, most) = times.split_once(',').unwrap_or((times, "0"));
     let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());

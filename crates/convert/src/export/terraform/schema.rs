@@ -1,32 +1,32 @@
-//! What the provider takes, as far as the exporter writes it.
+//! The provider's schema, as far as the exporter uses it.
 //!
-//! The facts stand in `schema.txt`. A file that lacks a required argument is refused by Terraform before it asks any cloud, so
-//! the report says which ones a person has to give; and a test compares all that the tables of [`super::types`] write with it.
+//! The facts are in `schema.txt`. Terraform refuses a file without a required argument before it contacts any cloud, so
+//! the report lists the missing ones. A test compares the tables of [`super::types`] with the schema.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-/// One resource type or data source, or a block in one.
+/// A resource type, a data source, or a block of one.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     pub arguments: HashMap<&'static str, Argument>,
-    /// What can be read of it beside its arguments.
+    /// Readable attributes other than the arguments.
     pub attributes: Vec<&'static str>,
 }
 
 #[derive(Debug)]
 pub(super) struct Argument {
     pub required: bool,
-    /// Nothing for a plain value.
+    /// The block's shape. `None` for a plain value.
     pub block: Option<Shape>,
 }
 
 /// By kind, then by name.
 type Shapes = HashMap<&'static str, HashMap<&'static str, Shape>>;
 
-/// A type by its kind (`resource`, `data`) and name.
+/// The shape of a type, by its kind (`resource`, `data`) and name.
 pub(super) fn of(kind: &str, name: &str) -> Option<&'static Shape> {
     static SHAPES: OnceLock<Shapes> = OnceLock::new();
     let shapes = SHAPES.get_or_init(|| {
@@ -41,7 +41,7 @@ pub(super) fn of(kind: &str, name: &str) -> Option<&'static Shape> {
     shapes.get(kind)?.get(name)
 }
 
-/// Required arguments that a body lacks, by their path: `name`, `fixed_ip.subnet_id`.
+/// Paths of the required arguments that a body lacks: `name`, `fixed_ip.subnet_id`.
 pub(super) fn lacking(shape: &Shape, body: &Map<String, Value>) -> Vec<String> {
     let mut missing = Vec::new();
     for (name, argument) in &shape.arguments {
@@ -70,7 +70,7 @@ fn line(line: &'static str) -> Option<((&'static str, &'static str), Shape)> {
     Some(((kind, name), shape))
 }
 
-/// Up to the end or the closing brace; what is left.
+/// Parses up to the end or the closing brace. Returns the rest.
 fn block(mut text: &'static str) -> (Shape, &'static str) {
     let mut shape = Shape::default();
     loop {

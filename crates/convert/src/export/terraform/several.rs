@@ -1,4 +1,4 @@
-//! What is one resource in HOT, and there an argument of another or several resources.
+//! Resources in HOT that become an argument of another resource, or several resources.
 
 use hot::expr::Expr;
 use planner::workflow::ResourceSpec;
@@ -8,7 +8,7 @@ use super::types::{self, PROJECT, ROUTER};
 use super::{Target, Writing};
 
 impl Writing<'_> {
-    /// Writes it, where it is one of these.
+    /// Writes the resource if it is of such a type.
     pub(super) fn several(&mut self, name: &str, spec: &ResourceSpec) -> bool {
         let written = match spec.resource_type.as_str() {
             "OS::Neutron::RouterGateway" => {
@@ -30,7 +30,7 @@ impl Writing<'_> {
         true
     }
 
-    /// A router's way out is an argument of the router there, and a resource of its own in HOT.
+    /// A router's gateway can be a resource in HOT. In Terraform it is an argument of the router.
     fn router_gateway(&mut self, name: &str, spec: &ResourceSpec) {
         let given = |property: &str| spec.properties.get(property).map(Expr::to_json);
         let router = spec
@@ -64,7 +64,7 @@ impl Writing<'_> {
         }
     }
 
-    /// The items of a list, as far as it is written out.
+    /// The items of a literal list.
     fn items(spec: &ResourceSpec, property: &str) -> Result<Vec<Value>, String> {
         match spec.properties.get(property).map(Expr::to_json) {
             None => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Properties that have another shape in Terraform than in HOT.
+//! Properties whose form in Terraform differs from HOT.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::export::expand::call;
 
 type Written = Result<(), String>;
 
-/// Writes one property of the resource `name` into `body`, or beside it.
+/// Writes one property of the resource `name` into `body`, or as a resource beside it.
 pub(super) fn argument(
     writing: &mut Writing<'_>,
     value: &Value,
@@ -34,7 +34,7 @@ pub(super) fn argument(
         }
         "floating_network" => {
             let pool = writing.found(value, &NETWORK, "name");
-            // A plain name is what the provider wants.
+            // The provider expects a plain name.
             let pool = match value.as_str().filter(|text| !is_id(text)) {
                 Some(text) => json!(super::template(text)),
                 None => pool?,
@@ -64,7 +64,7 @@ pub(super) fn argument(
     }
 }
 
-/// `image_name` or `image_id`; for a variable, whichever its value is.
+/// `image_name` or `image_id`. For a variable, decided by its value.
 fn name_or_id(
     writing: &mut Writing<'_>,
     value: &Value,
@@ -122,7 +122,7 @@ fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Val
     Ok(())
 }
 
-/// Of a server the provider wants names of groups, and Heat gives ids.
+/// For a server's groups, the provider expects names where Heat has ids.
 fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
     let Some(groups) = value.as_array() else {
         return Err("computed `security_groups`".to_owned());
@@ -140,7 +140,7 @@ fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, 
     Ok(())
 }
 
-/// What the server boots from stands in it, what it merely has is attached.
+/// The boot device is part of the server, other volumes are attached.
 fn block_devices(
     writing: &mut Writing<'_>,
     value: &Value,
@@ -210,7 +210,7 @@ fn block_devices(
     Ok(())
 }
 
-/// An empty one means that there is none.
+/// An empty map means no gateway.
 fn gateway(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
     if value == "" || value == "~" {
         body.insert("no_gateway".to_owned(), json!(true));
@@ -277,7 +277,7 @@ fn external_gateway(
     Ok(())
 }
 
-/// Rules are resources of their own there.
+/// Security group rules are separate resources in Terraform.
 fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
     let Some(rules) = value.as_array() else {
         return Err("computed `rules`".to_owned());
@@ -297,7 +297,7 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
                     let remote = writing.id(value, &GROUP)?;
                     body.insert(key.clone(), remote);
                 }
-                // The group itself, unless another is named.
+                // The group itself, unless another one is named.
                 "remote_mode"
                     if value == "remote_group_id" && !rule.contains_key("remote_group_id") =>
                 {
@@ -320,7 +320,7 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
     Ok(())
 }
 
-/// Several configurations in one, as cloud-init reads them.
+/// Several configurations as one multipart document for cloud-init.
 pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str) -> Written {
     let Some(parts) = parts.as_array() else {
         return Err("computed `parts`".to_owned());
@@ -361,7 +361,7 @@ pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str)
 }
 
 impl super::Writer {
-    /// The id of the resource that is being written, for others that belong to it.
+    /// The id of the resource that is being written, for resources that belong to it.
     fn resource_of(&mut self, name: &str) -> Result<Value, String> {
         match self.targets.get(name) {
             Some(Target::Resource { address, many: super::Many::No, .. }) => Ok(json!(format!("${{{address}.id}}"))),

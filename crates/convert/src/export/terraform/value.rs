@@ -1,8 +1,8 @@
-//! Expressions of HOT as expressions of Terraform.
+//! Converts expressions of HOT to expressions of Terraform.
 //!
-//! In Terraform's JSON every string is a template: what is literal is escaped, what is computed stands in `${...}`. Inside of
-//! that the native syntax holds, so there are two writers: [`Writer::value`] for JSON, [`Writer::native`] for what stands within.
-//! What has no counterpart is an error with the reason, and the property that asked for it is left out.
+//! In Terraform's JSON every string is a template: literal text is escaped, computed values are in `${...}`. Inside of
+//! these the native syntax applies. So there are two writers: [`Writer::value`] for JSON, [`Writer::native`] for the
+//! native syntax. An expression without an equivalent is an error with a reason, and its property is left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,48 +12,48 @@ use serde_json::{Map, Value};
 use super::types::{Mapping, mapping};
 use crate::export::expand::call;
 
-/// Where a resource of the template is found in Terraform.
+/// The Terraform address of a resource.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     /// A resource.
     Resource {
-        /// `openstack_compute_instance_v2.web`.
+        /// The address, such as `openstack_compute_instance_v2.web`.
         address: String,
         mapping: &'static Mapping,
-        /// It is there several times, or perhaps not at all.
+        /// Number of instances.
         many: Many,
     },
-    /// A value: `local.config`.
+    /// A local value: `local.config`.
     Local(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Many {
-    /// Just one.
+    /// One.
     No,
     /// None or one, by a condition.
     Perhaps,
-    /// As many as a group says.
+    /// The number of a group's members.
     Group,
 }
 
 /// Writes expressions.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// By resource.
+    /// Address by resource.
     pub targets: HashMap<String, Target>,
-    /// Parameter to the variable's word, where that is not plainly its own.
+    /// Variable by parameter, if the names differ.
     pub variables: HashMap<String, String>,
-    /// Condition to the local value that holds it.
+    /// Local value by condition.
     pub conditions: HashMap<String, String>,
-    /// Pseudo-parameters that were asked for.
+    /// True if the stack's name is used.
     pub asks_stack_name: bool,
     pub asks_project: bool,
-    /// A group's word for a member's index, while a member is written.
+    /// The expression for a member's index, while a group's member is written.
     pub index: Option<String>,
-    /// Parameters whose values the shape of the export hangs on.
+    /// Parameters that decide the structure of the export, with their values.
     pub fixed: BTreeMap<String, Value>,
-    /// Where `get_file` looks, and what it found; a name that finds nothing stays.
+    /// Files for `get_file`. Unknown names stay as they are.
     pub bundle: Bundle,
     pub files: BTreeSet<String>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Writer {
 type Written<T> = Result<T, String>;
 
 impl Writer {
-    /// For a place in the JSON.
+    /// The value as JSON.
     pub fn value(&mut self, hot: &Value) -> Written<Value> {
         if call(hot).is_some() {
             return Ok(Value::String(format!("${{{}}}", self.native(hot)?)));
@@ -83,7 +83,7 @@ impl Writer {
         })
     }
 
-    /// A member's index in a text that is a template already.
+    /// Substitutes the member's index in a text that is already a template.
     fn indexed(&self, text: &str) -> String {
         match &self.index {
             Some(word) => text.replace(word.as_str(), "${count.index}"),
@@ -91,7 +91,7 @@ impl Writer {
         }
     }
 
-    /// Within `${...}`.
+    /// The value in the native syntax, for `${...}`.
     pub fn native(&mut self, hot: &Value) -> Written<String> {
         if let Some((function, argument)) = call(hot) {
             return self.function(function, argument);
@@ -233,7 +233,7 @@ impl Writer {
             .ok_or_else(|| format!("`{name}`, which is not in the export"))
     }
 
-    /// What `get_resource` gives.
+    /// The expression for `get_resource`.
     fn resource(&mut self, name: &str) -> Written<String> {
         match self.target(name)? {
             Target::Local(address) => Ok(address.clone()),
@@ -265,7 +265,7 @@ impl Writer {
             .iter()
             .all(|key| key.as_str().is_none_or(|key| key.parse::<u32>().is_ok()));
         match (mapping.hot, attribute) {
-            // Heat gives a list of maps, the provider a list of addresses.
+            // Heat has a list of maps, the provider a list of addresses.
             ("OS::Neutron::Port", "fixed_ips") if rest.len() == 2 && rest[1] == "ip_address" => {
                 let index = self.native(&rest[0])?;
                 Ok(format!(
@@ -276,7 +276,7 @@ impl Writer {
             ("OS::Nova::Server", "networks") if rest.len() == 2 => {
                 Ok(part(&address, many, "access_ip_v4"))
             }
-            // Networks come by name in HOT, and in the order of the server there.
+            // HOT has networks by name, the provider in the order of the server.
             ("OS::Nova::Server", "addresses") if rest.len() == 3 => {
                 let index = self.native(&rest[1])?;
                 let of = match rest[2].as_str() {
@@ -338,7 +338,7 @@ impl Writer {
         Ok(format!("join(\"\", [{}])", parts.join(", ")))
     }
 
-    /// A condition: a name, or an expression.
+    /// A condition: a name or an expression.
     pub fn condition(&mut self, hot: &Value) -> Written<String> {
         match (hot, call(hot)) {
             (Value::String(name), _) => self
@@ -375,10 +375,11 @@ impl Writer {
     }
 }
 
-/// The folder of files that the template reads. Beside the export itself, one with the right name would be read as a part of it.
+/// The folder of files that the template reads. Beside the main file, a file with a matching name would be read as
+/// configuration.
 pub(super) const FILES: &str = "files";
 
-/// A path that leads out of no folder: what is not in the design is not taken from elsewhere either.
+/// The path without parts that lead out of the folder, because no file outside the design may be read.
 fn downward(path: &str) -> String {
     let parts = path.split(['/', '\\']);
     let parts = parts.filter(|part| !matches!(*part, "" | "." | ".."));
@@ -393,7 +394,7 @@ fn part(address: &str, many: Many, attribute: &str) -> String {
     }
 }
 
-/// A name that Terraform takes: letters, digits, `_` and `-`, a letter or `_` first.
+/// An identifier that Terraform accepts: letters, digits, `_` and `-`, starting with a letter or `_`.
 pub(super) fn word(name: &str) -> String {
     let mut word: String = name
         .chars()
@@ -411,12 +412,12 @@ pub(super) fn word(name: &str) -> String {
     word
 }
 
-/// Text in a template.
+/// Escapes text for a template.
 pub(super) fn template(text: &str) -> String {
     text.replace("${", "$${").replace("%{", "%%{")
 }
 
-/// Text between quotes, without them.
+/// Escapes text between quotes, without the quotes.
 fn inside(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in template(text).chars() {
@@ -432,12 +433,12 @@ fn inside(text: &str) -> String {
     out
 }
 
-/// A string of the native syntax.
+/// A string in the native syntax.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", inside(text))
 }
 
-/// Whether it is an id of the cloud rather than a name.
+/// True if the text is an id in the cloud, not a name.
 pub(super) fn is_id(text: &str) -> bool {
     let hex = text.chars().filter(char::is_ascii_hexdigit).count();
     let dashes = text.chars().filter(|c| *c == '-').count();
@@ -445,7 +446,7 @@ pub(super) fn is_id(text: &str) -> bool {
         && ((text.len() == 36 && dashes == 4) || (text.len() == 32 && dashes == 0))
 }
 
-/// The mapping of a type, where there is one.
+/// The mapping of a type, if there is one.
 pub(super) fn mapped(resource_type: &str) -> Option<&'static Mapping> {
     mapping(resource_type)
 }

@@ -11,7 +11,7 @@ use super::value::{quoted, template};
 use crate::export::Report;
 use crate::export::expand::{default_of, whole};
 
-/// All that are open; those in `fixed` have become part of the file's shape.
+/// All open parameters. Those in `fixed` are part of the file's structure.
 pub(super) fn of<'p>(
     parameters: impl Iterator<Item = &'p Parameter>,
     fixed: &BTreeMap<String, Value>,
@@ -27,7 +27,7 @@ pub(super) fn of<'p>(
         .collect()
 }
 
-/// What each parameter is called there.
+/// The variable of each parameter.
 pub(super) fn words<'p>(
     parameters: impl Iterator<Item = &'p Parameter>,
 ) -> HashMap<String, String> {
@@ -83,7 +83,7 @@ fn variable(parameter: &Parameter, word: &str, report: &mut Report) -> Value {
     Value::Object(body)
 }
 
-/// Condition and message. Constraints that ask a cloud are the provider's to find out.
+/// Condition and message of a validation. Constraints that query a cloud are left to the provider.
 fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
     let (kind, argument) = constraint.as_object()?.iter().next()?;
     let between = |what: &str| {
@@ -112,7 +112,7 @@ fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
                 "can(regex({}, {variable}))",
                 quoted(&format!("^(?:{pattern})$"))
             );
-            // Terraform reads its own messages as templates.
+            // Terraform reads error messages as templates.
             let shown = template(&pattern);
             Some((condition, format!("It must match {shown} as a whole.")))
         }

@@ -37,7 +37,7 @@ pub(super) fn input(parameter: &Parameter) -> Value {
     Value::Object(body)
 }
 
-/// HOT knows numbers only, and TOSCA wants to know: whole ones are what is mostly meant.
+/// HOT has one type for numbers, TOSCA has two. Without other evidence a number is an integer.
 fn is_whole(parameter: &Parameter) -> bool {
     let fraction = |value: &Value| value.as_f64().is_some_and(|number| number.fract() != 0.0);
     let ends = parameter.constraints.iter().flat_map(|rule| {

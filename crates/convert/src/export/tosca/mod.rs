@@ -1,12 +1,12 @@
 //! TOSCA Simple Profile in YAML 1.3.
 //!
-//! The profile knows servers, networks, ports, volumes and software, and those are exported. It has no word for routers, security
-//! groups, floating IPs, keys or orchestration, so these are left out: an orchestrator that reads TOSCA makes its own. A server
-//! becomes `Compute` with the sizes of its flavor, as far as the cloud told them; a catalogue item becomes a node type of its
-//! own, with its inputs as properties and what it is connected to as requirements.
+//! The profile has servers, networks, ports, volumes and software, and these are exported. It has no routers, security
+//! groups, floating IPs, keys or orchestration, so these are left out: an orchestrator for TOSCA creates its own. A
+//! server becomes `Compute` with the sizes of its flavor, if the cloud's facts have them. A catalogue item becomes a
+//! node type with its inputs as properties and its connections as requirements.
 //!
-//! The profile's own nesting (substitution) needs a node type a file, which says less than it costs: groups and nested templates
-//! are taken apart.
+//! The profile's own nesting (substitution) needs a node type for each file, which costs more than it gives. So groups
+//! and nested templates are expanded.
 
 mod inputs;
 mod nodes;
@@ -62,7 +62,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
         .collect();
     let mut outputs = Map::new();
     for (name, value) in expanded.outputs() {
-        match writing.value(&expanded.told(&value.to_json())) {
+        match writing.value(&expanded.with_outputs(&value.to_json())) {
             Ok(value) => {
                 let output = template.outputs.iter().find(|one| one.name == name);
                 let described = output
@@ -117,18 +117,18 @@ struct Writing<'a> {
     expanded: &'a Expanded<'a>,
     report: Report,
     types: BTreeMap<String, Value>,
-    /// Nodes of networks that are there already.
+    /// Nodes for existing networks.
     outside: BTreeMap<String, Value>,
-    /// Port to its server, and to its place among the server's.
+    /// The server of each port, and the port's index on it.
     holders: HashMap<String, (String, usize)>,
-    /// Network to its subnets.
+    /// The subnets of each network.
     subnets: HashMap<String, Vec<(String, ResourceSpec)>>,
-    /// Server to the volumes that are attached to it, and where.
+    /// The volumes attached to each server, with their devices.
     attached: HashMap<String, Vec<(String, Option<String>)>>,
 }
 
 impl Writing<'_> {
-    /// What belongs together and says so at one end only.
+    /// Collects relations that only one of two resources declares.
     fn look_around(&mut self) {
         for (name, spec) in self.expanded.iter() {
             let of = |property: &str| {
@@ -165,7 +165,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Whether a resource is one of a type.
+    /// True if the resource is of this type.
     fn is_a(&self, name: &str, resource_type: &str) -> bool {
         let spec = self.expanded.get(name);
         spec.is_some_and(|spec| spec.resource_type == resource_type)
@@ -186,9 +186,9 @@ impl Writing<'_> {
             NET => Some(self.network(name, spec)),
             PORT => self.port(name, spec),
             VOLUME => Some(self.volume(name, spec)),
-            // They stand in their network, and in their server.
+            // Part of their network or server.
             SUBNET | ATTACHMENT => None,
-            // Their members stand for them.
+            // Their members are exported instead.
             parent if members::is_parent(parent) => None,
             other => {
                 if is_derived(spec) {

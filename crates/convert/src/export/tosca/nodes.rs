@@ -73,7 +73,7 @@ impl Writing<'_> {
         node
     }
 
-    /// By attachments, and in the server itself.
+    /// The volumes of a server, from attachments and from the server itself.
     fn volumes_of(&self, server: &str, spec: &ResourceSpec) -> Vec<Value> {
         let mut found: Vec<(String, Option<String>)> =
             self.attached.get(server).cloned().unwrap_or_default();
@@ -91,7 +91,7 @@ impl Writing<'_> {
             .into_iter()
             .filter(|(volume, _)| self.is_a(volume, VOLUME))
             .map(|(volume, place)| {
-                // The profile wants a location; a device stands for it.
+                // The profile requires a location, so a device name is used.
                 let location = place.unwrap_or_else(|| "/dev/vdb".to_owned());
                 json!({"local_storage": {
                     "node": volume,
@@ -127,7 +127,7 @@ impl Writing<'_> {
                 let Some(value) = one.properties.get(hot) else {
                     continue;
                 };
-                match self.value(&self.expanded.told(&value.to_json())) {
+                match self.value(&self.expanded.with_outputs(&value.to_json())) {
                     Ok(value) => {
                         properties.insert(tosca.to_owned(), value);
                     }
@@ -149,7 +149,7 @@ impl Writing<'_> {
         json!({"type": "tosca.nodes.network.Network", "properties": properties})
     }
 
-    /// The profile's ports stand between a server and a network; one without a server is left out.
+    /// Ports of the profile connect a server with a network. A port without a server is left out.
     pub(super) fn port(&mut self, name: &str, spec: &ResourceSpec) -> Option<Value> {
         let mut node = json!({"type": "tosca.nodes.network.Port"});
         let holder = self.holders.get(name).cloned();
@@ -183,7 +183,7 @@ impl Writing<'_> {
         Some(node)
     }
 
-    /// Whether a port is in the export: its server is, and its network can be said.
+    /// True if a port is exported: its server is, and its network can be expressed.
     pub(super) fn has_node(&self, port: &str, spec: &ResourceSpec) -> bool {
         let network = spec.properties.get("network").map(Expr::to_json);
         let is_said = |network: Value| match network.get("get_resource") {
@@ -193,7 +193,7 @@ impl Writing<'_> {
         self.holders.contains_key(port) && network.is_some_and(is_said)
     }
 
-    /// A node for a network that is there already: the profile finds it by its name.
+    /// A node for an existing network, which the profile finds by name.
     fn outside(&mut self, port: &str, spec: &ResourceSpec) -> Option<String> {
         let given = spec.properties.get("network").map(Expr::to_json);
         let name = given.as_ref().and_then(|given| self.value(given).ok());
@@ -205,7 +205,7 @@ impl Writing<'_> {
             (Value::String(text), _) | (_, Some(Value::String(text))) => text.clone(),
             _ => "network".to_owned(),
         };
-        // Many ports may stand in one.
+        // Several ports may use one network.
         let mut node = format!("outside_{word}");
         while self.expanded.get(&node).is_some() {
             node.push('_');
@@ -221,7 +221,7 @@ impl Writing<'_> {
         let size = spec.properties.get("size").map(Expr::to_json);
         let size = match size.as_ref().and_then(|size| call(size)) {
             Some(("get_param", Value::String(name))) => {
-                // The profile wants a unit, and a unit cannot be put behind an input.
+                // The profile requires a unit, which cannot be appended to an input.
                 let default = self.default_of(name);
                 self.report.changed(
                     format!("resources.{volume}.properties.size"),
@@ -247,7 +247,7 @@ impl Writing<'_> {
         if let Some(snapshot) = spec.properties.get("snapshot_id").and_then(Expr::as_str) {
             properties.insert("snapshot_id".to_owned(), json!(snapshot));
         }
-        // By its short name, which all versions of the profile share.
+        // By its short name, which is the same in all versions of the profile.
         let mut node = json!({"type": "BlockStorage"});
         if !properties.is_empty() {
             node["properties"] = Value::Object(properties);
@@ -256,7 +256,7 @@ impl Writing<'_> {
     }
 }
 
-/// What an image's name tells of the system on it.
+/// Properties of the operating system, guessed from an image's name.
 fn operating_system(image: &str) -> Map<String, Value> {
     let known = [
         "debian", "ubuntu", "fedora", "centos", "rocky", "cirros", "opensuse", "windows",

@@ -1,4 +1,4 @@
-//! Catalogue items: a node type each, and a node where one is used.
+//! Catalogue items: a node type for each item, and a node for each use.
 
 use hot::expr::Expr;
 use planner::workflow::ResourceSpec;
@@ -22,7 +22,7 @@ impl Writing<'_> {
             let Some(value) = spec.properties.get(&input.name) else {
                 continue;
             };
-            match self.value(&self.expanded.told(&value.to_json())) {
+            match self.value(&self.expanded.with_outputs(&value.to_json())) {
                 Ok(value) => {
                     properties.insert(input.name.clone(), value);
                 }

@@ -1,7 +1,8 @@
-//! What is written is the profile: every node is checked with the profile's own definitions, every name with what is there.
+//! Checks exports against the profile: every node against the profile's definitions, every name against the exported
+//! nodes and inputs.
 //!
-//! The definitions are those of "TOSCA Simple Profile in YAML 1.3", chapters 5.9 (nodes) and 8.5 (networks), as far as we write
-//! them.
+//! The definitions are those of "TOSCA Simple Profile in YAML 1.3", chapters 5.9 (nodes) and 8.5 (networks), as far as
+//! the exporter uses them.
 
 use hot::document::Document;
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ const DEFINITIONS: [Definition; 4] = [
     ),
 ];
 
-/// What is wrong with a service template.
+/// The errors in a service template.
 fn wrong(text: &str) -> Vec<String> {
     let root = Document::parse(text).value(&[]).unwrap();
     let topology = &root["topology_template"];
@@ -112,7 +113,7 @@ fn fits(value: &Value, kind: &str) -> bool {
         }
 }
 
-/// Inputs and nodes that functions name.
+/// The names of inputs and nodes in functions.
 fn names(
     value: &Value,
     topology: &Value,

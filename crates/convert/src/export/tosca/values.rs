@@ -1,4 +1,4 @@
-//! Expressions of HOT as functions of the profile.
+//! Converts expressions of HOT to functions of the profile.
 
 use serde_json::{Map, Value, json};
 
@@ -89,7 +89,7 @@ impl Writing<'_> {
     }
 }
 
-/// `{concat: [...]}` of a text's parts and what stands for words in it.
+/// `{concat: [...]}` of a text's literal parts and substituted values.
 fn in_parts(text: &str, params: &Map<String, Value>) -> Value {
     let mut words: Vec<(&String, &Value)> =
         params.iter().filter(|(word, _)| !word.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! A classic load balancer: Octavia's, with a listener and a pool for each port, and a member for each server.
+//! Classic load balancers: converted to Octavia, with a listener and a pool per port, and a member per server.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::{BALANCER, Convert, Made, Resource};
 use crate::import::context::{Importer, SUBNET};
 use crate::import::sections::as_number;
 
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     (written == BALANCER).then_some(balancer)
 }
@@ -131,7 +131,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     }
 }
 
-/// Where a balancer stands, and who reaches it.
+/// The subnet of a load balancer, and the clients that reach it.
 pub(super) fn placed(
     importer: &mut Importer<'_>,
     resource: &mut Resource<'_>,
@@ -146,11 +146,11 @@ pub(super) fn placed(
             }
             subnets.swap_remove(0)
         }
-        // A parameter that is a list of subnets.
+        // A parameter with a list of subnets.
         Some(list) if list.get("get_param").is_some_and(Value::is_string) => {
             json!({"get_param": [list["get_param"], 0]})
         }
-        _ => importer.asked(
+        _ => importer.added_parameter(
             SUBNET,
             json!({
                 "type": "string",
@@ -181,7 +181,7 @@ pub(super) fn placed(
     }
 }
 
-/// `HTTPS` that ends at the balancer has a name of its own.
+/// `HTTPS` that is terminated at the load balancer has another name in Octavia.
 pub(super) fn octavia(protocol: &Value, ends_here: bool) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("HTTPS" | "SSL") if ends_here => json!("TERMINATED_HTTPS"),
@@ -191,13 +191,13 @@ pub(super) fn octavia(protocol: &Value, ends_here: bool) -> Value {
     }
 }
 
-/// `HTTP:80/path`, `TCP:22`.
+/// A health check such as `HTTP:80/path` or `TCP:22`.
 fn monitor(importer: &mut Importer<'_>, health: &Value, pool: &str, path: &str) -> Option<Value> {
     let target = health.get("Target")?;
     let number = |key: &str, default: u64| health.get(key).map_or(json!(default), as_number);
     let text = match target {
         Value::String(text) => text.clone(),
-        // What stands in front of a computed port is what it is asked by.
+        // The protocol before a computed port.
         computed => match importer.value(computed, path).pointer("/list_join/1/0") {
             Some(Value::String(first)) => first.clone(),
             _ => "TCP".to_owned(),

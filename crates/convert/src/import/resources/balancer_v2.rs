@@ -1,9 +1,9 @@
-//! Load balancers of the second kind: what Amazon says in target groups, listeners and rules, Octavia says in pools, listeners
-//! and policies.
+//! Load balancers of the second generation: target groups, listeners and rules become Octavia's pools, listeners and
+//! policies.
 //!
-//! A target group stands by itself there, while a pool belongs to a balancer: the one whose listeners lead to it
-//! ([`find_balancers`]). A listener that leads to a pool names it as its default, so that several listeners can share one. What
-//! leads to another address is a policy ([`redirect`]).
+//! A target group is independent, while a pool belongs to a load balancer: the one whose listeners lead to it
+//! ([`find_balancers`]). A listener that leads to a pool names it as its default, so that several listeners can share
+//! one. A redirect to another address is a policy ([`redirect`]).
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ use crate::import::sections::as_number;
 
 pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancingV2::LoadBalancer";
 pub(crate) const TARGETS: &str = "AWS::ElasticLoadBalancingV2::TargetGroup";
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     Some(match written {
         BALANCER => balancer,
@@ -26,7 +26,7 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     })
 }
 
-/// Which target groups a listener leads to; one that none leads to has no counterpart.
+/// Finds the load balancer of each target group. A group without a listener has no counterpart.
 pub(super) fn find_balancers(importer: &mut Importer<'_>) {
     let resources = importer.resources;
     for (name, body) in resources {
@@ -74,7 +74,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     made.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
 }
 
-/// A pool with its monitor and members.
+/// Converts a target group to a pool with its monitor and members.
 fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let listener = importer.balanced[resource.name].clone();
     let balancer = importer.resources[&listener].pointer("/Properties/LoadBalancerArn");
@@ -89,7 +89,7 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     if let Some(kept) = persistence(importer, resource) {
         properties.insert("session_persistence".to_owned(), kept);
     }
-    // The pool is found by its balancer, and a balancer's zone is not its members'.
+    // The pool is found by its load balancer. The load balancer's zone is not that of its members.
     for silent in [
         "VpcId",
         "Tags",
@@ -137,7 +137,7 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     }
 }
 
-/// What members speak: a pool has no word for TLS without HTTP.
+/// The protocol of the members. A pool has none for TLS without HTTP.
 fn spoken(protocol: &Value) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("TLS" | "TCP_UDP") => json!("TCP"),
@@ -145,7 +145,7 @@ fn spoken(protocol: &Value) -> Value {
     }
 }
 
-/// `TargetGroupAttributes` that say how a client stays with a member.
+/// Session persistence, from `TargetGroupAttributes`.
 fn persistence(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Option<Value> {
     let at = resource.at("TargetGroupAttributes");
     let given = resource.raw("TargetGroupAttributes")?.as_array()?;
@@ -325,7 +325,7 @@ fn not_plain(importer: &mut Importer<'_>, action: &Value, at: &str) {
     );
 }
 
-/// A policy that leads to another pool or another address, and what it asks of a request.
+/// Converts a rule to a policy with its conditions, which leads to another pool or another address.
 fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let listener = resource.raw("ListenerArn");
     let listener = listener.and_then(|one| importer.referred(one, LISTENER));
@@ -383,7 +383,7 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
     }
 }
 
-/// Type, comparison and value of a rule: paths and names of hosts, with `*` and `?` in them.
+/// Type, comparison and value of a condition: paths and host names, with `*` and `?` in them.
 fn asked(
     importer: &mut Importer<'_>,
     condition: &Value,

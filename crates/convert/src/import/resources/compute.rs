@@ -6,7 +6,7 @@ use super::network::{added_network, external};
 use super::{Convert, INSTANCE, Made, Resource, launch};
 use crate::import::context::{FLAVOR, IMAGE, Importer};
 
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     Some(match written {
         INSTANCE => instance,
@@ -65,7 +65,7 @@ pub(super) fn server(
     if let Some(Value::Object(hints)) = resource.tags(importer, "NovaSchedulerHints") {
         properties.insert("scheduler_hints".to_owned(), Value::Object(hints));
     }
-    // Amazon's way of running it; nothing that is lost changes what it is.
+    // Amazon's operational settings, which can be dropped silently.
     for silent in [
         "EbsOptimized",
         "Monitoring",
@@ -82,7 +82,7 @@ pub(super) fn server(
     properties
 }
 
-/// A server that says no size has Amazon's usual one; here it is a parameter, and so is the image of one that says none.
+/// A server without a size has a default at Amazon. Here flavor and image become parameters if they are missing.
 pub(super) fn completed(importer: &mut Importer<'_>, server: &mut Map<String, Value>) {
     for (property, name, check) in [
         ("flavor", FLAVOR, "nova.flavor"),
@@ -94,12 +94,15 @@ pub(super) fn completed(importer: &mut Importer<'_>, server: &mut Map<String, Va
                 "description": format!("The {property} of servers that name none."),
                 "constraints": [{"custom_constraint": check}],
             });
-            server.insert(property.to_owned(), importer.asked(name, definition));
+            server.insert(
+                property.to_owned(),
+                importer.added_parameter(name, definition),
+            );
         }
     }
 }
 
-/// A definition as properties of a server. What these cannot say is named, with the reason `lost`.
+/// A definition as properties of a server. Properties without a counterpart are reported with the reason `lost`.
 pub(super) fn defined(
     importer: &mut Importer<'_>,
     definition: &mut Resource<'_>,
@@ -156,7 +159,7 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     let mut networks = networks(importer, made, resource, &mut properties);
     if let Some(address) = importer.addresses.get(resource.name).cloned() {
         let first = networks.first();
-        // An address leads to a port; where only a network is known, the port is drawn.
+        // An address is assigned to a port. If only a network is known, the port is drawn.
         if first.is_none_or(|one| one.get("port").or_else(|| one.get("subnet")).is_none()) {
             let fixed = first.and_then(|one| one.get("fixed_ip")).cloned();
             let mut port = json!({"network": added_network(importer)});
@@ -222,7 +225,7 @@ fn networks(
                 let is_led_to =
                     networks.is_empty() && importer.addresses.contains_key(resource.name);
                 let mut entry = interface_entry(importer, properties, interface, &at);
-                // A drawn address that leads to the server takes the place of the one that Amazon would give.
+                // An explicit address of the server replaces the automatic one.
                 if is_public(interface) && !is_led_to && entry.get("port").is_none() {
                     let network = external(importer);
                     let kind = "OS::Neutron::FloatingIP";
@@ -238,7 +241,7 @@ fn networks(
     networks
 }
 
-/// One of `NetworkInterfaces`: a port that is drawn, or a place in a subnet.
+/// Converts one of `NetworkInterfaces`: a drawn port, or a place in a subnet.
 fn interface_entry(
     importer: &mut Importer<'_>,
     properties: &mut Map<String, Value>,
@@ -274,7 +277,7 @@ fn is_public(interface: &Value) -> bool {
     public.is_some_and(|public| *public == json!(true) || *public == json!("true"))
 }
 
-/// `BlockDeviceMappings` and `Volumes`.
+/// Converts `BlockDeviceMappings` and `Volumes`.
 fn disks(
     importer: &mut Importer<'_>,
     made: &mut Made,
@@ -377,7 +380,7 @@ fn volume(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
         ("AvailabilityZone", "availability_zone"),
     ];
     let mut properties = resource.renamed(importer, &names);
-    // The zone of a server that it is for is Nova's, and Cinder has zones of its own.
+    // The zone of the volume's server belongs to Nova, and Cinder has zones of its own.
     let of_server = resource
         .raw("AvailabilityZone")
         .and_then(|zone| zone.get("Fn::GetAtt"));

@@ -7,7 +7,7 @@ use crate::import::context::Importer;
 
 pub(crate) const TEMPLATE: &str = "AWS::EC2::LaunchTemplate";
 
-/// The definition that a group or a server names, if it is in the template. Its properties are read as a server's.
+/// The definition that a group or a server names, if it is in the template. Its properties are read like a server's.
 pub(super) fn definition<'a>(
     importer: &Importer<'a>,
     resource: &mut Resource<'_>,
@@ -33,7 +33,7 @@ pub(super) fn definition<'a>(
     Some(Resource::of(name, &importer.resources[name]))
 }
 
-/// Launch templates by the names that they give themselves.
+/// Finds launch templates by their own `LaunchTemplateName`.
 pub(super) fn find_names(importer: &mut Importer<'_>) {
     for (name, body) in importer.resources {
         let given = body.pointer("/Properties/LaunchTemplateName");

@@ -1,7 +1,8 @@
-//! Resources: one file for a family, and what they share.
+//! Converts resources: one file per family, and shared functions.
 //!
-//! [`all`] first looks which resources become part of others, so that whatever is converted before them knows it. What refers to
-//! a resource goes through [`reference`] and [`attribute`], since Amazon's `Ref` gives sometimes an id, sometimes an address.
+//! [`all`] first finds the resources that become part of others, so that this is known when others are converted.
+//! References to a resource are converted by [`reference`] and [`attribute`], because `Ref` returns an id for some
+//! types and an address for others.
 
 mod balancer;
 mod balancer_v2;
@@ -34,10 +35,10 @@ pub(crate) const LAUNCH: &str = "AWS::AutoScaling::LaunchConfiguration";
 pub(crate) const HANDLE: &str = "AWS::CloudFormation::WaitConditionHandle";
 pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancing::LoadBalancer";
 
-/// Puts what a resource becomes into the result.
+/// Converts one resource and adds the results.
 type Convert = fn(&mut Importer<'_>, &mut Made, &mut Resource<'_>);
 
-/// Who converts a type: one of each family.
+/// The converters, one for each family.
 const CONVERTERS: [fn(&str) -> Option<Convert>; 8] = [
     compute::of,
     network::of,
@@ -49,10 +50,10 @@ const CONVERTERS: [fn(&str) -> Option<Convert>; 8] = [
     storage::of,
 ];
 
-/// It takes any property, has any attribute, and makes nothing.
+/// A type that accepts any property, has any attribute, and creates nothing.
 pub(crate) const NOTHING: &str = "OS::Heat::None";
 
-/// Types that have no counterpart of their own, and what stands for them.
+/// Types without a counterpart of their own, and their replacement.
 const GONE: [(&str, &str); 12] = [
     (
         "AWS::EC2::InternetGateway",
@@ -100,15 +101,15 @@ pub(crate) struct Made {
     pub out: Map<String, Value>,
 }
 
-/// One resource while it is converted.
+/// One resource during its conversion.
 pub(crate) struct Resource<'a> {
     pub name: &'a str,
-    /// `Resources.Web`
+    /// Path of the resource, such as `Resources.Web`.
     pub path: String,
     pub body: &'a Value,
-    /// What stands under `Properties`, or a part of it.
+    /// The content of `Properties`, or a part of it.
     given: Option<&'a Value>,
-    /// `Resources.Web.Properties`, likewise.
+    /// Path of `given`, such as `Resources.Web.Properties`.
     below: String,
     used: BTreeSet<String>,
 }
@@ -125,7 +126,7 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// One whose properties stand further in, under a property of its own.
+    /// A resource whose properties are nested inside a property.
     pub(crate) fn below(name: &'a str, body: &'a Value, property: &str) -> Resource<'a> {
         let whole = Resource::of(name, body);
         Resource {
@@ -139,20 +140,20 @@ impl<'a> Resource<'a> {
         format!("{}.{property}", self.below)
     }
 
-    /// A property as it is written; it counts as read.
+    /// A property as it is written. Marks it as read.
     pub(crate) fn raw(&mut self, property: &str) -> Option<&'a Value> {
         self.used.insert(property.to_owned());
         let value = self.given?.get(property)?;
         (!value.is_null() && !crate::import::read::is_no_value(value)).then_some(value)
     }
 
-    /// A property in HOT.
+    /// A property converted to HOT.
     pub(crate) fn take(&mut self, importer: &mut Importer<'_>, property: &str) -> Option<Value> {
         let raw = self.raw(property)?;
         Some(importer.value(raw, &self.at(property)))
     }
 
-    /// Properties that keep their value under another name.
+    /// Properties whose value is kept under another name.
     pub(crate) fn renamed(
         &mut self,
         importer: &mut Importer<'_>,
@@ -187,7 +188,7 @@ impl<'a> Resource<'a> {
         (!tags.is_empty()).then_some(Value::Object(tags))
     }
 
-    /// Properties that nobody has read are named.
+    /// Reports the properties that nothing has read.
     pub(crate) fn rest(&self, importer: &mut Importer<'_>) {
         let given = self.given.and_then(Value::as_object);
         for property in given.into_iter().flatten().map(|(name, _)| name) {
@@ -200,7 +201,7 @@ impl<'a> Resource<'a> {
 }
 
 impl Made {
-    /// A resource with all that Amazon says around its properties.
+    /// Adds a resource with the attributes beside its properties: order, condition, policies.
     pub(crate) fn put(
         &mut self,
         importer: &mut Importer<'_>,
@@ -219,7 +220,7 @@ impl Made {
         resource.rest(importer);
     }
 
-    /// One that the result needs beside it; it is there whenever the other is.
+    /// Adds a helper resource, which exists whenever the other one does.
     pub(crate) fn add(
         &mut self,
         importer: &mut Importer<'_>,
@@ -244,7 +245,7 @@ impl Made {
     }
 }
 
-/// Order, condition, policies and metadata.
+/// Converts order, condition, policies and metadata.
 fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<String, Value>) {
     let path = &resource.path;
     let get = |key: &str| resource.body.get(key);
@@ -302,11 +303,11 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
     }
 }
 
-/// All resources, in the order of the text.
+/// Converts all resources, in the order of the text.
 pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
     let mut made = Made { out: Map::new() };
     let resources = importer.resources;
-    // Heat's own groups need the definition by itself.
+    // Heat's own groups use the definition directly.
     let is_plain_group = |body: &Value| body["Type"] == "OS::Heat::InstanceGroup";
     let keeps_launch = resources.values().any(is_plain_group);
     for (name, body) in resources {
@@ -342,7 +343,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
             None => kept(importer, &mut made, &mut resource),
         }
     }
-    // What became nothing while it was converted is waited for no more.
+    // Removes orders on resources that were dropped during the conversion.
     let names: BTreeSet<String> = made.out.keys().cloned().collect();
     for body in made.out.values_mut() {
         if let Some(waits) = body.get_mut("depends_on").and_then(Value::as_array_mut) {
@@ -352,7 +353,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
     made.out
 }
 
-/// As it is, where Heat has the type, or where it is a type of OpenStack that a later version may have.
+/// Keeps a resource whose type Heat supports, or that is an OpenStack type of a later version.
 fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let written = importer.type_of(resource.name);
     let types = Registry::openstack();
@@ -371,7 +372,8 @@ fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
     as_written(importer, made, resource, written, &takes);
 }
 
-/// A resource that does nothing and holds what was said, so that it can be seen and replaced, and what refers to it is whole.
+/// A placeholder that creates nothing and keeps the original content, so that the user can replace it and references to
+/// it stay valid.
 fn placeholder(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let written = importer.type_of(resource.name);
     importer.left_out(
@@ -389,7 +391,8 @@ fn placeholder(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Reso
     }
 }
 
-/// Heat cannot copy what an `if` without its second branch gives to a resource that has no properties of its own.
+/// Adds the second branch to every `if` without one. Heat cannot copy such an `if` to a resource that has no properties
+/// of its own.
 fn with_both_branches(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(with_both_branches),
@@ -424,7 +427,7 @@ fn as_written(
     made.put(importer, resource, hot, properties);
 }
 
-/// What `Ref` of a resource gives.
+/// The value of `Ref` for a resource.
 pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> Value {
     if importer.gone.contains(name) {
         let message =
@@ -447,7 +450,7 @@ pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> 
     }
 }
 
-/// Whether a value can be put where it is asked for: it says no resource, so what follows it never comes back to where it began.
+/// True if the value can be substituted: it refers to no resource, so substitution cannot recurse.
 fn leads_nowhere(importer: &Importer<'_>, value: &Value) -> bool {
     let one = |function: &str| value.get(function).filter(|_| is_single(value));
     if let Some(name) = one("Ref").and_then(Value::as_str) {
@@ -465,7 +468,7 @@ fn is_single(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.len() == 1)
 }
 
-/// What `Fn::GetAtt` of a resource gives.
+/// The value of `Fn::GetAtt` for a resource.
 pub(crate) fn attribute(
     importer: &mut Importer<'_>,
     name: &str,
@@ -535,7 +538,7 @@ pub(crate) fn attribute(
             of(&output.unwrap_or_default())
         }
         _ => {
-            // `Outputs.Url` and the like come in one piece or in several.
+            // `Outputs.Url` may be one text or several path elements.
             let path: Vec<Value> = std::iter::once(json!(name))
                 .chain(keys.iter().cloned())
                 .collect();

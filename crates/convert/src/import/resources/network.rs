@@ -1,4 +1,4 @@
-//! Networks: a VPC is a network with a router, an address a floating IP.
+//! Networks: a VPC becomes a network with a router, an address a floating IP.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::import::context::{EXTERNAL_NETWORK, Importer, NETWORK};
 
 const ROUTER_SUFFIX: &str = "router";
 
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     Some(match written {
         VPC => vpc,
@@ -24,7 +24,7 @@ pub(super) fn of(written: &str) -> Option<Convert> {
 
 /// The network of servers that name none: a parameter.
 pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
-    importer.asked(
+    importer.added_parameter(
         NETWORK,
         json!({
             "type": "string",
@@ -34,9 +34,9 @@ pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
     )
 }
 
-/// The network that leads out: a parameter.
+/// The external network: a parameter.
 pub(super) fn external(importer: &mut Importer<'_>) -> Value {
-    importer.asked(
+    importer.added_parameter(
         EXTERNAL_NETWORK,
         json!({
             "type": "string",
@@ -47,7 +47,7 @@ pub(super) fn external(importer: &mut Importer<'_>) -> Value {
     )
 }
 
-/// Which address leads to which server, which associations are thereby said, and which networks have a way out.
+/// Finds the address of each server, the associations that are covered by it, and the networks with a gateway.
 pub(super) fn find_addresses(importer: &mut Importer<'_>) {
     let resources = importer.resources;
     for (name, body) in resources {
@@ -225,7 +225,7 @@ fn address(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     made.put(importer, resource, "OS::Neutron::FloatingIP", properties);
 }
 
-/// To a port: the same in HOT. To a server of the template it is said already.
+/// Converts an association. With a port it is the same in HOT. With a server of the template it is covered already.
 fn association(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let names = [("NetworkInterfaceId", "port_id")];
     let mut properties = resource.renamed(importer, &names);

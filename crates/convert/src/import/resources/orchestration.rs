@@ -1,4 +1,4 @@
-//! Waiting, and nested stacks.
+//! Wait conditions and nested stacks.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::{Convert, HANDLE, Made, Resource, kept};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     Some(match written {
         HANDLE => handle,
@@ -24,7 +24,7 @@ fn handle(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
 fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let mut properties = Map::new();
     if let Some(handle) = resource.raw("Handle") {
-        // The handle itself, and not the address that a `Ref` gives elsewhere.
+        // The handle itself, not the address that `Ref` returns elsewhere.
         let value = match importer.referred(handle, HANDLE) {
             Some(name) => serde_json::json!({"get_resource": name}),
             None => importer.value(handle, &resource.at("Handle")),
@@ -39,7 +39,7 @@ fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resour
     made.put(importer, resource, "OS::Heat::WaitCondition", properties);
 }
 
-/// A template by its file's name; one whose address is computed stays Amazon's.
+/// Converts a nested stack to a template by file name. A stack with a computed address stays as it is.
 fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let address = resource.raw("TemplateURL").and_then(Value::as_str);
     let hot = address.and_then(file_name);
@@ -63,7 +63,7 @@ fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     made.put(importer, resource, &hot, properties);
 }
 
-/// What the template at an address is called once it is HOT; nothing where that is no plain name.
+/// The file name of the converted template at an address. `None` if it is not a plain name.
 fn file_name(address: &str) -> Option<String> {
     let file = address.rsplit('/').next().unwrap_or(address);
     let file = file.split('?').next().unwrap_or(file);

@@ -1,12 +1,12 @@
-//! Where a listener of the second kind sends a client instead of to a pool: a policy that answers with another address.
+//! Redirect actions of listeners: a policy that answers with another address.
 //!
-//! Amazon puts that address together and takes from the request what is not given (`#{host}`), while a policy's address is fixed.
-//! So only one that can be written out is taken: its host and path are given, and its protocol and port are given or the
+//! Amazon composes that address and takes missing parts from the request (`#{host}`), while a policy's address is
+//! fixed. So only an address with a literal host and path is converted. Its protocol and port are literal or the
 //! listener's.
 //!
-//! Octavia asks policies that lead to an address before those that lead to a pool, whatever their position. A redirect for all
-//! requests is therefore only taken where no rule of the listener comes before it. Source: the Octavia guide, "L7 policy
-//! positions".
+//! Octavia evaluates policies with a redirect to an address before policies with a pool, whatever their position. A
+//! redirect for all requests is therefore converted only if no rule of the listener comes before it. Source: the
+//! Octavia guide, "L7 policy positions".
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(super) fn forwarded(action: &Value) -> Option<&Value> {
     action.get("TargetGroupArn").or_else(groups)
 }
 
-/// The address that a `redirect` action leads to, if it is one; what the policy does otherwise is told. `listener` is a name.
+/// The address of a `redirect` action. Differences of the policy are reported. `listener` is a name.
 pub(super) fn address(
     importer: &mut Importer<'_>,
     action: &Value,
@@ -47,7 +47,7 @@ fn written_out(config: &Value, listener: Option<&Value>) -> Option<String> {
         other => other.and_then(Value::as_str).map(str::to_owned),
     };
     let fixed = |key: &str| text(key).filter(|text| !text.contains("#{"));
-    // The listener's own where it is not given.
+    // Missing parts are the listener's own.
     let of_listener = |key: &str, placeholder: &str| match config.get(key) {
         Some(given) if given != placeholder => fixed(key),
         _ => match as_number(listener?.get(key)?) {
@@ -75,7 +75,7 @@ fn written_out(config: &Value, listener: Option<&Value>) -> Option<String> {
     Some(format!("{protocol}://{host}{port}{path}{query}"))
 }
 
-/// Rules of the template at a listener, with what they do.
+/// The template's rules for a listener, with their actions.
 pub(super) fn rules_at<'a>(importer: &Importer<'a>, listener: &str) -> Vec<&'a Value> {
     let resources = importer.resources.iter();
     let rules = resources.filter(|(name, _)| importer.type_of(name) == RULE);
@@ -87,7 +87,7 @@ pub(super) fn rules_at<'a>(importer: &Importer<'a>, listener: &str) -> Vec<&'a V
     there.collect()
 }
 
-/// Whether a rule sends requests to a pool.
+/// True if a rule forwards requests to a pool.
 pub(super) fn leads_to_pool(rule: &Value) -> bool {
     let mut actions = rule
         .get("Actions")
@@ -97,7 +97,7 @@ pub(super) fn leads_to_pool(rule: &Value) -> bool {
     actions.any(|action| forwarded(action).is_some())
 }
 
-/// What a policy that all requests meet asks of them: one without rules is met by none.
+/// A rule that every request matches. A policy without rules matches none.
 pub(super) fn any_request(policy: &str) -> Value {
     json!({
         "l7policy": {"get_resource": policy},

@@ -1,4 +1,4 @@
-//! Groups of servers that become more and fewer.
+//! Scaling groups of servers.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::import::sections::as_number;
 const GROUP: &str = "AWS::AutoScaling::AutoScalingGroup";
 const POLICY: &str = "AWS::AutoScaling::ScalingPolicy";
 
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     Some(match written {
         GROUP => group,
@@ -104,7 +104,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     made.put(importer, resource, "OS::Heat::AutoScalingGroup", properties);
 }
 
-/// `PT1H30M5S`
+/// Parses a duration such as `PT1H30M5S`.
 fn seconds(text: &str) -> Option<u64> {
     let mut rest = text.strip_prefix("PT")?;
     let mut sum: u64 = 0;
@@ -126,7 +126,7 @@ fn seconds(text: &str) -> Option<u64> {
 
 fn policy(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     if resource.raw("ScalingAdjustment").is_none() {
-        // By a target or in steps, which Heat's policies cannot.
+        // Heat's policies have no target tracking and no steps.
         placeholder(importer, made, resource);
         return;
     }

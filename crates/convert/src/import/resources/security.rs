@@ -6,7 +6,7 @@ use super::{Convert, GROUP, Made, Resource};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     Some(match written {
         GROUP => group,
@@ -27,7 +27,7 @@ fn egress(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
 fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let names = [("GroupDescription", "description"), ("GroupName", "name")];
     let mut properties = resource.renamed(importer, &names);
-    // Groups belong to the project, and tags of them to nobody who reads them.
+    // Groups belong to the project, and their tags have no counterpart.
     for property in ["VpcId", "Tags"] {
         resource.raw(property);
     }
@@ -62,7 +62,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     made.put(importer, resource, "OS::Neutron::SecurityGroup", properties);
 }
 
-/// Within a group, a rule that means another group says so.
+/// A rule inside a group states explicitly if its remote is another group.
 fn in_group(mut rule: Map<String, Value>) -> Value {
     if let Some(remote) = rule.remove("remote_group") {
         rule.insert("remote_mode".to_owned(), json!("remote_group_id"));
@@ -114,7 +114,7 @@ fn converted(
         .as_ref()
         .is_some_and(|one| *one == json!(-1) || *one == json!("-1") || *one == json!("all"));
     if let Some(protocol) = protocol.filter(|_| !all) {
-        // A number is text there.
+        // CloudFormation writes the number as text.
         let protocol = match protocol {
             Value::Number(number) => json!(number.to_string()),
             other => other,
@@ -126,7 +126,7 @@ fn converted(
             continue;
         };
         let port = as_number(&importer.value(port, at));
-        // Any, which is what nothing says.
+        // Any port is the default in HOT.
         if port != json!(-1) {
             out.insert(hot.to_owned(), port);
         }
@@ -144,7 +144,7 @@ fn converted(
         "DestinationSecurityGroupId",
     ];
     if let Some(group) = groups.iter().find_map(|key| rule.get(*key)) {
-        // From a group or from a range: one rule says one of them.
+        // A rule has either a remote group or a range.
         if out.remove("remote_ip_prefix").is_some() {
             importer.left_out(at, "the range of a rule that names a group");
         }

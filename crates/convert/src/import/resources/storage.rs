@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Convert, Made, Resource};
 use crate::import::context::Importer;
 
-/// Who converts a type of this family.
+/// The converter for a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     (written == "AWS::S3::Bucket").then_some(bucket)
 }

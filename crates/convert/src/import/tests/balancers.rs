@@ -1,4 +1,4 @@
-//! Load balancers of both kinds.
+//! Load balancers of both generations.
 
 use super::*;
 
@@ -137,14 +137,14 @@ fn a_redirect_that_can_be_written_out_is_a_policy() {
     );
     assert_eq!(said(&import(&text).unwrap()), [""; 0]);
 
-    // The listener's own protocol and port, and what is told of it.
+    // The listener's own protocol and port, and the report about the status code.
     let text = listener("{Host: example.org, Path: /, StatusCode: HTTP_301}", "");
     let address = &of(&text, "Plain_redirect")["redirect_url"];
     assert_eq!(address, "http://example.org:8080/");
     let changed = "9 changed Resources.Plain.Properties.DefaultActions";
     assert_eq!(said(&import(&text).unwrap()), [changed; 2]);
 
-    // Parts of the request, and what would be looked at before the listener's rules.
+    // Parts of the request, and a policy that would precede the listener's rules.
     let rule = "  Api:\n    Type: AWS::ElasticLoadBalancingV2::ListenerRule\n    Properties:\n      ListenerArn: !Ref Plain\n      \
                 Priority: 1\n      Conditions: [{Field: path-pattern, Values: [/api]}]\n      \
                 Actions: [{Type: redirect, RedirectConfig: {Host: api.org, Path: /v2, Query: '', Port: 80}}]\n";

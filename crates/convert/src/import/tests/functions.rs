@@ -104,9 +104,9 @@ fn what_is_refused_in_a_choice_does_not_turn_it_round() {
         asked("!If [Big, !GetAtt Web.PrivateIp, !GetAtt Web.Nope]"),
         json!({"if": ["Big", address, null]})
     );
-    // Without what it hangs on there is nothing to choose.
+    // Without its condition an `if` is dropped.
     assert_eq!(asked("!If [Nope, a, b]"), Value::Null);
-    // What stands beside it in lists moves up, also in a list within one that becomes shorter.
+    // Later items of lists move up, also in a nested list that becomes shorter.
     assert_eq!(
         asked("[!GetAtt Web.Nope, [!GetAtt Web.PrivateIp, !GetAtt Web.Nope]]"),
         json!([[address]])

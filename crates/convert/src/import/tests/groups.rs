@@ -1,4 +1,4 @@
-//! Groups, what they are made like, and what waits or nests.
+//! Groups, their definitions, wait conditions and nested stacks.
 
 use super::*;
 
@@ -75,7 +75,7 @@ fn what_is_made_like_a_launch_template_says_so_itself() {
     let said = said(&imported);
     let lost = "7 left out Resources.Like.Properties.LaunchTemplateData.IamInstanceProfile";
     assert!(said.iter().any(|one| one == lost), "{said:#?}");
-    // Each loses it for a reason of its own.
+    // Each is lost for a different reason.
     let notes = imported.report.notes.iter();
     let why = notes.filter(|note| note.path.ends_with("IamInstanceProfile"));
     let why: Vec<&str> = why.map(|note| note.message.as_str()).collect();

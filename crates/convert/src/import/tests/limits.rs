@@ -1,4 +1,4 @@
-//! What is refused, and how much is made of little.
+//! Refused texts, and limits for texts that expand.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn what_is_asked_for_again_and_again_is_not_made() {
         "Mappings: {{M: {{a: {{b: {long}}}}}}}\nResources: {{}}\nOutputs:\n  X: {{Value: [{}]}}\n",
         "!FindInMap [M, a, b], ".repeat(50)
     );
-    // Each level says the one below it five times.
+    // Each level contains the one below five times.
     let mut nested = "x".to_owned();
     for _ in 0..12 {
         nested = format!("!Sub ['${{a}}${{ a}}${{  a}}${{a }}${{a  }}', {{a: {nested}}}]");

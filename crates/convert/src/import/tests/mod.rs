@@ -1,4 +1,4 @@
-//! Small templates in Amazon's words, read beside what becomes of them.
+//! Small CloudFormation templates and their conversion.
 
 use hot::document::Document;
 use planner::cloud::CloudFacts;
@@ -14,7 +14,7 @@ mod limits;
 mod network;
 mod report;
 
-/// The import, which must be a template that validation finds nothing wrong with.
+/// The import, whose template must validate without problems.
 fn imported(text: &str) -> Imported {
     let imported = import(text).unwrap();
     let document = Document::parse(imported.template.as_str());
@@ -24,7 +24,7 @@ fn imported(text: &str) -> Imported {
     imported
 }
 
-/// What a resource became, and what was said.
+/// The value at a path of the converted template.
 fn made(text: &str, path: &[&str]) -> Value {
     let imported = imported(&format!("AWSTemplateFormatVersion: '2010-09-09'\n{text}"));
     let document = Document::parse(imported.template.as_str());
@@ -45,7 +45,7 @@ fn said(imported: &Imported) -> Vec<String> {
         .collect()
 }
 
-/// A web server with a disk and an address in a network of its own.
+/// A web server with a disk and an address, in a network of its own.
 const SITE: &str = r#"AWSTemplateFormatVersion: "2010-09-09"
 Description: A site.
 Metadata:

@@ -1,4 +1,4 @@
-//! What is left out, needed or changed, and the word for it.
+//! Notes about parts that are left out, needed or changed.
 
 use super::*;
 

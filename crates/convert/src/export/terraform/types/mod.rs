@@ -1,8 +1,8 @@
-//! Which resource of the OpenStack provider a type becomes, and which argument a property.
+//! Maps resource types and properties to resources and arguments of the OpenStack provider.
 //!
-//! Plain ones are lines in a table; what takes a hand is a function in [`super::shape`]. Properties that are not listed are left
-//! out and named in the report. Source: the provider's schema, registry "terraform-provider-openstack/openstack", 3.0.0; what of
-//! it is used here stands in `schema.txt`, and a test compares the two.
+//! Simple properties are lines in a table, others are functions in [`super::shape`]. Properties that are not listed are
+//! left out and named in the report. Source: the provider's schema, registry "terraform-provider-openstack/openstack",
+//! 3.0.0. The part used here is in `schema.txt`, and a test compares the two.
 
 mod block_storage;
 mod compute;
@@ -14,23 +14,23 @@ mod network;
 mod network_quality;
 mod others;
 
-/// One type.
+/// The mapping of one type.
 #[derive(Debug)]
 pub(super) struct Mapping {
     pub hot: &'static str,
     pub terraform: &'static str,
     /// Property to argument.
     pub arguments: &'static [(&'static str, To)],
-    /// Arguments that are the same for all of the type.
+    /// Arguments with the same value for all resources of the type.
     pub fixed: &'static [(&'static str, &'static str)],
-    /// Attribute to attribute.
+    /// Attribute in HOT to attribute in Terraform.
     pub attributes: &'static [(&'static str, &'static str)],
-    /// What `get_resource` gives.
+    /// The attribute for `get_resource`.
     pub reference: &'static str,
 }
 
 impl Mapping {
-    /// A type that nothing can be read of but its id.
+    /// A type whose only readable attribute is its id.
     const fn of(
         hot: &'static str,
         terraform: &'static str,
@@ -59,33 +59,33 @@ impl Mapping {
     }
 }
 
-/// What a property becomes.
+/// Conversion of a property.
 #[derive(Debug)]
 pub(super) enum To {
     /// An argument with the same value.
     As(&'static str),
-    /// An argument with the id of what the property names or refers to.
+    /// An argument with the id of the object that the property refers to.
     Id(&'static str, &'static LookUp),
     /// The same for a list.
     Ids(&'static str, &'static LookUp),
-    /// Blocks with arguments: from a map, or from a list of maps.
+    /// Blocks with arguments, from a map or a list of maps.
     Block(&'static str, &'static [(&'static str, To)]),
-    /// An argument of the only block of that name.
+    /// An argument inside the only block of that name.
     Within(&'static str, &'static str),
-    /// A block of a secret's name and address.
+    /// A block with the name and the reference of a secret.
     Entry(&'static str, &'static str),
-    /// Made by hand in [`super::shape`].
+    /// Converted by a function in [`super::shape`].
     ByHand,
-    /// It says how Heat works, and nothing of the result.
+    /// Left out silently, because it concerns Heat only and not the result.
     Nothing,
 }
 
-/// How something that is there already is found by name.
+/// The data source that finds an existing object by name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LookUp {
-    /// The data source.
+    /// Name of the data source.
     pub data: &'static str,
-    /// Its argument for an id, where it has one.
+    /// Its argument for an id. `None` if it has none.
     pub id: Option<&'static str>,
 }
 
@@ -134,7 +134,7 @@ pub(super) static PROJECT: LookUp = LookUp {
     id: Some("project_id"),
 };
 
-/// All types.
+/// All mappings.
 pub(super) fn all() -> impl Iterator<Item = &'static Mapping> {
     [
         compute::TYPES,

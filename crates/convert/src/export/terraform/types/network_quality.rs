@@ -1,4 +1,4 @@
-//! Neutron: quality of service, routes, pools of addresses, and what is shared.
+//! Neutron: quality of service, routes, address pools and sharing.
 
 use super::{ADDRESS_SCOPE, Mapping, PORT, PROJECT, QOS, ROUTER, To::*};
 

@@ -1,4 +1,4 @@
-//! Designate, Swift, and what Heat brings itself.
+//! Designate, Swift, and Heat's own types.
 
 use super::{Mapping, To::*};
 
