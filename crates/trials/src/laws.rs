@@ -1,7 +1,7 @@
-//! What holds for every template, whoever wrote it.
+//! Laws that hold for every template.
 //!
-//! [`of_text`] asks the document, [`of_plan`] the planner; both name the law that is broken. The corpus holds whole templates
-//! against them, with the files beside them; the seeded loop does so with what it broke on purpose.
+//! [`of_text`] tests the document, [`of_plan`] the planner. Both return the broken law. The corpus uses them with whole
+//! templates and their files, the fuzz loop with broken ones.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,26 +18,26 @@ use types::{Executable, Registry, ResourceType};
 
 use crate::stand_in;
 
-/// Resources of one template that are edited: each costs some readings of the whole text.
+/// Number of resources per template that are edited. Each edit parses the whole text several times.
 pub const EDITED_MAX: usize = 12;
 
-/// Edits that were tried, so that a law which is never put to the test is seen.
+/// Number of tested edits, which shows laws that are never tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// Made.
+    /// Edits that were made.
     pub made: u64,
-    /// Refused: the document is as it was.
+    /// Edits that were refused. The document is unchanged.
     pub refused: u64,
 }
 
 impl Tried {
-    /// Both together.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: Tried) {
         self.made += other.made;
         self.refused += other.refused;
     }
 
-    /// The result of an edit, counted.
+    /// Counts the result of an edit.
     fn count(&mut self, result: Result<Document, EditError>) -> Option<Document> {
         match &result {
             Ok(_) => self.made += 1,
@@ -53,24 +53,27 @@ impl fmt::Display for Tried {
     }
 }
 
-/// - The text of a document is what was parsed.
-/// - A resource that is added is there; once it is removed, the text is what it was. So with several at once.
-/// - The same for another name and back; for a property, an order, metadata, policies and a condition that come and go; and for
-///   parameters, conditions and outputs of the template.
-/// - A value that is set and set back leaves all lines as they were that are not its own, and once it is as an edit writes it,
-///   these as well.
-/// - A document that gets another value and the old one again has its old text, where something only came.
+/// Tests the laws of a document:
 ///
-/// Of `edited_max` resources.
+/// - The text of a document is the parsed text.
+/// - A resource that is added exists. After its removal the text is the original one. The same holds for several at
+///   once.
+/// - The same holds for a rename and its reversal; for a property, an order, metadata, policies and a condition that
+///   are added and removed; and for parameters, conditions and outputs of the template.
+/// - A value that is changed and changed back leaves all other lines unchanged. If it was written by an edit before,
+///   its own lines are unchanged too.
+/// - A document that gets a value with additions and then the old value again has its old text.
+///
+/// The laws are tested on `edited_max` resources.
 ///
 /// # Errors
-/// Names the law that is broken. An edit that is refused breaks none.
+/// The broken law. A refused edit breaks none.
 pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Result<(), String> {
     let again = Document::parse(document.text());
     if again.text() != document.text() || again.template() != document.template() {
         return Err("the text was changed by parsing".to_owned());
     }
-    // Such a text is mended by hand first.
+    // A document that cannot be parsed cannot be edited.
     if !document.is_readable() {
         return match document.edit(&a_resource()) {
             Ok(_) => Err("a text that cannot be read was edited".to_owned()),
@@ -78,7 +81,7 @@ pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Res
         };
     }
     added(document, tried)?;
-    // A first resource brings its section, which stays.
+    // The first resource adds its section, which stays.
     if holds_something(document, &["resources"]) {
         let remove = Edit::RemoveResource {
             name: ADDED.to_owned(),
@@ -181,14 +184,14 @@ fn holds_something(document: &Document, path: &[&str]) -> bool {
     document.value(path).is_some_and(|value| !is_empty(&value))
 }
 
-/// Something that is not there comes, with the maps that it needs, and goes.
+/// Adds something new with the maps that it needs, and removes it.
 fn comes_and_goes(
     document: &Document,
     path: &[&str],
     value: Value,
     tried: &mut Tried,
 ) -> Result<(), String> {
-    // What is there and empty goes with what it gets.
+    // An empty parent is removed together with its content.
     if document.value(&[]).is_none() {
         return Ok(());
     }
@@ -206,7 +209,7 @@ fn comes_and_goes(
     there_and_back(document, &set, &Edit::Remove { path }, &what, tried)
 }
 
-/// What is there becomes something else, and what it was again.
+/// Changes a value, and changes it back.
 fn set_and_set_back(document: &Document, path: &[&str], tried: &mut Tried) -> Result<(), String> {
     let Some(was) = document.value(path) else {
         return Ok(());
@@ -224,7 +227,7 @@ fn set_and_set_back(document: &Document, path: &[&str], tried: &mut Tried) -> Re
         json!({"a": [1, {"b": null}], "c": "d"}),
         json!([1, "b"]),
     ];
-    // One of them: each is some readings of the text.
+    // One of them, because each one parses the text several times.
     let other = &others[(document.text().len() + what.len()) % others.len()];
     let Some(there) = tried.count(set(document, other)) else {
         return Ok(());
@@ -259,9 +262,9 @@ fn set_and_set_back(document: &Document, path: &[&str], tried: &mut Tried) -> Re
     Ok(())
 }
 
-/// Another value of the whole that only has more, and the old value again.
+/// Replaces the whole value by one with additions, and then by the old one.
 fn with_more(document: &Document, tried: &mut Tried) -> Result<(), String> {
-    // What an alias gives is written out where the two become different, and stays so.
+    // An alias is expanded when the values become different, and stays expanded.
     let Some(was) = document.value(&[]).filter(|_| !document.has_aliases()) else {
         return Ok(());
     };
@@ -271,7 +274,7 @@ fn with_more(document: &Document, tried: &mut Tried) -> Result<(), String> {
     };
     for resource in resources.values_mut() {
         if let Some(resource) = resource.as_object_mut()
-            // A call is written anew when something comes to it.
+            // A function call is written anew when it gets an addition.
             && resource.contains_key("type")
             && !resource.contains_key("metadata")
         {
@@ -301,10 +304,10 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// - A resource that is added is there, and the text stays readable.
+/// Tests the law for additions: a resource that is added exists, and the text can still be parsed.
 ///
 /// # Errors
-/// Names the law that is broken.
+/// The broken law.
 fn added(document: &Document, tried: &mut Tried) -> Result<(), String> {
     let Some(after) = tried.count(document.edit(&a_resource())) else {
         return Ok(());
@@ -328,7 +331,7 @@ fn a_resource() -> Edit {
     }
 }
 
-/// An edit and the one that takes it back lead to the same bytes.
+/// An edit and its reversal lead to the same bytes.
 fn there_and_back(
     document: &Document,
     there: &Edit,
@@ -340,7 +343,7 @@ fn there_and_back(
         return Ok(());
     };
     match after.edit(back) {
-        // A name that no edit would give.
+        // A name that no edit would set.
         Err(EditError::BadName(_)) => Ok(()),
         Err(error) => Err(format!(
             "what was edited cannot be taken back: {what}: {error}"
@@ -357,13 +360,14 @@ fn other_bytes(before: &Document, after: &Document, what: &str) -> String {
     format!("an edit taken back leaves other bytes: {what}: {line}")
 }
 
-/// - Without a workflow there is an error, and with one there is none.
-/// - Each step of a workflow comes after those that it waits for: there is no circle.
-/// - What is deployed as planned needs no change.
+/// Tests the laws of a plan, and returns its workflow, if it has one:
 ///
-/// The workflow, where there is one.
+/// - Without a workflow there is an error, and with one there is none.
+/// - Each step of a workflow comes after the steps that it waits for: there is no cycle.
+/// - A deployment that matches the plan needs no change.
 ///
 /// # Errors
+/// The broken law.
 /// Names the law that is broken.
 pub fn of_plan(
     document: &Document,
@@ -423,8 +427,8 @@ fn in_order(workflow: &Workflow) -> Result<(), String> {
     Ok(())
 }
 
-/// The types, as if each of them could be made, those that nobody describes and that these templates name among them: so that
-/// the laws can be held against every template.
+/// The types, all treated as deployable, with additional descriptions for unknown types in these templates. So the laws
+/// can be tested with every template.
 pub fn all_made(types: &Registry, document: &Document, bundle: &Bundle) -> Registry {
     let mut named = HashSet::new();
     let files = bundle.files().filter_map(|(path, _)| bundle.document(path));
@@ -450,7 +454,7 @@ pub fn all_made(types: &Registry, document: &Document, bundle: &Bundle) -> Regis
     }))
 }
 
-/// Words that look like types, wherever they stand: a group names its members' in a property.
+/// Words that look like types, anywhere in the template. A group, for example, names its members' type in a property.
 fn type_names(template: &Template, named: &mut HashSet<String>) {
     for resource in &template.resources {
         named.insert(resource.resource_type.clone());
@@ -481,7 +485,7 @@ mod tests {
             if let Err(law) = kept {
                 panic!("{law}\n{}", document.text());
             }
-            // Sound texts: hardly an edit cannot be made, but for those that would change what an alias names.
+            // Valid texts: nearly every edit is possible, except those that would change an aliased value.
             let most = if document.has_aliases() { 4 } else { 20 };
             assert!(
                 tried.made > most * tried.refused,

@@ -1,9 +1,9 @@
-//! The language put to the test on whole templates, with files and clocks around it.
+//! Tests of the language on whole templates, with files and clocks.
 //!
-//! The language crates have no I/O, so what reads folders, measures times or runs for minutes stands here: the corpus with
-//! Heat's own answers beside ours ([`corpus`]), times from text to workflow ([`times`]), and templates broken on
-//! purpose ([`fuzz`]), both held against the same [`laws`]. `cargo xtask corpus`, `bench` and `fuzz` start this crate's one
-//! program; it is a crate of its own so that neither `xtask` nor the tests of the language pay for it.
+//! The language crates do no I/O, so everything that reads folders, measures times or runs for minutes is here: the
+//! corpus with Heat's own answers ([`corpus`]), times from text to workflow ([`times`]), and randomly broken templates
+//! ([`fuzz`]). Corpus and fuzz test the same [`laws`]. `cargo xtask corpus`, `bench` and `fuzz` start this crate's one
+//! program. It is a crate of its own so that neither `xtask` nor the language's unit tests have to compile it.
 
 pub mod corpus;
 pub mod fuzz;

@@ -1,5 +1,5 @@
-//! `trials corpus DIR [--golden FILE] [--check]`, `trials compile SIZE...`, `trials fuzz [DIR] --minutes N [--seed S] [--keep
-//! DIR]`: what `cargo xtask` runs. The arguments have been checked there, so they are read plainly here.
+//! `trials corpus DIR [--golden FILE] [--check]`, `trials compile SIZE...`, `trials fuzz [DIR] --minutes N [--seed S]
+//! [--keep DIR]`: the commands for `cargo xtask`, which has validated the arguments already.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
-//! Templates of a given size, as the times are measured on.
+//! Templates of a given size, for measurements.
 
 use std::fmt::Write;
 
-/// A network, its subnet, a router to outside with its interface and a security group, and `k` times a port, a floating IP,
-/// a volume and a server: `5 + 4 k` resources. Heat's times were taken on this shape.
+/// A network, its subnet, a router with gateway and interface, and a security group, plus `k` times a port, a floating
+/// IP, a volume and a server: `5 + 4 k` resources. Heat's times were measured with this template.
 pub fn network_stack(k: usize) -> String {
     let mut text = String::from(
         "heat_template_version: 2015-10-15\n\
@@ -29,7 +29,7 @@ pub fn network_stack(k: usize) -> String {
     text
 }
 
-/// `n` servers on one network that is not drawn.
+/// `n` servers on one existing network.
 pub fn plain_servers(n: usize) -> String {
     let mut text = String::from("heat_template_version: 2015-10-15\nresources:\n");
     for i in 0..n {
@@ -42,8 +42,8 @@ pub fn plain_servers(n: usize) -> String {
     text
 }
 
-/// As a person draws it: networks of up to 20 private web servers each with their software, all behind one public load
-/// balancer. About `n` drawn resources; the passes add ports, groups, rules, router and addresses.
+/// A drawn design: networks of up to 20 private web servers with software, behind one public load balancer. About `n`
+/// drawn resources. The passes add ports, groups, rules, router and addresses.
 pub fn drawn(n: usize) -> String {
     let mut text = String::from("heat_template_version: 2021-04-16\nresources:\n");
     let mut count = 2;

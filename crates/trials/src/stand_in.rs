@@ -1,7 +1,7 @@
-//! Values for parameters that have none: a template is tried as if a person had filled in its form.
+//! Stand-in values for parameters without a value, as if a user had filled in the form.
 //!
-//! A stand-in fits the parameter's type and constraints, and those of the properties that it is given to, as far as that
-//! is found by trying: words that the constraints name first, then words of many kinds.
+//! A stand-in satisfies the type and constraints of the parameter and of the properties that use it, as far as that is
+//! found by trying: first words from the constraints, then words of many kinds.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +19,7 @@ use planner::compose::DEPTH_MAX;
 use serde_json::{Value, json};
 use types::{Property, PropertyKind, Registry};
 
-/// A value for each parameter that has none, neither by default nor by an environment.
+/// A value for each parameter that has none, neither as a default nor from an environment.
 pub fn values(template: &Template, bundle: &Bundle, types: &Registry) -> BTreeMap<String, Value> {
     let merged = Merged::of(bundle, template);
     let given = merged.parameters(template, &BTreeMap::new());
@@ -44,29 +44,29 @@ pub fn values(template: &Template, bundle: &Bundle, types: &Registry) -> BTreeMa
         .collect()
 }
 
-/// What a parameter's value goes to, in the template and in those that it is made of.
+/// The uses of a parameter's value, in the template and its nested templates.
 #[derive(Clone, Debug, Default)]
 struct Uses<'a> {
-    /// Properties that it is the value of.
+    /// Properties with this value.
     whole: Vec<&'a Property>,
-    /// Properties that one of its items is the value of.
+    /// Properties with one item of this value.
     item: Vec<&'a Property>,
 }
 
-/// By parameter.
+/// Uses by parameter.
 type AllUses<'a> = BTreeMap<String, Uses<'a>>;
 
-/// Where uses are looked for.
+/// Searches for uses.
 struct Seeker<'a> {
     bundle: &'a Bundle,
     aliases: &'a Aliases,
     types: &'a Registry,
-    /// By file.
+    /// Uses by file.
     known: RefCell<HashMap<String, Rc<AllUses<'a>>>>,
 }
 
 impl<'a> Seeker<'a> {
-    /// Uses in a template, which is the file `from` or the first one.
+    /// The uses in a template, which is the file `from` or the main one.
     fn uses(&self, template: &Template, from: Option<&str>, depth: usize) -> AllUses<'a> {
         let mut uses = AllUses::new();
         for resource in &template.resources {
@@ -142,7 +142,7 @@ impl<'a> Seeker<'a> {
     }
 }
 
-/// What becomes of a value in a nested template becomes of the parameter that it is.
+/// A value passed to a nested template has the uses of the nested parameter.
 fn pass_on<'a>(value: &Expr, inner: &Uses<'a>, uses: &mut AllUses<'a>) {
     match value {
         Expr::GetParam(name, path) if path.is_empty() => {
@@ -226,7 +226,7 @@ fn fits(constraints: &[Constraint], value: &Value) -> bool {
         .all(|constraint| constraint.problem(value).is_none())
 }
 
-/// Likely ones first.
+/// Candidate values, likely ones first.
 fn candidates(parameter: &Parameter, uses: &[&Property]) -> Vec<Value> {
     let constraints = || {
         let of_uses = uses.iter().flat_map(|property| &property.constraints);
@@ -260,7 +260,7 @@ fn candidates(parameter: &Parameter, uses: &[&Property]) -> Vec<Value> {
             candidates.push(Value::Object(keys.collect()));
         }
         "comma_delimited_list" => {
-            // Two at least: one of them may be asked for by its number.
+            // At least two, because the template may access one by its index.
             let item = |text: &str| Value::from(vec![text; length.max(2)]);
             candidates.extend(WORDS.iter().map(|word| item(word)));
         }
@@ -285,7 +285,7 @@ fn whole(number: f64) -> Value {
     }
 }
 
-/// Texts of the kinds that templates ask for.
+/// Texts of the kinds that templates need.
 const WORDS: [&str; 20] = [
     "standin",
     "Standin1",

@@ -1,8 +1,9 @@
-//! How long it takes from a template's text to a workflow: parse, check, passes, plan, compile.
+//! Time from a template's text to a workflow: parse, validate, passes, plan, compile.
 //!
-//! And from a keystroke to fresh diagnostics, which is parse and check alone. Each figure is the mean of some rounds,
-//! in processor time: one thread works and waits for nothing, so that is what a quiet machine takes, and a busy one gives the
-//! same. Types that nobody can make yet are measured as if they could: what is measured is the planning.
+//! Also the time from a keystroke to new diagnostics, which is parse and validate. Each figure is the mean of several
+//! rounds, in processor time: a single thread works without waiting, so that is the time on an idle machine, and a busy
+//! one gives the same figure. Types that cannot be deployed are treated as deployable, because only the planning is
+//! measured.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,9 +17,9 @@ use types::{Executable, Registry, ResourceType};
 
 use crate::shapes;
 
-/// Times `what` on each template and gives lines `<name> <milliseconds>`; words that name nothing are skipped.
+/// Measures each template and returns lines `<name> <milliseconds>`. Unknown words are skipped.
 ///
-/// A word is `network:2005` or `servers:1000` or `drawn:75` (text to workflow), or `keystroke:75` (text to diagnostics).
+/// A word is `network:2005`, `servers:1000` or `drawn:75` (text to workflow), or `keystroke:75` (text to diagnostics).
 pub fn run(words: &[String]) -> Vec<String> {
     let described = Registry::openstack();
     let makeable = described.iter().cloned().map(|described| ResourceType {
@@ -110,7 +111,7 @@ fn mean(mut what: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
     Ok(time.as_secs_f64() * 1000.0 / f64::from(rounds))
 }
 
-/// What this thread has worked, where the system tells it.
+/// Processor time of this thread, if the system reports it.
 fn processor_time() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(stat.split(' ').next()?.parse().ok()?))
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(names, ["servers:10", "drawn:20", "keystroke:20"]);
     }
 
-    /// Four times the resources take four times the time, or a little more; twice that is allowed, and no square.
+    /// Four times the resources take about four times the time. Twice that is allowed, which excludes quadratic growth.
     #[test]
     fn time_grows_nearly_as_the_template_does() {
         for (small, large) in [

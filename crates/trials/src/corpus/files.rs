@@ -1,4 +1,4 @@
-//! Which files below a folder are templates, and what a client would send with one.
+//! Finds the templates below a folder, and the files that a client would send with each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,26 +13,26 @@ use types::Registry;
 
 const ENDINGS: [&str; 7] = ["yaml", "yml", "template", "json", "hot", "heat", "env"];
 
-/// All HOT templates below a folder, sorted. What carries no `heat_template_version` at its top is an environment, a
+/// All HOT templates below a folder, sorted. A file without `heat_template_version` at its top is an environment, a
 /// payload or something else.
 pub fn templates(dir: &Path) -> io::Result<Vec<PathBuf>> {
     matching(dir, is_template)
 }
 
-/// An environment, and the types that it gives a meaning.
+/// An environment, and the types that it maps.
 #[derive(Debug)]
-pub struct Known {
+pub struct Environment {
     pub path: PathBuf,
     names: BTreeSet<String>,
 }
 
 /// All environments below a folder, sorted.
-pub fn environments(dir: &Path) -> io::Result<Vec<Known>> {
+pub fn environments(dir: &Path) -> io::Result<Vec<Environment>> {
     let known = |path: PathBuf| {
         let text = fs::read(&path)?;
         let environment = Environment::parse("", &String::from_utf8_lossy(&text));
         let aliases = environment.registry.into_iter();
-        Ok(Known {
+        Ok(Environment {
             path,
             names: aliases.map(|alias| alias.name).collect(),
         })
@@ -68,8 +68,8 @@ fn matching(dir: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>>
     Ok(found)
 }
 
-/// Whether the text names a version of HOT at its top: in YAML on a line that is as far to the right as the first one, in JSON
-/// anywhere.
+/// True if the text has a version of HOT at its top: in YAML on a line with the same indentation as the first one, in
+/// JSON anywhere.
 pub fn is_template(text: &str) -> bool {
     const KEY: &str = "heat_template_version";
     let text = text.trim_start_matches('\u{feff}');
@@ -92,8 +92,8 @@ pub fn is_template(text: &str) -> bool {
     })
 }
 
-/// Whether it becomes a template when Jinja has filled it in: by its name, or because it has Jinja's statements and is no YAML as
-/// it is. (`{{ }}` within texts is common in templates that write configuration.)
+/// True if Jinja must fill the file in first: by its name, or because it has Jinja's statements and is not YAML as it
+/// is. (`{{ }}` within texts is common in templates that write configuration.)
 pub fn is_unfilled(path: &str, text: &str) -> bool {
     let named = path.contains(".j2.") || path.ends_with(".j2");
     let statements = text.lines().any(|line| {
@@ -104,9 +104,9 @@ pub fn is_unfilled(path: &str, text: &str) -> bool {
     (named || statements) && broken()
 }
 
-/// The environments that were written for a template: the one of the same name with `env` behind it, and those that say what
-/// unknown types in it and in its files stand for: as few as do, the nearest first.
-pub fn environments_for(template: &Path, document: &Document, all: &[Known]) -> Vec<PathBuf> {
+/// The environments for a template: the one of the same name followed by `env`, and the smallest set that maps the
+/// unknown types in it and its files, the nearest first.
+pub fn environments_for(template: &Path, document: &Document, all: &[Environment]) -> Vec<PathBuf> {
     let stem = |path: &Path| {
         path.file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
@@ -121,7 +121,7 @@ pub fn environments_for(template: &Path, document: &Document, all: &[Known]) -> 
         path.parent() == template.parent()
             && (wanted.contains(&stem) || (ending == Some("env") && stem == own))
     });
-    let mut chosen: Vec<&Known> = by_name.into_iter().collect();
+    let mut chosen: Vec<&Environment> = by_name.into_iter().collect();
     let mut open = unknown_types(template, document);
     let distance = |path: &Path| {
         let folders = |path: &Path| -> Vec<PathBuf> {
@@ -134,7 +134,7 @@ pub fn environments_for(template: &Path, document: &Document, all: &[Known]) -> 
     };
     loop {
         open.retain(|name| !chosen.iter().any(|known| known.names.contains(name)));
-        let names = |known: &&Known| known.names.intersection(&open).count();
+        let names = |known: &&Environment| known.names.intersection(&open).count();
         let best = all
             .iter()
             .filter(|known| names(known) > 0)
@@ -146,7 +146,7 @@ pub fn environments_for(template: &Path, document: &Document, all: &[Known]) -> 
     }
 }
 
-/// Types that are none of Heat's, in a template and in the files that it is made of.
+/// Types in a template and its files that Heat does not have.
 fn unknown_types(template: &Path, document: &Document) -> BTreeSet<String> {
     fn walk(value: &Value, found: &mut BTreeSet<String>) {
         match value {
@@ -184,20 +184,21 @@ fn unknown_types(template: &Path, document: &Document) -> BTreeSet<String> {
     found
 }
 
-/// Whether a file that is included may be missing.
+/// Treatment of missing included files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It is left out, and the template is refused for it.
+    /// It is left out, which causes an error.
     Refused,
-    /// An empty text stands for it.
+    /// It is replaced by an empty text.
     Empty,
 }
 
-/// What is sent with a template: the files that it includes, those that these include, and environments, in order.
+/// The files to send with a template: the files that it includes, directly or through others, and environments, in
+/// order.
 pub fn bundle(template: &Path, document: &Document, given: &[PathBuf], missing: Missing) -> Bundle {
     let folder = template.parent().unwrap_or(Path::new(""));
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    // Name as it is kept, place on the disk.
+    // Pairs of the name in the bundle and the path on the disk.
     let mut waiting: Vec<(String, PathBuf)> = Vec::new();
     let mut environments = Vec::new();
     for path in given {
@@ -252,7 +253,7 @@ fn is_file_name(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".template")
 }
 
-/// Files that a template names: by `get_file`, and as types.
+/// Files that a template names, by `get_file` and as types.
 fn mentioned(document: &Document) -> BTreeSet<String> {
     fn walk(value: &Value, found: &mut BTreeSet<String>) {
         match value {

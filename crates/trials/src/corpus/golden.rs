@@ -1,41 +1,41 @@
-//! What Heat said of each template: a table with a line per template.
+//! Heat's answers: a table with a line per template.
 //!
-//! The columns that are read: `path`, `needs_external_files`, `needs_env`, `heat_validate`, `heat_create_validate`,
-//! `graph_nodes` and `edges_before>after` (`a>b|c>d`: `a` must exist before `b`). Others are ignored, so the table may
-//! carry more. `needs_env` says `yes`, or names the environments (`a.yaml|b.yaml`, in order); `parameters`, where there is such a
-//! column, has the values that Heat was given for parameters without a default, as JSON.
+//! These columns are read: `path`, `needs_external_files`, `needs_env`, `heat_validate`, `heat_create_validate`,
+//! `graph_nodes` and `edges_before>after` (`a>b|c>d`: `a` must exist before `b`). Other columns are ignored.
+//! `needs_env` is `yes`, or lists the environments in order (`a.yaml|b.yaml`). The optional column `parameters` has the
+//! values that Heat got for parameters without a default, as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// What must exist before what.
+/// Pairs of resources: the first must exist before the second.
 pub type Edges = BTreeSet<(String, String)>;
 
-/// One template's line.
+/// The line of one template.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Some of the files that it includes are not there: an empty text stands for them.
+    /// True if some included files are missing. They are replaced by an empty text.
     pub lacks_files: bool,
-    /// It needs an environment, whichever that is.
+    /// True if it needs an environment, without saying which.
     pub needs_environment: bool,
-    /// The environments that it was given, in order.
+    /// The environments that Heat got, in order.
     pub environments: Vec<String>,
-    /// Values that Heat was given for parameters without one.
+    /// The values that Heat got for parameters without a default.
     pub parameters: BTreeMap<String, Value>,
-    /// Heat's `validate` call accepts it.
+    /// True if Heat's `validate` call accepts it.
     pub valid: bool,
-    /// Heat accepts it when a stack is made of it.
+    /// True if Heat accepts it at the creation of a stack.
     pub plans: bool,
-    /// Heat's words where it does not.
+    /// Heat's error message, if it refuses it.
     pub refusal: String,
-    /// Resources that are there with default values.
+    /// Number of resources that exist with default values.
     pub nodes: Option<usize>,
-    /// Heat's order.
+    /// The order of resources in Heat.
     pub edges: Edges,
 }
 
-/// By path.
+/// Parses the table, by path.
 pub fn read(text: &str) -> Result<BTreeMap<String, Row>, String> {
     let mut records = records(text).into_iter();
     let header = records.next().ok_or("the table is empty")?;
@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Row>, String> {
         };
         let refusal = [get(validate), get(create)]
             .into_iter()
-            .find(|said| is_refusal(said));
+            .find(|answer| is_refusal(answer));
         Row {
             lacks_files: get(files).starts_with("yes"),
             needs_environment: get(environment).starts_with("yes"),
@@ -79,12 +79,12 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Row>, String> {
         .collect())
 }
 
-/// `needs live cloud` is no refusal: only the look-up is missing.
-fn is_refusal(said: &str) -> bool {
-    !said.is_empty() && said != "ok" && !said.starts_with("needs live cloud")
+/// `needs live cloud` is not a refusal: only a look-up is missing.
+fn is_refusal(answer: &str) -> bool {
+    !answer.is_empty() && answer != "ok" && !answer.starts_with("needs live cloud")
 }
 
-/// Comma-separated values as in RFC 4180.
+/// Parses comma-separated values as in RFC 4180.
 fn records(text: &str) -> Vec<Vec<String>> {
     let mut records = Vec::new();
     let (mut record, mut field) = (Vec::new(), String::new());
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_what_heat_said() {
+    fn a_row_has_the_answers_of_heat() {
         let table = "path,heat_validate,needs_env,heat_create_validate,graph_nodes,edges_before>after,parameters\r\n\
                      a.yaml,ok,,\"rejected: \"\"x\"\", y\",3,net>web|port>web,\"{\"\"p\"\": 1}\"\r\n\
                      b.yaml,ok,yes,needs live cloud (region),1,\r\n\

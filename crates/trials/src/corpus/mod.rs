@@ -1,23 +1,26 @@
-//! A folder of templates, and for each: does it parse, is it valid, does it plan, and is its order Heat's?
+//! Tests a folder of templates. Four questions for each: is it parsed, is it valid, is it planned, and is its order
+//! Heat's?
 //!
-//! - *parsed*: text and structure are without error.
-//! - *valid*: no check finds an error, with no values given for parameters. This is what Heat's `validate` call answers; it looks
-//!   at names and not at values, so neither do we here ([`AT_CREATION`]).
-//! - *planned*: a plan for a new deployment is without error, with stand-in values for parameters that have no default
-//!   ([`crate::stand_in`]) and with look-ups off, since no cloud is asked. The refusal `resource-type-not-deployable` does not
-//!   count: Heat accepts those types too, and what is tried here is the language and the order. It is told in the remark.
-//! - *edges*: which of the drawn resources must exist before which, before composition is flattened and before passes add
-//!   anything, compared with the golden table's.
+//! - *parsed*: text and structure have no errors.
+//! - *valid*: validation finds no error, without values for parameters. This corresponds to Heat's `validate` call,
+//!   which checks names and not values, so values are not checked here either ([`AT_CREATION`]).
+//! - *planned*: a plan for a new deployment has no errors, with stand-in values for parameters without a default
+//!   ([`crate::stand_in`]) and without look-ups, because no cloud is involved. The refusal
+//!   `resource-type-not-deployable` does not count: Heat accepts those types too, and this tests the language and the
+//!   order. The remark mentions it.
+//! - *edges*: the order between drawn resources, before nested templates are expanded and before passes add anything,
+//!   compared with the golden table's.
 //!
-//! Files that a template includes are looked for beside it. Environments are given where the golden table says that Heat needed
-//! them, and where there is no table: the one with the template's name, and the nearest ones that name types which the template
-//! uses. What only looks like a template, such as one that Jinja fills in first, is named below the table and not counted.
+//! Files that a template includes are searched beside it. Environments are given if Heat needed them according to the
+//! golden table. Without a table these are used: the one with the template's name, and the nearest ones with types that
+//! the template uses. Files that only look like templates, such as those for Jinja, are listed below the table and not
+//! counted.
 //!
-//! And each is held against the [`laws`](crate::laws), with every type taken as one that can be made: an edit taken back
-//! leaves the same bytes, no step waits for itself, and what is deployed as planned needs no change. One that breaks a law says
-//! so in its remark, and differs.
+//! Each template is also tested against the [`laws`](crate::laws), with every type treated as deployable: an edit that
+//! is reverted leaves the same bytes, no step waits for itself, and a deployment that matches the plan needs no change.
+//! A template that breaks a law has a remark and counts as different.
 //!
-//! A template that makes us panic, or that takes longer than [`PATIENCE`], fails in that line; the others are still tried.
+//! A template that causes a panic, or takes longer than [`PATIENCE`], fails in its line. The others are still tested.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,12 +49,12 @@ use files::Missing;
 pub use files::templates;
 pub use golden::{Edges, Row};
 
-/// How long one template may take.
+/// Time limit for one template.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 const NOT_DEPLOYABLE: &str = "resource-type-not-deployable";
 
-/// What Heat finds only when it creates: its `validate` call has no values, so it looks at names alone.
+/// Problems that Heat finds only at creation. Its `validate` call has no values, so it checks names only.
 const AT_CREATION: [&str; 8] = [
     "nested-too-deep",
     "property-conflict",
@@ -63,7 +66,8 @@ const AT_CREATION: [&str; 8] = [
     "unknown-parameter",
 ];
 
-/// Whether Heat's `validate` call would not see it: values, keys within a property's value, and members of groups.
+/// True if Heat's `validate` call does not find the problem: values, keys within a property's value, and members of
+/// groups.
 fn at_creation(one: &Diagnostic) -> bool {
     let within = || one.path.starts_with("resources.") && one.path.split('.').count() > 4;
     AT_CREATION.contains(&one.code.as_str())
@@ -72,15 +76,15 @@ fn at_creation(one: &Diagnostic) -> bool {
         || one.path.contains(".properties.resource.")
 }
 
-/// What became of a folder. Shows as a table whose last line has the sums.
+/// The result for a folder. Displayed as a table with the totals in the last line.
 #[derive(Debug)]
 pub struct Report {
     lines: Vec<Line>,
-    /// Whether there was a table to compare with.
+    /// True if there was a table to compare with.
     compared: bool,
-    /// Paths in the golden table that lead to no template.
+    /// Paths in the golden table without a template.
     missing: Vec<String>,
-    /// Files that become templates when a program has filled them in.
+    /// Files that are templates only after another program has filled them in.
     unfilled: Vec<String>,
 }
 
@@ -91,30 +95,30 @@ struct Line {
     golden: Option<Row>,
 }
 
-/// What became of one template.
+/// The result for one template.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tried {
-    /// It has been read without an error.
+    /// True if it is parsed without an error.
     pub parsed: bool,
-    /// And its checks find none.
+    /// True if it is also valid.
     pub valid: bool,
-    /// And it plans.
+    /// True if it is also planned.
     pub planned: bool,
-    /// The first error of the first stage that failed.
+    /// The first error of the first failed stage.
     pub error: Option<String>,
-    /// Resources whose type we keep, order, and cannot make.
+    /// Number of resources with a type that is ordered but cannot be deployed.
     pub not_deployable: usize,
-    /// Resources that are there.
+    /// Number of resources that exist.
     pub nodes: usize,
-    /// What must exist before what.
+    /// Pairs of resources: the first must exist before the second.
     pub edges: Edges,
-    /// The law that it breaks.
+    /// The broken law, if any.
     pub broken_law: Option<String>,
-    /// Edits that the laws were held against.
+    /// Number of edits in the tests of laws.
     pub edits: laws::Tried,
 }
 
-/// Tries all templates below `dir`; compares with `golden`, else with `dir/golden.csv` where there is one.
+/// Tests all templates below `dir`. Compares with `golden`, else with `dir/golden.csv` if it exists.
 pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
     let default = dir.join("golden.csv");
     let golden = golden.or_else(|| default.is_file().then_some(default.as_path()));
@@ -132,7 +136,7 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
         }
         None => BTreeMap::new(),
     };
-    // Paths in the table are relative to the folder, or to the table itself where it stands above.
+    // Paths in the table are relative to the folder, or to the table itself if it is above the folder.
     let beside = golden.and_then(Path::parent).map(Path::to_owned);
     let environments = Arc::new(files::environments(dir)?);
     let mut lines = Vec::new();
@@ -185,16 +189,16 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// A template with what is needed to find what it needs.
+/// The input for the test of one template.
 struct Given {
     file: PathBuf,
     text: String,
-    environments: Arc<Vec<files::Known>>,
-    /// Those that the golden table names.
+    environments: Arc<Vec<files::Environment>>,
+    /// Environments from the golden table.
     named: Vec<PathBuf>,
-    /// Look for some: Heat needed them, or nobody knows.
+    /// True to search for environments: Heat needed some, or there is no table.
     look: bool,
-    /// Instead of stand-ins: what the golden table names.
+    /// Values from the golden table, used instead of stand-ins.
     parameters: BTreeMap<String, Value>,
     missing: Missing,
 }
@@ -211,11 +215,11 @@ impl Given {
     }
 }
 
-/// In a thread of its own, so that neither a panic nor a loop takes the other templates with it.
+/// Runs the test in a thread of its own, so that a panic or an endless loop does not stop the other tests.
 fn patiently(given: Given) -> Tried {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        // The receiver may have lost its patience.
+        // The receiver may have timed out.
         let _ = sender.send(given.tried());
     });
     receiver
@@ -229,7 +233,7 @@ fn patiently(given: Given) -> Tried {
         })
 }
 
-/// Tries one template with what is given beside it; stand-ins for parameters that have no value even so.
+/// Tests one template with the given files and values. Other parameters without a value get stand-ins.
 pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, Value>) -> Tried {
     let types = Registry::openstack();
     let cloud = CloudFacts::default();
@@ -288,14 +292,14 @@ impl Line {
             .collect()
     }
 
-    /// Edges of ours that Heat does not have; none where there is nothing to compare with.
+    /// Edges that Heat does not have. Empty if there is no table.
     fn extra_edges(&self) -> Vec<&(String, String)> {
         let golden = self.golden.as_ref().map(|row| &row.edges);
         let extra = |edge: &&(String, String)| golden.is_some_and(|golden| !golden.contains(*edge));
         self.tried.edges.iter().filter(extra).collect()
     }
 
-    /// Where Heat says otherwise.
+    /// The differences from Heat.
     fn differences(&self) -> Vec<String> {
         let Some(golden) = &self.golden else {
             return Vec::new();
@@ -348,7 +352,7 @@ impl Line {
 }
 
 impl Report {
-    /// Whether anything is otherwise than the golden table has it; without one, whether anything does not plan.
+    /// True if the result differs from the golden table, or without one, if a template is not planned.
     pub fn differs(&self) -> bool {
         let differs = |line: &Line| match line.golden {
             Some(_) => !line.differences().is_empty(),
@@ -360,7 +364,7 @@ impl Report {
         broken || hardly_edited || !self.missing.is_empty() || self.lines.iter().any(differs)
     }
 
-    /// Of all templates.
+    /// Number of edits over all templates.
     fn edits(&self) -> laws::Tried {
         let mut all = laws::Tried::default();
         self.lines.iter().for_each(|line| all.add(line.tried.edits));
@@ -372,7 +376,7 @@ impl Report {
     }
 }
 
-/// The table, then one line of sums.
+/// The table, then one line with the totals.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.lines.iter().map(|line| line.path.len()).max();

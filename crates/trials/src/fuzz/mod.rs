@@ -1,17 +1,16 @@
-//! Templates broken on purpose: whatever the text, there is an answer.
+//! Tests with randomly broken templates: every text must give an answer.
 //!
-//! A seeded loop takes a template, breaks it in a few places ([`mutate`]), and holds what comes out against some laws
-//! ([`broken_law`]): no panic, no endless work, an order without circles or an error that says where. The same seed tries the
-//! same texts, so a finding can be repeated; what is found is cut down to the lines that matter before it is shown.
+//! A seeded loop takes a template, breaks it in a few places ([`mutate`]), and tests the result against some laws
+//! ([`broken_law`]): no panic, no endless work, an order without cycles or an error with a place. The same seed gives
+//! the same texts, so a finding can be reproduced. A finding is reduced to the relevant lines before it is shown.
 //!
-//! A text may be several: what follows a line `#==> name` is the file of that name beside the template, an environment where it
-//! reads like one ([`files`]). So a change may fall on any of them, and on the lines between. A few texts are of seeds that come
-//! to more than there is room for ([`HEAVY_EVERY`]): these cost a hundred times as much.
+//! A text may have several files: the lines after `#==> name` are a file of that name beside the template. It is used
+//! as an environment if it looks like one ([`files`]). So a mutation may hit any file, and the separator lines. A few
+//! texts come from seeds that exceed a limit when expanded ([`HEAVY_EVERY`]). These take a hundred times as long.
 //!
-//! Each text is tried in a worker thread that is given [`PATIENCE`], of the processor's time where the system tells it: on a
-//! machine that is busy with others a minute may pass without a step. A stack that overflows ends the whole program and can be
-//! caught by nobody: the text that was being tried is then found in the file `current` of the folder that [`Options::keep`]
-//! names.
+//! Each text is tested in a worker thread with a limit of [`PATIENCE`]. If the system reports processor time, that is
+//! what counts, because on a busy machine a minute may pass without any progress. A stack overflow ends the whole
+//! program and cannot be caught. Then the tested text is in the file `current` of the folder [`Options::keep`].
 
 use std::fmt;
 use std::fs;
@@ -34,68 +33,69 @@ mod random;
 pub use mutate::mutate;
 pub use random::Random;
 
-/// How long one text may take. A template of the largest size takes tenths of a second, and its edits read it fifty times.
+/// Time limit for one text. A template of the largest size takes tenths of a second, and its edits parse it fifty
+/// times.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Resources of one text that are edited.
+/// Number of resources per text that are edited.
 const EDITED_MAX: usize = 1;
 
-/// Of so many texts one is made of a seed whose values outgrow their budget.
+/// One text in this many comes from a seed whose values exceed their limit.
 const HEAVY_EVERY: usize = 100;
 
-/// What stands before the name of a file, at the beginning of a line.
+/// The prefix of a line that starts a file, before the file's name.
 const FILE: &str = "#==> ";
 
-/// Findings after which a run ends: the first few tell enough.
+/// Number of findings after which a run ends.
 const FINDINGS_MAX: usize = 20;
 
-/// What to try, and for how long.
+/// Settings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Templates below it are broken too, beside our own.
+    /// Templates below this folder are broken too, beside the built-in seeds.
     pub dir: Option<PathBuf>,
-    /// Ends after this time.
+    /// Time limit of the run.
     pub time: Option<Duration>,
-    /// Ends after so many texts.
+    /// Highest number of texts.
     pub texts: Option<u64>,
-    /// Another seed, other texts.
+    /// Seed of the random numbers. Another seed gives other texts.
     pub seed: u64,
-    /// A folder for the text that is being tried, the slowest one, and findings.
+    /// Folder for the tested text, the slowest one, and findings.
     pub keep: Option<PathBuf>,
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Texts tried.
+    /// Number of tested texts.
     pub texts: u64,
-    /// Bytes tried.
+    /// Total size of the tested texts, in bytes.
     pub bytes: u64,
-    /// Texts that gave a workflow.
+    /// Number of texts with a workflow.
     pub planned: u64,
-    /// Edits made and refused: a law about edits says nothing of those that are refused.
+    /// Edits that were made and refused. A law about edits is not tested by refused ones.
     pub edits: Tried,
-    /// The longest that one text took.
+    /// The longest time for one text.
     pub slowest: Duration,
-    /// The most memory that this program has ever held, in KiB, where the system tells it.
+    /// The highest memory use of the program in KiB, if the system reports it.
     pub memory_kib: Option<u64>,
-    /// What broke a law.
+    /// Texts that broke a law.
     pub findings: Vec<Finding>,
 }
 
 /// A text that breaks a law.
 #[derive(Debug)]
 pub struct Finding {
-    /// Which, in a sentence.
+    /// The broken law, one sentence.
     pub what: String,
-    /// As short as we could make it.
+    /// The text, reduced as far as possible.
     pub text: String,
 }
 
-/// Tries texts until time, number or findings end it.
+/// Tests texts until a limit of time, texts or findings is reached.
 ///
 /// # Errors
-/// When a folder cannot be read or written.
+/// A folder cannot be read or written.
 pub fn run(options: &Options) -> std::io::Result<Report> {
     let mut seeds = own_seeds();
     if let Some(dir) = &options.dir {
@@ -156,7 +156,7 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
     Ok(report)
 }
 
-/// Ours: each uses other parts of the language.
+/// The built-in seeds. Each uses other parts of the language.
 pub(crate) fn own_seeds() -> Vec<String> {
     vec![
         shapes::network_stack(2),
@@ -169,7 +169,7 @@ pub(crate) fn own_seeds() -> Vec<String> {
     ]
 }
 
-/// Small texts whose known values, put in, come to more than there is room for.
+/// Small texts whose known values exceed the limit when they are substituted.
 fn heavy_seeds() -> Vec<String> {
     vec![
         include_str!("seeds/known.yaml").to_owned(),
@@ -177,7 +177,7 @@ fn heavy_seeds() -> Vec<String> {
     ]
 }
 
-/// The template, and the files beside it.
+/// Splits a text into the template and the files beside it.
 pub(crate) fn files(text: &str) -> (&str, Bundle) {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -203,9 +203,9 @@ pub(crate) fn files(text: &str) -> (&str, Bundle) {
     (parts[0], Bundle::new(named, environments))
 }
 
-/// Without the lines that do not matter to a finding.
+/// The text without lines that are irrelevant for the finding.
 fn shortened(text: &str, what: &str, worker: &mut Worker) -> String {
-    // A text that hangs costs the whole patience each time.
+    // Each attempt with a text that hangs takes the whole time limit.
     if what == TOO_SLOW {
         return text.to_owned();
     }
@@ -230,34 +230,34 @@ fn shortened(text: &str, what: &str, worker: &mut Worker) -> String {
 const TOO_SLOW: &str = "it took too long";
 
 enum Verdict {
-    /// It gave a workflow.
+    /// The text gave a workflow.
     Planned,
-    /// It gave errors.
+    /// The text gave errors.
     Refused,
-    /// It broke a law.
+    /// The text broke a law.
     Broken(String),
 }
 
-/// A thread that tries texts, so that one without an end can be left behind.
+/// A thread that tests texts, so that a text without an end can be abandoned.
 struct Worker {
     texts: Sender<String>,
     verdicts: Receiver<(Verdict, Tried)>,
-    /// Where the system says how long the thread has run.
+    /// The file with the thread's processor time, if the system has it.
     account: Option<PathBuf>,
 }
 
-/// How often [`PATIENCE`] may pass while the thread hardly runs: it may wait for something that never comes.
+/// Number of times that [`PATIENCE`] may pass while the thread hardly runs, in case it waits forever.
 const ROUNDS: usize = 10;
 
 impl Worker {
     fn start() -> Worker {
         let (texts, inbox) = mpsc::channel::<String>();
         let (outbox, verdicts) = mpsc::channel();
-        let (teller, told) = mpsc::channel();
+        let (id_sender, id_receiver) = mpsc::channel();
         std::thread::spawn(move || {
             let thread = fs::read_link("/proc/thread-self").ok();
-            // Nobody waits in vain: it is told before the first text is taken.
-            let _ = teller.send(thread.map(|thread| Path::new("/proc").join(thread)));
+            // Sent before the first text is taken, so the receiver does not wait forever.
+            let _ = id_sender.send(thread.map(|thread| Path::new("/proc").join(thread)));
             let types = Registry::openstack();
             for text in inbox {
                 let mut edits = Tried::default();
@@ -282,18 +282,18 @@ impl Worker {
         Worker {
             texts,
             verdicts,
-            account: told.recv().ok().flatten(),
+            account: id_receiver.recv().ok().flatten(),
         }
     }
 
-    /// How long it has run on a processor. Source: `schedstat` of proc(5), in nanoseconds.
+    /// Processor time of the thread. Source: `schedstat` of proc(5), in nanoseconds.
     fn spent(&self) -> Option<Duration> {
-        let told = fs::read_to_string(self.account.as_ref()?.join("schedstat")).ok()?;
-        let nanoseconds = told.split_whitespace().next()?.parse().ok()?;
+        let id_receiver = fs::read_to_string(self.account.as_ref()?.join("schedstat")).ok()?;
+        let nanoseconds = id_receiver.split_whitespace().next()?.parse().ok()?;
         Some(Duration::from_nanos(nanoseconds))
     }
 
-    /// Nothing where patience ends.
+    /// The verdict. `None` if the time limit is reached.
     fn verdict(&self) -> Option<(Verdict, Tried)> {
         let before = self.spent();
         for _ in 0..ROUNDS {
@@ -322,10 +322,10 @@ impl Worker {
     }
 }
 
-/// Holds a text against the laws ([`laws`](crate::laws)). A workflow where it has one.
+/// Tests a text against the [`laws`](crate::laws). Returns its workflow, if it has one.
 ///
 /// # Errors
-/// Names the law that it breaks.
+/// The law that it breaks.
 pub fn broken_law(
     text: &str,
     types: &Registry,
@@ -340,7 +340,7 @@ pub fn broken_law(
     laws::of_plan(&document, &bundle, types)
 }
 
-/// The most that this program has ever held in memory.
+/// The highest memory use of this program so far.
 fn memory_kib() -> Option<u64> {
     let status = fs::read_to_string(Path::new("/proc/self/status")).ok()?;
     let line = status
@@ -352,7 +352,7 @@ fn memory_kib() -> Option<u64> {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.findings {
-            // Blanks and odd line ends are what it often hangs on.
+            // Escaped, because findings often depend on blanks and line ends.
             let shown = finding.text.escape_debug().to_string();
             let shown = shown.replace("\\n", "\\n\n").replace("\\\"", "\"");
             writeln!(f, "--- {}\n{shown}", finding.what)?;
@@ -377,7 +377,7 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    /// A few seconds' worth; `cargo xtask fuzz` goes on for longer.
+    /// Runs for a few seconds. `cargo xtask fuzz` runs longer.
     #[test]
     fn broken_templates_keep_the_laws() {
         for seed in 1..=4 {
@@ -388,12 +388,12 @@ mod tests {
             });
             let report = report.unwrap();
             assert!(report.findings.is_empty(), "seed {seed}: {report}");
-            // Many of these texts are broken, and an edit is refused where the whole cannot be read.
+            // Many of these texts are broken, and an edit is refused if the text cannot be parsed.
             assert!(report.edits.made > report.edits.refused, "{report}");
         }
     }
 
-    /// What a text costs is what it takes of the processor, so that a busy machine makes no finding.
+    /// The time of a text is processor time, so that a busy machine causes no findings.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_worker_knows_how_long_it_ran() {

@@ -1,12 +1,12 @@
-//! Ways to break a text: some by bytes, which tries the YAML reader, most by lines and words, which comes through to the
-//! checks and the plan.
+//! Mutations of a text: some change bytes, which tests the YAML parser. Most change lines and words, which reach
+//! validation and the plan.
 
 use super::Random;
 
-/// A longest text; more would only be slow.
+/// Longest text, in bytes. Longer texts would only be slow.
 const LENGTH_MAX: usize = 256 * 1024;
 
-/// One of the seeds with one to six things changed.
+/// One of the seeds with one to six mutations.
 pub fn mutate(seeds: &[String], random: &mut Random) -> String {
     let mut text = random.pick(seeds).cloned().unwrap_or_default();
     for _ in 0..=random.below(6) {
@@ -29,7 +29,7 @@ pub fn mutate(seeds: &[String], random: &mut Random) -> String {
     text
 }
 
-/// Words that mean something somewhere.
+/// Words with a meaning in templates.
 const WORDS: [&str; 64] = [
     "null",
     "~",
@@ -196,7 +196,7 @@ fn nest(text: &str, random: &mut Random) -> String {
     format!("{}{deep}{}", &text[..at], &text[end..])
 }
 
-/// Another value behind a colon.
+/// Replaces the value after a colon.
 fn value(text: &str, random: &mut Random) -> String {
     let places: Vec<usize> = text.match_indices(": ").map(|(at, _)| at + 2).collect();
     let Some(&at) = random.pick(&places) else {
@@ -209,7 +209,7 @@ fn value(text: &str, random: &mut Random) -> String {
     format!("{}{new}{}", &text[..at], &text[end..])
 }
 
-/// A word for a word: of the text itself, or one that means something.
+/// Replaces a word by another one of the text, or by one with a meaning.
 fn words(text: &str, random: &mut Random) -> String {
     let found: Vec<(usize, &str)> = text
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '.')))

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed: SplitMix64, which is enough for choosing lines.
+//! Reproducible pseudo-random numbers: SplitMix64, which is enough for choosing lines.
 
 /// A stream of numbers.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Less than `end`; 0 where that is 0.
+    /// A number less than `end`. 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         if end == 0 {
             return 0;
@@ -28,12 +28,12 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// One of them; none of none.
+    /// A random element. `None` of an empty slice.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.below(from.len()))
     }
 
-    /// A part of `0..end`, mostly short.
+    /// A range within `0..end`, usually short.
     pub fn part(&mut self, end: usize) -> std::ops::Range<usize> {
         let start = self.below(end);
         let longest = if self.below(8) == 0 { end } else { 8 };
