@@ -21,18 +21,18 @@ pub fn templates(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// An environment, and the types that it maps.
 #[derive(Debug)]
-pub struct Environment {
+pub struct EnvironmentFile {
     pub path: PathBuf,
     names: BTreeSet<String>,
 }
 
 /// All environments below a folder, sorted.
-pub fn environments(dir: &Path) -> io::Result<Vec<Environment>> {
+pub fn environments(dir: &Path) -> io::Result<Vec<EnvironmentFile>> {
     let known = |path: PathBuf| {
         let text = fs::read(&path)?;
         let environment = Environment::parse("", &String::from_utf8_lossy(&text));
         let aliases = environment.registry.into_iter();
-        Ok(Environment {
+        Ok(EnvironmentFile {
             path,
             names: aliases.map(|alias| alias.name).collect(),
         })
@@ -106,7 +106,11 @@ pub fn is_unfilled(path: &str, text: &str) -> bool {
 
 /// The environments for a template: the one of the same name followed by `env`, and the smallest set that maps the
 /// unknown types in it and its files, the nearest first.
-pub fn environments_for(template: &Path, document: &Document, all: &[Environment]) -> Vec<PathBuf> {
+pub fn environments_for(
+    template: &Path,
+    document: &Document,
+    all: &[EnvironmentFile],
+) -> Vec<PathBuf> {
     let stem = |path: &Path| {
         path.file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
@@ -121,7 +125,7 @@ pub fn environments_for(template: &Path, document: &Document, all: &[Environment
         path.parent() == template.parent()
             && (wanted.contains(&stem) || (ending == Some("env") && stem == own))
     });
-    let mut chosen: Vec<&Environment> = by_name.into_iter().collect();
+    let mut chosen: Vec<&EnvironmentFile> = by_name.into_iter().collect();
     let mut open = unknown_types(template, document);
     let distance = |path: &Path| {
         let folders = |path: &Path| -> Vec<PathBuf> {
@@ -134,7 +138,7 @@ pub fn environments_for(template: &Path, document: &Document, all: &[Environment
     };
     loop {
         open.retain(|name| !chosen.iter().any(|known| known.names.contains(name)));
-        let names = |known: &&Environment| known.names.intersection(&open).count();
+        let names = |known: &&EnvironmentFile| known.names.intersection(&open).count();
         let best = all
             .iter()
             .filter(|known| names(known) > 0)

@@ -193,7 +193,7 @@ fn shown(path: &Path) -> String {
 struct Given {
     file: PathBuf,
     text: String,
-    environments: Arc<Vec<files::Environment>>,
+    environments: Arc<Vec<files::EnvironmentFile>>,
     /// Environments from the golden table.
     named: Vec<PathBuf>,
     /// True to search for environments: Heat needed some, or there is no table.
