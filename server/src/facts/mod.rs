@@ -172,7 +172,7 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
                 .map(|zone| named(zone.name.clone(), Some(zone.name)))
                 .collect()
         }),
-        lookups: BTreeMap::new(),
+        things: BTreeMap::new(),
         services: services(session),
         region: session.cloud().region.clone(),
         quotas: BTreeMap::new(),
