@@ -66,7 +66,7 @@ test('what is too long is told as such and taken out again, and ten megabytes ar
   await page.evaluate((text) => navigator.clipboard.writeText(text), '# all work and no play\n'.repeat(460_000));
   await editor.focus();
   await page.keyboard.press('Control+v');
-  await expect(page.getByText('nothing was put in').first()).toBeVisible();
+  await expect(page.getByText('Nothing was inserted').first()).toBeVisible();
   await expect(editor).toHaveValue(broken);
 
   const long = `${broken}${'# all work and no play\n'.repeat(40_000)}`;
@@ -116,7 +116,7 @@ test('what is kept nowhere else is not left without a question', async ({ page, 
     const before = asked.length;
     await go();
     await expect.poll(() => asked.length, way).toBe(before + 1);
-    expect(asked.at(-1)).toContain('not saved anywhere');
+    expect(asked.at(-1)).toContain('not saved');
     await expect(page).toHaveURL(here);
     await expect(editor).toHaveValue(text);
   }

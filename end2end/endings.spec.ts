@@ -28,7 +28,7 @@ test('a session that ends in mid-run pauses it, and a resume goes on', async ({ 
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'paused', template });
   await page.goto(`/runs/${run}`);
   await ends(page, 'paused');
-  await expect(page.getByText('Your session with the cloud ended. Log in again, then resume')).toBeVisible();
+  await expect(page.getByText('Your session with the cloud has ended. Log in again, then resume')).toBeVisible();
   await shoot(page, 'run-paused');
 
   await clearFaults(request);
@@ -84,7 +84,7 @@ test('what the cloud does not let go is left by force, and named', async ({ page
   await page.goto(`/deployments/${deployment}`);
   await page.getByRole('button', { name: 'Force undeploy' }).click();
   const question = page.getByRole('dialog', { name: 'Undeploy stuck?' });
-  await expect(question).toContainText('what cannot be removed is left in the cloud');
+  await expect(question).toContainText('resources that cannot be removed stay in the cloud');
   await question.getByRole('button', { name: 'Force undeploy' }).click();
   await expect(page).toHaveURL(/\/runs\//);
   await ends(page, 'succeeded');

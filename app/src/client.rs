@@ -370,7 +370,7 @@ fn refused(status: u16, text: &str) -> Problem {
         code: String::from("unexpected-answer"),
         detail: text.chars().take(300).collect(),
         hint: Some(String::from(
-            "Try again; if it stays, the server's log says more.",
+            "Try again. If the error stays, check the server's log.",
         )),
         ..Problem::default()
     })
@@ -381,7 +381,7 @@ fn offline() -> Problem {
         kind: String::from("about:blank"),
         title: String::from("No connection to the server"),
         code: String::from(OFFLINE),
-        detail: String::from("The request got no answer."),
+        detail: String::from("The request was not answered."),
         hint: Some(String::from(
             "Check that the server runs and that you are online, then try again.",
         )),
@@ -395,9 +395,9 @@ pub fn page_missing() -> Problem {
         kind: String::from("about:blank"),
         title: String::from("The page could not be loaded"),
         code: String::from("page-missing"),
-        detail: String::from("A part of the program did not come from the server."),
+        detail: String::from("A part of the program could not be loaded from the server."),
         hint: Some(String::from(
-            "Check that you are online. After an update of the server the page must be loaded anew.",
+            "Check that you are online. After an update of the server, reload the page.",
         )),
         ..Problem::default()
     }
@@ -406,11 +406,11 @@ pub fn page_missing() -> Problem {
 fn unreadable(path: &str, why: &str) -> Problem {
     Problem {
         kind: String::from("about:blank"),
-        title: String::from("The answer makes no sense"),
+        title: String::from("The answer is invalid"),
         code: String::from("unreadable-answer"),
         detail: format!("`{path}`: {why}"),
         hint: Some(String::from(
-            "This page may be older than the server: reload it.",
+            "This page may be older than the server. Reload it.",
         )),
         ..Problem::default()
     }

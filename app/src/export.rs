@@ -52,7 +52,7 @@ pub async fn save(id: &str, format: ExportFormat, toasts: ToastList, confirm: Co
     let question = Question {
         title: format!("Export as {}?", exported.file_name),
         body: vec![format!(
-            "{} not quite as drawn. The top of the file says the same.",
+            "{} not exported exactly as drawn. The top of the file lists the same.",
             if count == 1 {
                 "One thing is".to_owned()
             } else {

@@ -53,7 +53,7 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
         if new.rsplit_once('.').map(|(stem, _)| stem) != Some(stem(&name)) {
             read.notes.push(ExportNote {
                 kind: ExportNoteKind::Changed,
-                message: format!("it is called `{new}`: another file has its name already"),
+                message: format!("renamed to `{new}`, because another file has its name"),
                 path: name,
             });
         }

@@ -57,7 +57,7 @@ pub fn paste(workspace: Workspace) {
         match browser::pasted().await {
             Some(text) => paste_text(workspace, &text),
             None => workspace
-                .refuse_drop("The browser does not let the page read the clipboard: press Ctrl+V."),
+                .refuse_drop("The browser does not let the page read the clipboard. Press Ctrl+V."),
         }
     });
 }

@@ -103,7 +103,7 @@ pub fn Code(
     };
     let refuse = move |bytes: usize| {
         workspace.refuse_drop(&format!(
-            "That is {:.1} MB, and a template can be {} KiB long: nothing was put in.",
+            "The text has {:.1} MB, but a template may have at most {} KiB. Nothing was inserted.",
             bytes as f64 / 1e6,
             Limits::default().bytes_max / 1024
         ));

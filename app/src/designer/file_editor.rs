@@ -59,10 +59,12 @@ impl Opened {
 /// The reason why the new path is invalid.
 fn renamed(bundle: &Bundle, from: &str, to: &str) -> Result<Bundle, String> {
     if to.is_empty() || to.starts_with('/') || to.contains("..") || to.contains("://") {
-        return Err("A path is relative to the template, such as `lib/web.yaml`.".to_owned());
+        return Err(
+            "The path must be relative to the template, such as `lib/web.yaml`.".to_owned(),
+        );
     }
     if bundle.files().any(|(path, _)| path == to) {
-        return Err(format!("There is a file `{to}` already."));
+        return Err(format!("The file `{to}` exists already."));
     }
     let was_environment = bundle.is_environment(from);
     let files = bundle.files().map(|(path, text)| {

@@ -82,7 +82,7 @@ pub fn Files(workspace: Workspace) -> impl IntoView {
                 />
             </header>
             {move || names.get().is_empty().then(|| view! {
-                <p class="quiet">"Nested templates, environments and what get_file names: add them, or drop them here."</p>
+                <p class="quiet">"Nested templates, environments and files for get_file. Add them, or drop them here."</p>
             })}
             <ul>
                 <For each=move || names.get() key=|file| file.clone() let:file>

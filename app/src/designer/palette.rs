@@ -136,7 +136,7 @@ fn Resources(
             .types
             .with(|types| palette::resources(types, &search.get()));
         if groups.is_empty() {
-            return view! { <p class="panel-none">"Nothing of that name."</p> }.into_any();
+            return view! { <p class="panel-none">"Nothing matches."</p> }.into_any();
         }
         groups
             .into_iter()
@@ -168,7 +168,7 @@ fn Components(
             let why = if search.get().is_empty() {
                 "The catalogue is empty."
             } else {
-                "Nothing of that name."
+                "Nothing matches."
             };
             return view! { <p class="panel-none">{why}</p> }.into_any();
         }

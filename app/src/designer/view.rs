@@ -310,8 +310,8 @@ fn Empty(workspace: Workspace) -> impl IntoView {
             view! {
                 <div class="canvas-empty">
                     <Icon name="network" />
-                    <h2>"Draw what you want to run"</h2>
-                    <p>"Drag a network here, put servers into it, and drop software on them. The template writes itself."</p>
+                    <h2>"Draw your application"</h2>
+                    <p>"Drag a network here, put servers into it, and drop software on them. The template is written for you."</p>
                 </div>
             }
         })
@@ -372,7 +372,7 @@ fn Notice(workspace: Workspace) -> impl IntoView {
             view! {
                 <div class="canvas-notice" role="status">
                     <Icon name="triangle-alert" />
-                    "The text has a syntax error. The canvas shows what it was before."
+                    "The text has a syntax error. The canvas shows the last valid drawing."
                     <button type="button" class="button" data-size="small" on:click=move |_| workspace.drawer.set(super::store::Drawer::Code)>"Open the code"</button>
                 </div>
             }

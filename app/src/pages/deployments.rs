@@ -27,7 +27,7 @@ pub fn DeploymentsPage() -> impl IntoView {
                 return view! {
                     <Empty
                         icon="rocket" title="Nothing is deployed yet"
-                        text="A deployment is a design made real in your project. Open a design, look at its plan, and press Deploy."
+                        text="A deployment has the resources of a design in your project. Open a design, check its plan, and press Deploy."
                     >
                         <a class="button" data-look="primary" href="/designs">"Choose a design"</a>
                     </Empty>
@@ -43,7 +43,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             <header class="page-head">
                 <div>
                     <h1>"Deployments"</h1>
-                    <p>"What runs in the project, and what has run there."</p>
+                    <p>"Current and past deployments of the project."</p>
                 </div>
             </header>
             {list}
@@ -142,7 +142,7 @@ fn DeploymentTable(
                     </For>
                 </tbody>
             </table>
-            {move || shown().is_empty().then(|| view! { <p class="table-none">"No deployment of that name."</p> })}
+            {move || shown().is_empty().then(|| view! { <p class="table-none">"No deployment matches."</p> })}
         </div>
     }
 }

@@ -100,7 +100,7 @@ pub fn DesignsPage() -> impl IntoView {
             <header class="page-head">
                 <div>
                     <h1>"Designs"</h1>
-                    <p>"What you draw: servers, networks and the software on them."</p>
+                    <p>"Drawings of servers, networks and software."</p>
                 </div>
                 <ChangeActions page />
             </header>
@@ -148,7 +148,7 @@ impl Page {
             let question = Question {
                 title: String::from("Import from CloudFormation?"),
                 body: vec![String::from(
-                    "Not all of it has a plain counterpart in OpenStack. The top of the template says the same.",
+                    "Some parts have no exact counterpart in OpenStack. The top of the template lists the same.",
                 )],
                 items: Vec::new(),
                 action: String::from("Import"),
@@ -219,7 +219,7 @@ fn NoDesigns(page: Page) -> impl IntoView {
     view! {
         <Empty
             icon="pencil-ruler" title="Draw your first deployment"
-            text="A design is a drawing of servers, networks and software. It is a HOT template too, so Heat can read it. Start from one of these, or from nothing."
+            text="A design is a drawing of servers, networks and software. It is also a HOT template, so Heat can read it. Start from one of these, or from an empty canvas."
         />
         <div class="cards starters"><StarterCards page /></div>
     }
@@ -302,7 +302,7 @@ fn DesignTable(page: Page, designs: Vec<DesignSummary>, query: RwSignal<String>)
                     </For>
                 </tbody>
             </table>
-            {move || shown().is_empty().then(|| view! { <p class="table-none">"No design of that name."</p> })}
+            {move || shown().is_empty().then(|| view! { <p class="table-none">"No design matches."</p> })}
         </div>
     }
 }
@@ -341,7 +341,7 @@ fn DesignRow(page: Page, design: DesignSummary) -> impl IntoView {
             Question {
                 title: format!("Delete {name}?"),
                 body: vec![String::from(
-                    "The design and all its versions will be gone. What was deployed from it stays and can still be undeployed.",
+                    "The design and all its versions are deleted. Its deployments stay and can still be undeployed.",
                 )],
                 items: Vec::new(),
                 action: String::from("Delete"),

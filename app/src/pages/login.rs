@@ -143,7 +143,7 @@ pub fn LoginPage() -> impl IntoView {
                         "Log in"
                     </button>
                 </form>
-                <p class="login-foot">"Your credentials go to the cloud's own identity service. They are not kept in clear."</p>
+                <p class="login-foot">"Your credentials are sent to the cloud's identity service. They are not stored in clear text."</p>
             </div>
         </main>
     }
@@ -233,7 +233,7 @@ fn CloudField(
     };
     let none = move || {
         clouds.with(|clouds| clouds.is_some_and(Vec::is_empty)).then(|| {
-            view! { <p class="fault" role="alert">"The server knows no cloud: set STACKLOOM_CLOUDS to a clouds.yaml."</p> }
+            view! { <p class="fault" role="alert">"The server has no cloud. Set STACKLOOM_CLOUDS to a clouds.yaml."</p> }
         })
     };
     view! {

@@ -11,7 +11,7 @@ pub fn NotFoundPage() -> impl IntoView {
     view! {
         <Title text="Not found" />
         <main id="main">
-            <Empty is_page=true icon="search" title="There is no such page" text="The address may be mistyped, or what it named is gone.">
+            <Empty is_page=true icon="search" title="This page does not exist" text="The address may be wrong, or the page was removed.">
                 <a class="button" data-look="primary" href="/designs">"Go to the designs"</a>
             </Empty>
         </main>

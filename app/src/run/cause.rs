@@ -102,16 +102,16 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
 fn advice(state: RunState, is_update: bool) -> &'static str {
     match state {
         RunState::Paused => {
-            "Your session with the cloud ended. Log in again, then resume: done steps are not walked again."
+            "Your session with the cloud has ended. Log in again, then resume. Completed steps are not repeated."
         }
         RunState::Failing => {
-            "Steps that were at work may still end, and the bastion is closed. Nothing new starts."
+            "Running steps may still end, and the bastion is closed. No new steps start."
         }
         _ if is_update => {
-            "Mend the reason, then resume from here: done steps are not walked again. Or roll back to what was deployed before. Or undeploy to remove all of it."
+            "Fix the cause, then resume: completed steps are not repeated. Or roll back to the state before the change. Or undeploy to remove all resources."
         }
         _ => {
-            "Mend the reason, then resume from here: done steps are not walked again. Or undeploy to remove what was made."
+            "Fix the cause, then resume: completed steps are not repeated. Or undeploy to remove the created resources."
         }
     }
 }

@@ -74,7 +74,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     };
     let freshness = move || match view.feed.freshness.get() {
         Freshness::Lost => Some(view! {
-            <span class="run-lost" role="status"><Icon name="wifi-off" />"Connection lost. Trying again; nothing will be missing."</span>
+            <span class="run-lost" role="status"><Icon name="wifi-off" />"Connection lost. Reconnecting; no events will be lost."</span>
         }),
         _ => None,
     };
@@ -174,7 +174,7 @@ impl RunView {
                 Question {
                     title: String::from("Force the cancel?"),
                     body: vec![String::from(
-                        "Steps that are still ending are cut off now. What they were about to make may be left in the cloud; an undeploy looks for it.",
+                        "Steps that are still stopping are aborted now. Resources that they were creating may stay in the cloud. An undeploy searches for them.",
                     )],
                     items: Vec::new(),
                     action: String::from("Force cancel"),
@@ -184,7 +184,7 @@ impl RunView {
                 Question {
                     title: String::from("Cancel this run?"),
                     body: vec![String::from(
-                        "Nothing new starts, steps at work are stopped, and the bastion is closed. What is done stays: you can resume the run or undeploy.",
+                        "No new steps start, running steps are stopped, and the bastion is closed. Created resources stay. You can resume the run or undeploy.",
                     )],
                     items: Vec::new(),
                     action: String::from("Cancel the run"),

@@ -29,7 +29,7 @@ pub fn CopyButton(
                     copied.try_set(false);
                 });
             } else {
-                toasts.warn("The browser did not let us copy. Select the text and press Ctrl C.");
+                toasts.warn("The browser did not allow copying. Select the text and press Ctrl C.");
             }
         });
     };

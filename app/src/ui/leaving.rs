@@ -9,7 +9,7 @@ use leptos_router::{hooks::use_location, location::Location};
 
 use crate::browser;
 
-const QUESTION: &str = "What you typed is not saved anywhere. Leave?";
+const QUESTION: &str = "Your changes are not saved. Leave the page?";
 
 /// A page that may have unsaved input.
 #[derive(Clone)]

@@ -259,7 +259,7 @@ pub fn CommandPalette() -> impl IntoView {
                     <Icon name="search" />
                     <input
                         id="palette-query" type="text" role="combobox" aria-expanded="true" aria-controls="palette-hits" autocomplete="off"
-                        aria-label="Search commands, designs and deployments" placeholder="Where to, what to do?"
+                        aria-label="Search commands, designs and deployments" placeholder="Search commands, designs and deployments"
                         aria-activedescendant=move || format!("palette-hit-{}", chosen.get())
                         prop:value=move || query.get()
                         on:input=move |event| { query.set(event_target_value(&event)); chosen.set(0) }
@@ -271,7 +271,7 @@ pub fn CommandPalette() -> impl IntoView {
                     {move || {
                         let hits = hits.get();
                         if hits.is_empty() {
-                            return view! { <li class="palette-none">"Nothing of that name."</li> }.into_any();
+                            return view! { <li class="palette-none">"Nothing matches."</li> }.into_any();
                         }
                         hits.into_iter().enumerate().map(|(index, command)| view! {
                             <li

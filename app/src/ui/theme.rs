@@ -58,7 +58,7 @@ pub fn ThemeSwitch() -> impl IntoView {
     };
     view! {
         <div class="segments" role="group" aria-label="Theme">
-            {choice(Theme::System, "As the system", "monitor")}
+            {choice(Theme::System, "System", "monitor")}
             {choice(Theme::Light, "Light", "sun")}
             {choice(Theme::Dark, "Dark", "moon")}
         </div>

@@ -215,7 +215,7 @@ mod tests {
         };
         let (looked_up, look, not) = (
             part("## Looked up", "\n## "),
-            part("## Checked by their look", "\n## "),
+            part("## Checked by format", "\n## "),
             part("## Not looked up", "\n## "),
         );
         for name in CUSTOM {

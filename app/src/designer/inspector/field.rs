@@ -110,7 +110,7 @@ pub fn FieldView(
         }
         .into_any(),
         Control::Lines => view! {
-            <textarea class="input mono" id=id.clone() rows="2" spellcheck="false" placeholder="one a line"
+            <textarea class="input mono" id=id.clone() rows="2" spellcheck="false" placeholder="one per line"
                 aria-describedby=described aria-invalid=invalid prop:value=text on:input=input></textarea>
         }
         .into_any(),
@@ -127,7 +127,7 @@ pub fn FieldView(
             <label for=id data-required=required title=field.name>{field.label}</label>
             {control}
             <div class="faults" id=faults_id>
-            {move || unread.get().then(|| view! { <p class="fault" data-severity="warning">"This cannot be read yet; the last good value stands."</p> })}
+            {move || unread.get().then(|| view! { <p class="fault" data-severity="warning">"This value is invalid. The last valid one is kept."</p> })}
             {move || faults.get().into_iter().map(|(severity, message)| view! { <Fault severity message /> }).collect_view()}
             </div>
             {(!field.help.is_empty()).then(|| view! { <p class="help" id=help_id>{field.help}</p> })}
@@ -236,8 +236,8 @@ fn ResourcesControl(
     };
     let first = move || match (others().is_empty(), named().is_empty()) {
         (false, _) => "Add…",
-        (true, true) => "None is drawn",
-        (true, false) => "All are there",
+        (true, true) => "Nothing to add yet",
+        (true, false) => "All added",
     };
     view! {
         <div class="named">

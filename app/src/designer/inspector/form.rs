@@ -71,7 +71,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                 ),
                 None => (
                     "Resource".to_owned(),
-                    "We do not know this type. Its properties are kept as they are.".to_owned(),
+                    "This type is unknown. Its properties are kept as they are.".to_owned(),
                     resource_type,
                     Category::Orchestration,
                 ),

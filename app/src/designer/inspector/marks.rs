@@ -47,12 +47,12 @@ pub fn ServerMarks(workspace: Workspace, name: StoredValue<String>) -> impl Into
             <label class="switch">
                 <input type="checkbox" role="switch" prop:checked=move || marks.get().public on:change=move |event| set("public", event_target_checked(&event)) />
                 <span>"Public"</span>
-                <span class="meta">"gets an address that the world reaches"</span>
+                <span class="meta">"gets a floating IP"</span>
             </label>
             <label class="switch">
                 <input type="checkbox" role="switch" prop:checked=move || marks.get().bastion on:change=move |event| set("bastion", event_target_checked(&event)) />
                 <span>"Bastion"</span>
-                <span class="meta">"others are reached through it"</span>
+                <span class="meta">"gives SSH access to the others"</span>
             </label>
         </fieldset>
     }

@@ -76,12 +76,12 @@ fn Nothing(workspace: Workspace) -> impl IntoView {
                 {move || counts.get().into_iter().map(|(what, count)| view! { <div><dt>{what}</dt><dd>{count}</dd></div> }).collect_view()}
             </dl>
             <Files workspace />
-            <p class="quiet">"Select something on the canvas to see its form."</p>
+            <p class="quiet">"Select something on the canvas to edit it."</p>
             <ul class="inspector-tips">
-                <li><kbd>"Tab"</kbd>" goes from resource to resource"</li>
+                <li><kbd>"Tab"</kbd>" moves between resources"</li>
                 <li><kbd>"F"</kbd>" fits everything on the screen"</li>
-                <li><kbd>"Ctrl"</kbd><kbd>"Z"</kbd>" takes the last change back"</li>
-                <li><kbd>"?"</kbd>" lists all keys"</li>
+                <li><kbd>"Ctrl"</kbd><kbd>"Z"</kbd>" undoes the last change"</li>
+                <li><kbd>"?"</kbd>" shows all shortcuts"</li>
             </ul>
         </div>
     }

@@ -359,7 +359,7 @@ impl Workspace {
     pub fn redo(self) {
         if let Some(Some(label)) = self.editor.try_update(Editor::redo) {
             self.changed();
-            self.say(&format!("Done again: {label}"));
+            self.say(&format!("Redone: {label}"));
         }
     }
 

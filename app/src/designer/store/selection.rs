@@ -48,7 +48,7 @@ impl Workspace {
         }
         let along = deletion.along.iter().map(|one| {
             format!(
-                "{} ({}, goes with {})",
+                "{} ({}, deleted with {})",
                 one.name,
                 one.title.to_lowercase(),
                 one.with
@@ -60,7 +60,7 @@ impl Workspace {
             .map(|(server, network)| format!("{server} stays, and is no longer on {network}"));
         let question = Question {
             title: format!("{}?", deletion.proposal.label),
-            body: vec!["This changes more than what you selected:".to_owned()],
+            body: vec!["This also changes other resources:".to_owned()],
             items: along.chain(detached).collect(),
             action: "Delete".to_owned(),
             danger: true,
@@ -118,7 +118,7 @@ impl Workspace {
             .unwrap_or(true);
         if broken {
             self.toasts
-                .warn("The text has a syntax error: correct it in the code view first.");
+                .warn("The text has a syntax error. Correct it in the code view first.");
         }
         broken
     }

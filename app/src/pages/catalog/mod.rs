@@ -144,7 +144,7 @@ fn Cards(
                 </article>
             </For>
         </div>
-        {move || shown().is_empty().then(|| view! { <p class="table-none">"Nothing of that name."</p> })}
+        {move || shown().is_empty().then(|| view! { <p class="table-none">"Nothing matches."</p> })}
     }
 }
 

@@ -108,7 +108,7 @@ pub fn UploadState(
             {move || upload.sending.get().map(|name| view! {
                 <p class="upload-state">
                     <progress aria-label="Upload"></progress>
-                    {format!("{name} is sent and checked")}
+                    {format!("Uploading and checking {name}")}
                 </p>
             })}
         </div>

@@ -80,7 +80,7 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
     };
     let form = move |all: Vec<api::DesignSummary>| {
         if all.is_empty() {
-            return view! { <p>"There is no design yet. "<a class="link" href="/designs">"Make one first"</a>"."</p> }.into_any();
+            return view! { <p>"No designs yet. "<a class="link" href="/designs">"Create one first"</a>"."</p> }.into_any();
         }
         view! {
             <form class="dialog-form" on:submit=submit>
@@ -99,7 +99,7 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
                         {move || servers().into_iter().map(|name| view! { <option value=name.clone()>{name.clone()}</option> }).collect_view()}
                     </select>
                     {move || (design.with(|it| it.is_some()) && servers().is_empty()).then(|| view! {
-                        <p class="help">"The design has no server yet; the item will wait for one."</p>
+                        <p class="help">"The design has no server yet. Assign the item to one later."</p>
                     })}
                 </div>
                 <ProblemNote problem />
@@ -143,7 +143,7 @@ async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answe
         title: String::from("The design could not be changed"),
         detail: error.to_string(),
         hint: Some(String::from(
-            "Open the design and mend it in the code view.",
+            "Open the design and correct it in the code view.",
         )),
         ..Problem::default()
     })?;

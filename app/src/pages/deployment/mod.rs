@@ -155,7 +155,7 @@ fn WayOn(it: Deployment) -> impl IntoView {
         return ().into_any();
     }
     let back = if it.can_roll_back {
-        "Roll back leads to what was deployed before. "
+        "A rollback returns to the state before the change. "
     } else {
         ""
     };
@@ -164,10 +164,10 @@ fn WayOn(it: Deployment) -> impl IntoView {
         <div class="problem-note deployment-way-on" role="note">
             <Icon name="circle-x" />
             <div>
-                <p><strong>"The last run failed."</strong>" Its page says why, and can resume it from where it stopped."</p>
-                <p class="quiet">{back}"Undeploy removes all that was made."</p>
+                <p><strong>"The last run failed."</strong>" Open its page to see the reason and to resume it."</p>
+                <p class="quiet">{back}"An undeploy removes all its resources."</p>
             </div>
-            {run.map(|run| view! { <a class="button" href=run><Icon name="eye" />"See what failed"</a> })}
+            {run.map(|run| view! { <a class="button" href=run><Icon name="eye" />"Show the failure"</a> })}
         </div>
     }
     .into_any()
@@ -378,7 +378,7 @@ fn Resources(resources: Vec<DeployedResource>) -> impl IntoView {
         <section class="section" aria-label="Resources">
             <div class="section-head"><h2>"Resources"</h2><span class="meta">{count}</span></div>
             {if count == 0 {
-                view! { <p class="quiet">"Nothing of this deployment is in the cloud."</p> }.into_any()
+                view! { <p class="quiet">"This deployment has no resources in the cloud."</p> }.into_any()
             } else {
                 view! {
                     <div class="table">

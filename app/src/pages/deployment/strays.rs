@@ -48,7 +48,7 @@ fn table(strays: Vec<Stray>) -> impl IntoView {
             let id = stray.physical_id;
             let fate = stray
                 .why_kept
-                .map_or_else(|| String::from("Undeploying removes it."), |why| format!("Stays: {why}."));
+                .map_or_else(|| String::from("An undeploy removes it."), |why| format!("Stays: {why}."));
             view! {
                 <tr>
                     <td>{stray.resource}{stray.name.map(|name| view! { <span class="meta">" "{name}</span> })}</td>

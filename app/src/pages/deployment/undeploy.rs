@@ -40,13 +40,13 @@ fn question(deployment: &Deployment, force: Force) -> Question {
         .map(|resource| format!("{}  {}", resource.name, resource.resource_type))
         .collect();
     let mut body = vec![match going.len() {
-        0 => String::from("Everything of this deployment is removed from the cloud."),
-        1 => String::from("One resource is removed from the cloud, with all that is on it:"),
-        many => format!("{many} resources are removed from the cloud, with all that is on them:"),
+        0 => String::from("All resources of this deployment are removed from the cloud."),
+        1 => String::from("One resource is removed from the cloud, with all its data:"),
+        many => format!("{many} resources are removed from the cloud, with all their data:"),
     }];
     if force == Force::Yes {
         body.push(String::from(
-            "Forced: what cannot be removed is left in the cloud, and the run says what that was.",
+            "With force, resources that cannot be removed stay in the cloud, and the run reports them.",
         ));
     }
     Question {

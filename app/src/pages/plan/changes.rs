@@ -189,7 +189,7 @@ fn ChangeRow(
                 <span class="change-name">{change.resource.clone()}</span>
                 <span class="change-type">{change.resource_type}</span>
                 {change.may.then(|| view! { <span class="pill">"may change"</span> })}
-                {change.old_goes_first.then(|| view! { <span class="pill">"the old one goes first"</span> })}
+                {change.old_goes_first.then(|| view! { <span class="pill">"the old one is removed first"</span> })}
                 {derived.then(|| view! { <span class="pill" data-tone="derived">"added for you"</span> })}
             </button>
             {because.map(|because| view! { <p class="change-because">{prose(&because)}</p> })}

@@ -189,9 +189,9 @@ fn deployer(page: Page) -> Callback<()> {
             return starter.start(OverQuota::Refuse);
         }
         let question = Question {
-            title: String::from("Update, and lose what is on these?"),
+            title: String::from("Update and lose the data of these resources?"),
             body: vec![String::from(
-                "They are removed from the cloud, with all that is on them. What is replaced is removed when its successor is there.",
+                "They are removed from the cloud, with all their data. A replaced resource is removed after its replacement exists.",
             )],
             items: going,
             action: String::from("Update"),
@@ -287,7 +287,7 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
             Loaded::Failed(_) => ().into_any(),
             Loaded::Ready(plan) => match &plan.workflow {
                 Some(workflow) if workflow.steps.is_empty() => view! {
-                    <Empty icon="circle-check" title="Nothing to do" text="What is drawn is what is deployed." />
+                    <Empty icon="circle-check" title="Nothing to do" text="The deployment matches the design." />
                 }
                 .into_any(),
                 Some(workflow) => {
@@ -307,7 +307,7 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
                 None => view! {
                     <Empty
                         icon="triangle-alert" title="There is no workflow yet"
-                        text="The template has errors; they are listed on the left. Mend them in the design, then plan again."
+                        text="The template has errors, listed on the left. Correct them in the design, then plan again."
                     />
                 }
                 .into_any(),

@@ -221,8 +221,8 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     let is_set = set_by.is_some();
     // The default of a hidden parameter is not shown.
     let shown_default = match (default, parameter.hidden) {
-        (Some(_), true) if is_set => Some(String::from("as the environment says")),
-        (Some(_), true) => Some(String::from("as the template says")),
+        (Some(_), true) if is_set => Some(String::from("set in the environment")),
+        (Some(_), true) => Some(String::from("set in the template")),
         (default, _) => default,
     };
     let rules = rules(&parameter);

@@ -27,7 +27,7 @@ pub fn QuotaLine(
         let (icon, says) = match (fits, limited) {
             (false, _) => ("triangle-alert", "Does not fit the quota:"),
             (true, true) => ("circle-check", "Fits the quota:"),
-            (true, false) => ("circle-check", "No quota stands in the way:"),
+            (true, false) => ("circle-check", "Unlimited quota:"),
         };
         view! {
             <p class="plan-quota" data-fits=fits.to_string()>

@@ -112,8 +112,8 @@ pub fn LogView(
         (rows() == 0).then(|| {
             let text = match (step.get(), feed.model.with(Option::is_some)) {
                 (_, false) => "",
-                (Some(_), _) => "This step has said nothing yet.",
-                (None, _) => "Nothing has been said yet. Lines show here as they come.",
+                (Some(_), _) => "This step has no log lines yet.",
+                (None, _) => "No log lines yet. They appear here during the run.",
             };
             view! { <p class="log-none">{text}</p> }
         })

@@ -23,9 +23,9 @@ pub fn LogTools(state: LogState) -> impl IntoView {
         let text = text();
         leptos::task::spawn_local(async move {
             if browser::copy(&text).await {
-                toasts.done("The log is on the clipboard.");
+                toasts.done("The log was copied.");
             } else {
-                toasts.warn("The browser did not let us copy. Use Download instead.");
+                toasts.warn("The browser did not allow copying. Use Download instead.");
             }
         });
     };
@@ -66,7 +66,7 @@ pub fn LogTools(state: LogState) -> impl IntoView {
             <span class="log-hits" role="status">
                 {if count == 0 { String::from("none") } else { format!("{} of {count}", state.hit.get().min(count - 1) + 1) }}
             </span>
-            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Hit before" on:click=move |_| state.to_hit(-1)>
+            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Previous hit" on:click=move |_| state.to_hit(-1)>
                 <Icon name="chevron-up" />
             </button>
             <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Next hit" on:click=move |_| state.to_hit(1)>
