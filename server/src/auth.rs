@@ -61,7 +61,7 @@ impl Caller {
         let project = session.project().ok_or_else(|| {
             Error::new(
                 codes::UNKNOWN_PROJECT,
-                "The token is for no project, and everything in Stackloom belongs to one.",
+                "The token is not scoped to a project. Everything in Stackloom belongs to one.",
             )
             .hint("Log in to a project.")
             .path("project")
@@ -151,7 +151,7 @@ impl FromRequestParts<Services> for Member {
         Err(Error::new(
             codes::READER_CANNOT_CHANGE,
             format!(
-                "`{}` has the role {roles} in project `{}` and may only look.",
+                "`{}` has the role {roles} in project `{}`, which is read-only here.",
                 caller.me.user, caller.me.project
             ),
         )
@@ -224,7 +224,7 @@ impl Login {
                 codes::NOT_SIGNED_IN,
                 "`X-Auth-Token` came without `X-Stackloom-Cloud`.",
             )
-            .hint("Say which cloud the token is of; `/api/v1/clouds` lists them.")
+            .hint("Name the cloud of the token. `/api/v1/clouds` lists all clouds.")
         })?;
         Ok(Some(Login {
             cloud,

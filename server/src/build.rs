@@ -56,7 +56,7 @@ pub struct Server {
 pub async fn build(config: Config) -> anyhow::Result<Server> {
     let config = Arc::new(config);
     fs::create_dir_all(&config.data)
-        .with_context(|| format!("cannot make the folder {}", config.data.display()))?;
+        .with_context(|| format!("cannot create the folder {}", config.data.display()))?;
     let clouds = clouds(&config)?;
     let operator = open_database(&config).await?;
     let store = operator.store().clone();
@@ -160,7 +160,9 @@ fn protect(file: &Path) -> anyhow::Result<()> {
     match made {
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error).with_context(|| format!("cannot make {}", file.display())),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot create {}", file.display()));
+        }
     }
     for beside in ["", "-wal", "-shm"] {
         let file = PathBuf::from(format!("{}{beside}", file.display()));
@@ -246,7 +248,7 @@ async fn sweep(operator: Operator, closing: CancellationToken) {
         let now = OffsetDateTime::now_utc().unix_timestamp();
         match operator.session_sweep(now).await {
             Ok(0) => {}
-            Ok(swept) => tracing::info!(swept, "sessions that had expired were removed"),
+            Ok(swept) => tracing::info!(swept, "expired sessions were removed"),
             Err(error) => tracing::warn!("expired sessions could not be removed: {error}"),
         }
     }

@@ -126,7 +126,7 @@ fn conflict(stored: &Design, base: u32) -> Error {
     Error::new(
         codes::VERSION_CONFLICT,
         format!(
-            "`{}` is at version {} by now, saved by {}; yours was made from version {base}.",
+            "`{}` has version {} in the meantime, saved by {}. Yours is based on version {base}.",
             stored.name, stored.version, stored.author
         ),
     )

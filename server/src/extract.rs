@@ -76,7 +76,7 @@ async fn read_patiently(
     let mut stream = body.into_data_stream();
     let mut bytes = Vec::new();
     let mut seen = 0usize;
-    let broke_off = || Error::new(codes::INVALID_REQUEST, "The request's body broke off.");
+    let broke_off = || Error::new(codes::INVALID_REQUEST, "The request's body ended early.");
     loop {
         let next = tokio::time::timeout(patience, stream.next()).await;
         let Some(chunk) = next.map_err(|late| broke_off().caused_by(late))? else {
@@ -112,9 +112,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
         let cause = error.into_inner();
         let problem = Error::new(
             codes::INVALID_REQUEST,
-            format!("The request's JSON does not fit: {cause}."),
+            format!("The request's JSON is invalid: {cause}."),
         )
-        .hint("`/api/v1/openapi.json` describes what each request takes.");
+        .hint("`/api/v1/openapi.json` describes all requests.");
         if path.is_empty() || path == "." {
             problem
         } else {
@@ -142,7 +142,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
         query.map(|query| Query(query.0)).map_err(|error| {
             Error::new(
                 codes::INVALID_REQUEST,
-                format!("The query does not fit: {}.", error.body_text()),
+                format!("The query is invalid: {}.", error.body_text()),
             )
         })
     }

@@ -79,7 +79,7 @@ impl LiveLogin {
             match self.services.sessions.load(session).await {
                 Ok(Some(_)) => {}
                 Ok(None) => return false,
-                Err(error) => tracing::warn!("a session cannot be looked at now: {error}"),
+                Err(error) => tracing::warn!("a session cannot be checked now: {error}"),
             }
         }
         // A cloud that cannot answer is no reason to end a login.

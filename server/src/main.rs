@@ -45,7 +45,7 @@ async fn run(config: Config) -> anyhow::Result<()> {
         let closing = closing.clone();
         async move {
             stop_asked().await;
-            tracing::info!("stopping; runs go on at the next start");
+            tracing::info!("stopping; runs continue at the next start");
             closing.cancel();
         }
     };

@@ -74,12 +74,12 @@ impl Metrics {
         Ok(self.render_with(&[
             Gauge {
                 name: "stackloom_sessions",
-                help: "People who are logged in.",
+                help: "Users who are logged in.",
                 values: vec![(None, sessions)],
             },
             Gauge {
                 name: "stackloom_runs",
-                help: "Runs by state, since the database was made.",
+                help: "Runs by state, since the database was created.",
                 values: runs
                     .into_iter()
                     .map(|(state, count)| (Some(("state", store::to_text(&state))), count))
@@ -114,7 +114,7 @@ impl Metrics {
             &mut text,
             "stackloom_http_requests_total",
             "counter",
-            "Requests that were answered.",
+            "Answered requests.",
         );
         for ((method, route, status), requests) in &requests {
             let labels = format!(r#"method="{method}",route="{route}",status="{status}""#);
@@ -130,7 +130,7 @@ impl Metrics {
             &mut text,
             "stackloom_http_request_seconds_total",
             "counter",
-            "Time until they were answered, summed up.",
+            "Total time until requests were answered.",
         );
         for ((method, route, status), requests) in &requests {
             let labels = format!(r#"method="{method}",route="{route}",status="{status}""#);

@@ -63,7 +63,7 @@ pub fn routes(services: &Services) -> Router<Services> {
                 if uri.path().starts_with("/api/") {
                     return Error::new(
                         codes::NOT_FOUND,
-                        format!("There is no `{}` in this API.", uri.path()),
+                        format!("This API has no path `{}`.", uri.path()),
                     )
                     .hint("`/api/v1/openapi.json` lists all paths.")
                     .into_response();

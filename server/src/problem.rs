@@ -48,14 +48,14 @@ impl Error {
 
     /// The object does not exist or belongs to another project. The response does not tell which.
     pub fn not_found(what: &str, id: &str) -> Error {
-        Error::new(codes::NOT_FOUND, format!("There is no {what} `{id}` in this project."))
-            .hint("It may have been removed, or belong to another project: check which one you are logged in to.")
+        Error::new(codes::NOT_FOUND, format!("This project has no {what} `{id}`."))
+            .hint("It may have been removed, or belong to another project. Check the project that you are logged in to.")
     }
 
     /// A failure of the server itself. The cause is logged, and the user learns that the request was not at fault.
     pub fn internal(doing: &str, cause: impl fmt::Display) -> Error {
         Error::new(codes::INTERNAL_ERROR, format!("The server failed while {doing}."))
-            .hint("Try again. If it stays, give the server's operator the `x-request-id` of this answer; the log has the cause.")
+            .hint("Try again. If the error stays, send the server's operator the `x-request-id` of this response. The log has the cause.")
             .caused_by(cause)
     }
 

@@ -73,14 +73,14 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
     let mut entries = vec![
         entry(
             "Network",
-            "A private network with a subnet. Servers stand inside it.",
+            "A private network with a subnet. Place servers inside it.",
             Category::Network,
             types::NET,
             Item::Network,
         ),
         entry(
             "Router",
-            "Joins networks, and leads to the outside.",
+            "Joins networks and connects them to the Internet.",
             Category::Network,
             types::ROUTER,
             Item::Router,
@@ -94,7 +94,7 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         ),
         entry(
             "Private server",
-            "A server that only its networks reach.",
+            "A server that is reachable from its networks only.",
             Category::Compute,
             types::SERVER,
             Item::PrivateServer,

@@ -37,7 +37,7 @@ pub async fn get(
     item.ok_or_else(|| {
         Error::new(
             codes::NOT_FOUND,
-            format!("There is no `{name}` in the catalogue."),
+            format!("The catalogue has no item `{name}`."),
         )
         .hint("`/api/v1/catalog` lists all items.")
     })
@@ -69,7 +69,7 @@ pub async fn upload(
         ));
     }
     let limit = services.config.upload_mib as usize * 1024 * 1024;
-    let hint = "Leave large files out of the role: it can fetch them when it runs.";
+    let hint = "Leave large files out of the role. It can download them when it runs.";
     let archive = read(request.into_body(), limit, hint).await?;
     let published = services.engine.publish(&caller.actor, archive).await?;
     let status = if published.was_there {

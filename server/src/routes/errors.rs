@@ -25,7 +25,7 @@ pub async fn page(Path(code): Path<String>) -> Result<impl IntoResponse> {
         .ok_or_else(|| {
             Error::new(
                 codes::NOT_FOUND,
-                format!("There is no error code `{code}`."),
+                format!("The error code `{code}` does not exist."),
             )
         })?;
     let policy = HeaderValue::from_static(

@@ -135,7 +135,7 @@ fn export_now(types: &Registry, facts: &Arc<CloudFacts>, request: ExportRequest)
                 sentence(&unreadable.message)
             ),
         )
-        .hint("Mend it in the code view, then export again.")
+        .hint("Correct it in the code view, then export again.")
     })
 }
 

@@ -25,7 +25,7 @@ pub async fn template(
     let work = move || match export::restored(&request.text, catalog.registry()) {
         Some(template) => {
             let mut report = Report::default();
-            report.changed("", "it was exported here: what a deployment adds is left to it again, and software is the catalogue's");
+            report.changed("", "it was exported from Stackloom: additions of deployments were removed, and software is catalogue items again");
             Ok(import::Imported { template, report })
         }
         // The words of an export's mark may occur in any text.

@@ -85,7 +85,7 @@ async fn resume_paused(services: Services, caller: Caller) {
     }
     match services.engine.resume_paused(&caller.actor).await {
         Ok(runs) if runs.is_empty() => {}
-        Ok(runs) => tracing::info!(runs = runs.len(), "paused runs go on"),
+        Ok(runs) => tracing::info!(runs = runs.len(), "paused runs continue"),
         Err(error) => tracing::warn!("paused runs could not be continued: {error}"),
     }
 }
@@ -117,8 +117,8 @@ fn read(request: Value) -> Result<LoginRequest> {
         }
     }
     serde_json::from_value(request).map_err(|_| {
-        Error::new(codes::INVALID_REQUEST, "The login does not fit any of the three ways.")
-            .hint("Send cloud, user, password, domain and project; or an application credential's id and secret; or a token.")
+        Error::new(codes::INVALID_REQUEST, "The login has none of the three kinds of credentials.")
+            .hint("Send cloud, user, password, domain and project, or an application credential's id and secret, or a token.")
     })
 }
 
@@ -190,7 +190,7 @@ fn too_early(wait: Duration) -> Error {
     let seconds = wait.as_secs_f64().ceil();
     Error::new(
         codes::TOO_MANY_ATTEMPTS,
-        format!("The last logins to this account failed: the next one from here may come in {seconds} s."),
+        format!("The last logins to this account failed. The next one from this address is possible in {seconds} s."),
     )
     .hint("Wait, then try again. The account is not locked.")
     .retry_after(wait)

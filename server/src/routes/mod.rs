@@ -94,10 +94,10 @@ async fn method_not_allowed(request: Request) -> Error {
     Error::new(
         codes::METHOD_NOT_ALLOWED,
         format!(
-            "`{}` cannot be asked with {}.",
+            "`{}` has no method {}.",
             request.uri().path(),
             request.method()
         ),
     )
-    .hint("`/api/v1/openapi.json` lists what each path takes.")
+    .hint("`/api/v1/openapi.json` lists the methods of each path.")
 }

@@ -79,7 +79,7 @@ impl Modify for Common {
                     .schema(Some(Ref::from_schema_name("Problem")))
                     .build();
                 let response = ResponseBuilder::new()
-                    .description("What went wrong, where, and what to do next.")
+                    .description("The problem, its place and the next step.")
                     .content("application/problem+json", problem)
                     .build();
                 for (status, response) in &mut operation.responses.responses {

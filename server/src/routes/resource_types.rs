@@ -45,7 +45,7 @@ pub async fn get(
         .ok_or_else(|| {
             Error::new(
                 codes::NOT_FOUND,
-                format!("There is no resource type `{name}`."),
+                format!("The resource type `{name}` does not exist."),
             )
             .hint("`/api/v1/resource-types` lists all.")
         })

@@ -75,9 +75,9 @@ pub async fn open(
     let upgrade = upgrade.map_err(|_| {
         Error::new(
             codes::INVALID_REQUEST,
-            "This path speaks the websocket protocol only.",
+            "This path supports the websocket protocol only.",
         )
-        .hint("Open it with a websocket, or ask `/events` instead.")
+        .hint("Open it with a websocket, or use `/events` instead.")
     })?;
     let closing = services.closing.clone();
     Ok(upgrade

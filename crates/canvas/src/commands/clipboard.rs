@@ -46,14 +46,14 @@ pub fn copy(input: &CommandInput<'_>, names: &[String]) -> Option<String> {
 pub fn paste(input: &CommandInput<'_>, text: &str) -> Result<Proposal, Refusal> {
     if input.text.len().saturating_add(text.len()) > Limits::default().bytes_max {
         return Err(Refusal::because(
-            "That is too much to paste here: open it as a design of its own.",
+            "The text is too large to paste here. Open it as a separate design.",
         ));
     }
     let document = Document::parse(text);
     let resources = &document.template().resources;
     if !document.is_readable() || resources.is_empty() {
         return Err(Refusal::because(
-            "There is no resource on the clipboard: copy some from a design, or a template's text.",
+            "The clipboard has no resources. Copy some from a design, or a template's text.",
         ));
     }
     let all = resources.iter().map(|resource| resource.name.as_str());

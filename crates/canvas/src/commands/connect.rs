@@ -19,14 +19,14 @@ use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_refer
 /// The reason why the two cannot be connected.
 pub fn connect(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposal, Refusal> {
     let (Some(start), Some(end)) = (input.drawing.node(from), input.drawing.node(to)) else {
-        return Err(Refusal::because("There is nothing to connect here"));
+        return Err(Refusal::because("This cannot be connected"));
     };
     if from == to {
         return Err(Refusal::because("Drag to another resource"));
     }
     if start.ghost.is_some() || end.ghost.is_some() {
         return Err(Refusal::because(
-            "This is added when the design is deployed; it cannot be connected by hand",
+            "This is added when the design is deployed and cannot be connected by hand",
         ));
     }
     use NodeKind::{Chip, Frame, Internet, Router, Server};
@@ -42,10 +42,10 @@ pub fn connect(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposa
         (Chip, Chip) => relate(input, start, end),
         (Chip, Server) => relate_with_one_on(input, start, end),
         (Server, Chip) => Err(Refusal::because(
-            "Drag from software to software: that says who uses whom",
+            "Drag from one software to another one that it uses",
         )),
         (Server, Router) | (Router, Server) => Err(Refusal::because(
-            "Connect the server with a network; the router joins the networks",
+            "Connect the server to a network. The router joins the networks",
         )),
         (Frame, Frame) => Err(Refusal::because(
             "Networks are joined by a router: connect both with one",
@@ -138,7 +138,7 @@ fn open(input: &CommandInput<'_>, router: &Node) -> Result<Proposal, Refusal> {
         .is_some()
     {
         return Err(Refusal::because(format!(
-            "{} leads to the Internet already",
+            "{} has an external gateway already",
             router.name
         )));
     }
@@ -146,7 +146,7 @@ fn open(input: &CommandInput<'_>, router: &Node) -> Result<Proposal, Refusal> {
         external_network(input).or_else(|| input.drawing.node(INTERNET)?.detail.first().cloned());
     let Some(outside) = outside else {
         return Err(Refusal::because(
-            "This cloud shows no external network; name one in the router's form",
+            "This cloud shows no external network. Name one in the router's form",
         ));
     };
     Ok(Proposal {
@@ -206,7 +206,7 @@ fn relate_with_one_on(
     match (fitting.next(), fitting.next()) {
         (Some(chip), None) => relate(input, start, chip),
         (Some(_), Some(_)) => Err(Refusal::because(
-            "Several components here fit: drag to one of them",
+            "Several components match. Drag to one of them",
         )),
         _ => Err(Refusal::because(format!(
             "Nothing on {} offers what {} needs",
@@ -254,7 +254,7 @@ fn add_relation(
         .is_some_and(|max| list_length(resource, &requirement.name) >= max as usize);
     if full {
         return Err(Refusal::because(format!(
-            "{} takes no more than {} {}",
+            "{} takes at most {} {}",
             from.name,
             requirement.max.unwrap_or_default(),
             requirement.name

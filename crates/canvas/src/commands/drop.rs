@@ -29,7 +29,7 @@ pub fn drop_item(
     let hit = input.drawing.hit(at);
     match item {
         Item::Network if hit.is_some() => Err(Refusal::because(
-            "Networks stand side by side: drop it on an empty place",
+            "Networks cannot be nested. Drop it on an empty place",
         )),
         Item::Router => {
             let near = || {
@@ -205,7 +205,7 @@ fn add_server(
         && at.is_some()
     {
         return Err(Refusal::because(
-            "A server joins a network: drop it inside one",
+            "A server needs a network. Drop it inside one",
         ));
     }
     let frame = onto.and_then(|node| frame_of_node(input, node));
@@ -315,7 +315,7 @@ fn add_component(
     };
     let Some(host) = host else {
         return Err(Refusal::because(format!(
-            "{title} needs a server to run on: drop it on a server"
+            "{title} needs a server. Drop it on one"
         )));
     };
     let name = unique_name(
@@ -394,7 +394,7 @@ fn add_other(
             target = Some(node.name.clone());
         } else if at.is_some() && node.kind != NodeKind::Frame {
             return Err(Refusal::because(format!(
-                "{} and {} have nothing to do with each other: drop it on an empty place",
+                "{} and {} cannot be connected. Drop it on an empty place",
                 title, node.name
             )));
         }

@@ -161,7 +161,7 @@ fn join_or_leave(
                 proposal.edits.push(Edit::Remove {
                     path: property_path(&server.name, &["networks", "0"]),
                 });
-                proposal.label = format!("Take {} off {parent}", server.name);
+                proposal.label = format!("Remove {} from {parent}", server.name);
             }
         }
         _ => {}
@@ -189,7 +189,7 @@ fn rehost(input: &CommandInput<'_>, chip: &Node, at: CanvasPoint) -> Result<Prop
         }) {
             Some(other) => connect(input, &chip.name, &other.name),
             None => Err(Refusal::because(format!(
-                "{} needs a server to run on: drop it on a server",
+                "{} needs a server. Drop it on one",
                 chip.title
             ))),
         },

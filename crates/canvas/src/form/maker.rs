@@ -95,7 +95,9 @@ impl Maker<'_> {
             help: property.summary.clone(),
             placeholder: match &property.default {
                 Some(default) => plain(default),
-                None if self.lacks_list(property) => "a name; the cloud gave no list".to_owned(),
+                None if self.lacks_list(property) => {
+                    "a name (the cloud returned no list)".to_owned()
+                }
                 None => String::new(),
             },
         }

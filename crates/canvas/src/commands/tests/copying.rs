@@ -157,7 +157,7 @@ fn a_little_is_not_pasted_into_a_design_that_is_too_large_for_it() {
     let Refusal(reason) = Hands::on(&large)
         .with(|input| paste(input, &little))
         .expect_err("the design would be longer than a template may be");
-    assert!(reason.contains("too much to paste"), "{reason}");
+    assert!(reason.contains("too large to paste"), "{reason}");
 }
 
 #[test]

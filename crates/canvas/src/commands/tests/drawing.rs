@@ -82,12 +82,12 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     let refused = |answer: Result<Proposal, Refusal>| answer.expect_err("a refusal").0;
     hands.with(|input| {
         let nowhere = CanvasPoint::new(-9000.0, 0.0);
-        assert!(refused(drop_item(input, &item("nginx"), nowhere)).contains("drop it on a server"));
+        assert!(refused(drop_item(input, &item("nginx"), nowhere)).contains("Drop it on one"));
         let frame = input.drawing.node("front").expect("front").rect;
         let empty_part_of_the_frame = CanvasPoint::new(frame.x + 3.0, frame.bottom() - 3.0);
         assert!(
             refused(drop_item(input, &Item::Network, empty_part_of_the_frame))
-                .contains("side by side")
+                .contains("cannot be nested")
         );
         assert!(refused(connect(input, "edge", "front")).contains("already"));
         assert!(refused(connect(input, "edge", "router")).contains("network"));
