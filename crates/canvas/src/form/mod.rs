@@ -89,7 +89,7 @@ pub fn fields(
     types: &Registry,
     cloud: &CloudFacts,
 ) -> Vec<Field> {
-    let input = Maker {
+    let maker = Maker {
         template,
         resource,
         types,
@@ -99,7 +99,7 @@ pub fn fields(
         return resource
             .properties
             .iter()
-            .map(|property| input.unknown(&property.name, &property.value))
+            .map(|property| maker.unknown(&property.name, &property.value))
             .collect();
     };
     // Deprecated properties are shown only where they are used.
@@ -110,11 +110,11 @@ pub fn fields(
         .properties
         .iter()
         .filter(offered)
-        .flat_map(|property| input.fields(property))
+        .flat_map(|property| maker.fields(property))
         .collect();
     for property in &resource.properties {
         if described.property(&property.name).is_none() {
-            fields.push(input.unknown(&property.name, &property.value));
+            fields.push(maker.unknown(&property.name, &property.value));
         }
     }
     fields
