@@ -25,7 +25,7 @@ test('a stray is shown on the page of its deployment, and undeploying removes it
 
   await page.goto(`/deployments/${deployment}`);
   const strays = page.getByRole('region', { name: 'Strays' });
-  await expect(strays.getByRole('row', { name: new RegExp(stray.id) })).toContainText('Undeploying removes it.');
+  await expect(strays.getByRole('row', { name: new RegExp(stray.id) })).toContainText('An undeploy removes it.');
   await strays.scrollIntoViewIfNeeded();
   await shoot(page, 'deployment-strays');
 
