@@ -318,7 +318,7 @@ pub fn dialog_is_open() -> bool {
     matches!(found, Some(Ok(Some(_))))
 }
 
-/// Whether an event comes from a place where a person types, so that single keys are text.
+/// True if the event comes from an element that takes text, where single keys are input and not shortcuts.
 pub fn is_typing(event: &Event) -> bool {
     let Some(element) = event
         .target()

@@ -22,7 +22,7 @@ use crate::{
 /// Milliseconds after mount until [`warm_up`] fetches. The page's own data and first paint come first.
 const WARM_UP_AFTER_MS: i32 = 1_500;
 
-/// Which page of the piece `pages`.
+/// The pages of the piece `pages`.
 #[derive(Clone, Copy)]
 enum Page {
     Plan,
@@ -50,7 +50,7 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
     })
 }
 
-/// The page, or why it is not there: without a connection, or when the server has been renewed since this tab was opened.
+/// The page, or the reason why it is missing: no connection, or a newer release on the server than in this tab.
 async fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
     if let Ok(page) = piece {
         return page;

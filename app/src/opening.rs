@@ -5,7 +5,7 @@ use leptos::wasm_split::SplitLoaderError;
 
 use crate::client;
 
-/// A piece that did not come.
+/// The error for a piece that could not be loaded.
 pub struct Missing;
 
 impl From<SplitLoaderError> for Missing {
@@ -27,10 +27,10 @@ fn open_piece(files: Vec<(String, String)>) -> Result<Vec<DesignRequest>, Missin
         .collect())
 }
 
-/// A design for each template of these files (name, text) that no other one uses, with the files beside it.
+/// A design for each template among these files (name, text) that no other one uses, with the files beside it.
 ///
 /// # Errors
-/// Where the piece that reads them did not come.
+/// The piece with the parser could not be loaded.
 pub async fn open(files: Vec<(String, String)>) -> client::Answer<Vec<DesignRequest>> {
     open_piece(files)
         .await

@@ -127,8 +127,8 @@ pub async fn login_of(parts: &Parts) -> Result<(Login, Option<Id>)> {
     Ok((login.ok_or_else(not_signed_in)?, session.id()))
 }
 
-/// What the cloud says of a login.
-pub async fn known(services: &Services, login: &Login) -> Result<openstack::Session> {
+/// The OpenStack session of a login, if the cloud accepts its token.
+pub async fn openstack_session(services: &Services, login: &Login) -> Result<openstack::Session> {
     let cloud = services.cloud(&login.cloud)?;
     services.tokens.session(cloud, &login.token).await
 }

@@ -30,7 +30,6 @@ pub mod routes;
 
 // Everything around them.
 mod headers;
-mod live_login;
 mod metrics;
 mod pages;
 

@@ -39,7 +39,7 @@ impl FromRequestParts<Services> for LiveLogin {
     async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<LiveLogin> {
         let ends = services.sessions.ends();
         let (login, session) = auth::login_of(parts).await?;
-        let known = auth::known(services, &login).await?;
+        let known = auth::openstack_session(services, &login).await?;
         Ok(LiveLogin {
             services: services.clone(),
             login,

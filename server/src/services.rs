@@ -61,13 +61,13 @@ impl Services {
                 .map(|cloud| format!("`{}`", cloud.name))
                 .collect();
             let hint = if known.is_empty() {
-                "The server's `clouds.yaml` names no cloud: ask its operator.".to_owned()
+                "The server's `clouds.yaml` has no cloud. Ask the operator.".to_owned()
             } else {
-                format!("The server knows {}.", known.join(", "))
+                format!("The server has {}.", known.join(", "))
             };
             Error::new(
                 codes::UNKNOWN_CLOUD,
-                format!("The server knows no cloud `{name}`."),
+                format!("The server has no cloud `{name}`."),
             )
             .hint(hint)
             .path("cloud")

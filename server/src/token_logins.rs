@@ -33,7 +33,7 @@ struct Known {
 }
 
 impl TokenLogins {
-    /// A session on a token that the cloud knows.
+    /// The OpenStack session of a token that the cloud accepts.
     pub async fn session(&self, cloud: &CloudConfig, token: &str) -> Result<openstack::Session> {
         let key = key(&cloud.name, token);
         let known = self
@@ -56,7 +56,7 @@ impl TokenLogins {
             }
             Err(error) if error.is_transient() && known.is_some() => {
                 tracing::warn!(
-                    "cloud `{}` cannot say whether a token is still good; going on with it: {error}",
+                    "cloud `{}` cannot check a token, which stays in use: {error}",
                     cloud.name
                 );
                 known.map(|known| known.session).ok_or_else(not_signed_in)
@@ -69,7 +69,7 @@ impl TokenLogins {
         }
     }
 
-    /// After a login: no need to ask again at once.
+    /// Caches a session after a login, which saves the next check.
     pub fn remember(&self, session: &openstack::Session) {
         let key = key(&session.cloud().name, session.token().expose());
         let known = Known {

@@ -91,7 +91,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         save(workspace);
         return;
     }
-    // In a field these keys are the browser's; so are they while a dialog is open.
+    // In a text field these keys belong to the browser. A dialog blocks them too.
     if browser::is_typing(event) || browser::dialog_is_open() {
         return;
     }

@@ -11,7 +11,7 @@ use crate::{
     ui::{Icon, use_toasts},
 };
 
-/// The list, and the file that is open.
+/// The list of files, with the dialog of the open file.
 #[component]
 pub fn Files(workspace: Workspace) -> impl IntoView {
     let toasts = use_toasts();

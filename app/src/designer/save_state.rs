@@ -5,47 +5,47 @@ use leptos::prelude::*;
 
 use super::drafts::{Drafts, Sent};
 
-/// Where the newest text is.
+/// Where the newest text is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SaveState {
     /// On the server.
     Saved,
-    /// On this machine, soon on its way.
+    /// In the browser. It will be sent after the pause.
     Waiting,
-    /// On its way.
+    /// In the browser. A save is running.
     Saving,
-    /// On this machine; the server does not answer.
+    /// In the browser. The server does not answer.
     Offline,
-    /// On this machine; the server has another one, made since.
+    /// In the browser. The server has a version that someone else has saved since.
     Conflict(Box<Design>),
-    /// On this machine; the server did not take it.
+    /// In the browser. The server refused it.
     Refused(Box<Problem>),
 }
 
-/// The design's store.
+/// The saving state of a design.
 #[derive(Clone, Copy)]
 pub struct Saving {
-    /// For people.
+    /// The design's name, as shown to users.
     pub name: RwSignal<String>,
     /// The newest version on the server.
     pub version: RwSignal<u32>,
-    /// Where the newest text is.
+    /// Where the newest text is stored.
     pub state: RwSignal<SaveState>,
-    /// What the server does not have is kept on this machine; false where it is too long for that.
+    /// True if unsaved changes are in the local store. False if they are too long for it.
     pub draft_kept: RwSignal<bool>,
     pub(super) id: StoredValue<String>,
-    /// Counts changes, so that an answer knows whether it is the newest.
+    /// Counts changes, so that a save's answer can tell whether its text is still the newest.
     pub(super) changes: StoredValue<u64>,
-    /// A save is on its way; a second one would conflict with it.
+    /// True while a save is running. A second one would conflict with it.
     pub(super) busy: StoredValue<bool>,
-    /// The draft lacks something.
+    /// True if the draft lacks a change.
     pub(super) draft_due: StoredValue<bool>,
     pub(super) drafts: Drafts,
     pub(super) sent: StoredValue<Sent>,
 }
 
 impl Saving {
-    /// A design as the server has it.
+    /// A design that is equal to the server's.
     pub fn new(design: &Design) -> Self {
         Self {
             name: RwSignal::new(design.name.clone()),
@@ -66,14 +66,14 @@ impl Saving {
         self.id.get_value()
     }
 
-    /// Something of the design is not on the server yet.
+    /// True if the server lacks some change.
     pub fn is_dirty(self) -> bool {
         self.state
             .try_with_untracked(|state| *state != SaveState::Saved)
             .unwrap_or(false)
     }
 
-    /// Leaving now would lose what was typed: the server does not have it, and this machine could not keep it.
+    /// True if leaving now would lose text: the server does not have it, and the browser could not store it.
     pub fn would_lose(self) -> bool {
         self.is_dirty() && self.draft_kept.try_get_untracked() == Some(false)
     }

@@ -40,7 +40,7 @@ const RETRY_MS: i32 = 3_000;
 /// Longest delay between a change and its draft, in milliseconds, however busy the browser is.
 const DRAFT_MS: u32 = 300;
 
-/// One save on its way, with all that its answer needs: the page may be gone by then.
+/// One running save, with everything that its answer needs. The page may have gone by then.
 struct Letter {
     id: String,
     /// The number of the last change that it contains.
@@ -52,7 +52,7 @@ struct Letter {
 }
 
 impl Saving {
-    /// Another name.
+    /// Renames the design.
     pub fn rename(self, workspace: Workspace, name: &str) {
         let name = name.trim();
         if !name.is_empty() && self.name.with_untracked(|now| now != name) {

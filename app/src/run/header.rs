@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// The run's head line.
+/// The head line of the run page.
 #[component]
 pub fn RunHeader(view: RunView) -> impl IntoView {
     let clock = time::use_clock();

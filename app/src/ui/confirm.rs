@@ -140,7 +140,7 @@ fn Note(note: ExportNote) -> impl IntoView {
     }
 }
 
-/// What became of it, for people.
+/// The name of a note's kind, for users.
 fn kind(kind: ExportNoteKind) -> &'static str {
     match kind {
         ExportNoteKind::LeftOut => "left out",
@@ -149,7 +149,7 @@ fn kind(kind: ExportNoteKind) -> &'static str {
     }
 }
 
-/// A path without what most of them begin with.
+/// A path without the prefix that most paths have.
 fn place(path: &str) -> &str {
     path.strip_prefix("resources.").unwrap_or(path)
 }

@@ -17,7 +17,7 @@ pub trait Shown: Copy {
     fn look(self) -> &'static str;
 }
 
-/// `Deploy`, for people.
+/// The name of a run's kind, for users: `Deploy`.
 pub fn kind_title(kind: RunKind) -> &'static str {
     match kind {
         RunKind::Deploy => "Deploy",

@@ -92,7 +92,7 @@ async fn serve(
     login: LiveLogin,
 ) {
     let mut ended = pin!(login.ended());
-    // A frame in the making outlives a ping: the stream keeps it, not the `select!`.
+    // The stream owns an unfinished frame, not the `select!`, so that a ping does not drop it.
     let mut frames = pin!(frames(events));
     let (mut to, mut from) = socket.split();
     let mut ping = tokio::time::interval(PING_EVERY);
