@@ -16,7 +16,6 @@ mod auth;
 mod client;
 pub mod codes;
 mod extract;
-mod live_login;
 mod origin;
 mod problem;
 mod session_store;
@@ -30,6 +29,7 @@ pub mod routes;
 
 // Everything around them.
 mod headers;
+mod live_login;
 mod metrics;
 mod pages;
 
