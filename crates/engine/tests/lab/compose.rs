@@ -202,7 +202,7 @@ resources:
         !warned.is_error()
             && warned
                 .message
-                .ends_with("Heat says so only when it is made")
+                .ends_with("Heat reports it only when it creates the resource")
     );
 
     let new = NewDeployment {

@@ -137,7 +137,7 @@ async fn a_failed_update_rolls_back_by_itself_if_told_so() {
         .update(&started.deployment, or_back(&another_server()))
         .await;
     assert_eq!(run.state, RunState::Failed);
-    assert!(run.reason.unwrap().contains("rolled back now"));
+    assert!(run.reason.unwrap().contains("is now rolled back"));
     let back = bench.follower(&started.deployment, &run.id).await;
     assert_eq!(
         (back.state, back.rolls_back),
@@ -297,7 +297,7 @@ impl Bench {
         let shown = self.engine.run(&self.tenant, run).await.unwrap();
         let reason = shown.reason.unwrap_or_default();
         assert!(reason.contains(wanted), "{reason}");
-        assert!(!reason.contains("rolled back now"), "{reason}");
+        assert!(!reason.contains("is now rolled back"), "{reason}");
     }
 
     /// Waits for a stored event, also after the end of the run.
