@@ -78,7 +78,7 @@ pub struct Changes {
     pub cloud: CloudFacts,
     /// True for a roll-back to the last good state: stored parameters do not complete the given ones.
     pub rolls_back: bool,
-    /// What happens when the update fails.
+    /// Reaction to a failure of the update.
     pub on_failure: OnFailure,
     /// True if it starts although it exceeds a quota. Always true for a roll-back.
     pub despite_quota: bool,

@@ -35,9 +35,9 @@ pub enum Constraint {
     },
     /// A multiple of `step`, plus `offset`.
     Modulo {
-        /// Never 0.
+        /// Distance between two permitted values; not 0.
         step: i64,
-        /// Less than the step.
+        /// Remainder of a permitted value divided by `step`; smaller than `step`.
         offset: i64,
     },
     /// Heat's named constraints that need no cloud: `ip_addr`, `net_cidr`, `mac_addr` ...

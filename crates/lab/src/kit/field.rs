@@ -35,7 +35,7 @@ pub enum Form {
 /// The value of a field that a creation does not set.
 #[derive(Debug, Clone, Copy)]
 pub enum Usual {
-    /// None: a creation has to set the field.
+    /// No default: a creation has to set the field.
     Required,
     Null,
     Text(&'static str),
@@ -54,7 +54,7 @@ pub enum Set {
     OnCreate,
     /// On creation and later.
     Always,
-    /// Never: the service sets it.
+    /// By the service only.
     Never,
     /// Always, by administrators. The lab ignores the value.
     Admins,

@@ -92,8 +92,8 @@ pub(in crate::drivers) async fn id_required(
     Ok(id_in(context, property, of).await?.unwrap_or_default())
 }
 
-/// The ids of what a list of names leaves behind and of what it brings, against what it was before and what was tried since.
-/// What is gone cannot be left behind.
+/// Ids to remove from a list of names and ids to add to it, compared with the list before the update and with the entries of
+/// interrupted updates since. A name that no longer exists needs no removal.
 pub(in crate::drivers) async fn members(
     context: &Context<'_>,
     property: &str,
@@ -111,7 +111,8 @@ pub(in crate::drivers) async fn members(
     Ok(moves(&before, tried, &wanted))
 }
 
-/// What leaves and what comes. Where something was `tried` since, that may be there too, and nothing of before need be.
+/// Items to remove and items to add. After an interrupted update, the items that it `tried` may exist, and those `before` it
+/// may not.
 pub(in crate::drivers) fn moves<T: PartialEq + Clone>(
     before: &[T],
     tried: Option<&[T]>,
