@@ -297,7 +297,7 @@ impl Engine {
             secrets: &secrets,
             known: None,
         };
-        let done = opening.site().await?.perform_always_run().await;
+        let done = opening.run_context().await?.perform_always_run().await;
         done.map_err(|ended| {
             Error::NotNow(format!("the last steps of the paused run failed: {ended}"))
         })

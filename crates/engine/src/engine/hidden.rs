@@ -11,7 +11,7 @@ use super::{Engine, compare};
 use crate::{
     Actor, Error, Result,
     run::{defaults, divide},
-    secrets::{RunVault, shelf::Shelf},
+    secrets::{RunVault, hidden_parameters::HiddenParameters},
 };
 
 impl Engine {
@@ -24,13 +24,13 @@ impl Engine {
         )
     }
 
-    pub(super) fn shelf<'a>(
+    pub(super) fn hidden_parameters<'a>(
         &'a self,
         actor: &'a Actor,
         vault: &'a RunVault,
         deployment: &'a str,
-    ) -> Shelf<'a> {
-        Shelf {
+    ) -> HiddenParameters<'a> {
+        HiddenParameters {
             store: &self.core.store,
             vault,
             tenant: &actor.tenant,
@@ -67,7 +67,11 @@ impl Engine {
         let name = if values.is_empty() {
             None
         } else {
-            Some(self.shelf(actor, &vault, deployment).put(values).await?)
+            Some(
+                self.hidden_parameters(actor, &vault, deployment)
+                    .put(values)
+                    .await?,
+            )
         };
         Ok(Keeping {
             is_new: name.is_some(),
@@ -84,10 +88,10 @@ impl Engine {
         is_taken_up: bool,
     ) {
         let vault = self.vault(actor);
-        let shelf = self.shelf(actor, &vault, deployment);
+        let hidden_parameters = self.hidden_parameters(actor, &vault, deployment);
         match &keeping.name {
-            Some(name) if keeping.is_new && !is_taken_up => shelf.give_up(name).await,
-            _ if is_taken_up => shelf.forget_useless().await,
+            Some(name) if keeping.is_new && !is_taken_up => hidden_parameters.give_up(name).await,
+            _ if is_taken_up => hidden_parameters.forget_useless().await,
             _ => {}
         }
     }
@@ -99,7 +103,7 @@ impl Engine {
         row: &DeploymentRow,
     ) -> Result<BTreeMap<String, Value>> {
         let vault = self.vault(actor);
-        self.shelf(actor, &vault, &row.shown.id)
+        self.hidden_parameters(actor, &vault, &row.shown.id)
             .get(row.hidden.as_deref())
             .await
     }
@@ -129,7 +133,9 @@ impl Engine {
     ) -> Result<BTreeMap<String, Value>> {
         let vault = self.vault(actor);
         let good = row.good.as_ref().and_then(|good| good.hidden.as_deref());
-        self.shelf(actor, &vault, &row.shown.id).get(good).await
+        self.hidden_parameters(actor, &vault, &row.shown.id)
+            .get(good)
+            .await
     }
 }
 

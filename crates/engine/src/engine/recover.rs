@@ -59,7 +59,7 @@ impl Engine {
             }
             _ => None,
         };
-        let (site, first) = match (session, &secrets) {
+        let (run_context, first) = match (session, &secrets) {
             (Some(session), Some(secrets)) => {
                 let opening = Opening {
                     core: &self.core,
@@ -74,7 +74,7 @@ impl Engine {
                 } else {
                     Event::Recover
                 };
-                (Some(opening.site().await?), first)
+                (Some(opening.run_context().await?), first)
             }
             _ if resumed => {
                 let why = "the login for which it acts has ended.";
@@ -85,11 +85,11 @@ impl Engine {
         };
         tracing::info!(
             run.id = row.shown.id,
-            with_token = site.is_some(),
+            with_token = run_context.is_some(),
             "a run is taken up"
         );
         let workflow = std::sync::Arc::new(row.workflow()?);
-        let begun = self.spawn(&row, workflow, machine, site, first);
+        let begun = self.spawn(&row, workflow, machine, run_context, first);
         begun.await.map_err(|_gone| super::let_go())
     }
 
@@ -174,9 +174,9 @@ impl Engine {
             secrets: &secrets,
             known: None,
         };
-        let site = opening.site().await?;
+        let run_context = opening.run_context().await?;
         let (answer, answered) = oneshot::channel();
-        self.tell(&row, Command::Resume(Box::new(site), answer))
+        self.tell(&row, Command::Resume(Box::new(run_context), answer))
             .await?;
         answered.await.unwrap_or_else(|_gone| Err(super::let_go()))
     }

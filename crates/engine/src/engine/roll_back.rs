@@ -17,7 +17,7 @@ use store::{Entry, Good, RunRow, Wanted};
 use tracing::Instrument;
 
 use super::{Changes, Engine, Force};
-use crate::{Actor, Error, Result, Tenant, run::Site, secrets::load_run};
+use crate::{Actor, Error, Result, Tenant, run::RunContext, secrets::load_run};
 
 /// The longest pause between two tries, as a multiple of the first: five minutes with the default settings.
 const PAUSE_GROWS_TO: u32 = 32;
@@ -81,18 +81,18 @@ impl Engine {
     /// Handles the end of a run: drops its inputs that are of no use any more, and rolls it back if that was requested and it failed.
     pub(super) async fn after_the_end(
         &self,
-        site: Option<Arc<Site>>,
+        run_context: Option<Arc<RunContext>>,
         (tenant, run): (&Tenant, &str),
         state: RunState,
     ) {
-        if let Some(site) = &site
+        if let Some(run_context) = &run_context
             && state == RunState::Succeeded
         {
-            site.shelf().forget_useless().await;
+            run_context.hidden_parameters().forget_useless().await;
         }
         match self.core.store.run_find(tenant, run).await {
             Ok(Some(row)) if row.roll_back.is_some() => {
-                let session = site.map(|site| site.session.clone());
+                let session = run_context.map(|run_context| run_context.session.clone());
                 self.spawn_roll_back(row, session);
             }
             Ok(_) => {}

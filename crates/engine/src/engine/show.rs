@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use api::{Beside, Deployment, DeploymentState, Run};
 
 use super::{Engine, outputs::Outputs};
-use crate::{Actor, Result, Tenant, secrets::kept};
+use crate::{Actor, Result, Tenant, secrets::attributes};
 
 impl Engine {
     pub(super) async fn show_deployments(&self, tenant: &Tenant) -> Result<Vec<Deployment>> {
@@ -36,7 +36,8 @@ impl Engine {
         let outputs = match row.shown.state {
             DeploymentState::Undeployed => BTreeMap::new(),
             state => {
-                let mut outputs = Outputs::of(&row, kept::open(&self.core.key, id, resources));
+                let mut outputs =
+                    Outputs::of(&row, attributes::open(&self.core.key, id, resources));
                 // While a run is active, its stored attributes are up to date.
                 if let Some(actor) = actor
                     && state != DeploymentState::Busy

@@ -12,7 +12,7 @@ use super::{Engine, Force, sweeps};
 use crate::{
     Actor, Error, Result, Tenant,
     machine::{self, Event, Graph, OnFailure, Settings},
-    run::{Opening, RunTask, Site, strays},
+    run::{Opening, RunContext, RunTask, strays},
     secrets::{RunSecrets, load_run, seal_run},
 };
 
@@ -167,9 +167,9 @@ impl Engine {
             secrets: &secrets,
             known: None,
         };
-        let site = opening.site().await?;
-        let workflow = site.workflow.clone();
-        let begun = self.spawn(row, workflow, machine, Some(site), first);
+        let run_context = opening.run_context().await?;
+        let workflow = run_context.workflow.clone();
+        let begun = self.spawn(row, workflow, machine, Some(run_context), first);
         begun.await.map_err(|_gone| super::let_go())
     }
 
@@ -179,13 +179,22 @@ impl Engine {
         row: &RunRow,
         workflow: Arc<Workflow>,
         machine: machine::Run,
-        site: Option<Site>,
+        run_context: Option<RunContext>,
         first: Event,
     ) -> oneshot::Receiver<()> {
         let (engine, tenant, id) = (self.clone(), row.tenant.clone(), row.shown.id.clone());
-        let task = RunTask::new(&self.core, &self.at_work, row, workflow, machine, site);
-        task.spawn(first, async move |site, state| {
-            engine.after_the_end(site, (&tenant, &id), state).await;
+        let task = RunTask::new(
+            &self.core,
+            &self.at_work,
+            row,
+            workflow,
+            machine,
+            run_context,
+        );
+        task.spawn(first, async move |run_context, state| {
+            engine
+                .after_the_end(run_context, (&tenant, &id), state)
+                .await;
         })
     }
 

@@ -19,7 +19,7 @@ use crate::{
     Actor, Result,
     catalog::Catalog,
     run::{divide, pseudo_parameters},
-    secrets::{RunSecrets, kept},
+    secrets::{RunSecrets, attributes},
 };
 
 /// The data that an update stores.
@@ -107,7 +107,7 @@ impl Engine {
         move |parameter, digest| {
             let value = values.get(parameter);
             value.is_none_or(|value| {
-                kept::digest(&self.core.key, deployment, parameter, value) == digest
+                attributes::digest(&self.core.key, deployment, parameter, value) == digest
             })
         }
     }

@@ -70,7 +70,7 @@ impl Attempt {
     pub(super) async fn read_asked(&self) -> StepResult {
         let spec = self.spec()?;
         for (name, names) in asked(spec.properties.values()) {
-            let Some(thing) = self.site.known.get(&name) else {
+            let Some(thing) = self.run_context.known.get(&name) else {
                 continue;
             };
             let (Some(id), Some(_)) = (&thing.physical_id, &thing.reference) else {
@@ -88,14 +88,14 @@ impl Attempt {
             mark::hide(&mut read);
             for (attribute, value) in &read {
                 if origin::is_masked(Some(driver), attribute) {
-                    self.site.mask.add_value(value);
+                    self.run_context.mask.add_value(value);
                 }
             }
-            self.site
+            self.run_context
                 .known
                 .change(&name, |thing| thing.attributes.extend(read));
         }
-        let scope = self.site.known.scope(&self.site.parameters);
+        let scope = self.run_context.known.scope(&self.run_context.parameters);
         let nothing: Vec<String> = spec
             .properties
             .iter()

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::step::Site;
+use super::context::RunContext;
 use crate::Result;
 
 /// A user's command to an active run.
@@ -15,7 +15,7 @@ pub enum Command {
     /// Stop the run.
     Cancel(oneshot::Sender<Result<()>>),
     /// Resume with this session.
-    Resume(Box<Site>, oneshot::Sender<Result<()>>),
+    Resume(Box<RunContext>, oneshot::Sender<Result<()>>),
     /// Let another run take over.
     Abandon(oneshot::Sender<Result<()>>),
 }

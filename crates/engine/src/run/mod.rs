@@ -3,20 +3,23 @@
 mod ansible;
 mod asked;
 mod at_work;
+mod change;
+mod context;
+mod create;
 mod log;
-mod make;
 mod origin;
 mod outcome;
+mod parameters;
 mod remove;
-mod site;
 mod software;
 mod step;
 pub mod strays;
 mod sweep;
 mod task;
+mod work;
 
 pub use asked::{Names, asked};
 pub use at_work::{Command, RunsAtWork};
-pub use site::{Opening, defaults, divide, parameters, pseudo_parameters};
-pub use step::Site;
+pub use context::{Opening, RunContext};
+pub use parameters::{defaults, divide, parameters, pseudo_parameters};
 pub use task::RunTask;

@@ -25,13 +25,13 @@ impl Attempt {
     pub(super) async fn delete(&self) -> StepResult {
         let name = self.name()?;
         if let Some(copy) = &self.step.replaces
-            && !self.site.known.was_put_aside(copy)
+            && !self.run_context.known.was_put_aside(copy)
         {
             // It makes way for its successor, so it gives up its name now.
-            self.put_aside(super::make::resource_of(copy), copy, None)
+            self.put_aside(super::create::resource_of(copy), copy, None)
                 .await?;
         }
-        let there = self.site.known.get(name);
+        let there = self.run_context.known.get(name);
         if there.is_none() && copy_of(name).is_some() {
             self.log.info(format!("`{name}` is gone already")).await;
             return Ok(());
@@ -61,9 +61,10 @@ impl Attempt {
                 if let Err(error) = released {
                     self.is_not_released(name, &work.spec, error).await?;
                 }
-                kept.into_iter().for_each(|kept| self.site.known.keep(kept));
+                kept.into_iter()
+                    .for_each(|kept| self.run_context.known.keep(kept));
                 self.note(name, ResourceChange::Retained).await?;
-                self.site.known.remove(name);
+                self.run_context.known.remove(name);
                 return Ok(());
             }
             return self.gone(name).await;
@@ -113,7 +114,7 @@ impl Attempt {
         }
         self.log.info(format!("`{name}` is gone")).await;
         // Software goes with its server.
-        let components = self.site.known.on_host(name).into_iter();
+        let components = self.run_context.known.on_host(name).into_iter();
         for component in components.filter(|other| copy_of(other).is_none()) {
             self.gone(&component).await?;
         }
@@ -123,7 +124,7 @@ impl Attempt {
     fn why_it_stays(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
         let spec = thing
             .map(|thing| &thing.spec)
-            .or_else(|| self.site.workflow.resources.get(name))?;
+            .or_else(|| self.run_context.workflow.resources.get(name))?;
         if spec.external_id.is_some() {
             return Some("it was there before (`external_id`)".to_owned());
         }
@@ -135,7 +136,7 @@ impl Attempt {
     /// subnet under another name.
     fn has_become(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
         let thing = thing?;
-        let known = &self.site.known;
+        let known = &self.run_context.known;
         let mut others = known.with_id(thing.physical_id.as_deref()?).into_iter();
         others.find(|other| {
             let kind = known.get(other).map(|one| one.spec.resource_type);
@@ -145,7 +146,7 @@ impl Attempt {
 
     /// True if this run deletes or forgets the resource.
     fn goes(&self, name: &str) -> bool {
-        self.site
+        self.run_context
             .workflow
             .steps
             .iter()
@@ -188,7 +189,7 @@ impl Attempt {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let Some(thing) = self.site.known.get(&name) else {
+            let Some(thing) = self.run_context.known.get(&name) else {
                 continue;
             };
             if service(&thing.spec.resource_type) != own || thing.spec.external_id.is_some() {
@@ -234,9 +235,11 @@ impl Attempt {
     /// The suffix of a snapshot's name: the run, and the number of its resumptions. A retry finds the snapshot of the attempt
     /// before. A run that is resumed weeks later gets a new one.
     async fn occasion(&self) -> StepResult<String> {
-        let run = &self.site.run;
-        let store = &self.site.core.store;
-        let ends = store.event_count_bad_ends(&self.site.tenant, run).await;
+        let run = &self.run_context.run;
+        let store = &self.run_context.core.store;
+        let ends = store
+            .event_count_bad_ends(&self.run_context.tenant, run)
+            .await;
         let ends = ends.map_err(|error| {
             Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
         })?;
@@ -257,7 +260,7 @@ impl Attempt {
             },
         )
         .await?;
-        self.site.known.remove(name);
+        self.run_context.known.remove(name);
         Ok(())
     }
 

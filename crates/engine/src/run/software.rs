@@ -39,7 +39,7 @@ impl Attempt {
     pub(super) async fn wait_for_ssh(&self) -> StepResult {
         let server = self.name()?.to_owned();
         let connection = self.connection(&server)?;
-        let seconds = self.site.core.config.ssh_timeout.as_secs().max(1);
+        let seconds = self.run_context.core.config.ssh_timeout.as_secs().max(1);
         self.log
             .info(format!(
                 "waiting until `{server}` ({}) answers over SSH",
@@ -88,7 +88,7 @@ impl Attempt {
 
     async fn show_console(&self, server: &str) {
         let Some(id) = self
-            .site
+            .run_context
             .known
             .get(server)
             .and_then(|thing| thing.physical_id)
@@ -96,7 +96,7 @@ impl Attempt {
             return;
         };
         match self
-            .site
+            .run_context
             .session
             .compute()
             .server_console(&id, CONSOLE_LINES)
@@ -123,10 +123,14 @@ impl Attempt {
     /// Runs a component's role on its host.
     pub(super) async fn configure(&self) -> StepResult {
         let name = self.name()?.to_owned();
-        let spec = self.site.workflow.resources.get(&name).cloned();
+        let spec = self.run_context.workflow.resources.get(&name).cloned();
         let spec =
             spec.ok_or_else(|| Ended::lasting(format!("the workflow does not describe `{name}`")))?;
-        let item = self.site.catalog.of_type(&spec.resource_type).cloned();
+        let item = self
+            .run_context
+            .catalog
+            .of_type(&spec.resource_type)
+            .cloned();
         let item = item.ok_or_else(|| {
             Ended::lasting(format!(
                 "the catalogue has no item for `{}` in the version that this was made with; add it again, or take `{name}` out",
@@ -209,13 +213,13 @@ impl Attempt {
         results: &BTreeMap<String, String>,
     ) -> StepResult {
         let addresses = Addresses::of(
-            &self.site.known,
-            &self.site.known.scope(&self.site.parameters),
+            &self.run_context.known,
+            &self.run_context.known.scope(&self.run_context.parameters),
             host,
         );
         let attributes = address::outputs(item, given, &addresses, results);
         let reference = Value::String(name.to_owned());
-        self.site.known.change(name, |thing| {
+        self.run_context.known.change(name, |thing| {
             thing.reference = Some(reference.clone());
             thing.attributes.clone_from(&attributes);
             thing.state = ResourceState::Ready;
@@ -239,10 +243,10 @@ impl Attempt {
 
     /// The values that a later plan compares: the host, the peers, and the results that the component got from others.
     fn component_made_from(&self, name: &str) -> BTreeMap<String, Value> {
-        let Some(thing) = self.site.known.get(name) else {
+        let Some(thing) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
-        let scope = self.site.known.scope(&self.site.parameters);
+        let scope = self.run_context.known.scope(&self.run_context.parameters);
         let resolved = thing.spec.properties.iter();
         let resolved =
             resolved.filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
@@ -257,7 +261,7 @@ impl Attempt {
         let given = self.resolve(&inputs)?;
         for input in item.inputs.iter().filter(|input| input.secret) {
             if let Some(value) = given.get(&input.name) {
-                self.site.mask.add_value(value);
+                self.run_context.mask.add_value(value);
             }
         }
         Ok(given)
@@ -277,16 +281,16 @@ impl Attempt {
     /// The `{name, address, port}` of the component that this one connects to.
     fn endpoint(&self, target: &str, capability: &str) -> StepResult<Value> {
         let missing = || Ended::lasting(format!("`{target}` is not there yet"));
-        let planned = self.site.workflow.resources.get(target).cloned();
+        let planned = self.run_context.workflow.resources.get(target).cloned();
         let spec = self
-            .site
+            .run_context
             .known
             .get(target)
             .map(|thing| thing.spec)
             .or(planned)
             .ok_or_else(missing)?;
         let item = self
-            .site
+            .run_context
             .catalog
             .of_type(&spec.resource_type)
             .map(|item| &item.described);
@@ -300,8 +304,8 @@ impl Attempt {
             .transpose()?
             .unwrap_or_default();
         let addresses = Addresses::of(
-            &self.site.known,
-            &self.site.known.scope(&self.site.parameters),
+            &self.run_context.known,
+            &self.run_context.known.scope(&self.run_context.parameters),
             &server,
         );
         let address = addresses.private.or(addresses.public).ok_or_else(missing)?;
@@ -312,7 +316,7 @@ impl Attempt {
 
     /// The connection to a server.
     fn connection(&self, server: &str) -> StepResult<Connection> {
-        let scope = self.site.known.scope(&self.site.parameters);
+        let scope = self.run_context.known.scope(&self.run_context.parameters);
         let bastion = self.bastion().ok_or_else(|| {
             Ended::lasting("no server of this deployment is the bastion; mark one as public")
         })?;
@@ -323,7 +327,7 @@ impl Attempt {
             ))
         })?;
         let key = |server: &str| {
-            let thing = self.site.known.get(server);
+            let thing = self.run_context.known.get(server);
             let key = thing.and_then(|thing| {
                 thing
                     .attributes
@@ -347,7 +351,7 @@ impl Attempt {
                 user: LOGIN_USER.into(),
             });
         }
-        let addresses = Addresses::of(&self.site.known, &scope, server);
+        let addresses = Addresses::of(&self.run_context.known, &scope, server);
         let address = addresses
             .private
             .ok_or_else(|| Ended::lasting(format!("`{server}` has no address in a network")))?;
@@ -371,7 +375,7 @@ impl Attempt {
         stream: LogStream,
     ) -> StepResult<Output> {
         let job = Job {
-            run: self.site.run.clone(),
+            run: self.run_context.run.clone(),
             step: self.step.id.clone(),
             files: std::mem::take(files),
             argv,
@@ -383,7 +387,7 @@ impl Attempt {
             results: BTreeMap::new(),
         };
         let code = self
-            .site
+            .run_context
             .core
             .sandboxes
             .execute(&job, &self.stop, &mut sink)

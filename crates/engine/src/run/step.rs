@@ -3,89 +3,49 @@
 //! Every part may run twice: a resource that exists in the cloud is found again, and a fact that is in the journal is not asked
 //! for again. A step that waits uses no thread and no process.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use api::{ResourceState, RunKind};
-use openstack::Session;
-use planner::workflow::{ResourceSpec, Step, StepKind, Workflow, copy_of};
+use api::ResourceState;
+use planner::workflow::{ResourceSpec, Step, StepKind, copy_of};
 use serde_json::{Map, Value};
 use store::{Entry, ResourceChange};
 use tokio_util::sync::CancellationToken;
 use types::catalog::CatalogItem;
 
 use super::{
+    context::RunContext,
     log::StepLog,
     origin::{self, Origins},
     outcome::Ended,
 };
 use crate::{
-    Tenant,
     bastion::{Bastion, address_towards},
-    catalog::Catalog,
     driver::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault},
     drivers,
-    resources::{ResourceTable, made_from, made_with},
-    secrets::{Mask, RunVault, kept, shelf::Shelf},
-    shared::Core,
+    resources::{made_from, made_with},
+    secrets::attributes,
 };
 
 /// The user that cloud-init creates on every server that we log in to.
 pub const LOGIN_USER: &str = "stackloom";
 const SSH_KEY: &str = "Stackloom::SSHKey";
 
-/// The context that all steps of a run share. A new login brings a new one.
-pub struct Site {
-    pub core: Arc<Core>,
-    /// The deployment's catalogue: of the project's items, the versions that it was made with.
-    pub catalog: Arc<Catalog>,
-    pub tenant: Tenant,
-    pub run: String,
-    pub kind: RunKind,
-    pub deployment: String,
-    pub deployment_name: String,
-    /// True for a roll-back to the last good state.
-    pub goes_back: bool,
-    pub workflow: Arc<Workflow>,
-    pub known: Arc<ResourceTable>,
-    pub session: Session,
-    pub vault: RunVault,
-    /// All parameter values, hidden ones included.
-    pub parameters: BTreeMap<String, Value>,
-    /// Names of the hidden parameters.
-    pub hidden: BTreeSet<String>,
-    pub mask: Arc<Mask>,
-}
-
-impl Site {
-    /// The place of the deployment's hidden parameters.
-    pub fn shelf(&self) -> Shelf<'_> {
-        Shelf {
-            store: &self.core.store,
-            vault: &self.vault,
-            tenant: &self.tenant,
-            deployment: &self.deployment,
-        }
-    }
-
+impl RunContext {
     /// Runs the steps that every ending must run, for a run that is given up before it reaches them.
     pub async fn perform_always_run(self) -> StepResult {
-        let site = Arc::new(self);
+        let run_context = Arc::new(self);
         // The run that replaces this one sweeps.
         let owed = |step: &&Step| step.always_run && step.kind != StepKind::Sweep;
-        for step in site.workflow.steps.iter().filter(owed) {
+        for step in run_context.workflow.steps.iter().filter(owed) {
             let log = StepLog {
-                journal: site.core.journal.clone(),
-                tenant: site.tenant.clone(),
-                run: site.run.clone(),
+                journal: run_context.core.journal.clone(),
+                tenant: run_context.tenant.clone(),
+                run: run_context.run.clone(),
                 step: step.id.clone(),
-                mask: site.mask.clone(),
+                mask: run_context.mask.clone(),
             };
             let attempt = Attempt {
-                site: site.clone(),
+                run_context: run_context.clone(),
                 step: step.clone(),
                 earlier: Earlier::Possible,
                 stop: CancellationToken::new(),
@@ -99,7 +59,7 @@ impl Site {
 
 /// One attempt.
 pub struct Attempt {
-    pub site: Arc<Site>,
+    pub run_context: Arc<RunContext>,
     pub step: Step,
     /// Whether an attempt before this one may have created the step's resource.
     pub earlier: Earlier,
@@ -141,9 +101,9 @@ impl Attempt {
 
     pub(super) fn spec(&self) -> StepResult<ResourceSpec> {
         let name = self.name()?;
-        let planned = self.site.workflow.resources.get(name).cloned();
+        let planned = self.run_context.workflow.resources.get(name).cloned();
         // A deletion works on the existing resource, not on a planned one.
-        let there = self.site.known.get(name).map(|thing| thing.spec);
+        let there = self.run_context.known.get(name).map(|thing| thing.spec);
         let spec = if self.step.kind == StepKind::Delete {
             there.or(planned)
         } else {
@@ -154,14 +114,14 @@ impl Attempt {
 
     fn item(&self) -> StepResult<Option<&CatalogItem>> {
         Ok(self
-            .site
+            .run_context
             .catalog
             .of_type(&self.spec()?.resource_type)
             .map(|item| &item.described))
     }
 
     pub(super) fn resolve(&self, spec: &ResourceSpec) -> StepResult<Map<String, Value>> {
-        let scope = self.site.known.scope(&self.site.parameters);
+        let scope = self.run_context.known.scope(&self.run_context.parameters);
         let mut properties = Map::new();
         for (name, value) in &spec.properties {
             let value = value
@@ -180,7 +140,7 @@ impl Attempt {
         spec: &ResourceSpec,
         resolved: &Map<String, Value>,
     ) -> Map<String, Value> {
-        match self.site.catalog.registry().get(&spec.resource_type) {
+        match self.run_context.catalog.registry().get(&spec.resource_type) {
             Some(described) => types::typed(&described.properties, resolved),
             None => resolved.clone(),
         }
@@ -197,8 +157,8 @@ impl Attempt {
 
     pub(super) fn marker(&self, resource: &str) -> Marker {
         Marker {
-            deployment: self.site.deployment.clone(),
-            deployment_name: self.site.deployment_name.clone(),
+            deployment: self.run_context.deployment.clone(),
+            deployment_name: self.run_context.deployment_name.clone(),
             resource: self.marked_as(resource),
         }
     }
@@ -206,7 +166,7 @@ impl Attempt {
     /// The name in the marker. A successor's marker differs from that of the resource that it replaces.
     fn marked_as(&self, name: &str) -> String {
         let incarnation = self
-            .site
+            .run_context
             .known
             .get(name)
             .map_or(0, |thing| thing.incarnation);
@@ -219,7 +179,7 @@ impl Attempt {
         name: &str,
         resolved: &Map<String, Value>,
     ) -> BTreeMap<String, Value> {
-        let Some(thing) = self.site.known.get(name) else {
+        let Some(thing) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
         let mut values = made_from(&thing.spec, resolved);
@@ -233,23 +193,23 @@ impl Attempt {
 
     /// Digests of the hidden values that a resource has now, for later plans.
     pub(super) fn made_with(&self, name: &str) -> BTreeMap<String, String> {
-        let Some(thing) = self.site.known.get(name) else {
+        let Some(thing) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
-        let (key, deployment) = (&self.site.core.key, &self.site.deployment);
-        made_with(&thing.spec, &self.site.hidden, |parameter| {
-            let value = self.site.parameters.get(parameter)?;
-            Some(kept::digest(key, deployment, parameter, value))
+        let (key, deployment) = (&self.run_context.core.key, &self.run_context.deployment);
+        made_with(&thing.spec, &self.run_context.hidden, |parameter| {
+            let value = self.run_context.parameters.get(parameter)?;
+            Some(attributes::digest(key, deployment, parameter, value))
         })
     }
 
     /// Looks up the origins of values.
     pub(super) fn with_origins<R>(&self, look: impl FnOnce(&Origins<'_>) -> R) -> R {
         let spec_of = |name: &str| {
-            let planned = self.site.workflow.resources.get(name).cloned();
-            planned.or_else(|| Some(self.site.known.get(name)?.spec))
+            let planned = self.run_context.workflow.resources.get(name).cloned();
+            planned.or_else(|| Some(self.run_context.known.get(name)?.spec))
         };
-        look(&Origins::of(&self.site.hidden, &spec_of))
+        look(&Origins::of(&self.run_context.hidden, &spec_of))
     }
 
     /// True if the value of a property may be stored in clear text.
@@ -261,7 +221,7 @@ impl Attempt {
     /// True if the value literally contains a secret of this run: whatever its origin, it is not stored in clear text.
     fn is_masked(&self, value: &Value) -> bool {
         let text = value.to_string();
-        self.site.mask.apply(&text) != text
+        self.run_context.mask.apply(&text) != text
     }
 
     /// The stored form of a resource's attributes: secrets sealed, the others unchanged.
@@ -271,7 +231,7 @@ impl Attempt {
         reference: &Value,
         attributes: &Map<String, Value>,
     ) -> (Value, Map<String, Value>) {
-        let (key, deployment) = (&self.site.core.key, &self.site.deployment);
+        let (key, deployment) = (&self.run_context.core.key, &self.run_context.deployment);
         let (reference_is_secret, secret) = self.with_origins(|origins| {
             let secret: Vec<&str> = attributes
                 .iter()
@@ -283,11 +243,11 @@ impl Attempt {
             (origins.reference_is_secret(name), secret)
         });
         let reference = if reference_is_secret || self.is_masked(reference) {
-            kept::seal(key, deployment, name, "", reference)
+            attributes::seal(key, deployment, name, "", reference)
         } else {
             reference.clone()
         };
-        let attributes = kept::seal_all(key, deployment, name, &secret, attributes);
+        let attributes = attributes::seal_all(key, deployment, name, &secret, attributes);
         (reference, attributes)
     }
 
@@ -296,12 +256,12 @@ impl Attempt {
         let checked = |step: &Step| {
             step.kind == StepKind::WaitForSsh && step.resource.as_deref() == Some(name)
         };
-        if !(spec.marks.bastion || self.site.workflow.steps.iter().any(checked)) {
+        if !(spec.marks.bastion || self.run_context.workflow.steps.iter().any(checked)) {
             return Ok(None);
         }
         let key = self
             .key_resource()
-            .and_then(|key| self.site.known.get(&key));
+            .and_then(|key| self.run_context.known.get(&key));
         let Some(key) = key else { return Ok(None) };
         let public_key = key.attributes.get("public_key").and_then(Value::as_str);
         let public_key = public_key
@@ -314,7 +274,7 @@ impl Attempt {
 
     /// Name of the deployment's key pair.
     fn key_resource(&self) -> Option<String> {
-        self.site
+        self.run_context
             .known
             .all()
             .into_iter()
@@ -328,12 +288,12 @@ impl Attempt {
             .key_resource()
             .ok_or_else(|| Ended::lasting("the deployment has no key pair to log in with"))?;
         let stored = self
-            .site
+            .run_context
             .vault
             .get(&drivers::mark::store_name(&self.marker(&name)))
             .await?;
         if let Some(key) = &stored {
-            self.site.mask.add(key);
+            self.run_context.mask.add(key);
         }
         stored.map(zeroize::Zeroizing::new).ok_or_else(|| {
             Ended::lasting("the deployment's private key is gone from the key manager; undeploy and deploy again to get a new one")
@@ -347,21 +307,23 @@ impl Attempt {
             name: name.to_owned(),
             change,
         };
-        self.site
+        self.run_context
             .core
             .journal
-            .write(&self.site.tenant, &self.site.run, vec![entry])
+            .write(&self.run_context.tenant, &self.run_context.run, vec![entry])
             .await
             .map_err(|error| Ended::lasting(error.to_string()))
     }
 
     pub(super) async fn note_state(&self, name: &str, state: ResourceState) -> StepResult {
         let physical_id = self
-            .site
+            .run_context
             .known
             .get(name)
             .and_then(|thing| thing.physical_id);
-        self.site.known.change(name, |thing| thing.state = state);
+        self.run_context
+            .known
+            .change(name, |thing| thing.state = state);
         self.note(name, ResourceChange::To { state, physical_id })
             .await
     }
@@ -386,8 +348,8 @@ impl Attempt {
     }
 
     pub(super) fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
-        let longest = self.site.core.config.poll_longest;
-        let first = self.site.core.config.poll_first;
+        let longest = self.run_context.core.config.poll_longest;
+        let first = self.run_context.core.config.poll_first;
         std::iter::successors(Some(first), move |pause| {
             Some(pause.mul_f32(1.4).min(longest))
         })
@@ -442,7 +404,7 @@ impl Attempt {
     /// Values that a driver generated and the journal has: they are not generated again.
     fn made_up(&self, driver: &dyn Driver, name: &str) -> Option<Ready> {
         let secrets = driver.secrets();
-        let thing = self.site.known.get(name)?;
+        let thing = self.run_context.known.get(name)?;
         let has_all = secrets
             .iter()
             .all(|one| thing.attributes.contains_key(*one));
@@ -463,7 +425,7 @@ impl Attempt {
         let name = self.name()?;
         for (attribute, value) in &ready.attributes {
             if origin::is_masked(Some(driver), attribute) {
-                self.site.mask.add_value(value);
+                self.run_context.mask.add_value(value);
             }
         }
         let made_from = self.made_from(name, resolved);
@@ -475,7 +437,7 @@ impl Attempt {
             made_from: made_from.clone(),
             made_with: self.made_with(name),
         };
-        self.site.known.change(name, |thing| {
+        self.run_context.known.change(name, |thing| {
             thing.reference = Some(ready.reference);
             thing.attributes = ready.attributes;
             thing.made_from = made_from;
@@ -491,15 +453,15 @@ impl Attempt {
 
     pub(super) fn bastion(&self) -> Option<Bastion> {
         let opens = self
-            .site
+            .run_context
             .workflow
             .steps
             .iter()
             .find(|step| step.kind == StepKind::OpenBastion);
         let named = opens.and_then(|step| step.resource.as_deref());
         Bastion::of(
-            &self.site.known,
-            &self.site.known.scope(&self.site.parameters),
+            &self.run_context.known,
+            &self.run_context.known.scope(&self.run_context.parameters),
             named,
         )
     }
@@ -517,13 +479,14 @@ impl Attempt {
         let to = bastion.address.as_deref().ok_or_else(|| {
             Ended::lasting(format!("the bastion `{server}` has no public address"))
         })?;
-        let from = match self.site.core.config.orchestrator_address {
+        let from = match self.run_context.core.config.orchestrator_address {
             Some(address) => address,
             None => address_towards(to).map_err(|error| {
                 Ended::lasting(format!("from which address {to} is reached cannot be detected ({error}); set STACKLOOM_ORCHESTRATOR_ADDRESS"))
             })?,
         };
-        drivers::bastion::open(&self.site.session, group, &self.marker(server), from).await?;
+        drivers::bastion::open(&self.run_context.session, group, &self.marker(server), from)
+            .await?;
         self.log
             .info(format!("`{server}` ({to}) lets {from} in to port 22"))
             .await;
@@ -536,7 +499,7 @@ impl Attempt {
             self.log.info("there is no bastion to close").await;
             return Ok(());
         };
-        drivers::bastion::close(&self.site.session, &self.marker(&server)).await?;
+        drivers::bastion::close(&self.run_context.session, &self.marker(&server)).await?;
         self.log
             .info(format!("port 22 of `{server}` is closed again"))
             .await;

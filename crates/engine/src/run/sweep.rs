@@ -135,33 +135,34 @@ impl Attempt {
     }
 
     fn is_last_of_undeployment(&self) -> bool {
-        self.site.kind == RunKind::Undeploy && self.step.always_run
+        self.run_context.kind == RunKind::Undeploy && self.step.always_run
     }
 
     async fn creations(&self) -> StepResult<Vec<Creation>> {
-        let site = &self.site;
-        let creations = site
+        let run_context = &self.run_context;
+        let creations = run_context
             .core
             .store
-            .creation_list(&site.tenant, &site.deployment);
+            .creation_list(&run_context.tenant, &run_context.deployment);
         creations.await.map_err(journal_failed)
     }
 
     async fn note_swept(&self, swept: &[&Creation]) -> StepResult {
-        let site = &self.site;
-        let store = &site.core.store;
+        let run_context = &self.run_context;
+        let store = &run_context.core.store;
         let noted = store
-            .creation_mark_swept(&site.tenant, &site.deployment, swept)
+            .creation_mark_swept(&run_context.tenant, &run_context.deployment, swept)
             .await;
         noted.map_err(journal_failed)
     }
 
     /// Creations with a request of unknown outcome, and the time until which each may be carried out.
     fn pending<'a>(&self, creations: &'a [Creation]) -> Vec<(&'a Creation, Timestamp)> {
-        let horizon = self.site.core.config.commit_horizon;
+        let horizon = self.run_context.core.config.commit_horizon;
         let pending = creations.iter().filter_map(|creation| {
             let until = creation.pending_until(horizon)?;
-            is_pending_for(self.site.kind, &creation.key.resource_type).then_some((creation, until))
+            is_pending_for(self.run_context.kind, &creation.key.resource_type)
+                .then_some((creation, until))
         });
         pending.collect()
     }
@@ -173,12 +174,15 @@ impl Attempt {
         scope: Scope,
         without_id: WithoutId,
     ) -> StepResult<Pass> {
-        let site = &self.site;
+        let run_context = &self.run_context;
         let wanted = creations
             .iter()
             .filter(|one| scope == Scope::All || (one.uncertain_since.is_some() && !one.swept));
-        let named = (site.deployment.as_str(), site.deployment_name.as_str());
-        let searched = search(&site.session, &site.vault, named, wanted).await?;
+        let named = (
+            run_context.deployment.as_str(),
+            run_context.deployment_name.as_str(),
+        );
+        let searched = search(&run_context.session, &run_context.vault, named, wanted).await?;
         for unlisted in &searched.unlisted {
             self.log
                 .warn(format!(
@@ -191,10 +195,10 @@ impl Attempt {
             .iter()
             .map(|found| found.physical_id.clone())
             .collect();
-        let operator = &site.core.operator;
-        let now = operator.creations_now(&site.tenant, &site.deployment, &ids);
+        let operator = &run_context.core.operator;
+        let now = operator.creations_now(&run_context.tenant, &run_context.deployment, &ids);
         let now = now.await.map_err(journal_failed)?;
-        let horizon = site.core.config.commit_horizon;
+        let horizon = run_context.core.config.commit_horizon;
         let verdicts = judge(&searched.found, &now, without_id, horizon);
         let mut pass = Pass::default();
         let mut strays = Vec::new();
@@ -248,14 +252,14 @@ impl Attempt {
             return Ok(());
         };
         let marker = Marker {
-            deployment: self.site.deployment.clone(),
-            deployment_name: self.site.deployment_name.clone(),
+            deployment: self.run_context.deployment.clone(),
+            deployment_name: self.run_context.deployment_name.clone(),
             resource: Marker::resource_of(&stray.key.name, stray.key.incarnation),
         };
         let search = Search {
-            session: &self.site.session,
-            vault: &self.site.vault,
-            deployment: &self.site.deployment,
+            session: &self.run_context.session,
+            vault: &self.run_context.vault,
+            deployment: &self.run_context.deployment,
             markers: &[],
             names: &[],
             accepted: Accepted::default(),
@@ -290,7 +294,7 @@ impl Attempt {
                 why.text()
             );
             self.log.warn(&text).await;
-            self.site.known.remark(text);
+            self.run_context.known.remark(text);
         }
         if pass.refused.is_empty() {
             return Ok(());
@@ -305,7 +309,7 @@ impl Attempt {
             )));
         }
         self.log.warn(&refused).await;
-        self.site
+        self.run_context
             .known
             .remark(format!("{refused}. The next run tries again"));
         Ok(())
@@ -331,7 +335,7 @@ impl Attempt {
     }
 
     fn search_pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
-        let first = self.site.core.config.poll_first;
+        let first = self.run_context.core.config.poll_first;
         std::iter::successors(Some(first), |pause| Some(pause.mul_f32(1.5).min(PAUSE_MAX)))
     }
 }

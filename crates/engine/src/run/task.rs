@@ -26,9 +26,10 @@ use tracing::Instrument;
 
 use super::{
     at_work::{Command, RunsAtWork},
+    context::RunContext,
     log::StepLog,
     outcome::Ended,
-    step::{Attempt, Site},
+    step::Attempt,
 };
 use crate::{
     Error, Result, Tenant,
@@ -47,7 +48,7 @@ pub struct RunTask {
     deployment: String,
     workflow: Arc<Workflow>,
     /// The steps' context. `None` while there is no token; then the run is paused.
-    site: Option<Arc<Site>>,
+    run_context: Option<Arc<RunContext>>,
     run: machine::Run,
     commands: mpsc::UnboundedReceiver<Command>,
     ended: mpsc::UnboundedSender<Outcome>,
@@ -82,7 +83,7 @@ impl RunTask {
         run: &RunRow,
         workflow: Arc<Workflow>,
         machine: machine::Run,
-        site: Option<Site>,
+        run_context: Option<RunContext>,
     ) -> RunTask {
         let (ended, outcomes) = mpsc::unbounded_channel();
         RunTask {
@@ -94,7 +95,7 @@ impl RunTask {
             kind: run.shown.kind,
             deployment: run.shown.deployment.clone(),
             workflow,
-            site: site.map(Arc::new),
+            run_context: run_context.map(Arc::new),
             run: machine,
             ended,
             outcomes,
@@ -110,7 +111,7 @@ impl RunTask {
     pub fn spawn<F: Future<Output = ()> + Send>(
         mut self,
         first: Event,
-        after_the_end: impl FnOnce(Option<Arc<Site>>, RunState) -> F + Send + 'static,
+        after_the_end: impl FnOnce(Option<Arc<RunContext>>, RunState) -> F + Send + 'static,
     ) -> oneshot::Receiver<()> {
         let (begun, told) = oneshot::channel();
         let (runs, id) = (self.runs.clone(), self.id.clone());
@@ -121,7 +122,7 @@ impl RunTask {
                 runs.unregister(&id);
                 match ended {
                     Ok(state) if state.is_final() => {
-                        after_the_end(self.site.take(), state).await;
+                        after_the_end(self.run_context.take(), state).await;
                     }
                     Ok(_let_go) => {}
                     Err(error) => {
@@ -176,9 +177,9 @@ impl RunTask {
         let (event, answer) = match command {
             Command::Cancel(answer) => (Event::Cancel, answer),
             Command::Abandon(answer) => (Event::Abandon, answer),
-            Command::Resume(site, answer) => {
+            Command::Resume(run_context, answer) => {
                 if self.run.state == RunState::Paused {
-                    self.site = Some(Arc::from(site));
+                    self.run_context = Some(Arc::from(run_context));
                 }
                 (Event::Resume, answer)
             }
@@ -275,7 +276,9 @@ impl RunTask {
 
     /// The resource's entry for a step's move: the intent is stored before the cloud is called.
     fn enter_resource(&mut self, index: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
-        let Some(site) = &self.site else { return };
+        let Some(run_context) = &self.run_context else {
+            return;
+        };
         let step = &self.workflow.steps[index];
         let Some(name) = &step.resource else { return };
         let change = match (step.kind, state) {
@@ -289,21 +292,27 @@ impl RunTask {
                 let Some(spec) = self.workflow.resources.get(name) else {
                     return;
                 };
-                if site.known.get(name).is_none() {
+                if run_context.known.get(name).is_none() {
                     self.never_tried.insert(index);
                 }
                 ResourceChange::Begin {
-                    incarnation: site.known.begin(name, spec),
+                    incarnation: run_context.known.begin(name, spec),
                     spec: Box::new(spec.clone()),
                     state: ResourceState::Creating,
                 }
             }
-            (StepKind::Update, StepState::Running) => self.to(site, name, ResourceState::Updating),
-            (StepKind::Delete, StepState::Running) => self.to(site, name, ResourceState::Deleting),
+            (StepKind::Update, StepState::Running) => {
+                self.to(run_context, name, ResourceState::Updating)
+            }
+            (StepKind::Delete, StepState::Running) => {
+                self.to(run_context, name, ResourceState::Deleting)
+            }
             (
                 StepKind::Create | StepKind::Configure | StepKind::Update | StepKind::Delete,
                 StepState::Failed | StepState::Cancelled,
-            ) if site.known.get(name).is_some() => self.to(site, name, ResourceState::Failed),
+            ) if run_context.known.get(name).is_some() => {
+                self.to(run_context, name, ResourceState::Failed)
+            }
             _ => return,
         };
         entries.push(Entry::Resource {
@@ -312,11 +321,14 @@ impl RunTask {
         });
     }
 
-    fn to(&self, site: &Site, name: &str, state: ResourceState) -> ResourceChange {
-        site.known.change(name, |thing| thing.state = state);
+    fn to(&self, run_context: &RunContext, name: &str, state: ResourceState) -> ResourceChange {
+        run_context.known.change(name, |thing| thing.state = state);
         ResourceChange::To {
             state,
-            physical_id: site.known.get(name).and_then(|thing| thing.physical_id),
+            physical_id: run_context
+                .known
+                .get(name)
+                .and_then(|thing| thing.physical_id),
         }
     }
 
@@ -330,14 +342,14 @@ impl RunTask {
                 None => advice.to_owned(),
             });
         }
-        let (RunState::Succeeded, Some(site)) = (self.run.state, &self.site) else {
+        let (RunState::Succeeded, Some(run_context)) = (self.run.state, &self.run_context) else {
             return;
         };
-        let kept = site.known.kept();
+        let kept = run_context.known.kept();
         if self.kind == RunKind::Undeploy {
-            self.after_undeploy(site, entries).await;
+            self.after_undeploy(run_context, entries).await;
         }
-        let mut told = site.known.remarks();
+        let mut told = run_context.known.remarks();
         if !kept.is_empty() {
             told.insert(
                 0,
@@ -385,9 +397,9 @@ impl RunTask {
     }
 
     /// Records that nothing is left, or lists what is.
-    async fn after_undeploy(&self, site: &Site, entries: &mut Vec<Entry>) {
-        site.shelf().forget_all().await;
-        let left = site.known.with_copies();
+    async fn after_undeploy(&self, run_context: &RunContext, entries: &mut Vec<Entry>) {
+        run_context.hidden_parameters().forget_all().await;
+        let left = run_context.known.with_copies();
         let Some(Entry::Run { reason, .. }) = entries.last_mut() else {
             return;
         };
@@ -425,7 +437,7 @@ impl RunTask {
     // ---- effects ----
 
     fn start(&mut self, step: StepIndex) {
-        let Some(site) = self.site.clone() else {
+        let Some(run_context) = self.run_context.clone() else {
             tracing::error!(step, "a step without a session was to start");
             return;
         };
@@ -440,10 +452,10 @@ impl RunTask {
             tenant: self.tenant.clone(),
             run: self.id.clone(),
             step: described.id.clone(),
-            mask: site.mask.clone(),
+            mask: run_context.mask.clone(),
         };
         let attempt = Attempt {
-            site,
+            run_context,
             step: described,
             earlier: if self.never_tried.remove(&step) {
                 Earlier::None

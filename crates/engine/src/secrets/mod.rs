@@ -5,11 +5,11 @@
 //! key manager under the user's token, or sealed under a key that only the user can derive: without them, neither the server nor
 //! its operator can open these secrets.
 
-pub(crate) mod kept;
+pub(crate) mod attributes;
+pub(crate) mod hidden_parameters;
 mod mask;
 mod run;
 mod seal;
-pub(crate) mod shelf;
 mod vault;
 
 pub use mask::Mask;

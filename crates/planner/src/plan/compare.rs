@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Action, Actual, Change, Deployed, Model, alone, nested};
+use super::{Action, Actual, Change, Deployed, Model, exclusive, nested};
 use crate::workflow::{Origin, ResourceSpec};
 use hot::{
     expr::{Expr, Scope},
@@ -333,7 +333,7 @@ impl Fates<'_> {
         }
         let resources = &self.deployed.resources;
         let is_replaced = |name: &str| self.is_replaced(name);
-        let site = alone::Site {
+        let scope = exclusive::Scope {
             deployed: self.deployed,
             model: self.model,
             is_replaced: &is_replaced,
@@ -347,7 +347,7 @@ impl Fates<'_> {
             };
             goes && resources.get(*name).is_some_and(removed)
                 && self.has_address_of(deployed_as, name)
-                && (!alone::names_its_subnets(new) || alone::is_crowded(&site, name))
+                && (!exclusive::names_its_subnets(new) || exclusive::is_crowded(&scope, name))
         })?;
         let how = match self.model.get(subnet) {
             Some(_) => "is replaced",

@@ -27,18 +27,18 @@ use hot::{
 };
 use types::Registry;
 
-mod alone;
 mod change;
 mod compare;
 mod compile;
 mod diff;
-mod kept;
+mod exclusive;
 mod locks;
 mod nested;
 mod ordering;
 mod pauses;
 mod quota;
 mod remove;
+mod retained;
 
 pub use crate::deployed::{Actual, Deployed};
 pub use change::{Action, Change, PropertyChange};
@@ -139,7 +139,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     diff::explain(&mut diff.changes, &model, deployed, template);
     found.extend(locks::locked(&merged, &diff.changes));
     found.extend(diff::problems(&diff.changes, &model, deployed, types));
-    found.extend(kept::in_the_way(&diff.changes, &model, &diff.deployed));
+    found.extend(retained::in_the_way(&diff.changes, &model, &diff.deployed));
     for mut one in found {
         flat.locate(&mut one);
         if !diagnostics.contains(&one) {
@@ -230,7 +230,7 @@ pub fn dependencies(
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let diff = diff::changes(&Model::default(), deployed, types);
     let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new(), &[]);
-    let diagnostics = kept::in_the_way(&diff.changes, &Model::default(), &diff.deployed);
+    let diagnostics = retained::in_the_way(&diff.changes, &Model::default(), &diff.deployed);
     let changes = diff.changes;
     match workflow {
         Ok(workflow) => Plan {

@@ -1,12 +1,12 @@
 //! The order in which resources are created and changed, including hand-overs.
 //!
-//! A resource comes after all that it requires, and after resources that release a value which it takes ([`alone::handed_over`]).
+//! A resource comes after all that it requires, and after resources that release a value which it takes ([`exclusive::handed_over`]).
 //! If that would make a circle, requirements win, and the other resource releases its value first.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    alone::{self, HandOver},
+    exclusive::{self, HandOver},
     *,
 };
 
@@ -51,12 +51,12 @@ impl<'a> Ordering<'a> {
             .map(|change| change.resource.as_str())
             .collect();
         let is_replaced = |name: &str| replaced.contains(name);
-        let site = alone::Site {
+        let scope = exclusive::Scope {
             deployed,
             model,
             is_replaced: &is_replaced,
         };
-        let all = alone::handed_over(&site, changes);
+        let all = exclusive::handed_over(&scope, changes);
         for HandOver { to, from } in &all {
             let (waits, on) = if ordering.waits_for(model, from, to) {
                 ordering.takes_from.entry(to).or_default().push(from);

@@ -5,7 +5,7 @@
 //! ```
 //! Removals are late by default: nothing is deleted before all new resources exist and the users of the old ones have moved over,
 //! so that a failure on the way leaves working resources. A removal is early if the resource conflicts with its own successor
-//! ([`alone`](super::alone)) or with a copy that is restored; its dependents are deleted with it. Within both parts, dependents
+//! ([`exclusive`](super::exclusive)) or with a copy that is restored; its dependents are deleted with it. Within both parts, dependents
 //! are deleted first, by the deployed requirements. Arrows lead from left to right only, and each of the three parts is ordered
 //! by one graph without circles, so the whole has none.
 //!
@@ -17,7 +17,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    alone::{self, LOAD_BALANCER},
+    exclusive::{self, LOAD_BALANCER},
     *,
 };
 use crate::workflow::{Step, StepKind, copy_of};
@@ -148,13 +148,13 @@ impl<'a> Removals<'a> {
             let change = by_name.get(name);
             change.is_some_and(|change| change.action == Action::Replace && !change.may)
         };
-        let site = alone::Site {
+        let scope = exclusive::Scope {
             deployed,
             model,
             is_replaced: &is_replaced,
         };
         let going: Vec<&str> = self.all.iter().map(|removal| removal.row).collect();
-        let mut first: HashMap<&str, Vec<&str>> = alone::early(&site, &going, changes);
+        let mut first: HashMap<&str, Vec<&str>> = exclusive::early(&scope, &going, changes);
         for removal in &self.all {
             // A server that never became active holds the ports that the other one needs.
             let in_the_way = removal.resource != removal.row
@@ -174,7 +174,7 @@ impl<'a> Removals<'a> {
             let vanishes = self.copies.get(removal.resource) != Some(&removal.name);
             let hangs = self.required[removal.row].iter().any(|row| {
                 let on = early.get(row);
-                on.is_some_and(|on| vanishes || alone::is_held(own, on))
+                on.is_some_and(|on| vanishes || exclusive::is_held(own, on))
             });
             if hangs || first.contains_key(removal.row) {
                 removal.early = true;

@@ -15,7 +15,7 @@ pub(in crate::plan) struct HandOver<'a> {
 
 /// All hand-overs between planned resources, in their order.
 pub(in crate::plan) fn handed_over<'a>(
-    site: &Site<'_>,
+    scope: &Scope<'_>,
     changes: &'a [Change],
 ) -> Vec<HandOver<'a>> {
     let mut given_up: HashMap<(&str, String), Vec<Holder<'a>>> = HashMap::new();
@@ -26,7 +26,7 @@ pub(in crate::plan) fn handed_over<'a>(
     };
     for change in updates() {
         for row in rows(&change.resource_type) {
-            let (had, wants) = before_and_after(site, change, row);
+            let (had, wants) = before_and_after(scope, change, row);
             let stays = |claim: &Claim| wants.iter().any(|other| other.key == claim.key);
             for claim in had.into_iter().filter(|claim| !stays(claim)) {
                 let holder = Holder {
@@ -46,7 +46,7 @@ pub(in crate::plan) fn handed_over<'a>(
     for change in changes {
         let to = change.resource.as_str();
         for row in rows(&change.resource_type) {
-            let (had, wants) = before_and_after(site, change, row);
+            let (had, wants) = before_and_after(scope, change, row);
             let is_kept = |claim: &Claim| {
                 change.action == Action::Update && had.iter().any(|other| other.key == claim.key)
             };
@@ -69,20 +69,24 @@ pub(in crate::plan) fn handed_over<'a>(
 }
 
 /// The claims of a resource before and after a change. Both are empty if it does not change.
-fn before_and_after(site: &Site<'_>, change: &Change, row: &Alone) -> (Vec<Claim>, Vec<Claim>) {
+fn before_and_after(
+    scope: &Scope<'_>,
+    change: &Change,
+    row: &Exclusive,
+) -> (Vec<Claim>, Vec<Claim>) {
     let name = change.resource.as_str();
     let claims = |spec: Option<&ResourceSpec>, side| {
         let thing = spec.map(|spec| Thing {
             name,
             spec,
             side,
-            site,
+            scope,
         });
         thing.map(|thing| (row.claims)(&thing)).unwrap_or_default()
     };
     if row.because == NO_SUBNET_NAMED || matches!(change.action, Action::None | Action::Delete) {
         return (Vec::new(), Vec::new());
     }
-    let before = claims(site.deployed.resources.get(name), Side::Old);
-    (before, claims(site.model.get(name), Side::New))
+    let before = claims(scope.deployed.resources.get(name), Side::Old);
+    (before, claims(scope.model.get(name), Side::New))
 }

@@ -23,14 +23,14 @@ const OTHER: &str =
     "the secret that has the hidden parameters of this deployment was replaced by something else";
 
 /// The hidden parameters of one deployment.
-pub(crate) struct Shelf<'a> {
+pub(crate) struct HiddenParameters<'a> {
     pub store: &'a Store,
     pub vault: &'a dyn Vault,
     pub tenant: &'a Tenant,
     pub deployment: &'a str,
 }
 
-impl Shelf<'_> {
+impl HiddenParameters<'_> {
     /// Stores values for a change that is about to be accepted. Returns the name.
     pub async fn put(&self, values: &BTreeMap<String, Value>) -> Result<String> {
         let name = format!(

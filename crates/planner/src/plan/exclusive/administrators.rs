@@ -2,41 +2,41 @@
 //!
 //! A generated name differs from copy to copy, so only names from the template count.
 
-use super::{Alone, alone, claims};
+use super::{Exclusive, claims, exclusive};
 
 pub(super) const REGION: &str = "OS::Keystone::Region";
 pub(super) const ENDPOINT: &str = "OS::Keystone::Endpoint";
 const NAME: &str = "its name is taken";
 const LIMITS: &str = "a project has its limits once";
 
-const fn named(of: &'static str) -> Alone {
-    alone(of, NAME, |one| claims::all_of(one, &["name"]))
+const fn named(of: &'static str) -> Exclusive {
+    exclusive(of, NAME, |one| claims::all_of(one, &["name"]))
 }
 
-const fn named_in_domain(of: &'static str) -> Alone {
-    alone(of, NAME, claims::name_in_domain)
+const fn named_in_domain(of: &'static str) -> Exclusive {
+    exclusive(of, NAME, claims::name_in_domain)
 }
 
-const fn limits(of: &'static str) -> Alone {
-    alone(of, LIMITS, |one| claims::all_of(one, &["project"]))
+const fn limits(of: &'static str) -> Exclusive {
+    exclusive(of, LIMITS, |one| claims::all_of(one, &["project"]))
 }
 
 /// Types with their exclusive properties.
-pub(super) const TABLE: &[Alone] = &[
+pub(super) const TABLE: &[Exclusive] = &[
     named("OS::Nova::Flavor"),
-    alone("OS::Nova::Flavor", "its id is taken", |flavor| {
+    exclusive("OS::Nova::Flavor", "its id is taken", |flavor| {
         claims::all_of(flavor, &["flavorid"])
     }),
     named("OS::Nova::HostAggregate"),
     limits("OS::Nova::Quota"),
     named("OS::Cinder::VolumeType"),
-    alone(
+    exclusive(
         "OS::Cinder::EncryptedVolumeType",
         "a volume type has one encryption",
         |one| claims::all_of(one, &["volume_type"]),
     ),
     named("OS::Cinder::QoSSpecs"),
-    alone(
+    exclusive(
         "OS::Cinder::QoSAssociation",
         "a volume type has one quality of service",
         |one| claims::texts(one, "volume_types"),
@@ -44,13 +44,13 @@ pub(super) const TABLE: &[Alone] = &[
     limits("OS::Cinder::Quota"),
     limits("OS::Neutron::Quota"),
     limits("OS::Octavia::Quota"),
-    alone("OS::Neutron::RBACPolicy", "it is shared once", |one| {
+    exclusive("OS::Neutron::RBACPolicy", "it is shared once", |one| {
         claims::all_of(
             one,
             &["object_type", "object_id", "action", "target_tenant"],
         )
     }),
-    alone(
+    exclusive(
         "OS::Neutron::MeteringRule",
         "a label has a rule once",
         claims::all_but_description,
@@ -61,15 +61,15 @@ pub(super) const TABLE: &[Alone] = &[
     named_in_domain("OS::Keystone::Group"),
     // A global role and one of the default domain differ; both at once are rare.
     named_in_domain("OS::Keystone::Role"),
-    alone(REGION, "its name is taken", |region| {
+    exclusive(REGION, "its name is taken", |region| {
         claims::all_of(region, &["id"])
     }),
-    alone(
+    exclusive(
         "OS::Keystone::UserRoleAssignment",
         "a role is given once",
         |one| claims::grants(one, "user"),
     ),
-    alone(
+    exclusive(
         "OS::Keystone::GroupRoleAssignment",
         "a role is given once",
         |one| claims::grants(one, "group"),

@@ -50,7 +50,7 @@ const L7_POLICY: &str = "OS::Octavia::L7Policy";
 const L7_RULE: &str = "OS::Octavia::L7Rule";
 
 /// A value that only one resource can hold.
-struct Alone {
+struct Exclusive {
     /// The type of the holder.
     of: &'static str,
     /// The reason for the early removal, as a text for users.
@@ -61,12 +61,12 @@ struct Alone {
     own_is_fine: bool,
 }
 
-const fn alone(
+const fn exclusive(
     of: &'static str,
     because: &'static str,
     claims: fn(&Thing<'_>) -> Vec<Claim>,
-) -> Alone {
-    Alone {
+) -> Exclusive {
+    Exclusive {
         of,
         because,
         claims,
@@ -75,67 +75,67 @@ const fn alone(
 }
 
 /// Types with their exclusive values.
-const TABLE: &[Alone] = &[
-    alone(KEY_PAIR, "its name is taken", claims::name),
-    alone(SERVER, "a volume is attached to one server", |server| {
+const TABLE: &[Exclusive] = &[
+    exclusive(KEY_PAIR, "its name is taken", claims::name),
+    exclusive(SERVER, "a volume is attached to one server", |server| {
         claims::each(
             server,
             &["block_device_mapping", "block_device_mapping_v2"],
             "volume_id",
         )
     }),
-    Alone {
+    Exclusive {
         own_is_fine: true,
-        ..alone(SERVER, "a port is plugged into one server", |server| {
+        ..exclusive(SERVER, "a port is plugged into one server", |server| {
             claims::each(server, &["networks"], "port")
         })
     },
-    alone(ATTACHMENT, "a volume is attached to one server", |one| {
+    exclusive(ATTACHMENT, "a volume is attached to one server", |one| {
         claims::all_of(one, &["volume_id"])
     }),
-    alone(
+    exclusive(
         ATTACHMENT,
         "a server has one volume at a mount point",
         |one| claims::all_of(one, &["instance_uuid", "mountpoint"]),
     ),
-    alone(NET, "a segment belongs to one network", claims::segment),
-    alone(
+    exclusive(NET, "a segment belongs to one network", claims::segment),
+    exclusive(
         PROVIDER_NET,
         "a segment belongs to one network",
         claims::own_segment,
     ),
-    alone(
+    exclusive(
         SEGMENT,
         "a segment belongs to one network",
         claims::own_segment,
     ),
-    alone(SUBNET, "ranges in one network must not overlap", |subnet| {
+    exclusive(SUBNET, "ranges in one network must not overlap", |subnet| {
         claims::range_in(subnet, "network", range::of_subnet(subnet.spec))
     }),
     // A port that names no subnet may get its address from any: it is created when only the right one is left.
-    alone(SUBNET, NO_SUBNET_NAMED, |subnet| {
+    exclusive(SUBNET, NO_SUBNET_NAMED, |subnet| {
         claims::all_of(subnet, &["network"])
     }),
-    alone(PORT, NO_SUBNET_NAMED, |port| {
+    exclusive(PORT, NO_SUBNET_NAMED, |port| {
         if names_its_subnets(port.spec) {
             Vec::new()
         } else {
             claims::all_of(port, &["network"])
         }
     }),
-    alone(PORT, "its address is taken", claims::addresses),
-    alone(ROUTER, "its address is taken", claims::outside_addresses),
-    alone(
+    exclusive(PORT, "its address is taken", claims::addresses),
+    exclusive(ROUTER, "its address is taken", claims::outside_addresses),
+    exclusive(
         ROUTER_INTERFACE,
         "a subnet has one gateway address",
         |foot| claims::all_of(foot, &["subnet"]),
     ),
-    alone(
+    exclusive(
         ROUTER_INTERFACE,
         "a port is plugged into one router",
         |foot| claims::all_of(foot, &["port"]),
     ),
-    alone(
+    exclusive(
         ROUTER_INTERFACE,
         "ranges at one router must not overlap",
         |foot| {
@@ -146,65 +146,65 @@ const TABLE: &[Alone] = &[
             )
         },
     ),
-    alone(ROUTER_GATEWAY, "a router has one way outside", |way| {
+    exclusive(ROUTER_GATEWAY, "a router has one way outside", |way| {
         claims::all_of(way, &["router_id"])
     }),
-    alone(EXTRA_ROUTE_SET, "a router has a route once", |set| {
+    exclusive(EXTRA_ROUTE_SET, "a router has a route once", |set| {
         claims::each_in(set, "router", "routes", "destination")
     }),
-    alone(
+    exclusive(
         FLOATING_IP,
         "a port has one floating IP",
         claims::address_led_to,
     ),
-    alone(
+    exclusive(
         FLOATING_IP_ASSOCIATION,
         "a port has one floating IP",
         claims::address_led_to,
     ),
-    alone(FLOATING_IP, "its address is taken", |one| {
+    exclusive(FLOATING_IP, "its address is taken", |one| {
         claims::all_of(one, &["floating_ip_address"])
     }),
-    alone(
+    exclusive(
         FLOATING_IP_ASSOCIATION,
         "a floating IP leads to one port",
         |one| claims::all_of(one, &["floatingip_id"]),
     ),
-    alone(
+    exclusive(
         FLOATING_IP_PORT_FORWARD,
         "a floating IP leads a port number to one place",
         |one| claims::all_of(one, &["floating_ip", "protocol", "external_port"]),
     ),
-    alone(
+    exclusive(
         SECURITY_GROUP_RULE,
         "a group has a rule once",
         claims::all_but_description,
     ),
-    alone(TRUNK, "a port is in one trunk", |trunk| {
+    exclusive(TRUNK, "a port is in one trunk", |trunk| {
         let mut ports = claims::each(trunk, &["sub_ports"], "port");
         ports.extend(claims::all_of(trunk, &["port"]));
         ports
     }),
-    alone(
+    exclusive(
         SUBNET_POOL,
         "pools of one address scope must not overlap",
         |pool| claims::ranges_in(pool, "address_scope", "prefixes"),
     ),
-    alone(LOAD_BALANCER, "its address is taken", |one| {
+    exclusive(LOAD_BALANCER, "its address is taken", |one| {
         claims::all_of(one, &["vip_subnet", "vip_address"])
     }),
-    alone(
+    exclusive(
         LISTENER,
         "a load balancer listens on a port once",
         claims::listening,
     ),
-    alone(POOL, "a listener has one default pool", |pool| {
+    exclusive(POOL, "a listener has one default pool", |pool| {
         claims::all_of(pool, &["listener"])
     }),
-    alone(MEMBER, "a pool has a member once", |member| {
+    exclusive(MEMBER, "a pool has a member once", |member| {
         claims::all_of(member, &["pool", "address", "protocol_port"])
     }),
-    alone(MONITOR, "a pool has one health monitor", |monitor| {
+    exclusive(MONITOR, "a pool has one health monitor", |monitor| {
         claims::all_of(monitor, &["pool"])
     }),
 ];
@@ -241,8 +241,8 @@ pub(super) fn names_its_subnets(port: &ResourceSpec) -> bool {
 }
 
 /// True if a subnet must be deleted before anything is created, because another subnet of the same network overlaps it.
-pub(super) fn is_crowded(site: &Site<'_>, subnet: &str) -> bool {
-    let Some(old) = site.deployed.resources.get(subnet) else {
+pub(super) fn is_crowded(scope: &Scope<'_>, subnet: &str) -> bool {
+    let Some(old) = scope.deployed.resources.get(subnet) else {
         return false;
     };
     let of = |side, name, spec| {
@@ -250,17 +250,17 @@ pub(super) fn is_crowded(site: &Site<'_>, subnet: &str) -> bool {
             name,
             spec,
             side,
-            site,
+            scope,
         };
         claims::range_in(&thing, "network", range::of_subnet(spec))
     };
     let holds = of(Side::Old, subnet, old);
-    let mut fresh = site.model.of_type(SUBNET);
+    let mut fresh = scope.model.of_type(SUBNET);
     fresh.any(|(name, spec)| {
         let is_new = if name == subnet {
-            (site.is_replaced)(name)
+            (scope.is_replaced)(name)
         } else {
-            !site.deployed.resources.contains_key(name) || (site.is_replaced)(name)
+            !scope.deployed.resources.contains_key(name) || (scope.is_replaced)(name)
         };
         is_new
             && of(Side::New, name, spec)
@@ -270,7 +270,7 @@ pub(super) fn is_crowded(site: &Site<'_>, subnet: &str) -> bool {
 }
 
 /// The deployed resources, the planned ones, and which of them are replaced.
-pub(super) struct Site<'a> {
+pub(super) struct Scope<'a> {
     pub deployed: &'a Deployed,
     pub model: &'a Model,
     /// True if a planned resource is certainly replaced.
@@ -289,17 +289,17 @@ pub(super) struct Thing<'a> {
     name: &'a str,
     spec: &'a ResourceSpec,
     side: Side,
-    site: &'a Site<'a>,
+    scope: &'a Scope<'a>,
 }
 
 impl<'a> Thing<'a> {
     /// The value as text, comparable between old and new. `None` if it is not given.
     fn key(&self, value: Option<&Expr>) -> Option<String> {
         let value = value.filter(|value| !value.is_null())?;
-        let site = self.site;
+        let scope = self.scope;
         let is_other = |name: &str| match self.side {
-            Side::Old => (site.is_replaced)(name) || site.model.get(name).is_none(),
-            Side::New => (site.is_replaced)(name) || !site.deployed.resources.contains_key(name),
+            Side::Old => (scope.is_replaced)(name) || scope.model.get(name).is_none(),
+            Side::New => (scope.is_replaced)(name) || !scope.deployed.resources.contains_key(name),
         };
         if let Some(other) = value.resources().into_iter().find(|name| is_other(name)) {
             let side = match self.side {
@@ -309,7 +309,7 @@ impl<'a> Thing<'a> {
             return Some(format!("{side} {other} {}", value.to_json()));
         }
         let reference = target(value)
-            .and_then(|name| site.deployed.actual.get(name)?.reference.clone())
+            .and_then(|name| scope.deployed.actual.get(name)?.reference.clone())
             .or_else(|| value.as_data());
         Some(match reference {
             Some(Value::String(text)) => text,
@@ -326,14 +326,14 @@ impl<'a> Thing<'a> {
     fn named(&self, property: &str) -> Option<&'a ResourceSpec> {
         let name = target(self.spec.properties.get(property)?)?;
         match self.side {
-            Side::Old => self.site.deployed.resources.get(name),
-            Side::New => self.site.model.get(name),
+            Side::Old => self.scope.deployed.resources.get(name),
+            Side::New => self.scope.model.get(name),
         }
     }
 }
 
 /// The table's rows for a type.
-fn rows(resource_type: &str) -> impl Iterator<Item = &'static Alone> {
+fn rows(resource_type: &str) -> impl Iterator<Item = &'static Exclusive> {
     let all = TABLE.iter().chain(administrators::TABLE);
     all.filter(move |row| row.of == resource_type)
 }
@@ -348,7 +348,7 @@ struct Holder<'a> {
 /// Deployed resources that must be deleted first because a new value conflicts with theirs, with the resources that are created
 /// or changed after them.
 pub(super) fn early<'a>(
-    site: &Site<'_>,
+    scope: &Scope<'_>,
     going: &[&'a str],
     changes: &'a [Change],
 ) -> HashMap<&'a str, Vec<&'a str>> {
@@ -361,9 +361,9 @@ pub(super) fn early<'a>(
     for name in going {
         let thing = Thing {
             name,
-            spec: &site.deployed.resources[*name],
+            spec: &scope.deployed.resources[*name],
             side: Side::Old,
-            site,
+            scope,
         };
         for row in rows(&thing.spec.resource_type) {
             // Ports hold no network: only subnets claim it.
@@ -384,10 +384,10 @@ pub(super) fn early<'a>(
     }
     for change in changes {
         let name = change.resource.as_str();
-        let Some(spec) = site.model.get(name) else {
+        let Some(spec) = scope.model.get(name) else {
             continue;
         };
-        let before = site.deployed.resources.get(name);
+        let before = scope.deployed.resources.get(name);
         let is_new = matches!(change.action, Action::Create | Action::Replace);
         if !is_new && change.action != Action::Update {
             continue;
@@ -396,7 +396,7 @@ pub(super) fn early<'a>(
             name,
             spec,
             side,
-            site,
+            scope,
         };
         let fresh = thing(spec, Side::New);
         for row in rows(&spec.resource_type) {

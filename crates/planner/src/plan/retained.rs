@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    alone::{LISTENER, POOL, is_held},
+    exclusive::{LISTENER, POOL, is_held},
     *,
 };
 use crate::workflow::copy_of;

@@ -1,0 +1,304 @@
+//! Steps that update resources, and the preparation of successors: the predecessor is put aside, and what it holds is released.
+
+use api::ResourceState;
+use planner::workflow::ResourceSpec;
+use serde_json::{Map, Value};
+use store::{Entry, ResourceChange};
+use types::OnChange;
+
+use super::{
+    outcome::Ended,
+    step::{Attempt, StepResult},
+    work::Work,
+};
+use crate::{
+    driver::{Driver, Earlier, Progress},
+    resources::{ResourceEntry, together},
+};
+
+/// The reason why a resource releases what it holds.
+#[derive(Clone, Copy)]
+pub(super) enum Release<'a> {
+    /// It is the older copy.
+    MakesRoom,
+    /// It is about to be changed itself; with the properties of the resource that takes over.
+    GivesUp(&'a Map<String, Value>),
+}
+
+impl Attempt {
+    pub(super) async fn update(&self) -> StepResult {
+        let name = self.name()?;
+        let spec = self.spec()?;
+        if spec.external_id.is_some() {
+            return self.adopt(name, spec).await;
+        }
+        self.take_from_others(&spec).await?;
+        self.change(name, spec).await
+    }
+
+    /// Makes resources that are changed later in this run release what this one takes over. If the run fails in between, they are
+    /// incomplete until an update changes them.
+    pub(super) async fn take_from_others(&self, spec: &ResourceSpec) -> StepResult {
+        if self.step.takes_from.is_empty() {
+            return Ok(());
+        }
+        let taker = self.typed(spec, &self.resolve(spec)?);
+        for other in &self.step.takes_from {
+            self.note_state(other, ResourceState::Updating).await?;
+            self.lets_go(other, Release::GivesUp(&taker)).await?;
+        }
+        Ok(())
+    }
+
+    /// Changes the resource to its new description. A resource that does not exist is created.
+    pub(super) async fn change(&self, name: &str, spec: ResourceSpec) -> StepResult {
+        let known = self.run_context.known.get(name);
+        let work = self.work(name, spec)?;
+        let driver = self.driver(&work.spec)?;
+        let Some((id, thing)) = known.and_then(|thing| Some((thing.physical_id.clone()?, thing)))
+        else {
+            self.begin(name, &work.spec, ResourceState::Creating)
+                .await?;
+            return self.make(name, &work, Earlier::Possible).await;
+        };
+        if let Progress::Failed(why) = driver.progress(&work.context(self), &id).await? {
+            self.clear_away(driver, &work.context(self), &id, &why)
+                .await?;
+            self.begin(name, &work.spec, ResourceState::Creating)
+                .await?;
+            return self.make(name, &work, Earlier::None).await;
+        }
+        // Only an existing resource has old values to remove. A new one gets all its values at creation.
+        let before = self.work_on_what_is_there(name, thing.spec.clone());
+        let work = Work {
+            before: before.properties,
+            tried: thing.tried.clone(),
+            ..work
+        };
+        // After an unfinished change, another copy may hold what this one needs.
+        for copy in self.run_context.known.copies(name) {
+            self.lets_go(&copy, Release::MakesRoom).await?;
+        }
+        let mut work = self.back_to_defaults(&thing, work);
+        work.changed = self.differing(&thing, &work);
+        let context = work.context(self);
+        if self.updates(&work.spec) {
+            self.tries(name, &thing, driver, &work).await?;
+            self.log
+                .info(format!(
+                    "changing {} `{name}` ({id})",
+                    work.spec.resource_type
+                ))
+                .await;
+            driver.update(&context, &id).await?;
+        }
+        let now = driver.id_after_update(&context, &id).await?;
+        // From here on, the resource has the new description.
+        self.run_context.known.change(name, |thing| {
+            thing.spec = work.spec.clone();
+            thing.state = ResourceState::Updating;
+        });
+        self.note(
+            name,
+            ResourceChange::Begin {
+                spec: Box::new(work.spec.clone()),
+                state: ResourceState::Updating,
+                incarnation: thing.incarnation,
+            },
+        )
+        .await?;
+        if now != id {
+            self.learn_id(name, &now).await?;
+        }
+        self.until_ready(driver, &context, &work.resolved, &now)
+            .await
+    }
+
+    /// Records the values that a change may put into a resource before it starts. If the change does not finish, the next one
+    /// removes them.
+    pub(super) async fn tries(
+        &self,
+        name: &str,
+        thing: &ResourceEntry,
+        driver: &dyn Driver,
+        work: &Work,
+    ) -> StepResult {
+        let mut tried = thing.tried.clone();
+        for property in driver.takes_away() {
+            let value = work.properties.get(*property).unwrap_or(&Value::Null);
+            let is_said = !value.is_null() || work.before.contains_key(*property);
+            if is_said && self.may_be_told(&work.spec, property, value) {
+                let both = together(tried.get(*property), value);
+                tried.insert((*property).to_owned(), both);
+            }
+        }
+        if tried == thing.tried {
+            return Ok(());
+        }
+        let remembered = tried.clone();
+        self.run_context
+            .known
+            .change(name, |thing| thing.tried = remembered);
+        self.note(name, ResourceChange::Tries { tried }).await
+    }
+
+    /// True if the type has properties that can be updated in place.
+    pub(super) fn updates(&self, spec: &ResourceSpec) -> bool {
+        match self.run_context.catalog.registry().get(&spec.resource_type) {
+            Some(described) => described
+                .properties
+                .iter()
+                .any(|property| property.on_change == OnChange::UpdateInPlace),
+            None => true,
+        }
+    }
+
+    // ---- successors ----
+
+    /// Moves the resource to the copy's name. With a successor, the intent to create it is stored in the same write.
+    pub(super) async fn put_aside(
+        &self,
+        name: &str,
+        copy: &str,
+        successor: Option<&ResourceSpec>,
+    ) -> StepResult {
+        let mut entries = Vec::new();
+        if let Some(thing) = self.run_context.known.get(name) {
+            entries.push(Entry::Resource {
+                name: name.to_owned(),
+                change: ResourceChange::PutAside {
+                    copy: copy.to_owned(),
+                    // The start of this step changed the recorded state, but nothing was done to the resource.
+                    state: thing.state,
+                    physical_id: thing.physical_id,
+                },
+            });
+        }
+        self.run_context.known.put_aside(name, copy);
+        if let Some(spec) = successor {
+            let incarnation = self.run_context.known.begin(name, spec);
+            entries.push(Entry::Resource {
+                name: name.to_owned(),
+                change: ResourceChange::Begin {
+                    spec: Box::new(spec.clone()),
+                    state: ResourceState::Creating,
+                    incarnation,
+                },
+            });
+        }
+        self.run_context
+            .core
+            .journal
+            .write(&self.run_context.tenant, &self.run_context.run, entries)
+            .await
+            .map_err(|error| Ended::lasting(error.to_string()))
+    }
+
+    /// Makes another copy, or another resource, release what only one of both can hold.
+    pub(super) async fn lets_go(&self, other: &str, why: Release<'_>) -> StepResult {
+        let Some(thing) = self.run_context.known.get(other) else {
+            return Ok(());
+        };
+        let Some(id) = thing.physical_id else {
+            return Ok(());
+        };
+        let driver = self.driver(&thing.spec)?;
+        let work = self.work_on_what_is_there(other, thing.spec);
+        let context = work.context(self);
+        for pause in self.pauses() {
+            let asked = match why {
+                Release::MakesRoom => driver.make_room(&context, &id).await?,
+                Release::GivesUp(taker) => driver.give_up(&context, &id, taker).await?,
+            };
+            match asked {
+                Progress::Ready(_) => return Ok(()),
+                Progress::Failed(why) => return Err(Ended::infrastructure(why)),
+                Progress::Unchanged(how) => {
+                    let how = self.log.masked(&how);
+                    return Err(Ended::infrastructure(format!("`{other}` {how}")));
+                }
+                Progress::Pending(what) => self.log.info(what).await,
+            }
+            self.pause(pause).await?;
+        }
+        Err(Ended::lasting("there are no more pauses"))
+    }
+
+    /// True if no property that requires a replacement has changed after all.
+    pub(super) fn stays(&self, name: &str, spec: &ResourceSpec) -> StepResult<bool> {
+        let Some(thing) = self.run_context.known.get(name) else {
+            return Ok(false);
+        };
+        if thing.physical_id.is_none() || thing.spec.resource_type != spec.resource_type {
+            return Ok(false);
+        }
+        let properties = self.resolve(spec)?;
+        let described = self.run_context.catalog.registry().get(&spec.resource_type);
+        let names = thing.spec.properties.keys().chain(spec.properties.keys());
+        Ok(names
+            .filter(|name| {
+                described
+                    .and_then(|described| described.property(name))
+                    .is_none_or(|property| property.on_change == OnChange::Replace)
+            })
+            .all(|name| self.is_same(&thing, name, spec, &properties)))
+    }
+
+    // ---- differences ----
+
+    /// Adds the defaults of properties that the template does not set any more, as in Heat. The cloud would keep their old
+    /// values.
+    fn back_to_defaults(&self, thing: &ResourceEntry, mut work: Work) -> Work {
+        let described = self
+            .run_context
+            .catalog
+            .registry()
+            .get(&work.spec.resource_type);
+        for name in thing.spec.properties.keys() {
+            let property = described.and_then(|described| described.property(name));
+            let default = property
+                .filter(|property| property.on_change == OnChange::UpdateInPlace)
+                .and_then(|property| property.default.clone());
+            if let Some(default) = default
+                && !work.resolved.contains_key(name)
+            {
+                work.resolved.insert(name.clone(), default);
+            }
+        }
+        work.properties = self.typed(&work.spec, &work.resolved);
+        work
+    }
+
+    /// The properties whose values differ from those at creation.
+    fn differing(&self, thing: &ResourceEntry, work: &Work) -> Vec<String> {
+        let names = thing
+            .spec
+            .properties
+            .keys()
+            .chain(work.spec.properties.keys());
+        let mut names: Vec<String> = names
+            .filter(|name| !self.is_same(thing, name, &work.spec, &work.resolved))
+            .cloned()
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Compares a property with its value at creation. Secrets cannot be compared, so for them the plan decides.
+    fn is_same(
+        &self,
+        thing: &ResourceEntry,
+        name: &str,
+        spec: &ResourceSpec,
+        properties: &Map<String, Value>,
+    ) -> bool {
+        match thing.made_from.get(name) {
+            Some(made) => Some(made) == properties.get(name).or(Some(&Value::Null)),
+            None => {
+                thing.spec.properties.get(name) == spec.properties.get(name)
+                    && !self.step.changed.iter().any(|changed| changed == name)
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The input of the driver calls of one step: the properties, resolved and typed, and the state before the step.
+
+use planner::workflow::ResourceSpec;
+use serde_json::{Map, Value};
+
+use super::step::{Attempt, StepResult};
+use crate::driver::{Accepted, Context, Login, Marker};
+
+/// The data that a driver's context borrows.
+pub(super) struct Work {
+    pub spec: ResourceSpec,
+    /// The values of the properties as they are resolved, which plans compare.
+    pub resolved: Map<String, Value>,
+    /// The same in the types of their description, which drivers read.
+    pub properties: Map<String, Value>,
+    pub before: Map<String, Value>,
+    pub tried: Map<String, Value>,
+    pub changed: Vec<String>,
+    pub marker: Marker,
+    pub login: Option<Login>,
+    pub accepted: Accepted,
+}
+
+impl Work {
+    pub fn context<'a>(&'a self, attempt: &'a Attempt) -> Context<'a> {
+        Context {
+            session: &attempt.run_context.session,
+            marker: &self.marker,
+            properties: &self.properties,
+            before: &self.before,
+            tried: &self.tried,
+            changed: &self.changed,
+            marks: &self.spec.marks,
+            vault: &attempt.run_context.vault,
+            login: self.login.as_ref(),
+            accepted: &self.accepted,
+            earlier: attempt.earlier,
+            goes_back: attempt.run_context.goes_back,
+        }
+    }
+}
+
+impl Attempt {
+    pub(super) fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<Work> {
+        let resolved = self.resolve(&spec)?;
+        Ok(Work {
+            properties: self.typed(&spec, &resolved),
+            resolved,
+            before: Map::new(),
+            tried: Map::new(),
+            changed: Vec::new(),
+            marker: self.marker(name),
+            login: self.login(name, &spec)?,
+            accepted: Accepted::default(),
+            spec,
+        })
+    }
+
+    /// The work on an existing resource, with the values that it was created from: other resources in them may be gone.
+    pub(super) fn work_on_what_is_there(&self, name: &str, spec: ResourceSpec) -> Work {
+        let scope = self.run_context.known.scope(&self.run_context.parameters);
+        let resolved = spec
+            .properties
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
+        let mut resolved: Map<String, Value> = resolved.collect();
+        if let Some(thing) = self.run_context.known.get(name) {
+            resolved.extend(thing.made_from);
+        }
+        Work {
+            properties: self.typed(&spec, &resolved),
+            resolved,
+            before: Map::new(),
+            tried: Map::new(),
+            changed: Vec::new(),
+            marker: self.marker(name),
+            login: None,
+            accepted: Accepted::default(),
+            spec,
+        }
+    }
+}
