@@ -8,6 +8,8 @@ use std::collections::HashSet;
 
 /// Highest number of notes.
 const NOTES_MAX: usize = 1_000;
+/// Message of the last note of a full report.
+const FULL: &str = "The report is full. More differences are not listed.";
 
 /// All notes of a conversion, in the order in which they were found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +29,7 @@ pub struct Note {
     pub path: String,
     /// Line there, from 1. `None` if unknown.
     pub line: Option<u32>,
-    /// Message, one sentence.
+    /// Message in short sentences: the difference, and what the user can do. [`Report::add`] ends it with a full stop.
     pub message: String,
 }
 
@@ -55,7 +57,10 @@ impl Kind {
 
 impl Report {
     /// Adds a note, unless it is a duplicate.
-    pub fn add(&mut self, note: Note) {
+    pub fn add(&mut self, mut note: Note) {
+        if !note.message.ends_with(['.', '!', '?']) {
+            note.message.push('.');
+        }
         if self.notes.len() > NOTES_MAX || self.seen.contains(&note) {
             return;
         }
@@ -64,7 +69,7 @@ impl Report {
                 kind: Kind::Needed,
                 path: String::new(),
                 line: None,
-                message: "and more".to_owned(),
+                message: FULL.to_owned(),
             });
             return;
         }
@@ -160,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_one_line_whatever_stands_in_it() {
+    fn a_note_is_always_one_line() {
         let mut report = Report::default();
         report.left_out("a\nresources: {}", "b\u{2028}c\u{85}d\re");
         report.add(Note {
@@ -171,18 +176,18 @@ mod tests {
         });
         assert_eq!(
             report.comment("Made\nhere."),
-            "# Made here.\n# - left out a resources: {}: b c d e\n# - needed (line 3): x\n"
+            "# Made here.\n# - left out a resources: {}: b c d e.\n# - needed (line 3): x.\n"
         );
     }
 
     #[test]
-    fn what_was_said_is_not_said_again_and_a_long_report_ends_with_a_word() {
+    fn a_report_has_no_duplicates_and_at_most_a_thousand_notes() {
         let mut report = Report::default();
         for number in 0..3_000 {
             report.changed("a", format!("{}", number / 2));
         }
         assert_eq!(report.notes.len(), NOTES_MAX + 1);
-        assert_eq!(report.notes[NOTES_MAX].message, "and more");
+        assert_eq!(report.notes[NOTES_MAX].message, FULL);
         let mut whole = Report::default();
         whole.of_file("web.yaml", report);
         assert_eq!(whole.notes[0].path, "web.yaml: a");

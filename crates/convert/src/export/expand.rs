@@ -115,7 +115,10 @@ impl<'a> Expanded<'a> {
                     continue;
                 };
                 let path = serves.as_ref().map(|name| format!("resources.{name}"));
-                let message = format!("`{}`, which a deployment adds: {why}", spec.resource_type);
+                let message = format!(
+                    "The deployment adds a `{}` that is not in this file: {why}",
+                    spec.resource_type
+                );
                 report.left_out(path.unwrap_or_default(), message);
             }
             model = drawn;

@@ -181,9 +181,10 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
             .iter()
             .find(|one| one.is_error());
         return Err(Unreadable {
-            message: problem.map_or("the template cannot be read".to_owned(), |one| {
-                one.message.clone()
-            }),
+            message: problem.map_or(
+                "The template has a syntax error. Correct it and export again".to_owned(),
+                |one| one.message.clone(),
+            ),
             line: problem.and_then(|one| one.line),
         });
     }

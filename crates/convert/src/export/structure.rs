@@ -78,7 +78,7 @@ impl<'a> Shape<'a> {
             let known = given.get(&parameter.name).or(parameter.default.as_ref());
             let Some(known) = known.filter(|_| !parameter.hidden) else {
                 let message = format!(
-                    "a value of `{}`, which decides what there is: with a default, the export would follow it",
+                    "The parameter `{}` decides which resources exist, and it has no default. Give it a default and export again",
                     parameter.name
                 );
                 report.needed(path, message);
@@ -86,7 +86,7 @@ impl<'a> Shape<'a> {
             };
             let value = coerce(&parameter.kind, known);
             let message = format!(
-                "`{}` is taken as `{value}`, because it decides what there is",
+                "The parameter `{}` decides which resources exist. The file has the resources for the value `{value}`. Export again for another value",
                 parameter.name
             );
             report.changed(path, message);

@@ -24,8 +24,7 @@ const LETTER: f64 = 6.4;
 const NAME_LETTER: f64 = 7.5;
 
 /// Note in the file and in the report.
-const LEFT_OUT: &str =
-    "what is added when the design is deployed, and all values but images, flavors and ranges";
+const LEFT_OUT: &str = "The picture shows drawn resources with their image, flavor and address range. Other values, and resources that a deployment adds, are not in it";
 
 const STYLE: &str = "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:#1c2330}\
 .name{font-size:13px;font-weight:600}.detail{font-size:11px;fill:#5b6472}.tag{font-size:10px;fill:#3d4656}\
@@ -47,7 +46,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{:.0} {:.0} {:.0} {:.0}\" width=\"{:.0}\" height=\"{:.0}\" role=\"img\">\n\
-         <title>{}</title>\n<desc>Exported by Stackloom. Left out: {LEFT_OUT}.</desc>\n<style>{STYLE}</style>\n",
+         <title>{}</title>\n<desc>Exported by Stackloom. {LEFT_OUT}.</desc>\n<style>{STYLE}</style>\n",
         bounds.x,
         bounds.y,
         bounds.width,

@@ -89,7 +89,7 @@ fn picture() {
 }
 
 #[test]
-fn a_template_without_anything_of_ours_comes_out_byte_for_byte() {
+fn a_plain_heat_template_is_exported_byte_for_byte() {
     let text = "heat_template_version: 2013-05-23\n# note\nresources:\n  a: {type: OS::Heat::RandomString}   # x\n";
     let export = exported(text, Format::Hot);
     assert_eq!(export.text, text);
@@ -114,7 +114,7 @@ fn a_large_design_keeps_its_comments_however_much_is_added() {
 }
 
 #[test]
-fn what_is_half_typed_is_refused_and_named() {
+fn a_template_with_a_syntax_error_is_refused() {
     let half = Design::of("resources: [a\n  b: c");
     for format in Format::ALL {
         assert!(half.try_export(format).unwrap_err().line.is_some());
@@ -123,7 +123,7 @@ fn what_is_half_typed_is_refused_and_named() {
 }
 
 #[test]
-fn names_cannot_leave_their_place() {
+fn names_cannot_break_the_syntax_of_a_file() {
     let text = "heat_template_version: 2013-05-23\nresources:\n  a.b:\n    type: OS::Nova::Server\n    properties: {name: '${file(\"x\")}', image: '<script>&', flavor: \"a\\nb\"}\n";
     let terraform = exported(text, Format::Terraform).text;
     assert!(terraform.contains("$${file("), "{terraform}");
@@ -166,7 +166,7 @@ pub(crate) fn site() -> Design {
 }
 
 #[test]
-fn hot_comes_with_its_files_and_every_name_leads_to_one() {
+fn a_hot_export_has_every_file_that_it_names() {
     let export = site().export(Format::Hot);
     assert_eq!(export.download_name(), "my-shop.hot.tar.gz");
     let file = |path: &str| {
@@ -185,7 +185,10 @@ fn hot_comes_with_its_files_and_every_name_leads_to_one() {
         .iter()
         .map(|note| note.message.as_str())
         .collect();
-    assert_eq!(said, ["the environments, in this order: `-e env.yaml`"]);
+    assert_eq!(
+        said,
+        ["Create the stack with the environment files in this order: `-e env.yaml`."]
+    );
     assert_eq!(&export.archive().unwrap()[..2], &[0x1f, 0x8b]);
 }
 
@@ -217,7 +220,7 @@ fn a_hidden_default_becomes_a_parameter() {
 }
 
 #[test]
-fn terraform_takes_nesting_apart_and_keeps_parameters_open() {
+fn terraform_expands_nested_templates_and_keeps_variables() {
     let export = site().export(Format::Terraform);
     let out: serde_json::Value = serde_json::from_str(&export.text).unwrap();
     let servers = &out["resource"]["openstack_compute_instance_v2"];
@@ -245,7 +248,7 @@ fn terraform_takes_nesting_apart_and_keeps_parameters_open() {
 }
 
 #[test]
-fn tosca_takes_nesting_apart() {
+fn tosca_expands_nested_templates() {
     let text = site().export(Format::Tosca).text;
     for name in ["web/server:", "web/more/0:", "web/more/1:", "db/gate:"] {
         assert!(text.contains(name), "{text}");
@@ -254,7 +257,7 @@ fn tosca_takes_nesting_apart() {
 }
 
 #[test]
-fn what_is_added_can_be_left_out() {
+fn resources_that_a_deployment_adds_can_be_left_out() {
     let export = Design::of(SHOP).drawn_only().export(Format::Hot);
     assert!(!export.text.contains("type: OS::Neutron::FloatingIP"));
     assert!(!export.text.contains("type: OS::Neutron::Router"));
@@ -269,7 +272,7 @@ fn what_is_added_can_be_left_out() {
 }
 
 #[test]
-fn no_file_of_a_design_takes_the_exports_place_or_leaves_its_folder() {
+fn files_of_a_design_neither_replace_the_main_file_nor_leave_the_folder() {
     let text = format!("{HEAD}resources: {{a: {{type: OS::Heat::None}}}}\n");
     let files = [
         ("my-shop.hot.yaml", "mine"),
@@ -287,7 +290,7 @@ fn no_file_of_a_design_takes_the_exports_place_or_leaves_its_folder() {
 }
 
 #[test]
-fn what_is_deep_long_or_odd_is_exported_in_time() {
+fn deep_long_and_odd_designs_are_exported_in_time() {
     let nest = |depth: usize| format!("{}x{}", "[".repeat(depth), "]".repeat(depth));
     let many: String = (0..40)
         .map(|n| {

@@ -188,12 +188,18 @@ impl<'a> Importer<'a> {
                         .filter(|(key, _)| *key != "AWS::CloudFormation::Interface");
                     for (name, _) in others {
                         let path = format!("Metadata.{name}");
-                        self.left_out(&path, "HOT has no metadata of a whole template");
+                        self.left_out(&path, "HOT has no metadata for a whole template");
                     }
                 }
-                "Transform" => self.left_out(key, "macros run in Amazon's service only"),
-                "Rules" => self.left_out(key, "HOT has no rules between parameters"),
-                other => self.left_out(other, "it is no section of a template"),
+                "Transform" => self.left_out(
+                    key,
+                    "Only Amazon runs macros. Import the template with its macros expanded",
+                ),
+                "Rules" => self.left_out(
+                    key,
+                    "HOT has no rules between parameters. Check the values before you deploy",
+                ),
+                other => self.left_out(other, "CloudFormation has no such section"),
             }
         }
     }

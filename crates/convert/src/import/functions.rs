@@ -108,7 +108,7 @@ impl Importer<'_> {
                 }
             }
             ("Fn::GetAZs", _) => {
-                self.changed(path, "the zones are `nova`, the usual one: name yours");
+                self.changed(path, "The only availability zone is `nova`, the usual default. Replace it by the zones of your cloud");
                 json!(["nova"])
             }
             ("Fn::ResourceFacade", _) => {
@@ -157,7 +157,7 @@ impl Importer<'_> {
         }
         self.left_out(
             path,
-            format!("HOT has no counterpart of `{name}`; what it was asked stands as text"),
+            format!("HOT has no counterpart of `{name}`. The call stands here as text: replace it by a value"),
         );
         json!(format!("{name} {argument}"))
     }
@@ -176,7 +176,7 @@ impl Importer<'_> {
                 "URLSuffix" => json!("amazonaws.com"),
                 "NoValue" => Value::Null,
                 _ => {
-                    self.left_out(path, format!("`{name}` is known to Amazon only"));
+                    self.left_out(path, format!("Only Amazon defines `{name}`"));
                     json!([])
                 }
             };
@@ -188,12 +188,14 @@ impl Importer<'_> {
             return json!({"get_param": name});
         }
         if name.is_empty() {
-            self.left_out(path, "a reference to nothing");
+            self.left_out(path, "The reference has no name");
             return Value::Null;
         }
-        let message = format!("`{name}` is neither a parameter nor a resource");
+        let message = format!(
+            "The template has no parameter and no resource `{name}`. A parameter was added: give it a value"
+        );
         self.needed(path, message);
-        let description = "It is asked for, and the template did not say what it is.";
+        let description = "The imported template refers to this name and does not define it.";
         self.added_parameter(name, json!({"type": "string", "description": description}))
     }
 
@@ -211,7 +213,7 @@ impl Importer<'_> {
             .flat_map(Map::keys);
         let first = keys.into_iter().find(looks_like);
         let default = first.map_or("RegionOne", String::as_str);
-        json!({"type": "string", "description": "The region, where names are chosen by it.", "default": default})
+        json!({"type": "string", "description": "The region by which the template chooses values.", "default": default})
     }
 
     /// Converts `Fn::Select`. Literal arguments are evaluated now.
@@ -237,7 +239,7 @@ impl Importer<'_> {
                 return ranges.into_iter().nth(at).unwrap_or_default();
             }
             if from.get("Fn::GetAZs").is_some() {
-                self.changed(path, "the zone is `nova`, the usual one: name yours");
+                self.changed(path, "The availability zone is `nova`, the usual default. Replace it by a zone of your cloud");
                 return json!("nova");
             }
         }
@@ -270,8 +272,9 @@ impl Importer<'_> {
         match ranges(range, count, bits) {
             Some(ranges) => json!(ranges),
             None => {
-                let message =
-                    format!("`{range}` holds no {count} ranges with {bits} bits for hosts");
+                let message = format!(
+                    "`{range}` is too small for {count} ranges with {bits} bits for hosts. Give the ranges by hand"
+                );
                 self.left_out(path, message);
                 Value::Null
             }
@@ -325,7 +328,10 @@ impl Importer<'_> {
     fn found_in(&mut self, map: &str, first: &Value, second: &Value, path: &str) -> Value {
         let mapping = self.sections.get("Mappings").and_then(|maps| maps.get(map));
         let Some(mapping) = mapping else {
-            self.needed(path, format!("there is no mapping `{map}`"));
+            self.needed(
+                path,
+                format!("The template has no mapping `{map}`. Give the value by hand"),
+            );
             return Value::Null;
         };
         let known = key_text(first).and_then(|first| mapping.get(first)?.get(key_text(second)?));
@@ -404,7 +410,7 @@ impl Importer<'_> {
                 json!({"equals": [self.value(a, path), self.value(b, path)]})
             }
             ("Fn::Equals" | "Fn::And" | "Fn::Or", _) => {
-                let message = format!("taken as true: `{name}` is not asked as it can be");
+                let message = format!("`{name}` has invalid arguments. It is always true here");
                 self.changed(path, message);
                 json!(true)
             }

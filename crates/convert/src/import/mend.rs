@@ -73,7 +73,7 @@ fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bo
                 return false;
             }
             *condition = Value::Bool(true);
-            let message = format!("taken as true: {}", found.message);
+            let message = format!("The condition is always true here: {}", found.message);
             importer.changed(&format!("Conditions.{name}"), message);
             true
         }
@@ -96,7 +96,7 @@ fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bo
             importer.needed(
                 &said_of(importer, &place),
                 format!(
-                    "{}; until then an `{NOTHING}` holds its place",
+                    "{}. An `{NOTHING}` keeps its place until you replace it",
                     found.message
                 ),
             );

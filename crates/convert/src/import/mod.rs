@@ -59,7 +59,8 @@ pub fn import(text: &str) -> Result<Imported, Unreadable> {
     let (root, lines) = read::read(text)?;
     let Some(sections) = root.as_object() else {
         return Err(Unreadable {
-            message: "this is no template: it should be a map with `Resources`".to_owned(),
+            message: "The text is not a template. A template is a map with the key `Resources`"
+                .to_owned(),
             line: Some(1),
         });
     };
@@ -74,7 +75,9 @@ pub fn import(text: &str) -> Result<Imported, Unreadable> {
     };
     let Some(resources) = resources else {
         return Err(Unreadable {
-            message: "this is no CloudFormation template: it has no map `Resources`".to_owned(),
+            message:
+                "The text is not a CloudFormation template: `Resources` is missing or not a map"
+                    .to_owned(),
             line: None,
         });
     };
@@ -89,7 +92,7 @@ pub fn import(text: &str) -> Result<Imported, Unreadable> {
     if importer.is_spent() {
         let most = read::BYTES_UNFOLDED_MAX >> 20;
         return Err(Unreadable {
-            message: format!("what is made of it is more than {most} MiB"),
+            message: format!("The imported template would be larger than {most} MiB"),
             line: None,
         });
     }

@@ -52,7 +52,7 @@ struct Reader {
 /// Parses the first document of a text.
 pub(crate) fn read(text: &str) -> Result<(Value, Lines), Unreadable> {
     if text.len() > BYTES_MAX {
-        let message = format!("the template is longer than {} KiB", BYTES_MAX / 1024);
+        let message = format!("The template is longer than {} KiB", BYTES_MAX / 1024);
         return Err(Unreadable {
             message,
             line: None,
@@ -61,7 +61,7 @@ pub(crate) fn read(text: &str) -> Result<(Value, Lines), Unreadable> {
     let mut reader = Reader::default();
     for next in Parser::new_from_str(text) {
         let (event, span) = next.map_err(|error| Unreadable {
-            message: format!("this is neither YAML nor JSON: {}", error.info()),
+            message: format!("The text is neither YAML nor JSON: {}", error.info()),
             line: u32::try_from(error.marker().line()).ok(),
         })?;
         let line = u32::try_from(span.start.line()).unwrap_or_default();
@@ -76,7 +76,7 @@ pub(crate) fn read(text: &str) -> Result<(Value, Lines), Unreadable> {
     match reader.root {
         Some(root) => Ok((root, reader.lines)),
         None => Err(Unreadable {
-            message: "there is nothing in it".to_owned(),
+            message: "The text is empty".to_owned(),
             line: None,
         }),
     }
@@ -89,7 +89,7 @@ impl Reader {
                 let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
                 if is_key {
                     if text.len() > KEY_BYTES_MAX {
-                        return Err(format!("a key is longer than {KEY_BYTES_MAX} bytes"));
+                        return Err(format!("A key is longer than {KEY_BYTES_MAX} bytes"));
                     }
                     let key = text.into_owned();
                     self.spend(key.len())?;
@@ -114,7 +114,7 @@ impl Reader {
             }
             Event::Alias(anchor) => {
                 let value = self.anchors.get(&anchor);
-                let value = value.ok_or("an alias stands inside of what it names")?;
+                let value = value.ok_or("An alias refers to a value that contains the alias")?;
                 // Counted before the copy, because nested aliases grow exponentially.
                 let weight = weight(value);
                 self.spend(weight)?;
@@ -158,7 +158,7 @@ impl Reader {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > BYTES_UNFOLDED_MAX {
             return Err(format!(
-                "with its aliases it holds more than {} MiB",
+                "With its aliases expanded, the template is larger than {} MiB",
                 BYTES_UNFOLDED_MAX >> 20
             ));
         }
@@ -168,11 +168,11 @@ impl Reader {
     fn open(&mut self, frame: Frame) -> Result<(), String> {
         let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
         if is_key {
-            return Err("a key must be text".to_owned());
+            return Err("A key must be text".to_owned());
         }
         if self.frames.len() >= DEPTH_MAX {
             return Err(format!(
-                "maps and lists lie within each other more than {DEPTH_MAX} deep"
+                "Maps and lists are nested more than {DEPTH_MAX} levels deep"
             ));
         }
         self.frames.push(frame);

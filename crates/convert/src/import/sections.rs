@@ -23,14 +23,15 @@ pub(crate) fn parameters(importer: &mut Importer<'_>) -> Map<String, Value> {
         });
         importer.changed(
             &path,
-            "HOT has no mappings: it became a parameter that is looked into",
+            "HOT has no mappings. The mapping is a parameter with a default here",
         );
         parameters.insert(importer.mapping_name(&map), definition);
     }
     for (exported, name) in std::mem::take(&mut importer.imports) {
-        let message = format!("a value of `{name}`: another stack exports it as `{exported}`");
+        let message =
+            format!("Another stack exports `{exported}`. Give its value to the parameter `{name}`");
         importer.needed("Parameters", message);
-        let description = format!("What another stack exports as {exported}.");
+        let description = format!("The value that another stack exports as {exported}.");
         let definition = json!({"type": "string", "description": description});
         parameters.insert(name, definition);
     }
@@ -39,7 +40,7 @@ pub(crate) fn parameters(importer: &mut Importer<'_>) -> Map<String, Value> {
             let said = definition["description"].as_str().unwrap_or_default();
             importer.needed(
                 "Parameters",
-                format!("a value of `{name}`, which was added: {said}"),
+                format!("The parameter `{name}` was added. Give it a value: {said}"),
             );
         }
         parameters.insert(name, definition);
@@ -57,7 +58,10 @@ fn parameter(importer: &mut Importer<'_>, name: &str, definition: &Value) -> Val
         .unwrap_or("String");
     let (kind, custom) = kind(written);
     if kind == "string" && written != "String" && custom.is_none() {
-        importer.changed(&path, format!("`{written}` became a string"));
+        importer.changed(
+            &path,
+            format!("HOT has no parameter type `{written}`. The parameter is a string here"),
+        );
     }
     out.insert("type".to_owned(), json!(kind));
     let labels = importer.sections.get("Metadata");
@@ -106,7 +110,7 @@ fn parameter(importer: &mut Importer<'_>, name: &str, definition: &Value) -> Val
             Some(allowed) if kind != "comma_delimited_list" => constrain(json!({hot: allowed})),
             Some(_) => importer.left_out(
                 &format!("{path}.{amazon}"),
-                "what each item of a list may be, no constraint of HOT says",
+                "HOT cannot constrain the items of a list",
             ),
             None => {}
         }
@@ -122,10 +126,7 @@ fn parameter(importer: &mut Importer<'_>, name: &str, definition: &Value) -> Val
         };
         if custom == Some("nova.flavor") || custom == Some("glance.image") {
             let text = default.as_str().unwrap_or_default();
-            importer.needed(
-                &path,
-                format!("a value that your cloud has in place of `{text}`"),
-            );
+            importer.needed(&path, format!("Replace `{text}` by a name of your cloud"));
         }
         out.insert("default".to_owned(), default);
     }
@@ -204,7 +205,7 @@ pub(crate) fn outputs(importer: &mut Importer<'_>) -> Map<String, Value> {
         if output.get("Export").is_some() {
             importer.left_out(
                 &format!("{path}.Export"),
-                "a stack gives its outputs to whoever asks for them; it exports nothing",
+                "Heat has no exports. Another stack takes the output's value as a parameter",
             );
         }
         outputs.insert(name.clone(), Value::Object(out));

@@ -69,7 +69,7 @@ fn mend_all(
             _ if is_remote => {}
             None => report.needed(
                 at.join("."),
-                format!("the file `{name}`, by that path from this file"),
+                format!("The template reads the file `{name}`, which the design does not have. Put it at that path, relative to this file"),
             ),
             Some(path) => {
                 let led = led_to(from, &name);
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_from_the_folder_of_who_says_them() {
+    fn file_names_are_relative_to_the_file_that_has_them() {
         assert_eq!(led_to(None, "./a/b.sh").as_deref(), Some("a/b.sh"));
         assert_eq!(
             led_to(Some("lib/x.yaml"), "../b.sh").as_deref(),

@@ -39,7 +39,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
         if path.contains("://") {
             report.left_out(
                 "",
-                format!("`{path}`, which Heat's client fetches by itself"),
+                format!("`{path}` is not copied, because Heat's client downloads it. It must be reachable when you create the stack"),
             );
             continue;
         }
@@ -53,7 +53,10 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
         let options: Vec<String> = options.map(|path| format!("`-e {path}`")).collect();
         report.needed(
             "",
-            format!("the environments, in this order: {}", options.join(" ")),
+            format!(
+                "Create the stack with the environment files in this order: {}",
+                options.join(" ")
+            ),
         );
     }
     let (text, notes) = template(source, None);
@@ -149,9 +152,8 @@ fn edited(document: &Document, edits: &[Edit]) -> Document {
 fn edited_with_notes(document: &Document, edits: &[Edit], report: &mut Report) -> Document {
     let (document, why) = edited_or_anew(document, edits);
     if let Some(why) = why {
-        let message = format!(
-            "the text was written anew, so its comments, order and quotes are not the design's: {why}"
-        );
+        let message =
+            format!("The template was written anew and lost its comments, order and quotes: {why}");
         report.changed("", message);
     }
     document
@@ -250,7 +252,7 @@ fn properties(
             });
             report.changed(
                 format!("resources.{}", resource.name),
-                "the deployment's key becomes a key pair whose private half Heat keeps",
+                "The deployment's SSH key is an `OS::Nova::KeyPair` here. Heat generates it and stores its private key",
             );
         }
     }
@@ -266,7 +268,7 @@ fn bastions(source: &Source<'_>, report: &mut Report) {
         if resource.marks.bastion {
             report.left_out(
                 format!("resources.{}.metadata.stackloom.bastion", resource.name),
-                "Heat logs in to no server, so it knows no bastion",
+                "Heat does not log in to servers and ignores the bastion mark",
             );
         }
     }
@@ -320,7 +322,7 @@ fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report
         if spec.resource_type == SSH_KEY {
             report.left_out(
                 "",
-                "the key by which software is installed over SSH: Heat's agents need none",
+                "The SSH key for software installation is not in the file, because Heat's agents do not use SSH",
             );
             continue;
         }

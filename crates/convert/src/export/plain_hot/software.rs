@@ -85,7 +85,7 @@ pub(super) fn edits(
         report.changed(
             format!("resources.{name}"),
             format!(
-                "`{name}` is deployed by Heat's agent: the image needs it with its Ansible hook, and the role `{}` (version {}) in `/etc/ansible/roles`",
+                "Heat's agent installs `{name}`. Use an image with the agent, its Ansible hook and the role `{}` (version {}) in `/etc/ansible/roles`",
                 item.name, item.version
             ),
         );
@@ -212,7 +212,7 @@ fn outputs(
             }
             report.left_out(
                 path.join("."),
-                "what a role tells when it has run: the text stands here with its words open",
+                "Heat cannot read the outputs of an Ansible role. The value is the output's text, and its placeholders are not filled in",
             );
         }
         if after != before {

@@ -35,7 +35,7 @@ fn a_design_comes_back_as_it_went() {
 }
 
 #[test]
-fn what_only_a_role_tells_is_asked_again() {
+fn an_exported_output_of_a_role_is_a_reference_after_the_import() {
     let design = SHOP
         .replace(
             "outputs:\n",
@@ -57,7 +57,7 @@ fn what_only_a_role_tells_is_asked_again() {
 }
 
 #[test]
-fn comments_at_the_top_are_no_report() {
+fn comments_at_the_top_of_a_design_are_not_taken_for_a_report() {
     let notes = "# - the shop's front\n# - needed by Ann\n#\n# more\n";
     let design = format!("{notes}{SHOP}");
     let export = exported(&design);
@@ -73,7 +73,7 @@ fn comments_at_the_top_are_no_report() {
 }
 
 #[test]
-fn many_marks_are_taken_away_at_once() {
+fn many_marks_are_removed_in_one_edit() {
     let mut text =
         "heat_template_version: 2021-04-16\nresources:\n  # of mine\n  a: {type: OS::Heat::None}\n"
             .to_owned();
@@ -92,14 +92,14 @@ fn many_marks_are_taken_away_at_once() {
 }
 
 #[test]
-fn one_in_json_comes_back_too() {
+fn a_design_in_json_comes_back_as_it_went() {
     let design = value(SHOP);
     let text = exported(&design.to_string());
     assert_eq!(value(&restored(&text, &types()).unwrap()), design);
 }
 
 #[test]
-fn without_the_catalogue_only_what_software_tells_stays_text() {
+fn without_the_catalogue_only_outputs_of_software_stay_text() {
     let back = restored(&exported(SHOP), &types::Registry::openstack()).unwrap();
     let (back, design) = (value(&back), value(SHOP));
     for name in ["gate", "inner", "disk"] {
@@ -113,7 +113,7 @@ fn without_the_catalogue_only_what_software_tells_stays_text() {
 }
 
 #[test]
-fn what_was_written_into_the_export_is_kept_without_the_catalogue() {
+fn text_added_to_an_export_is_kept_without_the_catalogue() {
     let export = exported(SHOP);
     let mended = export.replace("page_title: Welcome", "page_title: Hello");
     assert_ne!(mended, export);
@@ -125,7 +125,7 @@ fn what_was_written_into_the_export_is_kept_without_the_catalogue() {
 }
 
 #[test]
-fn what_was_changed_in_the_export_is_kept() {
+fn changes_to_an_export_are_kept() {
     let export = Document::parse(exported(SHOP));
     let set = |at: &[&str], value: Value| Edit::Set {
         path: path(at),
@@ -178,7 +178,7 @@ fn what_was_changed_in_the_export_is_kept() {
 }
 
 #[test]
-fn what_heat_does_not_see_is_waited_for_in_words() {
+fn orders_that_heat_cannot_derive_are_depends_on() {
     let export = value(&exported(SHOP));
     let waits = |name: &str| export["resources"][name]["depends_on"].clone();
     // The gateway of the network, and the software that is used.
@@ -197,7 +197,7 @@ fn what_heat_does_not_see_is_waited_for_in_words() {
 }
 
 #[test]
-fn what_software_asks_of_other_software_is_told_in_its_deployment() {
+fn inputs_from_other_software_are_inputs_of_the_deployment() {
     let text = SHOP.replace(
         "listen_port: 8080}",
         "listen_port: 8080, page_text: {get_attr: [proxy, url]}}",
@@ -211,7 +211,7 @@ fn what_software_asks_of_other_software_is_told_in_its_deployment() {
 }
 
 #[test]
-fn only_what_has_our_marks_is_taken_back() {
+fn only_resources_with_our_marks_are_converted_back() {
     for text in [
         "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {public: true}}}}\n",
         "resources: [",
@@ -225,7 +225,7 @@ fn only_what_has_our_marks_is_taken_back() {
 }
 
 #[test]
-fn a_text_that_is_written_anew_says_so() {
+fn a_rewritten_text_is_in_the_report() {
     // A change of an anchored value would also change its aliases.
     let text = SHOP.replace("    metadata:", "    # gone\n    metadata: &m");
     let plain = Design::of(SHOP).export(Format::Hot).report;

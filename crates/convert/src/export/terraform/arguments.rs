@@ -24,7 +24,7 @@ impl Writing<'_> {
                 body.insert("count".to_owned(), json!(1));
                 self.report.changed(
                     path,
-                    format!("its condition is taken as true: Terraform has no {why}"),
+                    format!("Terraform cannot express the condition, which has {why}. The resource is always created"),
                 );
             }
         }
@@ -35,7 +35,7 @@ impl Writing<'_> {
         let wanted = if spec.resource_type == SCALING_GROUP {
             self.report.changed(
                 path,
-                "the group has as many members as it starts with: Terraform scales nothing",
+                "Terraform does not scale groups. The group keeps its initial number of members",
             );
             given("desired_capacity").or_else(|| given("min_size"))
         } else {
@@ -50,7 +50,7 @@ impl Writing<'_> {
                 body.insert("count".to_owned(), json!(1));
                 self.report.changed(
                     path,
-                    format!("its count is taken as 1: Terraform has no {why}"),
+                    format!("Terraform cannot express the count, which has {why}. One member is created: set `count` by hand"),
                 );
             }
         }
@@ -72,13 +72,15 @@ impl Writing<'_> {
             let Some((_, to)) = table.iter().find(|(hot, _)| hot == property) else {
                 self.report.left_out(
                     path,
-                    format!("Terraform's resource has no counterpart of `{property}`"),
+                    format!("Terraform's OpenStack provider has no argument for `{property}`"),
                 );
                 continue;
             };
             if let Err(why) = self.argument(value, to, property, name, body) {
-                self.report
-                    .left_out(path, format!("Terraform has no {why}"));
+                self.report.left_out(
+                    path,
+                    format!("Terraform cannot express {why}. Add the value to the file by hand"),
+                );
             }
         }
     }
@@ -119,12 +121,12 @@ impl Writing<'_> {
                 let entries = match value {
                     Value::Array(items) => items.as_slice(),
                     Value::Object(_) if crate::export::expand::call(value).is_none() => &one,
-                    _ => return Err(format!("computed `{property}`")),
+                    _ => return Err(format!("`{property}` as a computed value")),
                 };
                 let mut blocks = Vec::new();
                 for entry in entries {
                     let Some(keys) = entry.as_object() else {
-                        return Err(format!("computed `{property}`"));
+                        return Err(format!("`{property}` as a computed value"));
                     };
                     let mut block = Map::new();
                     for (key, value) in keys {

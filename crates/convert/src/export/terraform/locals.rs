@@ -25,8 +25,12 @@ impl Writing<'_> {
             "OS::Heat::Value" => self.writer.value(&given("value")),
             "OS::Heat::MultipartMime" => {
                 if let Err(why) = shape::multipart(self, &given("parts"), address) {
-                    self.report
-                        .left_out(path, format!("Terraform has no {why}"));
+                    self.report.left_out(
+                        path,
+                        format!(
+                            "Terraform cannot express {why}. Add the value to the file by hand"
+                        ),
+                    );
                 }
                 return;
             }
@@ -35,7 +39,7 @@ impl Writing<'_> {
                 {
                     self.report.changed(
                         &path,
-                        "only the text of the configuration is kept, without inputs and outputs",
+                        "Only the configuration's text is in the file. Its inputs and outputs are not: write their values into the text",
                     );
                 }
                 self.writer.value(&given("config"))
@@ -48,8 +52,10 @@ impl Writing<'_> {
             }
             Err(why) => {
                 self.locals.insert(local, Value::Null);
-                self.report
-                    .left_out(path, format!("Terraform has no {why}"));
+                self.report.left_out(
+                    path,
+                    format!("Terraform cannot express {why}. Add the value to the file by hand"),
+                );
             }
         }
     }
@@ -72,9 +78,10 @@ impl Writing<'_> {
                     body.insert("value".to_owned(), value);
                     outputs.insert(free(name, &mut taken), Value::Object(body));
                 }
-                Err(why) => self
-                    .report
-                    .left_out(format!("outputs.{name}"), format!("Terraform has no {why}")),
+                Err(why) => self.report.left_out(
+                    format!("outputs.{name}"),
+                    format!("Terraform cannot express {why}. Add the value to the file by hand"),
+                ),
             }
         }
         outputs

@@ -177,7 +177,9 @@ impl Writing<'_> {
                     self.locals.insert(local, json!(true));
                     self.report.changed(
                         format!("conditions.{name}"),
-                        format!("taken as true: Terraform has no {why}"),
+                        format!(
+                            "Terraform cannot express {why}. The condition is always true here"
+                        ),
                     );
                 }
             }
@@ -189,13 +191,13 @@ impl Writing<'_> {
         if self.expanded.item(spec).is_some() {
             self.report.left_out(
                 path,
-                format!("`{name}` is software; Terraform makes the server that it runs on"),
+                format!("Terraform creates the server of `{name}` but installs no software. Install it with another tool"),
             );
             return;
         }
         if spec.resource_type == SSH_KEY {
             self.report
-                .left_out(path, "the key by which software is installed");
+                .left_out(path, "The SSH key for software installation is not in the file, because Terraform installs no software");
             return;
         }
         if self.several(name, spec) {
@@ -207,7 +209,7 @@ impl Writing<'_> {
             None => self.report.left_out(
                 path,
                 format!(
-                    "`{}` has no counterpart in Terraform's OpenStack provider",
+                    "Terraform's OpenStack provider has no resource for `{}`",
                     spec.resource_type
                 ),
             ),
@@ -260,7 +262,9 @@ impl Writing<'_> {
                 self.order(name, spec, &mut body);
                 if let Some(shape) = schema::of("resource", mapping.terraform) {
                     for argument in schema::lacking(shape, &body) {
-                        let message = format!("a value of `{argument}`, which Terraform requires");
+                        let message = format!(
+                            "Terraform requires a value for `{argument}`. Add it to the file"
+                        );
                         self.report.needed(&path, message);
                     }
                 }
@@ -322,7 +326,7 @@ impl Writing<'_> {
                 }
                 None => self
                     .report
-                    .needed("", format!("the file `{FILES}/{path}` beside this one")),
+                    .needed("", format!("The template reads the file `{FILES}/{path}`, which the design does not have. Put it beside this file")),
             }
         }
         files

@@ -113,7 +113,7 @@ mod tests {
     use super::expression;
 
     #[test]
-    fn patterns_are_said_in_the_other_dialect_or_not_at_all() {
+    fn patterns_are_converted_to_re2_or_left_out() {
         for (python, terraform) in [
             (
                 r"[_0-9\u4e00-\u9fa5]+\Z",

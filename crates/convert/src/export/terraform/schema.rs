@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_tables_write_exists() {
+    fn every_argument_in_the_tables_is_in_the_provider() {
         let mut wrong = Vec::new();
         for mapping in types::all().filter(|one| one.terraform.starts_with("openstack_")) {
             let Some(shape) = of("resource", mapping.terraform) else {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_and_not_there_is_known() {
+    fn missing_required_arguments_are_found() {
         let shape = of("resource", "openstack_networking_trunk_v2").unwrap();
         let body = serde_json::json!({"sub_port": [{"port_id": "a"}]});
         let missing = lacking(shape, body.as_object().unwrap());

@@ -24,8 +24,10 @@ impl Writing<'_> {
         };
         if let Err(why) = written {
             let path = format!("resources.{name}");
-            self.report
-                .left_out(path, format!("Terraform has no {why}"));
+            self.report.left_out(
+                path,
+                format!("Terraform cannot express {why}. Add the resource to the file by hand"),
+            );
         }
         true
     }
@@ -42,7 +44,7 @@ impl Writing<'_> {
             (Some(router), Some(network)) => self.gateways.push((router.to_owned(), network)),
             _ => self.report.left_out(
                 format!("resources.{name}"),
-                "a router that is not in the design gets its way out where it is made",
+                "The router is not in this design. Set its external network where the router is defined",
             ),
         }
     }
@@ -54,7 +56,7 @@ impl Writing<'_> {
             let (Ok(id), Some(Target::Resource { address, .. })) = (id, target) else {
                 self.report.left_out(
                     format!("resources.{router}"),
-                    "the network that the router leads to cannot be said in Terraform",
+                    "Terraform cannot express the router's external network. Set `external_network_id` by hand",
                 );
                 continue;
             };
@@ -69,7 +71,7 @@ impl Writing<'_> {
         match spec.properties.get(property).map(Expr::to_json) {
             None => Ok(Vec::new()),
             Some(Value::Array(items)) => Ok(items),
-            Some(_) => Err(format!("computed `{property}`")),
+            Some(_) => Err(format!("`{property}` as a computed value")),
         }
     }
 

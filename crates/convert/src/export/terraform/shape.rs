@@ -47,7 +47,7 @@ pub(super) fn argument(
                 Some(drawn) => writing
                     .writer
                     .value(&json!({"get_attr": [drawn, "floating_ip_address"]}))?,
-                None => return Err("a floating IP by its id; give its address".to_owned()),
+                None => return Err("a floating IP by its id (only by its address)".to_owned()),
             };
             body.insert("floating_ip".to_owned(), address);
             Ok(())
@@ -56,11 +56,11 @@ pub(super) fn argument(
         "character_classes" | "character_sequences" => {
             writing.report.changed(
                 format!("resources.{name}.properties.{property}"),
-                "all characters are used; set `override_special`, `min_upper` and the like as you need them",
+                "The value is made of all characters. Set `override_special`, `min_upper` and similar arguments if you need others",
             );
             Ok(())
         }
-        other => Err(format!("counterpart of `{other}`")),
+        other => Err(format!("`{other}`")),
     }
 }
 
@@ -94,12 +94,12 @@ fn name_or_id(
 
 fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
     let Some(entries) = value.as_array() else {
-        return Err("computed `networks`".to_owned());
+        return Err("`networks` as a computed value".to_owned());
     };
     let mut blocks = Vec::new();
     for entry in entries {
         let Some(entry) = entry.as_object() else {
-            return Err("computed `networks`".to_owned());
+            return Err("`networks` as a computed value".to_owned());
         };
         let mut block = Map::new();
         for (key, value) in entry.iter().filter(|(_, value)| !value.is_null()) {
@@ -125,7 +125,7 @@ fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Val
 /// For a server's groups, the provider expects names where Heat has ids.
 fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
     let Some(groups) = value.as_array() else {
-        return Err("computed `security_groups`".to_owned());
+        return Err("`security_groups` as a computed value".to_owned());
     };
     let mut names = Vec::new();
     for group in groups {
@@ -148,12 +148,12 @@ fn block_devices(
     body: &mut Map<String, Value>,
 ) -> Written {
     let Some(devices) = value.as_array() else {
-        return Err("computed `block_device_mapping_v2`".to_owned());
+        return Err("`block_device_mapping_v2` as a computed value".to_owned());
     };
     let mut blocks = Vec::new();
     for (number, device) in devices.iter().enumerate() {
         let Some(device) = device.as_object() else {
-            return Err("computed `block_device_mapping_v2`".to_owned());
+            return Err("`block_device_mapping_v2` as a computed value".to_owned());
         };
         let is_boot = device
             .get("boot_index")
@@ -222,7 +222,7 @@ fn gateway(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Valu
 
 fn host_routes(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
     let Some(routes) = value.as_array() else {
-        return Err("computed `host_routes`".to_owned());
+        return Err("`host_routes` as a computed value".to_owned());
     };
     let subnet = writing.writer.resource_of(name)?;
     for (number, route) in routes.iter().enumerate() {
@@ -249,7 +249,7 @@ fn external_gateway(
     body: &mut Map<String, Value>,
 ) -> Written {
     let Some(info) = value.as_object().filter(|_| call(value).is_none()) else {
-        return Err("computed `external_gateway_info`".to_owned());
+        return Err("`external_gateway_info` as a computed value".to_owned());
     };
     if let Some(network) = info.get("network") {
         body.insert(
@@ -280,12 +280,12 @@ fn external_gateway(
 /// Security group rules are separate resources in Terraform.
 fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
     let Some(rules) = value.as_array() else {
-        return Err("computed `rules`".to_owned());
+        return Err("`rules` as a computed value".to_owned());
     };
     let group = writing.writer.resource_of(name)?;
     for (number, rule) in rules.iter().enumerate() {
         let Some(rule) = rule.as_object() else {
-            return Err("computed `rules`".to_owned());
+            return Err("`rules` as a computed value".to_owned());
         };
         let mut body = Map::new();
         body.insert("security_group_id".to_owned(), group.clone());
@@ -323,7 +323,7 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
 /// Several configurations as one multipart document for cloud-init.
 pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str) -> Written {
     let Some(parts) = parts.as_array() else {
-        return Err("computed `parts`".to_owned());
+        return Err("`parts` as a computed value".to_owned());
     };
     let mut blocks = Vec::new();
     for part in parts {
@@ -334,7 +334,7 @@ pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str)
         let kind = part.get("type").and_then(Value::as_str);
         let subtype = part.get("subtype").and_then(Value::as_str);
         if kind == Some("multipart") {
-            return Err("parts within parts".to_owned());
+            return Err("a multipart part inside another one".to_owned());
         }
         if let Some(subtype) = subtype.filter(|one| !one.is_empty()) {
             block["content_type"] = json!(format!("text/{subtype}"));
@@ -364,8 +364,12 @@ impl super::Writer {
     /// The id of the resource that is being written, for resources that belong to it.
     fn resource_of(&mut self, name: &str) -> Result<Value, String> {
         match self.targets.get(name) {
-            Some(Target::Resource { address, many: super::Many::No, .. }) => Ok(json!(format!("${{{address}.id}}"))),
-            _ => Err("counterpart for what belongs to a resource that is there several times or perhaps not at all".to_owned()),
+            Some(Target::Resource {
+                address,
+                many: super::Many::No,
+                ..
+            }) => Ok(json!(format!("${{{address}.id}}"))),
+            _ => Err("a part of a resource with a condition or a count".to_owned()),
         }
     }
 }

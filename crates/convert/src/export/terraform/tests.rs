@@ -76,12 +76,12 @@ fn functions_have_counterparts() {
     );
     assert_eq!(
         value(json!({"get_attr": ["db", "name"]})),
-        Err("`db`, which is not in the export".to_owned())
+        Err("a reference to `db`, which is not in the file".to_owned())
     );
 }
 
 #[test]
-fn names_of_what_is_there_become_data_sources() {
+fn names_of_existing_resources_become_data_sources() {
     let (out, _) = exported(
         "resources:\n  a: {type: OS::Neutron::Port, properties: {network: private, security_groups: [default]}}\n  \
          b: {type: OS::Neutron::Port, properties: {network: 9d3c54ae-41a2-4a3c-9a3f-5b0f6a3c2d10}}\n  \
@@ -102,7 +102,7 @@ fn names_of_what_is_there_become_data_sources() {
 }
 
 #[test]
-fn orders_that_nothing_refers_to_are_said() {
+fn orders_without_a_reference_become_depends_on() {
     let (out, _) = exported(
         "resources:\n  net: {type: OS::Neutron::Net}\n  \
          subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}\n  \
@@ -129,7 +129,7 @@ fn variables_keep_types_secrets_and_defaults() {
 }
 
 #[test]
-fn what_has_no_counterpart_is_named() {
+fn resources_without_a_counterpart_are_in_the_report() {
     let (out, report) = exported(
         "resources:\n  wait: {type: OS::Heat::WaitConditionHandle}\n  \
          web: {type: OS::Nova::Server, properties: {image: i, flavor: f, user_data: {get_attr: [wait, curl_cli]}}}\noutputs:\n  x: {value: {get_attr: [wait, curl_cli]}}\n",
@@ -177,7 +177,7 @@ fn conditions_and_groups_become_counts() {
 }
 
 #[test]
-fn names_that_look_alike_stay_apart() {
+fn similar_names_stay_different() {
     let (out, _) = exported(
         "conditions:\n  'on it': true\n  on_it: {equals: [{get_param: count}, 1]}\nresources:\n  \
          a: {type: OS::Neutron::Port, properties: {network: web net}}\n  \
@@ -211,7 +211,7 @@ fn names_that_look_alike_stay_apart() {
 }
 
 #[test]
-fn parameters_that_look_alike_stay_apart() {
+fn similar_parameters_stay_different() {
     let text = "heat_template_version: 2021-04-16\nparameters:\n  'a b': {type: string, default: x}\n  a_b: {type: string, default: y}\n\
                 resources: {}\noutputs:\n  one: {value: {get_param: 'a b'}}\n  two: {value: {get_param: a_b}}\n";
     let export = Design::of(text).export(Format::Terraform);
@@ -224,7 +224,7 @@ fn parameters_that_look_alike_stay_apart() {
 }
 
 #[test]
-fn files_of_a_design_are_no_part_of_the_configuration() {
+fn files_of_a_design_are_not_read_as_terraform_configuration() {
     let text = "heat_template_version: 2021-04-16\nresources:\n  web:\n    type: OS::Nova::Server\n    \
                 properties: {image: i, flavor: f, networks: [{network: n}], user_data: {get_file: run.tf}}\n";
     let design = Design::of(text).with(&[("run.tf", "resource \"x\" \"y\" {}")]);

@@ -128,7 +128,7 @@ impl Writer {
                     self.files.insert(path);
                     Ok(call)
                 }
-                None => Err("`get_file` of a computed name".to_owned()),
+                None => Err("`get_file` with a computed name".to_owned()),
             },
             ("str_replace" | "str_replace_strict" | "str_replace_vstrict", _) => {
                 self.replaced(argument)
@@ -157,7 +157,7 @@ impl Writer {
                 "md5" | "sha1" | "sha256" | "sha512" => {
                     Ok(format!("{algorithm}({})", self.native(value)?))
                 }
-                other => Err(format!("`digest` with `{other}`")),
+                other => Err(format!("`digest` with the algorithm `{other}`")),
             },
             ("if", [condition, yes, no @ ..]) => {
                 let (condition, yes) = (self.condition(condition)?, self.native(yes)?);
@@ -194,7 +194,7 @@ impl Writer {
             Value::String(name) => (name.as_str(), &[][..]),
             Value::Array(items) => match items.split_first() {
                 Some((Value::String(name), path)) => (name.as_str(), path),
-                _ => return Err("`get_param` of a computed name".to_owned()),
+                _ => return Err("`get_param` with a computed name".to_owned()),
             },
             _ => return Err("`get_param` without a name".to_owned()),
         };
@@ -207,7 +207,7 @@ impl Writer {
                 self.asks_project = true;
                 "data.openstack_identity_auth_scope_v3.here.project_id".to_owned()
             }
-            "OS::stack_id" => return Err("`OS::stack_id`, which only Heat has".to_owned()),
+            "OS::stack_id" => return Err("`OS::stack_id`, which only Heat knows".to_owned()),
             name => match self.fixed.get(name).cloned() {
                 Some(value) => format!("({})", self.native(&value)?),
                 None => {
@@ -230,7 +230,7 @@ impl Writer {
     fn target(&self, name: &str) -> Written<&Target> {
         self.targets
             .get(name)
-            .ok_or_else(|| format!("`{name}`, which is not in the export"))
+            .ok_or_else(|| format!("a reference to `{name}`, which is not in the file"))
     }
 
     /// The expression for `get_resource`.
@@ -248,7 +248,7 @@ impl Writer {
     fn attribute(&mut self, name: &str, path: &[Value]) -> Written<String> {
         let (attribute, rest) = match path.split_first() {
             Some((Value::String(attribute), rest)) => (attribute.as_str(), rest),
-            _ => return Err(format!("all attributes of `{name}` at once")),
+            _ => return Err(format!("a reference to all attributes of `{name}`")),
         };
         let (address, mapping, many) = match self.target(name)? {
             Target::Local(address) => return Ok(address.clone()),
@@ -282,7 +282,11 @@ impl Writer {
                 let of = match rest[2].as_str() {
                     Some("port") => "port",
                     Some("addr") => "fixed_ip_v4",
-                    _ => return Err(format!("this part of the addresses of `{name}`")),
+                    _ => {
+                        return Err(format!(
+                            "this element of the attribute `addresses` of `{name}`"
+                        ));
+                    }
                 };
                 Ok(part(&address, many, &format!("network[{index}].{of}")))
             }
@@ -299,7 +303,7 @@ impl Writer {
         let (Some(template), Some(Value::Object(params))) =
             (argument.get("template"), argument.get("params"))
         else {
-            return Err("`str_replace` with computed words".to_owned());
+            return Err("`str_replace` with computed `params`".to_owned());
         };
         let mut words: Vec<(&String, &Value)> = params.iter().collect();
         words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
@@ -314,7 +318,7 @@ impl Writer {
     fn url(&mut self, argument: &Value) -> Written<String> {
         let mut parts = Vec::new();
         let Some(given) = argument.as_object() else {
-            return Err("`make_url` of a computed map".to_owned());
+            return Err("`make_url` with a computed map".to_owned());
         };
         let known = ["scheme", "host", "port", "path"];
         if let Some(other) = given.keys().find(|key| !known.contains(&key.as_str())) {
@@ -345,10 +349,12 @@ impl Writer {
                 .conditions
                 .get(name)
                 .map(|local| format!("local.{local}"))
-                .ok_or_else(|| format!("the condition `{name}`, which is not there")),
+                .ok_or_else(|| {
+                    format!("the condition `{name}`, which the template does not define")
+                }),
             (_, Some((function, argument))) => self.condition_call(function, argument),
             (Value::Bool(value), _) => Ok(value.to_string()),
-            _ => Err("a condition that is no expression".to_owned()),
+            _ => Err("a condition that is neither a name nor a function".to_owned()),
         }
     }
 

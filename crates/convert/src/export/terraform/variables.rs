@@ -70,7 +70,7 @@ fn variable(parameter: &Parameter, word: &str, report: &mut Report) -> Value {
             {
                 report.left_out(
                     format!("parameters.{}.constraints", parameter.name),
-                    "a pattern that Terraform's regular expressions cannot say",
+                    "Terraform's regular expressions (RE2) cannot express the pattern. The variable is not checked against it",
                 );
             }
             let (condition, message) = validation(&constraint, &variable)?;
@@ -103,7 +103,7 @@ fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
             let words = words.join(", ");
             Some((
                 format!("contains([{words}], {variable})"),
-                format!("It must be one of {}.", words.replace('"', "")),
+                format!("The value must be one of {}.", words.replace('"', "")),
             ))
         }
         "allowed_pattern" => {
@@ -114,13 +114,13 @@ fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
             );
             // Terraform reads error messages as templates.
             let shown = template(&pattern);
-            Some((condition, format!("It must match {shown} as a whole.")))
+            Some((condition, format!("The whole value must match {shown}.")))
         }
         "length" => Some((
             between(&format!("length({variable})"))?,
-            "Its length is not allowed.".to_owned(),
+            "The length of the value is not allowed.".to_owned(),
         )),
-        "range" => Some((between(variable)?, "It is out of range.".to_owned())),
+        "range" => Some((between(variable)?, "The value is out of range.".to_owned())),
         _ => None,
     }
 }

@@ -173,7 +173,7 @@ impl Writing<'_> {
 
     fn left_out(&mut self, path: &str, why: &str) {
         self.report
-            .left_out(path, format!("the Simple Profile has no {why}"));
+            .left_out(path, format!("TOSCA's Simple Profile has no {why}"));
     }
 
     fn node(&mut self, name: &str, spec: &ResourceSpec) -> Option<Value> {
@@ -194,12 +194,10 @@ impl Writing<'_> {
                 if is_derived(spec) {
                     self.left_out(
                         "",
-                        &format!(
-                            "counterpart of `{other}`, which is added when the design is deployed"
-                        ),
+                        &format!("node type for `{other}`, which a deployment adds"),
                     );
                 } else {
-                    self.left_out(&path, &format!("counterpart of `{other}`"));
+                    self.left_out(&path, &format!("node type for `{other}`"));
                 }
                 None
             }

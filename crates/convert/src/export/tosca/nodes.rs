@@ -31,7 +31,7 @@ impl Writing<'_> {
         } else {
             self.report.needed(
                 format!("resources.{name}.properties.flavor"),
-                "CPUs, memory and disk of the server: the flavor's size is not known here",
+                "The flavor's size is unknown. Add the number of CPUs, the memory and the disk size of the server",
             );
         }
         let mut metadata = Map::new();
@@ -47,7 +47,7 @@ impl Writing<'_> {
             ) {
                 self.left_out(
                     &format!("resources.{name}.properties.{property}"),
-                    &format!("counterpart of `{property}`"),
+                    &format!("property for `{property}`"),
                 );
             }
         }
@@ -112,10 +112,7 @@ impl Writing<'_> {
         properties.insert("network_name".to_owned(), json!(label));
         for (index, (subnet, one)) in subnets.iter().enumerate() {
             if index > 0 {
-                self.left_out(
-                    &format!("resources.{subnet}"),
-                    "second range of addresses in a network",
-                );
+                self.left_out(&format!("resources.{subnet}"), "second subnet in a network");
                 continue;
             }
             for (hot, tosca) in [
@@ -174,7 +171,10 @@ impl Writing<'_> {
         let network = match spec.properties.get("network").and_then(reference) {
             Some(network) if self.is_a(network, NET) => network.to_owned(),
             Some(_) => {
-                self.left_out(&format!("resources.{name}"), "port in such a network");
+                self.left_out(
+                    &format!("resources.{name}"),
+                    "port in a network of this type",
+                );
                 return None;
             }
             None => self.outside(name, spec)?,
@@ -225,14 +225,14 @@ impl Writing<'_> {
                 let default = self.default_of(name);
                 self.report.changed(
                     format!("resources.{volume}.properties.size"),
-                    format!("the size is the default of `{name}`, because a size needs its unit"),
+                    format!("The size is the default of `{name}`, because TOSCA cannot add a unit to an input"),
                 );
                 default
             }
             Some(_) => {
                 self.left_out(
                     &format!("resources.{volume}.properties.size"),
-                    "computed size of a volume",
+                    "volume of a computed size. Set the size by hand",
                 );
                 None
             }

@@ -55,7 +55,7 @@ impl Writing<'_> {
         self.report.needed(
             format!("resources.{name}"),
             format!(
-                "operations that install `{}`: its Ansible role (version {}) is not in the file",
+                "The Ansible role of `{}` (version {}) is not in the file. Add operations that install it",
                 item.name, item.version
             ),
         );

@@ -142,7 +142,7 @@ fn names(
 }
 
 #[test]
-fn what_is_written_is_the_profile() {
+fn a_file_uses_only_types_of_the_simple_profile() {
     for design in [Design::of(SHOP), Design::of(SHOP).drawn_only(), site()] {
         let text = design.export(Format::Tosca).text;
         assert_eq!(wrong(&text), Vec::<String>::new(), "{text}");
@@ -150,7 +150,7 @@ fn what_is_written_is_the_profile() {
 }
 
 #[test]
-fn nothing_leads_to_what_is_left_out() {
+fn no_reference_to_a_left_out_resource_remains() {
     let text = "heat_template_version: 2021-04-16\nparameters: {n: {type: string}}\nresources:\n  \
                 alone: {type: OS::Neutron::Port, properties: {network: private}}\n  \
                 provided: {type: OS::Neutron::ProviderNet, properties: {network_type: flat, physical_network: x}}\n  \

@@ -25,7 +25,7 @@ impl Writing<'_> {
                     None => Ok(json!({"get_input": name})),
                 }
             }
-            ("get_param", _) => Err("counterpart of this `get_param`".to_owned()),
+            ("get_param", _) => Err("function for this `get_param`".to_owned()),
             ("get_attr", Value::Array(path)) => self.attribute(path),
             ("list_join", Value::Array(items)) => match items.as_slice() {
                 [Value::String(delimiter), Value::Array(parts)] => {
@@ -35,10 +35,10 @@ impl Writing<'_> {
                         .collect::<Result<_, _>>()?;
                     Ok(json!({"join": [parts, delimiter]}))
                 }
-                _ => Err("counterpart of this `list_join`".to_owned()),
+                _ => Err("function for a `list_join` of several or computed lists".to_owned()),
             },
             ("str_replace", argument) => self.concatenated(argument),
-            (other, _) => Err(format!("function like `{other}`")),
+            (other, _) => Err(format!("function for `{other}`")),
         }
     }
 
@@ -47,13 +47,13 @@ impl Writing<'_> {
             path.first().and_then(Value::as_str),
             path.get(1).and_then(Value::as_str),
         ) else {
-            return Err("computed attribute".to_owned());
+            return Err("function for a computed attribute".to_owned());
         };
         let Some(spec) = self.expanded.get(name) else {
-            return Err(format!("`{name}`"));
+            return Err(format!("node for `{name}`"));
         };
         if spec.resource_type == PORT && !self.has_node(name, spec) {
-            return Err(format!("port `{name}`, which has no server"));
+            return Err(format!("node for `{name}`, a port without a server"));
         }
         match (spec.resource_type.as_str(), attribute) {
             (SERVER, "first_address" | "networks" | "addresses") => {
@@ -68,10 +68,14 @@ impl Writing<'_> {
                     .find(|(server, _)| self.expanded.floating_ip(server) == Some(name));
                 match server {
                     Some((server, _)) => Ok(json!({"get_attribute": [server, "public_address"]})),
-                    None => Err(format!("address of `{name}`")),
+                    None => Err(format!(
+                        "attribute for the address of `{name}`, which no server uses"
+                    )),
                 }
             }
-            _ => Err(format!("attribute `{attribute}` of `{name}`")),
+            _ => Err(format!(
+                "counterpart of the attribute `{attribute}` of `{name}`"
+            )),
         }
     }
 
@@ -79,7 +83,7 @@ impl Writing<'_> {
         let (Some(Value::String(template)), Some(Value::Object(params))) =
             (argument.get("template"), argument.get("params"))
         else {
-            return Err("computed text".to_owned());
+            return Err("function for a computed `str_replace`".to_owned());
         };
         let mut written = Map::new();
         for (word, value) in params {

@@ -24,20 +24,20 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     if health.is_some_and(|health| health.get("UnhealthyThreshold").is_some()) {
         importer.left_out(
             &format!("{}.UnhealthyThreshold", resource.at("HealthCheck")),
-            "a member is unhealthy after as many failures as a monitor's `max_retries_down` says, which is 3",
+            "A member is unhealthy after 3 failures. Set `max_retries_down` of the monitor to change this",
         );
     }
     let given = resource.raw("Listeners");
     let listeners = given.and_then(Value::as_array);
     if given.is_some() && listeners.is_none() {
-        let message = "computed listeners cannot be drawn";
+        let message = "The listeners are a computed list. Add each as an `OS::Octavia::Listener`";
         importer.left_out(&resource.at("Listeners"), message);
     }
     made.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
     if instances.as_ref().is_some_and(|one| !one.is_array()) {
         importer.left_out(
             &resource.at("Instances"),
-            "computed members cannot be drawn",
+            "The members are a computed list. Add each as an `OS::Octavia::PoolMember`",
         );
     }
     for (number, listener) in listeners.into_iter().flatten().enumerate() {
@@ -48,7 +48,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
         if listener.get("PolicyNames").is_some() {
             importer.left_out(
                 &format!("{path}.PolicyNames"),
-                "Octavia has no named policies: say what they do at the listener and the pool",
+                "Octavia has no named policies. Set their effect as properties of the listener and the pool",
             );
         }
         let mut given = |key: &str| listener.get(key).map(|value| importer.value(value, &path));
@@ -64,7 +64,10 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
         });
         if let Some(certificate) = certificate {
             body["default_tls_container_ref"] = certificate;
-            importer.needed(&path, "the certificate in the key manager, by its address");
+            importer.needed(
+                &path,
+                "Store the certificate in the key manager and give its container's URL",
+            );
         }
         let kind = "OS::Octavia::Listener";
         let listener = made.add(
@@ -110,7 +113,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             let Some(server) = member.get("get_resource") else {
                 importer.left_out(
                     &path,
-                    "a member that is not in the template needs its address",
+                    "A member is not in the template. Add it as an `OS::Octavia::PoolMember` with its address",
                 );
                 continue;
             };
@@ -141,7 +144,8 @@ pub(super) fn placed(
     let subnet = match subnets {
         Some(Value::Array(mut subnets)) if !subnets.is_empty() => {
             if subnets.len() > 1 {
-                let message = "the balancer's address is in the first subnet";
+                let message =
+                    "A load balancer has an address in one subnet only. The first one is used";
                 importer.changed(&resource.at("Subnets"), message);
             }
             subnets.swap_remove(0)
@@ -154,7 +158,7 @@ pub(super) fn placed(
             SUBNET,
             json!({
                 "type": "string",
-                "description": "The subnet that load balancers stand in.",
+                "description": "The subnet of load balancers.",
                 "constraints": [{"custom_constraint": "neutron.subnet"}],
             }),
         ),
@@ -163,7 +167,7 @@ pub(super) fn placed(
     if resource.raw("SecurityGroups").is_some() {
         importer.left_out(
             &resource.at("SecurityGroups"),
-            "a balancer's port takes groups: set them on its `vip_port_id`",
+            "In OpenStack, security groups belong to the load balancer's port. Set them on the port `vip_port_id`",
         );
     }
     if resource
@@ -176,7 +180,7 @@ pub(super) fn placed(
         };
         importer.needed(
             &at,
-            "a floating IP for the balancer's address, if the world shall reach it",
+            "The load balancer has no public address. If it needs one, add a floating IP for its port `vip_port_id`",
         );
     }
 }

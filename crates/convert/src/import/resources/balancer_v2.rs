@@ -52,7 +52,7 @@ pub(super) fn find_balancers(importer: &mut Importer<'_>) {
     for name in resources.keys() {
         if importer.type_of(name) == TARGETS && !importer.balanced.contains_key(name) {
             importer.gone.insert(name.clone());
-            let message = "no listener of the template leads to it, and a pool belongs to a balancer: add it as an `OS::Octavia::Pool`";
+            let message = "No listener of the template uses this target group. Add it as an `OS::Octavia::Pool` of a load balancer";
             importer.left_out(&format!("Resources.{name}"), message);
         }
     }
@@ -103,7 +103,10 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     let at = resource.at("Targets");
     let given = resource.raw("Targets");
     if given.is_some_and(|given| !given.is_array()) {
-        importer.left_out(&at, "computed members cannot be drawn");
+        importer.left_out(
+            &at,
+            "The members are a computed list. Add each as an `OS::Octavia::PoolMember`",
+        );
     }
     let members = given.and_then(Value::as_array);
     made.put(importer, resource, "OS::Octavia::Pool", properties);
@@ -118,7 +121,10 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
             return;
         }
         let Some(id) = member.get("Id") else {
-            importer.left_out(&at, "a member that is not written out needs its address");
+            importer.left_out(
+                &at,
+                "A member has no `Id`. Add it as an `OS::Octavia::PoolMember` with its address",
+            );
             continue;
         };
         let address = match importer.referred(id, INSTANCE) {
@@ -195,10 +201,13 @@ fn monitor(
     let path = resource.take(importer, "HealthCheckPath");
     let matcher = resource.raw("Matcher");
     for (property, why) in [
-        ("HealthCheckPort", "a monitor asks at the members' own port"),
+        (
+            "HealthCheckPort",
+            "Octavia checks the members at their own port",
+        ),
         (
             "UnhealthyThresholdCount",
-            "a member is unhealthy after as many failures as a monitor's `max_retries_down` says, which is 3",
+            "A member is unhealthy after 3 failures. Set `max_retries_down` of the monitor to change this",
         ),
     ] {
         let given = resource.raw(property);
@@ -247,12 +256,16 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     let ends_here = certificate.is_some();
     let hot = match protocol.as_str() {
         Some("TLS") if ends_here => {
-            let message = "TLS ends here for HTTP only: it became `TERMINATED_HTTPS`";
+            let message =
+                "Octavia terminates TLS for HTTP only. The protocol is `TERMINATED_HTTPS` here";
             importer.changed(&resource.at("Protocol"), message);
             json!("TERMINATED_HTTPS")
         }
         Some("TCP_UDP") => {
-            importer.changed(&resource.at("Protocol"), "only TCP of the two is heard");
+            importer.changed(
+                &resource.at("Protocol"),
+                "The listener accepts TCP only. Add a second listener for UDP",
+            );
             json!("TCP")
         }
         Some("TLS") => json!("TCP"),
@@ -261,7 +274,10 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     properties.insert("protocol".to_owned(), hot);
     if let Some(certificate) = certificate {
         properties.insert("default_tls_container_ref".to_owned(), certificate);
-        importer.needed(&at, "the certificate in the key manager, by its address");
+        importer.needed(
+            &at,
+            "Store the certificate in the key manager and give its container's URL",
+        );
     }
     let at = resource.at("DefaultActions");
     let actions = resource.raw("DefaultActions").and_then(Value::as_array);
@@ -282,7 +298,7 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     }
     for silent in ["SslPolicy", "AlpnPolicy"] {
         if resource.raw(silent).is_some() {
-            let message = "what TLS may be is the cloud's to say";
+            let message = "The cloud decides which versions and ciphers of TLS are allowed";
             importer.left_out(&resource.at(silent), message);
         }
     }
@@ -311,7 +327,10 @@ fn leads_to(importer: &mut Importer<'_>, action: &Value, at: &str) -> Option<Val
     let to = forwarded(action)?;
     let several = action.pointer("/ForwardConfig/TargetGroups/1").is_some();
     if several {
-        importer.changed(at, "of several target groups the first gets all");
+        importer.changed(
+            at,
+            "The action has several target groups. The first one gets all requests",
+        );
     }
     Some(importer.value(to, at))
 }
@@ -321,7 +340,7 @@ fn not_plain(importer: &mut Importer<'_>, action: &Value, at: &str) {
     let kind = kind.unwrap_or("computed");
     importer.left_out(
         at,
-        format!("a `{kind}` action: say what it does in an `OS::Octavia::L7Policy`"),
+        format!("The action `{kind}` cannot be converted. Add an `OS::Octavia::L7Policy` with the same effect"),
     );
 }
 
@@ -346,7 +365,7 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
             if others.is_some_and(|others| others.into_iter().any(redirect::leads_to_pool)) {
                 importer.changed(
                     &at,
-                    "redirects are looked at before rules that lead to a pool",
+                    "Octavia evaluates redirects to a URL before policies that lead to a pool. Check the order of the rules",
                 );
             }
         } else {
@@ -355,7 +374,7 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
     }
     let Some((action, property, to)) = done else {
         importer.gone.insert(resource.name.to_owned());
-        let message = "a rule that leads to no target group and no address";
+        let message = "No action of the rule leads to a target group or a URL. Add an `OS::Octavia::L7Policy` with the same effect";
         importer.left_out(&resource.path, message);
         return;
     };
@@ -369,7 +388,7 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
             return;
         }
         let Some((kind, compare, value)) = asked(importer, condition, &at) else {
-            importer.left_out(&at, "what a policy's rule cannot ask of a request");
+            importer.left_out(&at, "A condition cannot be converted. Add it as an `OS::Octavia::L7Rule`, or the policy applies to more requests");
             continue;
         };
         let body = json!({

@@ -38,7 +38,10 @@ pub(super) fn server(
     let mut properties = resource.renamed(importer, &names);
     for key in ["ImageId", "InstanceType"] {
         if resource.raw(key).is_some_and(Value::is_string) {
-            importer.needed(&resource.at(key), "a name that your cloud knows");
+            importer.needed(
+                &resource.at(key),
+                "Replace the value by a name or an id of your cloud",
+            );
         }
     }
     let init = resource.body.get("Metadata");
@@ -76,7 +79,10 @@ pub(super) fn server(
             .raw(silent)
             .is_some_and(|value| *value != json!(false))
         {
-            importer.left_out(&resource.at(silent), "it says how Amazon runs the server");
+            importer.left_out(
+                &resource.at(silent),
+                "The setting applies to Amazon's servers only",
+            );
         }
     }
     properties
@@ -91,7 +97,7 @@ pub(super) fn completed(importer: &mut Importer<'_>, server: &mut Map<String, Va
         if server.get(property).is_none_or(Value::is_null) {
             let definition = json!({
                 "type": "string",
-                "description": format!("The {property} of servers that name none."),
+                "description": format!("The {property} of servers without one."),
                 "constraints": [{"custom_constraint": check}],
             });
             server.insert(
@@ -135,14 +141,14 @@ fn like(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Map<String,
     let named = resource.raw("LaunchTemplate").is_some();
     match launch::definition(importer, resource) {
         Some(mut definition) => {
-            let lost = "only properties are taken from what a server is made like: give it to the server itself";
+            let lost = "The server does not take this property from its launch template. Set it on the server itself";
             defined(importer, &mut definition, lost)
         }
         None => {
             if named {
                 importer.needed(
                     &resource.at("LaunchTemplate"),
-                    "what the server is made like: a launch template that is not in the template",
+                    "The server's launch template is not in this template. Set its properties on the server itself",
                 );
             }
             Map::new()
@@ -169,7 +175,7 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             if let Some(groups) = properties.remove("security_groups") {
                 port["security_groups"] = groups;
                 if networks.iter().skip(1).any(|one| one.get("port").is_none()) {
-                    let message = "its security groups stand at its first port: draw the other ones and give them theirs";
+                    let message = "Only the server's first port has its security groups. Add an `OS::Neutron::Port` with security groups for each other network";
                     importer.changed(&resource.path, message);
                 }
             }
@@ -186,7 +192,7 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     if has_port && properties.remove("security_groups").is_some() {
         importer.left_out(
             &resource.path,
-            "security groups of a server whose ports are drawn: they stand at the ports",
+            "OpenStack ignores the security groups of a server that has ports. Set them on the ports",
         );
     }
     if !networks.is_empty() {
@@ -236,7 +242,10 @@ fn networks(
                 networks.push(entry);
             }
         }
-        Some(_) => importer.left_out(&at, "computed interfaces cannot become networks"),
+        Some(_) => importer.left_out(
+            &at,
+            "The interfaces are a computed list. Set the server's `networks` by hand",
+        ),
     }
     networks
 }
@@ -291,7 +300,10 @@ fn disks(
         .and_then(Value::as_array);
     for (number, device) in given.into_iter().flatten().enumerate() {
         let Some(disk) = device.get("Ebs") else {
-            importer.left_out(&format!("{at}.{number}"), "only volumes have a counterpart");
+            importer.left_out(
+                &format!("{at}.{number}"),
+                "Only volumes (`Ebs`) can be converted",
+            );
             continue;
         };
         let size = disk.get("VolumeSize").map(|size| importer.value(size, &at));
@@ -386,7 +398,8 @@ fn volume(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
         .and_then(|zone| zone.get("Fn::GetAtt"));
     if of_server.is_some() {
         properties.remove("availability_zone");
-        let message = "a server's zone is not a volume's: the volume stands in the default one";
+        let message =
+            "Volumes have availability zones of their own. The volume is in the default zone";
         importer.changed(&resource.at("AvailabilityZone"), message);
     }
     if let Some(tags) = resource.tags(importer, "Tags") {

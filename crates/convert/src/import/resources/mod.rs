@@ -57,43 +57,49 @@ pub(crate) const NOTHING: &str = "OS::Heat::None";
 const GONE: [(&str, &str); 12] = [
     (
         "AWS::EC2::InternetGateway",
-        "the router's gateway to the external network stands for it",
+        "the router's gateway to the external network replaces it",
     ),
     (
         GATEWAY_ATTACHMENT,
-        "the router's gateway to the external network stands for it",
+        "the router's gateway to the external network replaces it",
     ),
     (
         "AWS::EC2::RouteTable",
-        "a router knows the networks at its interfaces",
+        "a router routes between the networks of its interfaces",
     ),
     (
         "AWS::EC2::Route",
-        "routes to the internet are the router's gateway, and any other one is an `OS::Neutron::ExtraRouteSet` that you add",
+        "the router's gateway replaces routes to the internet. Add any other route as an `OS::Neutron::ExtraRouteSet`",
     ),
     (
         "AWS::EC2::NatGateway",
-        "a router with a gateway translates the addresses of all networks at it",
+        "a router with a gateway translates the addresses of all its networks",
     ),
     (
         "AWS::EC2::SubnetRouteTableAssociation",
-        "the subnet's interface at the router stands for it",
+        "the subnet's router interface replaces it",
     ),
     (
         "AWS::EC2::DHCPOptions",
-        "name servers stand in the subnet: `dns_nameservers`",
+        "set `dns_nameservers` of the subnet instead",
     ),
     (
         "AWS::EC2::VPCDHCPOptionsAssociation",
-        "name servers stand in the subnet: `dns_nameservers`",
+        "set `dns_nameservers` of the subnet instead",
     ),
-    (LAUNCH, "it became the definition of the groups' members"),
+    (LAUNCH, "it is the definition of the group's members here"),
     (
         launch::TEMPLATE,
-        "it became part of the servers that are made like it",
+        "its properties are those of the servers that use it",
     ),
-    ("AWS::CloudFormation::Interface", "it is no resource"),
-    ("AWS::CDK::Metadata", "it says how the template was made"),
+    (
+        "AWS::CloudFormation::Interface",
+        "it describes a form and creates nothing",
+    ),
+    (
+        "AWS::CDK::Metadata",
+        "it describes the tool that wrote the template",
+    ),
 ];
 
 /// The resources of the result.
@@ -173,7 +179,10 @@ impl<'a> Resource<'a> {
         let raw = self.raw(property)?;
         let Some(items) = raw.as_array() else {
             let path = self.at(property);
-            importer.left_out(&path, "computed tags cannot become metadata");
+            importer.left_out(
+                &path,
+                "The tags are a computed list. Set the metadata by hand",
+            );
             return None;
         };
         let mut tags = Map::new();
@@ -277,7 +286,7 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
         if metadata.get("AWS::CloudFormation::Init").is_some() {
             importer.needed(
                 &at,
-                "an image with `cfn-init` (heat-cfntools), and a Heat that servers can reach: the metadata is kept for it",
+                "Use an image with `cfn-init` (heat-cfntools) and a Heat that the servers can reach. They read this metadata",
             );
         }
         let metadata = importer.value(metadata, &at);
@@ -286,11 +295,11 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
     for (key, why) in [
         (
             "CreationPolicy",
-            "HOT waits for signals by a wait condition",
+            "HOT has no creation policy. Add an `OS::Heat::WaitCondition` to wait for signals",
         ),
         (
             "UpdateReplacePolicy",
-            "HOT has no policy for what is replaced",
+            "HOT has no policy for replaced resources. An update deletes them",
         ),
     ] {
         if get(key).is_some() {
@@ -299,7 +308,10 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
     }
     let is_group = out["type"] == "OS::Heat::AutoScalingGroup";
     if get("UpdatePolicy").is_some() && !is_group {
-        importer.left_out(&format!("{path}.UpdatePolicy"), "it belongs to groups only");
+        importer.left_out(
+            &format!("{path}.UpdatePolicy"),
+            "Only scaling groups have an update policy in HOT",
+        );
     }
 }
 
@@ -314,8 +326,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
         let written = body.get("Type").and_then(Value::as_str).unwrap_or("");
         if written.is_empty() || !is_name(name) {
             importer.gone.insert(name.clone());
-            let message =
-                "it is no resource: a name of letters and digits with a map that has a `Type`";
+            let message = "A resource has a name of letters and digits and a map with a `Type`. Correct it and import again";
             importer.left_out(&format!("Resources.{name}"), message);
             continue;
         }
@@ -363,8 +374,9 @@ fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
         return;
     }
     if written.starts_with("AWS::") {
-        let message =
-            format!("`{written}` has no plain counterpart; it is kept, for you to replace");
+        let message = format!(
+            "OpenStack has no direct counterpart of `{written}`. The resource is unchanged: Heat supports it. Replace it to use another service"
+        );
         importer.changed(&resource.path, message);
     }
     let takes =
@@ -378,7 +390,7 @@ fn placeholder(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Reso
     let written = importer.type_of(resource.name);
     importer.left_out(
         &resource.path,
-        format!("OpenStack has no plain counterpart of `{written}`: an `{NOTHING}` holds its place and its properties, and makes nothing"),
+        format!("OpenStack has no direct counterpart of `{written}`. An `{NOTHING}`, which creates nothing, keeps its properties: replace it"),
     );
     as_written(importer, made, resource, NOTHING, &|_| true);
     if let Some(body) = made.out.get_mut(resource.name) {
@@ -430,8 +442,9 @@ fn as_written(
 /// The value of `Ref` for a resource.
 pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> Value {
     if importer.gone.contains(name) {
-        let message =
-            format!("`{name}` is no resource of its own any more, so nothing stands here");
+        let message = format!(
+            "`{name}` is not a resource of the imported template, so the value is empty. Give it by hand"
+        );
         importer.left_out(path, message);
         return Value::Null;
     }
@@ -441,7 +454,7 @@ pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> 
             importer.changed(
                 path,
                 format!(
-                    "signals go to Heat's own address and need its token in the header `X-Auth-Token`: `get_attr: [{name}, token]`, or use `curl_cli`"
+                    "The URL is Heat's. Signals need a token in the header `X-Auth-Token`: use `get_attr: [{name}, token]`, or the attribute `curl_cli`"
                 ),
             );
             json!({"get_attr": [name, "endpoint"]})
@@ -487,7 +500,9 @@ pub(crate) fn attribute(
             None => {
                 importer.changed(
                     path,
-                    format!("`{name}` has no public address: it is its first one"),
+                    format!(
+                        "`{name}` has no public address. The value is its first private address"
+                    ),
                 );
                 of("first_address")
             }
@@ -495,7 +510,7 @@ pub(crate) fn attribute(
         (INSTANCE, "PrivateDnsName") => {
             importer.changed(
                 path,
-                format!("the server's address stands for the name of `{name}`"),
+                format!("The value is the address of `{name}` instead of its name"),
             );
             of("first_address")
         }
@@ -514,7 +529,7 @@ pub(crate) fn attribute(
             match range {
                 Some(range) if leads_nowhere(importer, range) => importer.value(range, path),
                 _ => {
-                    importer.left_out(path, "the range of a VPC that is computed");
+                    importer.left_out(path, "The VPC's address range is computed from a resource. Give the value by hand");
                     Value::Null
                 }
             }

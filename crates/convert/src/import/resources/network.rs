@@ -28,7 +28,7 @@ pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
         NETWORK,
         json!({
             "type": "string",
-            "description": "The network that servers stand in.",
+            "description": "The network of servers.",
             "constraints": [{"custom_constraint": "neutron.network"}],
         }),
     )
@@ -40,7 +40,7 @@ pub(super) fn external(importer: &mut Importer<'_>) -> Value {
         EXTERNAL_NETWORK,
         json!({
             "type": "string",
-            "description": "The external network that public addresses come from.",
+            "description": "The external network for public addresses.",
             "default": "public",
             "constraints": [{"custom_constraint": "neutron.network"}],
         }),
@@ -68,7 +68,7 @@ pub(super) fn find_addresses(importer: &mut Importer<'_>) {
             importer.gone.insert(name.clone());
             importer.left_out(
                 &format!("Resources.{name}"),
-                "an address or a server that is not in the template: give its port in an `OS::Neutron::FloatingIPAssociation`",
+                "The address or the server is not in the template. Add an `OS::Neutron::FloatingIPAssociation` with the server's port",
             );
             continue;
         }
@@ -87,7 +87,8 @@ pub(super) fn find_addresses(importer: &mut Importer<'_>) {
         first.or_insert(address);
         if written == ASSOCIATION {
             importer.gone.insert(name.clone());
-            let message = "the server's network says which address leads to it";
+            let message =
+                "The association is the property `floating_ip` of the server's network here";
             importer.changed(&format!("Resources.{name}"), message);
         }
     }
@@ -145,7 +146,10 @@ fn subnet(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
         properties.insert("name".to_owned(), name);
     }
     if resource.raw("AvailabilityZone").is_some() {
-        importer.left_out(&resource.at("AvailabilityZone"), "subnets span all zones");
+        importer.left_out(
+            &resource.at("AvailabilityZone"),
+            "In OpenStack, a subnet spans all availability zones",
+        );
     }
     if resource
         .raw("MapPublicIpOnLaunch")
@@ -153,7 +157,7 @@ fn subnet(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
     {
         importer.left_out(
             &resource.at("MapPublicIpOnLaunch"),
-            "servers get public addresses one by one: mark them as public, or draw a floating IP",
+            "In OpenStack, servers get public addresses one by one. Mark each server as public, or add a floating IP",
         );
     }
     made.put(importer, resource, "OS::Neutron::Subnet", properties);
@@ -216,7 +220,7 @@ fn address(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     if !is_said {
         importer.left_out(
             &resource.at("InstanceId"),
-            "a server that is not in the template gets its address by an `OS::Neutron::FloatingIPAssociation`",
+            "The server is not in the template. Add an `OS::Neutron::FloatingIPAssociation` with its port",
         );
     }
     let network = external(importer);

@@ -50,7 +50,7 @@ fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     let path = resource.at("TemplateURL");
     importer.needed(
         &path,
-        format!("the template `{hot}` beside this one: import `{address}` too"),
+        format!("Import `{address}` too, and put the result beside this template as `{hot}`"),
     );
     let parameters = resource.take(importer, "Parameters");
     let properties = match parameters {

@@ -33,10 +33,16 @@ pub(super) fn address(
     let heard = listener.and_then(|name| importer.resources.get(name)?.get("Properties"));
     let address = written_out(config, heard)?;
     if config.get("StatusCode").and_then(Value::as_str) == Some("HTTP_301") {
-        importer.changed(at, "the answer is 302: for the time being, not for good");
+        importer.changed(
+            at,
+            "Octavia redirects with status 302 (temporary) instead of 301 (permanent)",
+        );
     }
     if config.get("Query").is_none_or(|query| query == "#{query}") {
-        importer.changed(at, "the query of the request does not go along");
+        importer.changed(
+            at,
+            "Octavia does not copy the query of the request to the new URL",
+        );
     }
     Some(address)
 }

@@ -32,14 +32,14 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
         .collect();
     let mut member = match launch::definition(importer, resource) {
         Some(mut definition) => {
-            let lost = "members of a group are plain servers";
+            let lost = "The group's members do not take this property from their definition";
             compute::defined(importer, &mut definition, lost)
         }
         None => {
             let path = resource.path.clone();
             importer.needed(
                 &path,
-                "what the members are: a launch configuration that is not in the template",
+                "The group's launch configuration is not in the template. Set the properties of its members",
             );
             Map::new()
         }
@@ -49,7 +49,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
         && let Some(first) = subnets.first()
     {
         if subnets.len() > 1 {
-            importer.changed(&at, "members stand in the first subnet");
+            importer.changed(&at, "The members are in the first subnet only");
         }
         member.insert("networks".to_owned(), json!([{"subnet": first}]));
     }
@@ -60,7 +60,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
         if resource.raw(property).is_some() {
             importer.needed(
                 &resource.at(property),
-                "a nested template as the member: a server with its `OS::Octavia::PoolMember`",
+                "The members do not join the load balancer. Use a nested template with a server and an `OS::Octavia::PoolMember` as the member",
             );
         }
     }
@@ -96,7 +96,10 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
                 Some(seconds) => {
                     updates.insert("pause_time".to_owned(), json!(seconds));
                 }
-                None => importer.left_out(&path, "a computed pause cannot become seconds"),
+                None => importer.left_out(
+                    &path,
+                    "The pause is computed or has an unknown form. Set `pause_time` in seconds",
+                ),
             }
         }
         properties.insert("rolling_updates".to_owned(), Value::Object(updates));
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_nothing() {
+    fn invalid_durations_are_refused() {
         assert_eq!(seconds("PT5é"), None);
         assert_eq!(seconds("PT5"), None);
         assert_eq!(seconds("PT18446744073709551615S1S"), None);

@@ -46,14 +46,16 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
                         Some(rule) => {
                             rules.push(in_group(converted(importer, rule, direction, &at)))
                         }
-                        None => importer.left_out(&at, "a computed rule cannot be read"),
+                        None => {
+                            importer.left_out(&at, "A rule is computed. Add it to `rules` by hand")
+                        }
                     }
                 }
             }
             Some(Value::Object(rule)) if rule.contains_key("IpProtocol") => {
                 rules.push(in_group(converted(importer, rule, direction, &at)));
             }
-            Some(_) => importer.left_out(&at, "computed rules cannot be read"),
+            Some(_) => importer.left_out(&at, "The rules are a computed list. Set `rules` by hand"),
         }
     }
     if !rules.is_empty() {
@@ -146,7 +148,7 @@ fn converted(
     if let Some(group) = groups.iter().find_map(|key| rule.get(*key)) {
         // A rule has either a remote group or a range.
         if out.remove("remote_ip_prefix").is_some() {
-            importer.left_out(at, "the range of a rule that names a group");
+            importer.left_out(at, "In OpenStack, a rule has an address range or a remote group. The group is used. Add a second rule for the range");
         }
         out.insert("remote_group".to_owned(), importer.value(group, at));
     }

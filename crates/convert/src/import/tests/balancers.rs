@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_load_balancer_is_octavias() {
+fn a_classic_load_balancer_becomes_an_octavia_load_balancer() {
     let text = "Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f}}\n  Front:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    \
                 Properties:\n      Instances: [!Ref Web]\n      Listeners: [{LoadBalancerPort: '80', InstancePort: '8080', Protocol: HTTP}]\n      \
                 HealthCheck: {Target: 'HTTP:8080/ok', Interval: '10', Timeout: '5', HealthyThreshold: '2', UnhealthyThreshold: '3'}\n";
@@ -18,7 +18,7 @@ fn a_load_balancer_is_octavias() {
 }
 
 #[test]
-fn what_a_load_balancer_loses_is_said() {
+fn lost_properties_of_a_load_balancer_are_in_the_report() {
     let text = "AWSTemplateFormatVersion: x\nResources:\n  Front:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    Properties:\n      Scheme: internet-facing\n      \
                 SecurityGroups: [a]\n      HealthCheck:\n        Target: TCP:22\n        UnhealthyThreshold: 5\n      \
                 Listeners:\n        - LoadBalancerPort: 80\n          InstancePort: 80\n          PolicyNames: [p]\n  \
@@ -41,7 +41,7 @@ fn what_a_load_balancer_loses_is_said() {
 }
 
 #[test]
-fn a_load_balancer_of_the_second_kind_is_octavias_too() {
+fn an_application_load_balancer_becomes_an_octavia_load_balancer() {
     let text = "Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f}}\n  \
                 Front: {Type: AWS::ElasticLoadBalancingV2::LoadBalancer, Properties: {Name: front, Scheme: internal, Subnets: [a, b]}}\n  \
                 Group:\n    Type: AWS::ElasticLoadBalancingV2::TargetGroup\n    Properties:\n      Port: 8080\n      Protocol: HTTP\n      VpcId: x\n      \
@@ -111,7 +111,7 @@ fn a_load_balancer_of_the_second_kind_is_octavias_too() {
 }
 
 #[test]
-fn a_redirect_that_can_be_written_out_is_a_policy() {
+fn a_redirect_to_a_fixed_url_becomes_a_policy() {
     let listener = |action: &str, rules: &str| {
         format!(
             "Resources:\n  Front: {{Type: AWS::ElasticLoadBalancingV2::LoadBalancer, Properties: {{Scheme: internal, Subnets: [a]}}}}\n  \

@@ -71,7 +71,7 @@ fn functions_have_counterparts() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_no_circle() {
+fn invalid_conditions_make_no_circle() {
     let text = "AWSTemplateFormatVersion: x\nConditions: {A: !Equals a, B: !And [], C: !Or x, D: !Condition A, E: !Not [!Equals [1]]}\nResources: {}\n";
     let imported = imported(text);
     assert!(
@@ -87,7 +87,7 @@ fn what_is_asked_wrongly_is_no_circle() {
 }
 
 #[test]
-fn what_is_refused_in_a_choice_does_not_turn_it_round() {
+fn an_invalid_branch_of_an_if_does_not_swap_the_branches() {
     let asked = |value: &str| {
         let text = format!(
             "Parameters: {{Size: {{Type: String}}}}\nConditions: {{Big: !Equals [!Ref Size, big]}}\n\
@@ -114,7 +114,7 @@ fn what_is_refused_in_a_choice_does_not_turn_it_round() {
 }
 
 #[test]
-fn ranges_are_cut_as_amazon_cuts_them() {
+fn cidr_divides_ranges_as_amazon_does() {
     let asked = |value: &str| {
         let text = format!(
             "AWSTemplateFormatVersion: x\nResources: {{}}\nOutputs: {{X: {{Value: {value}}}}}\n"
@@ -149,7 +149,7 @@ fn ranges_are_cut_as_amazon_cuts_them() {
 }
 
 #[test]
-fn parameters_that_are_added_take_no_ones_place() {
+fn added_parameters_get_free_names() {
     let text = "AWSTemplateFormatVersion: x\nParameters: {network: {Type: String, Default: mine}}\nMappings: {region: {a: {b: 1}}}\n\
                 Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f, PrivateIpAddress: 10.0.0.4}}\n\
                 Outputs:\n  A: {Value: !ImportValue a-b}\n  B: {Value: !ImportValue a.b}\n  C: {Value: !ImportValue a-b}\n  R: {Value: !Ref 'AWS::Region'}\n";

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_scaling_group_has_its_members_in_it() {
+fn a_scaling_group_contains_the_definition_of_its_members() {
     let text = "Resources:\n  Like: {Type: AWS::AutoScaling::LaunchConfiguration, Properties: {ImageId: i, InstanceType: f}}\n  Group:\n    Type: AWS::AutoScaling::AutoScalingGroup\n    \
                 UpdatePolicy: {AutoScalingRollingUpdate: {MinInstancesInService: '1', PauseTime: PT1M}}\n    \
                 Properties: {MinSize: '1', MaxSize: 3, LaunchConfigurationName: !Ref Like, AvailabilityZones: [a]}\n  Up:\n    Type: AWS::AutoScaling::ScalingPolicy\n    \
@@ -26,7 +26,7 @@ fn a_scaling_group_has_its_members_in_it() {
 }
 
 #[test]
-fn waiting_nesting_and_buckets() {
+fn wait_conditions_nested_stacks_and_buckets_are_converted() {
     let text = "Resources:\n  Handle: {Type: AWS::CloudFormation::WaitConditionHandle}\n  Wait: {Type: AWS::CloudFormation::WaitCondition, Properties: {Handle: !Ref Handle, Timeout: '600'}}\n  \
                 Site: {Type: AWS::S3::Bucket, Properties: {AccessControl: PublicRead, WebsiteConfiguration: {IndexDocument: i.html}}}\nOutputs:\n  Url: {Value: !Ref Handle}\n";
     assert_eq!(
@@ -55,7 +55,7 @@ fn waiting_nesting_and_buckets() {
 }
 
 #[test]
-fn what_is_made_like_a_launch_template_says_so_itself() {
+fn servers_and_groups_get_the_properties_of_their_launch_template() {
     let text = "AWSTemplateFormatVersion: x\nResources:\n  Like:\n    Type: AWS::EC2::LaunchTemplate\n    Properties:\n      LaunchTemplateName: like\n      \
                 LaunchTemplateData: {ImageId: i, InstanceType: f, KeyName: k, IamInstanceProfile: {Name: p}, NetworkInterfaces: [{DeviceIndex: 0, Groups: [g]}]}\n  \
                 Web: {Type: AWS::EC2::Instance, Properties: {InstanceType: g, LaunchTemplate: {LaunchTemplateName: like, Version: 1}}}\n  \
@@ -80,7 +80,7 @@ fn what_is_made_like_a_launch_template_says_so_itself() {
     let why = notes.filter(|note| note.path.ends_with("IamInstanceProfile"));
     let why: Vec<&str> = why.map(|note| note.message.as_str()).collect();
     assert!(
-        why[0].ends_with("give it to the server itself") && why[1].contains("members of a group"),
+        why[0].ends_with("Set it on the server itself.") && why[1].contains("The group's members"),
         "{why:#?}"
     );
 }

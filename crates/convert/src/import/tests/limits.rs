@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_no_template_is_refused_with_its_place() {
+fn a_text_that_is_not_a_template_is_refused_with_its_line() {
     assert_eq!(import("Resources: [a\n  b: c").unwrap_err().line, Some(2));
     assert!(import("a: 1").is_err());
     assert!(import("").is_err());
@@ -11,7 +11,7 @@ fn what_is_no_template_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_is_asked_for_again_and_again_is_not_made() {
+fn a_result_that_grows_past_the_limit_is_refused() {
     let long = "x".repeat(100 << 10);
     let looked_up = format!(
         "Mappings: {{M: {{a: {{b: {long}}}}}}}\nResources: {{}}\nOutputs:\n  X: {{Value: [{}]}}\n",
@@ -35,20 +35,26 @@ fn what_is_asked_for_again_and_again_is_not_made() {
     );
     for text in [looked_up, nested, products, ranges] {
         let refused = import(&text).unwrap_err();
-        assert_eq!(refused.message, "what is made of it is more than 4 MiB");
+        assert_eq!(
+            refused.message,
+            "The imported template would be larger than 4 MiB"
+        );
     }
 }
 
 #[test]
-fn a_long_report_ends_with_a_word() {
+fn a_report_of_a_thousand_notes_ends_with_a_message() {
     let transforms: String = (0..1_500).map(|number| format!("k{number}: 1\n")).collect();
     let imported = import(&format!("Resources: {{}}\n{transforms}")).unwrap();
     assert_eq!(imported.report.notes.len(), 1_001);
-    assert_eq!(imported.report.notes[1_000].message, "and more");
+    assert_eq!(
+        imported.report.notes[1_000].message,
+        "The report is full. More differences are not listed."
+    );
 }
 
 #[test]
-fn hostile_texts_cost_no_memory() {
+fn aliases_that_grow_exponentially_are_refused() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let below = format!("*a{}, ", level - 1).repeat(10);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_vpcs_range_is_followed_where_it_leads_to_no_resource() {
+fn the_range_of_a_vpc_is_substituted_unless_it_refers_to_a_resource() {
     let asked = |range: &str| {
         let text = format!(
             "AWSTemplateFormatVersion: x\nParameters: {{P: {{Type: String}}}}\nMappings: {{M: {{a: {{b: 10.2.0.0/16}}}}}}\n\
@@ -40,7 +40,7 @@ fn a_vpcs_range_is_followed_where_it_leads_to_no_resource() {
 }
 
 #[test]
-fn an_address_leads_to_a_port_where_only_a_network_is_known() {
+fn a_server_with_an_address_and_no_subnet_gets_a_port() {
     let text = "Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f, SecurityGroupIds: [g], PrivateIpAddress: 10.0.0.4}}\n  \
                 Address: {Type: AWS::EC2::EIP, Properties: {InstanceId: !Ref Web}}\n";
     let of = |name: &str| made(text, &["resources", name, "properties"]);
@@ -60,7 +60,7 @@ fn an_address_leads_to_a_port_where_only_a_network_is_known() {
 }
 
 #[test]
-fn one_address_leads_to_a_server_and_groups_of_other_interfaces_are_told() {
+fn an_explicit_address_replaces_the_automatic_one() {
     let text = "AWSTemplateFormatVersion: x\nResources:\n  Web:\n    Type: AWS::EC2::Instance\n    Properties:\n      ImageId: i\n      InstanceType: f\n      \
                 NetworkInterfaces: [{DeviceIndex: 0, AssociatePublicIpAddress: true, GroupSet: [g]}, {DeviceIndex: 1}]\n";
     let of = |text: &str, name: &str| made(text, &["resources", name]);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn nothing_vanishes_without_a_word() {
+fn everything_lost_is_in_the_report() {
     let text = "AWSTemplateFormatVersion: '2010-09-09'\nTransform: AWS::Serverless\nResources:\n  Role:\n    Type: AWS::IAM::Role\n    Properties: {Path: /}\n  \
                 Web:\n    Type: AWS::EC2::Instance\n    CreationPolicy: {}\n    Properties:\n      ImageId: !Ref Missing\n      InstanceType: !Cidr [a]\n      Tenancy: x\n";
     let imported = import(text).unwrap();
@@ -27,7 +27,7 @@ fn nothing_vanishes_without_a_word() {
 }
 
 #[test]
-fn what_lacks_something_is_held_until_a_person_gives_it() {
+fn resources_with_missing_properties_become_placeholders() {
     let text = "AWSTemplateFormatVersion: x\nParameters: {L: {Type: CommaDelimitedList, AllowedValues: [a], Default: a}}\nResources:\n  \
                 Wait: {Type: AWS::CloudFormation::WaitCondition, CreationPolicy: {}}\n  Disk: {Type: AWS::EC2::Volume, DeletionPolicy: RetainExceptOnCreate}\n  \
                 Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i}}\nOutputs: {X: {Value: !GetAtt Wait.Data}, Y: {Value: !Ref Disk}}\n";
@@ -49,7 +49,7 @@ fn what_lacks_something_is_held_until_a_person_gives_it() {
 }
 
 #[test]
-fn what_openstack_has_not_is_held_by_nothing_and_the_rest_is_whole() {
+fn resources_without_a_counterpart_become_placeholders() {
     let text = "AWSTemplateFormatVersion: x\nResources:\n  Role: {Type: AWS::IAM::Role, Properties: {Path: /}}\n  \
                 'Fn::ForEach::Nets': [a, [b], {}]\n  \
                 Route: {Type: AWS::EC2::Route, Properties: {RouteTableId: x}}\n  \
