@@ -35,7 +35,7 @@ const BUILD: [&str; 6] = ["build", "--package", "server", "--package", "lab", "-
 
 /// Builds both.
 pub fn programs(profile: Profile) -> Part {
-    let (mut build, usual_minutes) = (cargo(BUILD), 8);
+    let (mut build, usual_minutes) = (cargo(BUILD), 11);
     match profile {
         Profile::Dev => build.args(AS_TESTED),
         Profile::Release => build.arg("--release"),

@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// The whole of `target/site`.
 pub fn pages(profile: Profile) -> Part {
-    Part::new("pages", 8, move |step| {
+    Part::new("pages", 10, move |step| {
         step.note("fonts and icons");
         styles(profile)?;
         wasm::build(profile, step)?;
