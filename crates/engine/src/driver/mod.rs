@@ -12,8 +12,10 @@ use hot::template::Marks;
 use serde_json::{Map, Value};
 pub use store::Namesakes;
 
+pub use abilities::{ByName, Handover, OnDemand, Release, Snapshot};
 pub use accepted::{Accepted, Request};
 
+mod abilities;
 mod accepted;
 
 /// How a thing in the cloud is known as ours: unique per deployment and resource, and readable.
@@ -240,6 +242,31 @@ pub trait Driver: Send + Sync {
     /// What becomes of a second thing of one creation.
     fn duplicates(&self) -> Duplicates<'_>;
 
+    /// Attributes that take requests of their own; `None` for types without any.
+    fn on_demand(&self) -> Option<&dyn OnDemand> {
+        None
+    }
+
+    /// The handover of what only one resource can have; `None` for types that have no such thing.
+    fn handover(&self) -> Option<&dyn Handover> {
+        None
+    }
+
+    /// Snapshots before a removal; `None` for types that the cloud takes none of.
+    fn snapshots(&self) -> Option<&dyn Snapshot> {
+        None
+    }
+
+    /// The release of retained resources; `None` for types whose resources no other removal takes along.
+    fn releases(&self) -> Option<&dyn Release> {
+        None
+    }
+
+    /// Recognition by name; `None` for types whose resources carry a marker.
+    fn by_name(&self) -> Option<&dyn ByName> {
+        None
+    }
+
     /// Attributes that the driver makes up itself and that nobody else may read. They are sealed in the
     /// journal and masked in logs, the reference too; once they are stored, the driver is not asked again.
     fn secrets(&self) -> &'static [&'static str] {
@@ -250,16 +277,6 @@ pub trait Driver: Send + Sync {
     /// until it is ready.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError>;
 
-    /// Things that have the name of the one that `create` would make, for a type whose only mark is a name that the template
-    /// gives; `None` where the thing carries a mark. The engine journals them before the first request, and finds by them what
-    /// an interrupted attempt made.
-    ///
-    /// # Errors
-    /// Where the service cannot be asked.
-    async fn namesakes(&self, _context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
-        Ok(None)
-    }
-
     /// How far it is. A thing that is gone is `Failed`. What this attempt asked for ([`Context::accepted`]) is compared with
     /// what is there.
     async fn progress(
@@ -268,26 +285,7 @@ pub trait Driver: Send + Sync {
         physical_id: &str,
     ) -> Result<Progress, DriverError>;
 
-    /// Attributes that take requests of their own. The engine reads them when a property or an output asks for one,
-    /// and does not store them.
-    fn on_demand(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Values of some of [`Driver::on_demand`], as they are in the cloud now.
-    ///
-    /// # Errors
-    /// The cloud refuses the request, or the thing is gone.
-    async fn read(
-        &self,
-        _context: &Context<'_>,
-        _physical_id: &str,
-        _names: &[&str],
-    ) -> Result<Map<String, Value>, DriverError> {
-        Ok(Map::new())
-    }
-
-    /// All other attributes, as they are in the cloud now. Changes nothing. `None` where the thing is gone, or in a
+    /// All attributes but those [on demand](OnDemand), as they are in the cloud now. Changes nothing. `None` where the thing is gone, or in a
     /// state in which the driver cannot tell them.
     ///
     /// # Errors
@@ -325,52 +323,6 @@ pub trait Driver: Send + Sync {
         Ok(physical_id.to_owned())
     }
 
-    /// A successor is about to be made: let go of what the cloud gives to one only, so that both can be
-    /// there until the successor works, or look how far that is. [`Driver::update`] takes it back.
-    async fn make_room(
-        &self,
-        _context: &Context<'_>,
-        _physical_id: &str,
-    ) -> Result<Progress, DriverError> {
-        Ok(Progress::Ready(Ready::default()))
-    }
-
-    /// Another resource of the deployment is about to take what this one gives up, and this one is changed only
-    /// after that: let go of it now, or look how far that is. `taker` are that one's properties. What is gone has let go.
-    /// [`Driver::update`] follows.
-    async fn give_up(
-        &self,
-        _context: &Context<'_>,
-        _physical_id: &str,
-        _taker: &Map<String, Value>,
-    ) -> Result<Progress, DriverError> {
-        Ok(Progress::Ready(Ready::default()))
-    }
-
-    /// Take a snapshot of it before it is removed, or look how far that is. Asked for again with the same `occasion`, it is
-    /// the same snapshot; with another one it is never one from before, since people may have worked on since then. The
-    /// reference of what is ready is the snapshot's id.
-    async fn snapshot(
-        &self,
-        _context: &Context<'_>,
-        physical_id: &str,
-        _occasion: &str,
-    ) -> Result<Progress, DriverError> {
-        Err(DriverError::Other(format!(
-            "no snapshot can be taken of `{physical_id}`; use `deletion_policy: Retain` or `Delete`"
-        )))
-    }
-
-    /// It stays in the cloud when the deployment forgets it: make known there that it is kept, where something else
-    /// of the deployment would take it along as it goes. Without an id, look for the marker. Not there is success.
-    async fn release(
-        &self,
-        _context: &Context<'_>,
-        _physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        Ok(())
-    }
-
     /// How long to wait before it is removed; nothing for most.
     async fn waits_before_delete(&self, _context: &Context<'_>) -> Result<Duration, DriverError> {
         Ok(Duration::ZERO)
@@ -395,6 +347,20 @@ pub trait Driver: Send + Sync {
     ///
     /// Also when the cloud has given up on its deletion.
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError>;
+}
+
+impl dyn Driver + '_ {
+    /// Names of the attributes on demand.
+    pub fn names_on_demand(&self) -> &'static [&'static str] {
+        self.on_demand().map(OnDemand::names).unwrap_or_default()
+    }
+}
+
+impl Progress {
+    /// The end of a call that leaves nothing to refer to.
+    pub fn done() -> Progress {
+        Progress::Ready(Ready::default())
+    }
 }
 
 impl DriverError {

@@ -7,12 +7,16 @@ use serde_json::{Map, Value, json};
 
 use super::described::{Hooks, Occasion};
 use super::record::done_if_gone;
-use crate::driver::{Context, DriverError};
+use crate::driver::{Context, DriverError, Handover, Progress};
 
 pub(super) struct FloatingIp;
 
 #[async_trait]
 impl Hooks for FloatingIp {
+    fn handover(&self) -> Option<&dyn Handover> {
+        Some(self)
+    }
+
     async fn complete(
         &self,
         context: &Context<'_>,
@@ -25,14 +29,18 @@ impl Hooks for FloatingIp {
         }
         Ok(())
     }
+}
 
+#[async_trait]
+impl Handover for FloatingIp {
     async fn give_up(
         &self,
         context: &Context<'_>,
         id: &str,
         _taker: &Map<String, Value>,
-    ) -> Result<(), DriverError> {
-        lead_nowhere(context, id).await
+    ) -> Result<Progress, DriverError> {
+        lead_nowhere(context, id).await?;
+        Ok(Progress::done())
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::floating_ip::lead_nowhere;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Handover, Progress, Ready};
 
 pub(super) struct FloatingIpAssociation;
 
@@ -18,6 +18,10 @@ pub(super) struct FloatingIpAssociation;
 impl Driver for FloatingIpAssociation {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Refused
+    }
+
+    fn handover(&self) -> Option<&dyn Handover> {
+        Some(self)
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -56,16 +60,6 @@ impl Driver for FloatingIpAssociation {
         lead(context, &wanted).await
     }
 
-    async fn give_up(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        _taker: &Map<String, Value>,
-    ) -> Result<Progress, DriverError> {
-        lead_nowhere(context, physical_id).await?;
-        Ok(Progress::Ready(Ready::default()))
-    }
-
     async fn id_after_update(
         &self,
         context: &Context<'_>,
@@ -95,6 +89,19 @@ impl Driver for FloatingIpAssociation {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         Ok(find(context, physical_id).await?.is_none())
+    }
+}
+
+#[async_trait]
+impl Handover for FloatingIpAssociation {
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        _taker: &Map<String, Value>,
+    ) -> Result<Progress, DriverError> {
+        lead_nowhere(context, physical_id).await?;
+        Ok(Progress::done())
     }
 }
 

@@ -14,8 +14,8 @@ use super::mark;
 use super::mark::Texts;
 use super::properties::Properties;
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes, Progress,
-    Ready, Search,
+    ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes,
+    Progress, Ready, Search,
 };
 
 /// What a type says of itself.
@@ -90,6 +90,10 @@ impl<T: Keeps> Driver for Kept<T> {
         Duplicates::Listed(self)
     }
 
+    fn by_name(&self) -> Option<&dyn ByName> {
+        Some(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         let given = properties.filled("name")?;
@@ -104,14 +108,6 @@ impl<T: Keeps> Driver for Kept<T> {
             return Ok(found);
         }
         Ok(keys.store(T::KIND, &Value::Object(fields)).await?)
-    }
-
-    async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
-        let Some(name) = Properties::of(context.properties).filled("name")? else {
-            return Ok(None);
-        };
-        let ids = self.usable(&context.session.key_manager(), &name).await?;
-        Ok(Some(Namesakes { name, ids }))
     }
 
     async fn progress(
@@ -188,6 +184,17 @@ impl<T: Keeps> Driver for Kept<T> {
         self.0
             .is_gone(&context.session.key_manager(), physical_id)
             .await
+    }
+}
+
+#[async_trait]
+impl<T: Keeps> ByName for Kept<T> {
+    async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
+        let Some(name) = Properties::of(context.properties).filled("name")? else {
+            return Ok(None);
+        };
+        let ids = self.usable(&context.session.key_manager(), &name).await?;
+        Ok(Some(Namesakes { name, ids }))
     }
 }
 

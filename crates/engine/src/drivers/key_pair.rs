@@ -13,7 +13,7 @@ use super::mark::Texts;
 use super::properties::Properties;
 use super::{keys, mark};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, OnDemand, Progress, Ready, Search,
 };
 
 pub(super) struct KeyPair;
@@ -22,6 +22,10 @@ pub(super) struct KeyPair;
 impl Driver for KeyPair {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Listed(self)
+    }
+
+    fn on_demand(&self) -> Option<&dyn OnDemand> {
+        Some(self)
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -78,29 +82,6 @@ impl Driver for KeyPair {
         }
     }
 
-    /// The vault has it, and no other store.
-    fn on_demand(&self) -> &'static [&'static str] {
-        &["private_key"]
-    }
-
-    /// Empty, as in Heat, where the private half was given or not saved.
-    async fn read(
-        &self,
-        context: &Context<'_>,
-        _physical_id: &str,
-        _names: &[&str],
-    ) -> Result<Map<String, Value>, DriverError> {
-        let properties = Properties::of(context.properties);
-        let is_ours = properties.filled("public_key")?.is_none()
-            && properties.boolean("save_private_key")? == Some(true);
-        let private = match is_ours {
-            true => context.vault.get(&mark::store_name(context.marker)).await?,
-            false => None,
-        };
-        let private = private.unwrap_or_default();
-        Ok(Map::from_iter([("private_key".to_owned(), private.into())]))
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -122,6 +103,32 @@ impl Driver for KeyPair {
             Err(error) if error.is_not_found() => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[async_trait]
+impl OnDemand for KeyPair {
+    /// The vault has it, and no other store.
+    fn names(&self) -> &'static [&'static str] {
+        &["private_key"]
+    }
+
+    /// Empty, as in Heat, where the private half was given or not saved.
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        _physical_id: &str,
+        _names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        let properties = Properties::of(context.properties);
+        let is_ours = properties.filled("public_key")?.is_none()
+            && properties.boolean("save_private_key")? == Some(true);
+        let private = match is_ours {
+            true => context.vault.get(&mark::store_name(context.marker)).await?,
+            false => None,
+        };
+        let private = private.unwrap_or_default();
+        Ok(Map::from_iter([("private_key".to_owned(), private.into())]))
     }
 }
 

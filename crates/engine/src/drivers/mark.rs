@@ -4,7 +4,7 @@
 //! stays in front of it. Nova servers carry it as a tag, which may hold neither `/` nor `,` and is
 //! short, hence a hash. Key pairs, secrets and
 //! server groups have nothing but a name: the mark where the template gives none. A name that it gives stays as it is, and is
-//! no mark: [`Driver::namesakes`](crate::driver::Driver::namesakes).
+//! no mark: [`ByName`](crate::driver::ByName).
 
 use std::collections::HashMap;
 

@@ -5,13 +5,20 @@ use openstack::network::Segment;
 use serde_json::{Map, Value, json};
 
 use super::described::Hooks;
-use crate::driver::{Context, DriverError};
+use crate::driver::{Context, DriverError, OnDemand};
 
 pub(super) struct Net;
 
 #[async_trait]
 impl Hooks for Net {
-    fn on_demand(&self) -> &'static [&'static str] {
+    fn on_demand(&self) -> Option<&dyn OnDemand> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl OnDemand for Net {
+    fn names(&self) -> &'static [&'static str] {
         &["segments"]
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::described::{Hooks, Occasion};
 use super::floating_ip_association as association;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Handover, Progress};
 
 pub(super) struct FloatingIp;
 
@@ -57,6 +57,10 @@ impl Driver for FloatingIpAssociation {
         Duplicates::Refused
     }
 
+    fn handover(&self) -> Option<&dyn Handover> {
+        Some(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let said = said(context).await?;
         let asked = with(context, &said);
@@ -85,16 +89,6 @@ impl Driver for FloatingIpAssociation {
         Properties::of(context.properties).required("floating_ip")
     }
 
-    async fn give_up(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        taker: &Map<String, Value>,
-    ) -> Result<Progress, DriverError> {
-        let neutrons = association::FloatingIpAssociation;
-        neutrons.give_up(context, physical_id, taker).await
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -120,6 +114,19 @@ impl Driver for FloatingIpAssociation {
             }
             None => Ok(true),
         }
+    }
+}
+
+#[async_trait]
+impl Handover for FloatingIpAssociation {
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        taker: &Map<String, Value>,
+    ) -> Result<Progress, DriverError> {
+        let neutrons = association::FloatingIpAssociation;
+        neutrons.give_up(context, physical_id, taker).await
     }
 }
 

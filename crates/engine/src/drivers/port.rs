@@ -9,12 +9,20 @@ use super::described::{Hooks, Occasion};
 use super::properties::Properties;
 use super::record::done_if_gone;
 use super::trunk;
-use crate::driver::{Context, DriverError};
+use crate::driver::{Context, DriverError, Handover, OnDemand, Progress};
 
 pub(super) struct Port;
 
 #[async_trait]
 impl Hooks for Port {
+    fn on_demand(&self) -> Option<&dyn OnDemand> {
+        Some(self)
+    }
+
+    fn handover(&self) -> Option<&dyn Handover> {
+        Some(self)
+    }
+
     async fn complete(
         &self,
         context: &Context<'_>,
@@ -61,8 +69,11 @@ impl Hooks for Port {
             refusal.into()
         })
     }
+}
 
-    fn on_demand(&self) -> &'static [&'static str] {
+#[async_trait]
+impl OnDemand for Port {
+    fn names(&self) -> &'static [&'static str] {
         &["subnets", "network"]
     }
 
@@ -88,17 +99,21 @@ impl Hooks for Port {
         }
         Ok(read)
     }
+}
 
+#[async_trait]
+impl Handover for Port {
     async fn give_up(
         &self,
         context: &Context<'_>,
         id: &str,
         _taker: &Map<String, Value>,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Progress, DriverError> {
         let network = context.session.network();
         let no_address = json!({"fixed_ips": []});
         let changed = network.update::<api::Port>(id, &no_address).await;
-        done_if_gone(changed.map(drop))
+        done_if_gone(changed.map(drop))?;
+        Ok(Progress::done())
     }
 }
 

@@ -12,8 +12,8 @@ use super::mark::Texts;
 use super::properties::Properties;
 use super::{mark, record};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes, Progress,
-    Ready, Search,
+    ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes,
+    Progress, Ready, Search,
 };
 
 pub(super) struct ServerGroup;
@@ -22,6 +22,10 @@ pub(super) struct ServerGroup;
 impl Driver for ServerGroup {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Listed(self)
+    }
+
+    fn by_name(&self) -> Option<&dyn ByName> {
+        Some(self)
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -40,16 +44,6 @@ impl Driver for ServerGroup {
             .server_group_create(&name, &policy(properties)?, rules)
             .await?;
         Ok(made.id)
-    }
-
-    async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
-        let Some(name) = Properties::of(context.properties).filled("name")? else {
-            return Ok(None);
-        };
-        let groups = context.session.compute().server_group_list().await?;
-        let same = groups.into_iter().filter(|group| group.name == name);
-        let ids = same.map(|group| group.id).collect();
-        Ok(Some(Namesakes { name, ids }))
     }
 
     async fn progress(
@@ -98,6 +92,19 @@ impl Driver for ServerGroup {
             Err(error) if error.is_not_found() => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[async_trait]
+impl ByName for ServerGroup {
+    async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
+        let Some(name) = Properties::of(context.properties).filled("name")? else {
+            return Ok(None);
+        };
+        let groups = context.session.compute().server_group_list().await?;
+        let same = groups.into_iter().filter(|group| group.name == name);
+        let ids = same.map(|group| group.id).collect();
+        Ok(Some(Namesakes { name, ids }))
     }
 }
 

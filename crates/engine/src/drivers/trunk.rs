@@ -11,12 +11,16 @@ use serde_json::{Map, Value, json};
 use super::described::{Hooks, Occasion};
 use super::mark;
 use super::properties::Properties;
-use crate::driver::{Context, DriverError};
+use crate::driver::{Context, DriverError, Handover, Progress};
 
 pub(super) struct Trunk;
 
 #[async_trait]
 impl Hooks for Trunk {
+    fn handover(&self) -> Option<&dyn Handover> {
+        Some(self)
+    }
+
     async fn complete(
         &self,
         context: &Context<'_>,
@@ -51,20 +55,24 @@ impl Hooks for Trunk {
         }
         Ok(())
     }
+}
 
+#[async_trait]
+impl Handover for Trunk {
     async fn give_up(
         &self,
         context: &Context<'_>,
         id: &str,
         taker: &Map<String, Value>,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Progress, DriverError> {
         let trunk: Thing = match context.session.network().get(id).await {
-            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) if error.is_not_found() => return Ok(Progress::done()),
             trunk => trunk?,
         };
         let taken = ports_of(context, taker).await?;
         let leaves = |port: &str| taken.iter().any(|one| one == port);
-        remove(context, &trunk, &leaves).await
+        remove(context, &trunk, &leaves).await?;
+        Ok(Progress::done())
     }
 }
 

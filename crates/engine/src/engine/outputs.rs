@@ -153,7 +153,7 @@ impl<'a> Outputs<'a> {
         }
         let driver = self.known.get(resource);
         let driver = driver.and_then(|thing| drivers::driver_for(&thing.spec.resource_type));
-        match driver.is_some_and(|driver| driver.on_demand().contains(&attribute.as_str())) {
+        match driver.is_some_and(|driver| driver.names_on_demand().contains(&attribute.as_str())) {
             true if !self.read.contains(resource) => format!(
                 "`{attribute}` of `{resource}` is not stored: it is read from the cloud when no run is at work"
             ),
@@ -280,7 +280,10 @@ impl Look {
             ..base
         };
         let mut read = match part {
-            Part::OnDemand(names) => self.driver.read(&context, &self.id, names).await?,
+            Part::OnDemand(names) => match self.driver.on_demand() {
+                Some(on_demand) => on_demand.read(&context, &self.id, names).await?,
+                None => Map::new(),
+            },
             Part::Stored => {
                 let attributes = self.driver.attributes(&context, &self.id).await?;
                 attributes.ok_or_else(|| {

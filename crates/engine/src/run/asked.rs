@@ -22,7 +22,7 @@ pub struct Names {
 impl Names {
     /// The driver's on-demand attributes among them.
     pub fn on_demand(&self, driver: &dyn Driver) -> Vec<&'static str> {
-        let names = driver.on_demand().iter().copied();
+        let names = driver.names_on_demand().iter().copied();
         names.filter(|name| self.include(name)).collect()
     }
 
@@ -39,7 +39,7 @@ impl Names {
 
     /// True if there are attributes other than the driver's on-demand ones.
     pub fn has_others(&self, driver: &dyn Driver) -> bool {
-        let on_demand = driver.on_demand();
+        let on_demand = driver.names_on_demand();
         let mut names = self.names.iter();
         self.all || names.any(|name| !on_demand.contains(&name.as_str()))
     }
@@ -79,12 +79,14 @@ impl Attempt {
             let Ok(driver) = self.driver(&thing.spec) else {
                 continue;
             };
-            let on_demand = names.on_demand(driver);
-            if on_demand.is_empty() {
+            let (asked, Some(on_demand)) = (names.on_demand(driver), driver.on_demand()) else {
+                continue;
+            };
+            if asked.is_empty() {
                 continue;
             }
             let work = self.work_on_what_is_there(&name, thing.spec.clone());
-            let mut read = driver.read(&work.context(self), id, &on_demand).await?;
+            let mut read = on_demand.read(&work.context(self), id, &asked).await?;
             mark::hide(&mut read);
             for (attribute, value) in &read {
                 if origin::is_masked(Some(driver), attribute) {
@@ -214,6 +216,6 @@ mod tests {
         let server = crate::drivers::driver_for("OS::Nova::Server").unwrap();
         assert_eq!(asked["web"].on_demand(server), ["networks"]);
         assert!(asked["web"].has_others(server));
-        assert_eq!(asked["db"].on_demand(server), server.on_demand());
+        assert_eq!(asked["db"].on_demand(server), server.names_on_demand());
     }
 }

@@ -202,13 +202,15 @@ impl Attempt {
         let Some(id) = thing.physical_id else {
             return Ok(());
         };
-        let driver = self.driver(&thing.spec)?;
+        let Some(handover) = self.driver(&thing.spec)?.handover() else {
+            return Ok(());
+        };
         let work = self.work_on_what_is_there(other, thing.spec);
         let context = work.context(self);
         for pause in self.pauses() {
             let asked = match why {
-                Release::MakesRoom => driver.make_room(&context, &id).await?,
-                Release::GivesUp(taker) => driver.give_up(&context, &id, taker).await?,
+                Release::MakesRoom => handover.make_room(&context, &id).await?,
+                Release::GivesUp(taker) => handover.give_up(&context, &id, taker).await?,
             };
             match asked {
                 Progress::Ready(_) => return Ok(()),

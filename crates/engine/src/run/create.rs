@@ -125,7 +125,10 @@ impl Attempt {
         driver: &dyn Driver,
         context: &Context<'_>,
     ) -> StepResult<Option<String>> {
-        let Some(now) = driver.namesakes(context).await? else {
+        let Some(by_name) = driver.by_name() else {
+            return Ok(None);
+        };
+        let Some(now) = by_name.namesakes(context).await? else {
             return Ok(None);
         };
         let Some(thing) = self.run_context.known.get(name) else {

@@ -166,7 +166,9 @@ impl<'a> Origins<'a> {
         let reads_one = || {
             let driver =
                 (self.spec_of)(resource).and_then(|spec| drivers::driver_for(&spec.resource_type));
-            driver.is_some_and(|driver| driver.on_demand().iter().any(|name| SECRET.contains(name)))
+            let names = driver.map(|driver| driver.names_on_demand());
+            let mut names = names.unwrap_or_default().iter();
+            names.any(|name| SECRET.contains(name))
         };
         self.reference_is_secret(resource)
             || self.attribute_is_secret(resource, "show")

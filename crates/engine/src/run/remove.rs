@@ -55,11 +55,12 @@ impl Attempt {
                 let kept = id
                     .as_ref()
                     .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
-                let driver = self.driver(&spec)?;
-                let work = self.work_on_what_is_there(name, spec);
-                let released = driver.release(&work.context(self), id.as_deref()).await;
-                if let Err(error) = released {
-                    self.is_not_released(name, &work.spec, error).await?;
+                if let Some(release) = self.driver(&spec)?.releases() {
+                    let work = self.work_on_what_is_there(name, spec);
+                    let released = release.release(&work.context(self), id.as_deref()).await;
+                    if let Err(error) = released {
+                        self.is_not_released(name, &work.spec, error).await?;
+                    }
                 }
                 kept.into_iter()
                     .for_each(|kept| self.run_context.known.keep(kept));
@@ -204,10 +205,15 @@ impl Attempt {
     }
 
     async fn snapshot(&self, driver: &dyn Driver, context: &Context<'_>, id: &str) -> StepResult {
+        let Some(snapshots) = driver.snapshots() else {
+            return Err(Ended::from(DriverError::Other(format!(
+                "no snapshot can be taken of `{id}`; use `deletion_policy: Retain` or `Delete`"
+            ))));
+        };
         let occasion = self.occasion().await?;
         let mut logged = String::new();
         for pause in self.pauses() {
-            match driver.snapshot(context, id, &occasion).await? {
+            match snapshots.snapshot(context, id, &occasion).await? {
                 Progress::Ready(ready) => {
                     let snapshot = ready.reference.as_str().unwrap_or_default().to_owned();
                     self.log

@@ -182,9 +182,11 @@ impl World {
             loop {
                 match driver.progress(context, id).await.unwrap() {
                     Progress::Ready(mut ready) => {
-                        let on_demand = driver.on_demand();
-                        let read = driver.read(context, id, on_demand).await.unwrap();
-                        ready.attributes.extend(read);
+                        if let Some(on_demand) = driver.on_demand() {
+                            let names = on_demand.names();
+                            let read = on_demand.read(context, id, names).await.unwrap();
+                            ready.attributes.extend(read);
+                        }
                         return Ok(ready);
                     }
                     Progress::Failed(why) | Progress::Unchanged(why) => return Err(why),

@@ -24,7 +24,7 @@ use super::mark::Texts;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Release, Search,
 };
 
 mod together;
@@ -103,6 +103,10 @@ impl Kind {
 impl Driver for Piece {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Listed(self)
+    }
+
+    fn releases(&self) -> Option<&dyn Release> {
+        Some(self)
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -200,6 +204,26 @@ impl Driver for Piece {
         }
     }
 
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let (parent, id) = parts(physical_id);
+        let part = self.kind.part(parent);
+        let Some(found) = look(context, part, id).await? else {
+            return Ok(true);
+        };
+        // Octavia marks it as going before it answers.
+        if found.provisioning_status == "ERROR" && context.accepted.newest(DELETE, id).is_some() {
+            return Err(DriverError::Other(format!(
+                "{} {id} was not deleted: Octavia put it in state ERROR and gives no reason. Resume the run to try again, or ask the \
+                 cloud's administrator",
+                part.title()
+            )));
+        }
+        Ok(found.provisioning_status == "DELETED")
+    }
+}
+
+#[async_trait]
+impl Release for Piece {
     async fn release(
         &self,
         context: &Context<'_>,
@@ -225,23 +249,6 @@ impl Driver for Piece {
             Err(DriverError::Cloud(error)) if error.is_not_found() => Ok(()),
             other => other.map(drop),
         }
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let (parent, id) = parts(physical_id);
-        let part = self.kind.part(parent);
-        let Some(found) = look(context, part, id).await? else {
-            return Ok(true);
-        };
-        // Octavia marks it as going before it answers.
-        if found.provisioning_status == "ERROR" && context.accepted.newest(DELETE, id).is_some() {
-            return Err(DriverError::Other(format!(
-                "{} {id} was not deleted: Octavia put it in state ERROR and gives no reason. Resume the run to try again, or ask the \
-                 cloud's administrator",
-                part.title()
-            )));
-        }
-        Ok(found.provisioning_status == "DELETED")
     }
 }
 

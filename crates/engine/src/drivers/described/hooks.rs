@@ -5,7 +5,7 @@ use openstack::collection::Record;
 use serde_json::{Map, Value};
 
 use super::Occasion;
-use crate::driver::{Context, DriverError};
+use crate::driver::{Context, DriverError, Handover, OnDemand};
 
 /// Additions to the driver of a type. Each may run twice.
 #[async_trait]
@@ -55,28 +55,13 @@ pub(in crate::drivers) trait Hooks: Send + Sync {
     fn attributes(&self, _record: &Record, _attributes: &mut Map<String, Value>) {}
 
     /// Attributes that take requests of their own.
-    fn on_demand(&self) -> &'static [&'static str] {
-        &[]
+    fn on_demand(&self) -> Option<&dyn OnDemand> {
+        None
     }
 
-    /// Values of some of these.
-    async fn read(
-        &self,
-        _context: &Context<'_>,
-        _id: &str,
-        _names: &[&str],
-    ) -> Result<Map<String, Value>, DriverError> {
-        Ok(Map::new())
-    }
-
-    /// Lets go of what another resource of the deployment is about to take, whose properties are given.
-    async fn give_up(
-        &self,
-        _context: &Context<'_>,
-        _id: &str,
-        _taker: &Map<String, Value>,
-    ) -> Result<(), DriverError> {
-        Ok(())
+    /// The handover of what only one resource can have.
+    fn handover(&self) -> Option<&dyn Handover> {
+        None
     }
 }
 

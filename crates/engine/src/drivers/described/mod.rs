@@ -28,8 +28,8 @@ use super::{
     record::{done_if_gone, judge, with_show},
 };
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Marker, Progress, Ready,
-    Search,
+    Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked, Marked, Marker,
+    OnDemand, Progress, Ready, Search,
 };
 
 /// The driver of one type.
@@ -186,6 +186,14 @@ impl Driver for Described {
         Duplicates::Listed(self)
     }
 
+    fn on_demand(&self) -> Option<&dyn OnDemand> {
+        self.hooks.on_demand()
+    }
+
+    fn handover(&self) -> Option<&dyn Handover> {
+        self.hooks.handover()
+    }
+
     fn takes_away(&self) -> &'static [&'static str] {
         self.hooks.takes_away()
     }
@@ -259,19 +267,6 @@ impl Driver for Described {
         }
     }
 
-    fn on_demand(&self) -> &'static [&'static str] {
-        self.hooks.on_demand()
-    }
-
-    async fn read(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        names: &[&str],
-    ) -> Result<Map<String, Value>, DriverError> {
-        self.hooks.read(context, physical_id, names).await
-    }
-
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let mut record = Record::new();
         if self.api.changeable {
@@ -284,16 +279,6 @@ impl Driver for Described {
         self.hooks
             .settle(context, physical_id, &record, occasion)
             .await
-    }
-
-    async fn give_up(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        taker: &Map<String, Value>,
-    ) -> Result<Progress, DriverError> {
-        self.hooks.give_up(context, physical_id, taker).await?;
-        Ok(Progress::Ready(Ready::default()))
     }
 
     async fn delete(

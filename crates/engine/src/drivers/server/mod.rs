@@ -15,7 +15,8 @@ use super::mark::Texts;
 use super::properties::Properties;
 use super::{cloud_init, keys, mark};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Progress, Ready, Search,
+    Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked, Marked, OnDemand,
+    Progress, Ready, Search, Snapshot,
 };
 
 mod attributes;
@@ -35,6 +36,18 @@ pub(super) struct Server;
 impl Driver for Server {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Listed(self)
+    }
+
+    fn on_demand(&self) -> Option<&dyn OnDemand> {
+        Some(self)
+    }
+
+    fn handover(&self) -> Option<&dyn Handover> {
+        Some(self)
+    }
+
+    fn snapshots(&self) -> Option<&dyn Snapshot> {
+        Some(self)
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -112,19 +125,6 @@ impl Driver for Server {
         }))
     }
 
-    fn on_demand(&self) -> &'static [&'static str] {
-        attributes::ON_DEMAND
-    }
-
-    async fn read(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        names: &[&str],
-    ) -> Result<Map<String, Value>, DriverError> {
-        attributes::read(context, physical_id, names).await
-    }
-
     /// In every state, and without the confirmation of a resize that [`Driver::progress`] gives.
     async fn attributes(
         &self,
@@ -140,32 +140,6 @@ impl Driver for Server {
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         change::apply(context, physical_id).await
-    }
-
-    async fn make_room(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Progress, DriverError> {
-        change::unplug(context, physical_id).await
-    }
-
-    async fn give_up(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        _taker: &Map<String, Value>,
-    ) -> Result<Progress, DriverError> {
-        change::unplug(context, physical_id).await
-    }
-
-    async fn snapshot(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        occasion: &str,
-    ) -> Result<Progress, DriverError> {
-        change::snapshot(context, physical_id, occasion).await
     }
 
     async fn delete(
@@ -199,6 +173,54 @@ impl Driver for Server {
             Some(why) => Err(DriverError::Other(why)),
             None => Ok(false),
         }
+    }
+}
+
+#[async_trait]
+impl OnDemand for Server {
+    fn names(&self) -> &'static [&'static str] {
+        attributes::ON_DEMAND
+    }
+
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        attributes::read(context, physical_id, names).await
+    }
+}
+
+#[async_trait]
+impl Handover for Server {
+    async fn make_room(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        change::unplug(context, physical_id).await
+    }
+
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        _taker: &Map<String, Value>,
+    ) -> Result<Progress, DriverError> {
+        change::unplug(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl Snapshot for Server {
+    async fn snapshot(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        occasion: &str,
+    ) -> Result<Progress, DriverError> {
+        change::snapshot(context, physical_id, occasion).await
     }
 }
 

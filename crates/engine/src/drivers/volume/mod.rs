@@ -13,7 +13,7 @@ use super::properties::Properties;
 use super::{mark, record};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Marker, Progress, Proof,
-    Ready, Search,
+    Ready, Search, Snapshot,
 };
 
 /// Under this name the metadata have the mark.
@@ -27,6 +27,10 @@ pub(super) struct Volume;
 impl Driver for Volume {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Listed(self)
+    }
+
+    fn snapshots(&self) -> Option<&dyn Snapshot> {
+        Some(self)
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -135,15 +139,6 @@ impl Driver for Volume {
         Ok(())
     }
 
-    async fn snapshot(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-        occasion: &str,
-    ) -> Result<Progress, DriverError> {
-        back_up(context, physical_id, occasion).await
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -170,6 +165,18 @@ impl Driver for Volume {
             Some(why) => Err(DriverError::Other(why)),
             None => Ok(false),
         }
+    }
+}
+
+#[async_trait]
+impl Snapshot for Volume {
+    async fn snapshot(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        occasion: &str,
+    ) -> Result<Progress, DriverError> {
+        back_up(context, physical_id, occasion).await
     }
 }
 
