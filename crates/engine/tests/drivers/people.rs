@@ -12,12 +12,30 @@ use crate::world::World;
 
 const USER: &str = "OS::Keystone::User";
 const ENCRYPTED: &str = "OS::Cinder::EncryptedVolumeType";
+const BALANCER_FLAVOR: &str = "OS::Octavia::Flavor";
+const FLAVOR_PROFILE: &str = "OS::Octavia::FlavorProfile";
+
+static BALANCER_FLAVORS: Collection = Collection::of(
+    Service::LoadBalancer,
+    "lbaas/flavors",
+    ("flavor", "flavors"),
+    "load balancer flavor",
+);
+static FLAVOR_PROFILES: Collection = Collection::of(
+    Service::LoadBalancer,
+    "lbaas/flavorprofiles",
+    ("flavorprofile", "flavorprofiles"),
+    "load balancer flavor profile",
+);
 
 /// Each type, where its things are kept, and what they are made from.
 async fn types(world: &World) -> Vec<(&'static str, &'static Collection, Value)> {
     let service = json!({"type": "clock", "name": "clock"});
     let service = world.create("clock", "OS::Keystone::Service", &service);
     let service = service.await.unwrap();
+    let plain = single("plain");
+    let profile = world.create("plain", FLAVOR_PROFILE, &plain).await;
+    let profile = profile.unwrap();
     vec![
         ("OS::Keystone::Domain", &DOMAINS, json!({"name": "a"})),
         ("OS::Keystone::Project", &PROJECTS, json!({"name": "a"})),
@@ -54,7 +72,18 @@ async fn types(world: &World) -> Vec<(&'static str, &'static Collection, Value)>
             &AGGREGATES,
             json!({"name": "a", "metadata": {"colour": "red"}}),
         ),
+        (
+            BALANCER_FLAVOR,
+            &BALANCER_FLAVORS,
+            json!({"name": "a", "flavor_profile": profile}),
+        ),
     ]
+}
+
+/// A profile of load balancers without a second machine.
+fn single(name: &str) -> Value {
+    let data = json!({"loadbalancer_topology": "SINGLE"}).to_string();
+    json!({"name": name, "provider_name": "octavia", "flavor_data": data})
 }
 
 async fn ids(world: &World, of: &'static Collection) -> Vec<String> {
@@ -198,4 +227,66 @@ async fn limits_that_were_never_set_are_not_taken_back() {
     assert_eq!(cores().await, 3);
     world.delete("limits", kind, &said, Some(&id)).await;
     assert_eq!(cores().await, usual);
+}
+
+#[tokio::test]
+async fn a_flavor_of_load_balancers_and_its_profile() {
+    let world = World::of("admin").await;
+    let said = single("small");
+    let profile = world
+        .create("profile", FLAVOR_PROFILE, &said)
+        .await
+        .unwrap();
+    let again = world
+        .create("profile", FLAVOR_PROFILE, &said)
+        .await
+        .unwrap();
+    assert_eq!(again, profile, "known by its mark");
+    let ready = world
+        .ended("profile", FLAVOR_PROFILE, &said, &profile)
+        .await
+        .unwrap();
+    assert_eq!(ready.attributes["name"], "small");
+
+    let bronze = json!({"name": "bronze", "flavor_profile": "small"});
+    let (flavor, attributes) = world.there("flavor", BALANCER_FLAVOR, &bronze).await;
+    assert_eq!(attributes["flavor_profile_id"], profile);
+    assert_eq!(attributes["enabled"], true);
+    let (net, _) = world.there("net", "OS::Neutron::Net", &json!({})).await;
+    let subnet = json!({"network": net, "cidr": "10.7.0.0/24"});
+    let (subnet, _) = world.there("subnet", "OS::Neutron::Subnet", &subnet).await;
+    let balancer = json!({"vip_subnet": subnet, "flavor": "bronze"});
+    let kind = "OS::Octavia::LoadBalancer";
+    let (id, attributes) = world.there("balancer", kind, &balancer).await;
+    assert_eq!(attributes["flavor_id"], flavor);
+    world.delete("balancer", kind, &balancer, Some(&id)).await;
+
+    // A profile that a flavor uses can have another name, and cannot go.
+    world
+        .updated("profile", FLAVOR_PROFILE, &single("tiny"), &profile)
+        .await;
+    let refused = world.with("profile", FLAVOR_PROFILE, &said, async |driver, context| {
+        driver.delete(context, Some(&profile)).await
+    });
+    let refused = refused.await.unwrap_err().to_string();
+    assert!(refused.contains("is in use"), "{refused}");
+    let off = json!({"name": "bronze", "flavor_profile": "tiny", "enabled": false});
+    world
+        .updated("flavor", BALANCER_FLAVOR, &off, &flavor)
+        .await;
+    let ready = world
+        .ended("flavor", BALANCER_FLAVOR, &off, &flavor)
+        .await
+        .unwrap();
+    assert_eq!(ready.attributes["enabled"], false);
+
+    world
+        .delete("flavor", BALANCER_FLAVOR, &off, Some(&flavor))
+        .await;
+    world
+        .delete("profile", FLAVOR_PROFILE, &said, Some(&profile))
+        .await;
+    for of in [&BALANCER_FLAVORS, &FLAVOR_PROFILES] {
+        assert_eq!(ids(&world, of).await, Vec::<String>::new());
+    }
 }

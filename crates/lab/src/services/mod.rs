@@ -143,6 +143,12 @@ pub struct Model {
     /// Octavia.
     #[serde(default)]
     pub balancing: Table<load_balancer::Piece>,
+    /// Octavia.
+    #[serde(default)]
+    pub balancing_flavors: Table<Record>,
+    /// Octavia.
+    #[serde(default)]
+    pub balancing_flavor_profiles: Table<Record>,
     /// Barbican.
     pub secrets: Table<Secret>,
     /// Barbican.

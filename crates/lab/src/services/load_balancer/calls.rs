@@ -12,7 +12,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::load_balancer::change::Children;
 use crate::services::load_balancer::settle::BalancerAction;
 use crate::services::load_balancer::show::{document, status_tree};
-use crate::services::load_balancer::{PREFIXES, Part, Piece, quotas};
+use crate::services::load_balancer::{PREFIXES, Part, Piece, flavors, quotas};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -25,13 +25,13 @@ pub fn routes() -> Routes {
 fn lbaas() -> Routes {
     let routes = Routes::below_each(PREFIXES)
         .get("/providers", providers)
-        .get("/flavors", no_flavors)
         .get("/availabilityzones", no_zones)
         .get("/loadbalancers/{id}/status", status)
         .get("/loadbalancers/{id}/statuses", status)
         .get("/loadbalancers/{id}/stats", stats)
         .put("/loadbalancers/{id}/failover", failover)
         .get("/listeners/{id}/stats", stats)
+        .and(flavors::routes())
         .and(quotas::routes());
     ["/{kind}", "/{upper}/{parent}/{kind}"]
         .iter()
@@ -283,11 +283,6 @@ async fn providers(call: Call) -> Answer {
     let all =
         json!([{"name": "octavia", "description": "HAProxy in a container, or in memory nothing"}]);
     reply(200, json!({ "providers": all }))
-}
-
-async fn no_flavors(call: Call) -> Answer {
-    call.member()?;
-    reply(200, json!({"flavors": []}))
 }
 
 async fn no_zones(call: Call) -> Answer {

@@ -13,6 +13,7 @@ pub(crate) mod calls;
 pub(crate) mod change;
 pub(crate) mod checks;
 pub(crate) mod fields;
+pub(crate) mod flavors;
 pub(crate) mod haproxy;
 pub(crate) mod quotas;
 pub(crate) mod settle;

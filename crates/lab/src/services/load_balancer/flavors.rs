@@ -1,0 +1,193 @@
+//! Octavia v2: flavors of load balancers and the profiles of flavors. Administrators make them; they have no effect here.
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+
+use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::ids::new_id;
+use crate::kit::query::attribute_is;
+use crate::kit::record::{Attributes, Record};
+use crate::kit::refusal::Refusal;
+use crate::kit::table::Table;
+use crate::services::load_balancer::PREFIXES;
+use crate::services::{Call, Model, Routes};
+
+/// A collection.
+struct Kind {
+    one: &'static str,
+    many: &'static str,
+    /// The name in refusals.
+    title: &'static str,
+    /// The fields that a creation has to set.
+    required: &'static [&'static str],
+    /// The fields that cannot change: of a flavor never, of a profile while a flavor uses it.
+    fixed: &'static [&'static str],
+    table: fn(&Model) -> &Table<Record>,
+    table_mut: fn(&mut Model) -> &mut Table<Record>,
+}
+
+static FLAVORS: Kind = Kind {
+    one: "flavor",
+    many: "flavors",
+    title: "Flavor",
+    required: &["name", "flavor_profile_id"],
+    fixed: &["flavor_profile_id"],
+    table: |model| &model.balancing_flavors,
+    table_mut: |model| &mut model.balancing_flavors,
+};
+
+static PROFILES: Kind = Kind {
+    one: "flavorprofile",
+    many: "flavorprofiles",
+    title: "Flavor profile",
+    required: &["name", "provider_name", "flavor_data"],
+    fixed: &["provider_name", "flavor_data"],
+    table: |model| &model.balancing_flavor_profiles,
+    table_mut: |model| &mut model.balancing_flavor_profiles,
+};
+
+pub(crate) fn routes() -> Routes {
+    let kinds = [&FLAVORS, &PROFILES].into_iter();
+    kinds.fold(Routes::below_each(PREFIXES), |routes, kind| {
+        let many = format!("/{}", kind.many);
+        let one = format!("{many}/{{id}}");
+        routes
+            .get(&many, move |call| list(kind, call))
+            .post(&many, move |call, body| create(kind, call, body))
+            .get(&one, move |call| show(kind, call))
+            .put(&one, move |call, body| update(kind, call, body))
+            .delete(&one, move |call| delete(kind, call))
+    })
+}
+
+impl Kind {
+    /// Everybody may look at flavors; all else is for administrators.
+    fn may(&self, call: &Call, is_look: bool) -> Result<(), Refusal> {
+        let member = call.member()?;
+        if member.admin || is_look && self.one == FLAVORS.one {
+            return Ok(());
+        }
+        let words = "Policy does not allow this request to be performed.";
+        Err(Refusal::forbidden(words))
+    }
+
+    fn not_found(&self, id: &str) -> Refusal {
+        Refusal::not_found("NotFound", format!("{} {id} not found.", self.title))
+    }
+
+    fn find<'a>(&self, model: &'a Model, id: &str) -> Result<&'a Record, Refusal> {
+        let found = (self.table)(model).get(id);
+        found.ok_or_else(|| self.not_found(id))
+    }
+
+    /// A profile is in use as long as a flavor has it.
+    fn is_in_use(&self, model: &Model, id: &str) -> bool {
+        let mut flavors = model.balancing_flavors.iter();
+        self.one == PROFILES.one && flavors.any(|one| one.text("flavor_profile_id") == id)
+    }
+
+    fn in_use(&self, id: &str) -> Refusal {
+        let message = format!("{} {id} is in use and cannot be modified.", self.title);
+        Refusal::conflict("ObjectInUse", message)
+    }
+}
+
+fn document(record: &Record) -> Value {
+    let mut shown = Value::Object(record.fields.clone());
+    shown["id"] = record.id.clone().into();
+    shown
+}
+
+/// The fields of a body.
+fn fields(kind: &Kind, body: &Bytes) -> Result<Value, Refusal> {
+    let mut body = read_json(body)?;
+    match body.get_mut(kind.one) {
+        Some(fields) if fields.is_object() => Ok(fields.take()),
+        _ => Err(Refusal::bad_request(format!(
+            "Missing argument: \"{}\"",
+            kind.one
+        ))),
+    }
+}
+
+async fn list(kind: &'static Kind, call: Call) -> Answer {
+    kind.may(&call, true)?;
+    let rows: Vec<Value> = call.app.read(|model| {
+        let rows = (kind.table)(model).iter().map(document);
+        let name = call.asked("name");
+        rows.filter(|row| name.is_none_or(|name| attribute_is(row, "name", name)))
+            .collect()
+    });
+    reply(
+        200,
+        json!({kind.many: rows, format!("{}_links", kind.many): []}),
+    )
+}
+
+async fn show(kind: &'static Kind, call: Call) -> Answer {
+    kind.may(&call, true)?;
+    let shown = call
+        .app
+        .read(|model| kind.find(model, call.id()).map(document))?;
+    reply(200, json!({ kind.one: shown }))
+}
+
+async fn create(kind: &'static Kind, call: Call, body: Bytes) -> Answer {
+    kind.may(&call, false)?;
+    let mut fields = fields(kind, &body)?;
+    for name in kind.required {
+        if !fields[name].is_string() {
+            return Err(Refusal::bad_request(format!(
+                "Invalid input for field/attribute {name}. Value: 'None'. Mandatory field missing."
+            )));
+        }
+    }
+    if kind.one == FLAVORS.one && fields["enabled"].is_null() {
+        fields["enabled"] = true.into();
+    }
+    let row = Record::new(&new_id(), fields);
+    let shown = document(&row);
+    call.app.change(|model| {
+        if kind.one == FLAVORS.one {
+            PROFILES.find(model, row.text("flavor_profile_id"))?;
+            let mut others = model.balancing_flavors.iter();
+            if others.any(|other| other.text("name") == row.text("name")) {
+                let message = format!("A flavor of {} already exists.", row.text("name"));
+                return Err(Refusal::conflict("RecordAlreadyExists", message));
+            }
+        }
+        (kind.table_mut)(model).insert(row);
+        Ok(())
+    })?;
+    reply(201, json!({ kind.one: shown }))
+}
+
+async fn update(kind: &'static Kind, call: Call, body: Bytes) -> Answer {
+    kind.may(&call, false)?;
+    let fields = fields(kind, &body)?;
+    let shown = call.app.change(|model| {
+        let mut row = kind.find(model, call.id())?.clone();
+        let is_fixed = kind.one == FLAVORS.one || kind.is_in_use(model, call.id());
+        if is_fixed && kind.fixed.iter().any(|name| !fields[*name].is_null()) {
+            return Err(kind.in_use(call.id()));
+        }
+        row.fields.extend(Record::new("", fields).fields);
+        let shown = document(&row);
+        (kind.table_mut)(model).insert(row);
+        Ok(shown)
+    })?;
+    reply(200, json!({ kind.one: shown }))
+}
+
+async fn delete(kind: &'static Kind, call: Call) -> Answer {
+    kind.may(&call, false)?;
+    call.app.change(|model| {
+        kind.find(model, call.id())?;
+        if kind.is_in_use(model, call.id()) {
+            return Err(kind.in_use(call.id()));
+        }
+        (kind.table_mut)(model).remove(call.id());
+        Ok(())
+    })?;
+    empty(204)
+}
