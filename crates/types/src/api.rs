@@ -26,7 +26,8 @@ use crate::{files, read};
 pub struct Api {
     /// The service that keeps the resources.
     pub service: ApiService,
-    /// The path of the collection: `qos/policies`.
+    /// The path of the collection: `qos/policies`. In braces, the property that names the resource around it:
+    /// `lbaas/pools/{pool}/members`.
     pub path: String,
     /// The words in bodies: of one, of a list.
     pub words: (String, String),
@@ -82,7 +83,7 @@ pub enum MarkerPlace {
     FirstName,
     /// Under a key of the metadata, which are set in a call of their own; until then in the name.
     Metadata,
-    /// In a tag.
+    /// In a tag: the parts of load balancers.
     Tag,
     /// Nowhere: these fields identify it. A list can be filtered by the first one.
     Content(Vec<String>),
@@ -195,6 +196,12 @@ fn fields<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Field>,
 }
 
 impl Api {
+    /// The property that names the parent of a resource, for a collection inside another resource.
+    pub fn parent(&self) -> Option<&str> {
+        let (_, inside) = self.path.split_once('{')?;
+        inside.split_once('}').map(|(property, _)| property)
+    }
+
     /// The calls of a type, where they are data.
     pub fn of(resource_type: &str) -> Option<&'static Api> {
         Api::all().get(resource_type)
@@ -225,6 +232,10 @@ mod tests {
         }
         for (name, api) in Api::all() {
             let described = Registry::shared().get(name).unwrap();
+            if let Some(parent) = api.parent() {
+                let finds = api.fields.get(parent).and_then(|one| one.finds.as_ref());
+                assert!(finds.is_some(), "{name} finds no parent by `{parent}`");
+            }
             for (property, field) in &api.fields {
                 assert!(
                     described.property(property).is_some(),

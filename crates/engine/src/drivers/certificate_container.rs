@@ -1,9 +1,9 @@
 //! `OS::Barbican::CertificateContainer`: a certificate and what belongs to it.
 
 use super::container::{Container, ContainerDriver, by_property};
-use super::key_manager::Kept;
+use super::key_manager::KeyManagerDriver;
 
-pub(super) static CERTIFICATE_CONTAINER: ContainerDriver = Kept(Container {
+pub(super) static CERTIFICATE_CONTAINER: ContainerDriver = KeyManagerDriver(Container {
     kind: "certificate",
     secrets: |properties| {
         let names = [

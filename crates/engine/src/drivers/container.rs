@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind};
 use serde_json::{Map, Value, json};
 
-use super::key_manager::{Keeps, Kept};
+use super::key_manager::{KeyManagerDriver, KeyManagerType};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
@@ -19,10 +19,10 @@ pub(super) struct Container {
 }
 
 /// The driver of a kind of container.
-pub(super) type ContainerDriver = Kept<Container>;
+pub(super) type ContainerDriver = KeyManagerDriver<Container>;
 
 #[async_trait]
-impl Keeps for Container {
+impl KeyManagerType for Container {
     const KIND: Kind = Kind::Container;
     const TITLE: &'static str = "secret container";
 

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::container::{Container, ContainerDriver};
-use super::key_manager::Kept;
+use super::key_manager::KeyManagerDriver;
 use super::properties::Properties;
 use crate::driver::DriverError;
 
-pub(super) static GENERIC_CONTAINER: ContainerDriver = Kept(Container {
+pub(super) static GENERIC_CONTAINER: ContainerDriver = KeyManagerDriver(Container {
     kind: "generic",
     secrets,
 });

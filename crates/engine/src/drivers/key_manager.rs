@@ -1,10 +1,10 @@
-//! What the key manager keeps: secrets, containers of secrets, and orders for secrets.
+//! The driver of Barbican's types: secrets, containers of secrets, and orders for secrets.
 //!
-//! Barbican keeps a name of a thing and nothing else that could carry a mark, and names are not unique. So the name is the mark
-//! where the template gives none; else those that have the name already are known before it is created. Nothing there can
-//! be changed.
+//! The name is the only field that could carry a marker, and names are not unique. So the name is the marker if the template gives
+//! none; else the resources with the name are noted before the creation. Nothing in Barbican can be changed.
 //!
-//! A type of this kind says its body, and [`Kept`] makes a driver of it.
+//! These types are code and no data: Barbican answers a creation with a link in place of a record, has no updates, and the body of
+//! each type depends on other properties. A type gives its body, and [`KeyManagerDriver`] does the rest.
 
 use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind};
@@ -18,23 +18,23 @@ use crate::driver::{
     Progress, Ready, Search,
 };
 
-/// What a type says of itself.
+/// The part of a type that differs from the others.
 #[async_trait]
-pub(super) trait Keeps: Send + Sync {
+pub(super) trait KeyManagerType: Send + Sync {
     const KIND: Kind;
-    /// For people.
+    /// The name of a resource in messages: `secret`.
     const TITLE: &'static str;
-    /// Whether it may come to be more than it is while it is removed, so that the removal is repeated.
+    /// Whether Barbican may still add to it during its removal. Then the removal is repeated.
     const GROWS: bool = false;
 
-    /// The body, which `name` goes into.
+    /// The body of a creation, with this name.
     fn body(
         &self,
         name: String,
         properties: Properties<'_>,
     ) -> Result<Map<String, Value>, DriverError>;
 
-    /// What `get_attr` gives beside `status`, the reference and `show`.
+    /// Attributes beside `status`, the reference and `show`.
     async fn attributes(
         &self,
         _keys: &KeyManager<'_>,
@@ -43,12 +43,12 @@ pub(super) trait Keeps: Send + Sync {
         Ok(Map::new())
     }
 
-    /// Whether one that is there can be ours still; if not, another is made.
+    /// Whether an existing resource can be used. If not, another one is created.
     async fn is_usable(&self, _keys: &KeyManager<'_>, _about: &Value) -> Result<bool, DriverError> {
         Ok(true)
     }
 
-    /// Removes it, and what goes with it. Not there is success.
+    /// Removes it, with all that belongs to it. A resource that is gone is success.
     async fn remove(&self, keys: &KeyManager<'_>, id: &str) -> Result<(), DriverError> {
         Ok(keys.remove(Self::KIND, id).await?)
     }
@@ -59,7 +59,7 @@ pub(super) trait Keeps: Send + Sync {
     }
 }
 
-/// All about a thing, if it is there.
+/// The record of a resource; `None` if it is gone.
 pub(super) async fn about(
     keys: &KeyManager<'_>,
     kind: Kind,
@@ -72,7 +72,7 @@ pub(super) async fn about(
     }
 }
 
-/// What is in a secret; nothing where that is no text, has ended, or is for others' eyes.
+/// The payload of a secret; `None` if it is no text, has expired, or is not for this user.
 pub(super) async fn payload(keys: &KeyManager<'_>, id: &str) -> Result<Option<Value>, DriverError> {
     match keys.secret_payload(id).await {
         Ok(payload) => Ok(Some(payload.expose().into())),
@@ -81,11 +81,11 @@ pub(super) async fn payload(keys: &KeyManager<'_>, id: &str) -> Result<Option<Va
     }
 }
 
-/// The driver of such a type.
-pub(super) struct Kept<T>(pub(super) T);
+/// The driver of a type.
+pub(super) struct KeyManagerDriver<T>(pub(super) T);
 
 #[async_trait]
-impl<T: Keeps> Driver for Kept<T> {
+impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Listed(self)
     }
@@ -188,7 +188,7 @@ impl<T: Keeps> Driver for Kept<T> {
 }
 
 #[async_trait]
-impl<T: Keeps> ByName for Kept<T> {
+impl<T: KeyManagerType> ByName for KeyManagerDriver<T> {
     async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
         let Some(name) = Properties::of(context.properties).filled("name")? else {
             return Ok(None);
@@ -199,7 +199,7 @@ impl<T: Keeps> ByName for Kept<T> {
 }
 
 #[async_trait]
-impl<T: Keeps> ListMarked for Kept<T> {
+impl<T: KeyManagerType> ListMarked for KeyManagerDriver<T> {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
         let marks = Texts::of(search, mark::store_name);
         let keys = search.session.key_manager();
@@ -219,8 +219,8 @@ impl<T: Keeps> ListMarked for Kept<T> {
     }
 }
 
-impl<T: Keeps> Kept<T> {
-    /// Ids of those that have a name and can be used.
+impl<T: KeyManagerType> KeyManagerDriver<T> {
+    /// Ids of the usable resources with a name.
     async fn usable(&self, keys: &KeyManager<'_>, name: &str) -> Result<Vec<String>, DriverError> {
         let mut usable = Vec::new();
         for id in keys.named(T::KIND, name).await? {

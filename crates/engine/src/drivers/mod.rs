@@ -15,6 +15,7 @@
 //! A new plain type is a description with an `api` block; one that needs code is a file here and a line in [`driver_for`] or
 //! [`hooks_of`] besides.
 
+mod association;
 mod balancing;
 pub mod bastion;
 mod certificate_container;
@@ -29,7 +30,6 @@ mod floating_ip;
 mod floating_ip_association;
 mod floating_ip_port_forward;
 mod generic_container;
-mod health_monitor;
 mod heat;
 mod host_aggregate;
 mod inside;
@@ -37,18 +37,12 @@ mod key_manager;
 mod key_pair;
 pub mod keys;
 mod keystone;
-mod l7_policy;
-mod l7_rule;
-mod listener;
-mod load_balancer;
 pub mod mark;
 mod metering_rule;
 mod net;
 mod nova_floating_ip;
 mod nova_requests;
 mod order;
-mod pool;
-mod pool_member;
 mod port;
 mod properties;
 mod qos_association;
@@ -68,7 +62,6 @@ mod security_group_rule;
 mod server;
 mod server_group;
 mod ssh_key;
-mod ties;
 mod trunk;
 mod volume;
 mod volume_attachment;
@@ -79,6 +72,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use types::api::{Api, MarkerPlace};
 
 use crate::driver::Driver;
+use balancing::Piece;
 use described::{Described, Hooks, NoHooks, content::ByContent};
 
 /// Whether a type is the language's own: nothing of it is in a cloud.
@@ -107,23 +101,18 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Nova::Quota" => &quota::Quota(openstack::Service::Compute),
         "OS::Cinder::Volume" => &volume::Volume,
         "OS::Cinder::VolumeAttachment" => &volume_attachment::VolumeAttachment,
-        "OS::Barbican::Secret" => &key_manager::Kept(secret::Secret),
+        "OS::Barbican::Secret" => &key_manager::KeyManagerDriver(secret::Secret),
         "OS::Barbican::GenericContainer" => &generic_container::GENERIC_CONTAINER,
         "OS::Barbican::RSAContainer" => &rsa_container::RSA_CONTAINER,
         "OS::Barbican::CertificateContainer" => &certificate_container::CERTIFICATE_CONTAINER,
-        "OS::Barbican::Order" => &key_manager::Kept(order::Order),
+        "OS::Barbican::Order" => &key_manager::KeyManagerDriver(order::Order),
         "OS::Cinder::EncryptedVolumeType" => &encrypted_volume_type::EncryptedVolumeType,
         "OS::Cinder::QoSSpecs" => &qos_specs::QosSpecs,
-        "OS::Cinder::QoSAssociation" => &ties::Tied(qos_association::QosAssociation),
+        "OS::Cinder::QoSAssociation" => {
+            &association::AssociationDriver(qos_association::QosAssociation)
+        }
         "OS::Cinder::Quota" => &quota::Quota(openstack::Service::BlockStorage),
         "OS::Octavia::Quota" => &quota::Quota(openstack::Service::LoadBalancer),
-        "OS::Octavia::LoadBalancer" => &load_balancer::LOAD_BALANCER,
-        "OS::Octavia::Listener" => &listener::LISTENER,
-        "OS::Octavia::Pool" => &pool::POOL,
-        "OS::Octavia::PoolMember" => &pool_member::POOL_MEMBER,
-        "OS::Octavia::HealthMonitor" => &health_monitor::HEALTH_MONITOR,
-        "OS::Octavia::L7Policy" => &l7_policy::L7_POLICY,
-        "OS::Octavia::L7Rule" => &l7_rule::L7_RULE,
         "Stackloom::SSHKey" => &ssh_key::SshKey,
         "OS::Keystone::UserRoleAssignment" => &keystone::role_assignment::OF_USER,
         "OS::Keystone::GroupRoleAssignment" => &keystone::role_assignment::OF_GROUP,
@@ -138,6 +127,7 @@ fn generic(resource_type: &str) -> Option<&'static dyn Driver> {
             let of = Described::of(name, hooks_of(name))?;
             let driver: Box<dyn Driver> = match &api.marker {
                 MarkerPlace::Content(fields) => Box::new(ByContent { of, fields }),
+                MarkerPlace::Tag => Box::new(Piece::of(of)?),
                 _ => Box::new(of),
             };
             Some((name.as_str(), driver))

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind, id_of};
 use serde_json::{Map, Value, json};
 
-use super::key_manager::{Keeps, about, payload};
+use super::key_manager::{KeyManagerType, about, payload};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
@@ -22,7 +22,7 @@ pub(super) struct Order;
 const GIVEN: &[&str] = &["public_key", "private_key", "certificate", "intermediates"];
 
 #[async_trait]
-impl Keeps for Order {
+impl KeyManagerType for Order {
     const KIND: Kind = Kind::Order;
     const TITLE: &'static str = "order for a secret";
     const GROWS: bool = true;

@@ -6,15 +6,15 @@
 use async_trait::async_trait;
 use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
 
+use super::association::Associations;
 use super::described::lookup::{id_named, id_required};
 use super::properties::Properties;
-use super::ties::Ties;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct QosAssociation;
 
 #[async_trait]
-impl Ties for QosAssociation {
+impl Associations for QosAssociation {
     const TITLE: &'static str = "quality of service";
 
     /// `<specification>/<type>` each.
@@ -30,8 +30,12 @@ impl Ties for QosAssociation {
         Ok(wanted)
     }
 
-    async fn is_tied(&self, context: &Context<'_>, tie: &str) -> Result<bool, openstack::Error> {
-        let (specs, volume_type) = ends(tie);
+    async fn exists(
+        &self,
+        context: &Context<'_>,
+        association: &str,
+    ) -> Result<bool, openstack::Error> {
+        let (specs, volume_type) = ends(association);
         match context.session.block_storage().qos_types(specs).await {
             Ok(types) => Ok(types.iter().any(|one| one["id"] == volume_type)),
             Err(error) if error.is_not_found() => Ok(false),
@@ -39,19 +43,23 @@ impl Ties for QosAssociation {
         }
     }
 
-    async fn tie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
-        let (specs, volume_type) = ends(tie);
+    async fn add(&self, context: &Context<'_>, association: &str) -> Result<(), openstack::Error> {
+        let (specs, volume_type) = ends(association);
         let storage = context.session.block_storage();
         storage.qos_associate(specs, volume_type).await
     }
 
-    async fn untie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
-        let (specs, volume_type) = ends(tie);
+    async fn remove(
+        &self,
+        context: &Context<'_>,
+        association: &str,
+    ) -> Result<(), openstack::Error> {
+        let (specs, volume_type) = ends(association);
         let storage = context.session.block_storage();
         storage.qos_disassociate(specs, volume_type).await
     }
 }
 
-fn ends(tie: &str) -> (&str, &str) {
-    tie.split_once('/').unwrap_or((tie, ""))
+fn ends(association: &str) -> (&str, &str) {
+    association.split_once('/').unwrap_or((association, ""))
 }

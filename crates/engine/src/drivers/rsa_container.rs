@@ -1,9 +1,9 @@
 //! `OS::Barbican::RSAContainer`: the two halves of an RSA key.
 
 use super::container::{Container, ContainerDriver, by_property};
-use super::key_manager::Kept;
+use super::key_manager::KeyManagerDriver;
 
-pub(super) static RSA_CONTAINER: ContainerDriver = Kept(Container {
+pub(super) static RSA_CONTAINER: ContainerDriver = KeyManagerDriver(Container {
     kind: "rsa",
     secrets: |properties| {
         let names = ["private_key", "public_key", "private_key_passphrase"];

@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind, id_of};
 use serde_json::{Map, Value};
 
-use super::key_manager::{Keeps, payload};
+use super::key_manager::{KeyManagerType, payload};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
 pub(super) struct Secret;
 
 #[async_trait]
-impl Keeps for Secret {
+impl KeyManagerType for Secret {
     const KIND: Kind = Kind::Secret;
     const TITLE: &'static str = "secret";
 

@@ -1,4 +1,5 @@
-//! What all Octavia drivers share: a type says how its properties become fields, [`Piece`] does the rest.
+//! The driver of Octavia's types. Their fields are data, like those of other types; the calls differ in four ways, so they are
+//! code.
 //!
 //! Octavia locks a whole load balancer while it changes any piece of it, and refuses every other change
 //! meanwhile (409). The pieces of one load balancer are steps of one run and meet there all the time,
@@ -18,7 +19,9 @@ use async_trait::async_trait;
 use openstack::load_balancer::{Balanced, Part};
 use openstack::looks_like_id;
 use serde_json::{Map, Value, json};
+use types::OnChange;
 
+use super::described::{Described, Occasion, collection, lookup::id_required};
 use super::mark;
 use super::mark::Texts;
 use super::properties::Properties;
@@ -39,63 +42,29 @@ const PAUSE: Duration = Duration::from_millis(700);
 const UPDATE: &str = "update";
 const DELETE: &str = "delete";
 
-/// A property that names another thing, and the field for its id.
-pub(super) struct Names {
-    pub(super) property: &'static str,
-    pub(super) field: &'static str,
-    pub(super) what: What,
-}
-
-/// What is named.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum What {
-    LoadBalancer,
-    Listener,
-    Pool,
-    L7Policy,
-    Flavor,
-    Subnet,
-}
-
-/// What a type says of itself.
+/// The driver of one of the types.
 pub(super) struct Piece {
-    pub(super) kind: Kind,
-    /// Texts, lists and maps that have the same name on both sides.
-    pub(super) same: &'static [&'static str],
-    pub(super) switches: &'static [&'static str],
-    pub(super) numbers: &'static [&'static str],
-    pub(super) names: &'static [Names],
-    /// Fields that are said only when it is made.
-    pub(super) fixed: &'static [&'static str],
+    of: Described,
+    kind: Kind,
 }
 
 /// Which kind, and where it lives.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+enum Kind {
     Own(Part<'static>),
-    /// A member, below the pool that this property names.
-    Member(&'static str),
-    /// An L7 rule, below the policy that this property names.
-    L7Rule(&'static str),
+    /// Below a pool.
+    Member,
+    /// Below an L7 policy.
+    L7Rule,
 }
 
 impl Kind {
     fn part<'a>(self, parent: &'a str) -> Part<'a> {
         match self {
             Kind::Own(part) => part,
-            Kind::Member(_) => Part::Member(parent),
-            Kind::L7Rule(_) => Part::L7Rule(parent),
+            Kind::Member => Part::Member(parent),
+            Kind::L7Rule => Part::L7Rule(parent),
         }
-    }
-
-    async fn parent(self, context: &Context<'_>) -> Result<String, DriverError> {
-        let (property, what) = match self {
-            Kind::Own(_) => return Ok(String::new()),
-            Kind::Member(property) => (property, What::Pool),
-            Kind::L7Rule(property) => (property, What::L7Policy),
-        };
-        let given = Properties::of(context.properties).required(property)?;
-        id_named(context, property, &given, what).await
     }
 }
 
@@ -110,14 +79,12 @@ impl Driver for Piece {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let parent = self.kind.parent(context).await?;
+        let parent = self.parent(context).await?;
         let part = self.kind.part(&parent);
         if let Some(found) = find(context, part).await? {
             return Ok(physical_id(&parent, &found.id));
         }
-        let mut fields = self.fields(context).await?;
-        fields.insert("tags".into(), tags(context)?.into());
-        let fields = Value::Object(fields);
+        let fields = self.fields(context, Occasion::Creation).await?;
         let balancing = context.session.load_balancer();
         let made = unlocked(context, || balancing.create(part, &fields)).await?;
         Ok(physical_id(&parent, &made.id))
@@ -136,7 +103,7 @@ impl Driver for Piece {
         };
         let judged = judge(part, &found);
         Ok(match (&judged, context.accepted.newest(UPDATE, id)) {
-            (Progress::Ready(_), Some(request)) => match self.differs(context, &found)? {
+            (Progress::Ready(_), Some(request)) => match self.differs(context, &found) {
                 // A server that answers from a copy of the database may be a moment late.
                 Some(_) if request.may_be_settling() => {
                     Progress::Pending(format!("the {} is about to change", part.title()))
@@ -168,10 +135,7 @@ impl Driver for Piece {
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (parent, id) = parts(physical_id);
-        let mut fields = self.fields(context).await?;
-        fields.retain(|name, _| !self.fixed.contains(&name.as_str()));
-        fields.insert("tags".into(), tags(context)?.into());
-        let fields = Value::Object(fields);
+        let fields = self.fields(context, Occasion::Update).await?;
         let balancing = context.session.load_balancer();
         let part = self.kind.part(parent);
         unlocked(context, || balancing.update(part, id, &fields)).await?;
@@ -260,8 +224,8 @@ impl ListMarked for Piece {
         // Members and L7 rules are found below what they live in only, which need not be of the deployment.
         let parents = match self.kind {
             Kind::Own(_) => vec![String::new()],
-            Kind::Member(_) => ids(balancing.list(Part::Pool, &[]).await?),
-            Kind::L7Rule(_) => ids(balancing.list(Part::L7Policy, &[]).await?),
+            Kind::Member => ids(balancing.list(Part::Pool, &[]).await?),
+            Kind::L7Rule => ids(balancing.list(Part::L7Policy, &[]).await?),
         };
         let mut marked = Vec::new();
         for parent in parents {
@@ -290,6 +254,21 @@ fn ids(found: Vec<Balanced>) -> Vec<String> {
 }
 
 impl Piece {
+    /// The driver of a type of Octavia's whose calls are data.
+    pub(super) fn of(of: Described) -> Option<Piece> {
+        let kind = match of.api.words.0.as_str() {
+            "loadbalancer" => Kind::Own(Part::LoadBalancer),
+            "listener" => Kind::Own(Part::Listener),
+            "pool" => Kind::Own(Part::Pool),
+            "healthmonitor" => Kind::Own(Part::HealthMonitor),
+            "l7policy" => Kind::Own(Part::L7Policy),
+            "member" => Kind::Member,
+            "rule" => Kind::L7Rule,
+            _ => return None,
+        };
+        Some(Piece { of, kind })
+    }
+
     /// The id that is known, else that of what carries the mark.
     async fn id_of(
         &self,
@@ -299,7 +278,7 @@ impl Piece {
         if let Some(id) = known {
             return Ok(Some(id.to_owned()));
         }
-        match self.kind.parent(context).await {
+        match self.parent(context).await {
             Ok(parent) => {
                 let found = find(context, self.kind.part(&parent)).await?;
                 Ok(found.map(|found| physical_id(&parent, &found.id)))
@@ -310,64 +289,57 @@ impl Piece {
         }
     }
 
-    /// How a thing differs from what an update asked for, as far as Octavia shows both in one form: numbers, switches and
-    /// texts.
-    fn differs(
-        &self,
-        context: &Context<'_>,
-        found: &Balanced,
-    ) -> Result<Option<String>, DriverError> {
-        let properties = Properties::of(context.properties);
-        let mut asked = Map::new();
-        properties.copy(self.same, &mut asked);
-        asked.retain(|_, value| value.is_string());
-        properties.copy_booleans(self.switches, &mut asked)?;
-        for number in self.numbers {
-            if let Some(value) = properties.integer(number)? {
-                asked.insert((*number).into(), value.into());
-            }
+    /// The id of the pool or the L7 policy that it lives below; empty for the other kinds.
+    async fn parent(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let Some(property) = self.of.api.parent() else {
+            return Ok(String::new());
+        };
+        let finds = self.of.api.fields.get(property);
+        let finds = finds.and_then(|field| collection(field.finds.as_deref()?));
+        match finds {
+            Some(parents) => id_required(context, property, parents).await,
+            None => Properties::of(context.properties).required(property),
         }
-        asked.retain(|name, _| !self.fixed.contains(&name.as_str()));
-        let differing = asked.iter().find_map(|(name, value)| {
-            let there = found.other.get(name).filter(|there| !there.is_null())?;
-            (there != value).then_some((name, value, there))
-        });
-        Ok(differing.map(|(name, value, there)| {
-            format!(
-                "did not get `{name}` {value}: Octavia accepted the change, did not carry it out and gives no reason. It still has \
-                 {there}. Update again, or ask the cloud's administrator"
-            )
-        }))
     }
 
-    async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
-        let properties = Properties::of(context.properties);
-        let mut body = Map::new();
-        let name = mark::physical_name(context.marker, context.properties);
-        body.insert("name".into(), name.into());
-        properties.copy(self.same, &mut body);
-        properties.copy_booleans(self.switches, &mut body)?;
-        for number in self.numbers {
-            if let Some(value) = properties.integer(number)? {
-                body.insert((*number).into(), value.into());
-            }
-        }
-        for Names {
-            property,
-            field,
-            what,
-        } in self.names
-        {
-            if let Some(given) = properties.filled(property)? {
-                let id = id_named(context, property, &given, *what).await?;
-                body.insert((*field).into(), id.into());
-            }
-        }
-        // Rules have no name in Octavia.
-        if matches!(self.kind, Kind::L7Rule(_)) {
-            body.remove("name");
-        }
-        Ok(body)
+    /// The difference between a resource and what an update asked for, as far as Octavia shows both in one form: numbers,
+    /// switches and texts.
+    fn differs(&self, context: &Context<'_>, found: &Balanced) -> Option<String> {
+        let updated = self.of.described.properties.iter();
+        let mut updated = updated.filter(|one| one.on_change == OnChange::UpdateInPlace);
+        updated.find_map(|property| {
+            let field = self.of.api.fields.get(&property.name);
+            let is_other = field.is_some_and(|field| field.finds.is_some() || field.to.is_some());
+            let value = context.properties.get(&property.name)?;
+            let is_plain = value.is_string() || value.is_number() || value.is_boolean();
+            let there = found.other.get(&property.name)?;
+            (is_plain && !is_other && !there.is_null() && !is_same(there, value)).then(|| {
+                let name = &property.name;
+                format!(
+                    "did not get `{name}` {value}: Octavia accepted the change, did not carry it out and gives no reason. It still \
+                     has {there}. Update again, or ask the cloud's administrator"
+                )
+            })
+        })
+    }
+
+    /// The body of a request, with the tags.
+    async fn fields(
+        &self,
+        context: &Context<'_>,
+        occasion: Occasion,
+    ) -> Result<Value, DriverError> {
+        let mut body = self.of.body(context, occasion).await?;
+        body.insert("tags".into(), tags(context)?.into());
+        Ok(Value::Object(body))
+    }
+}
+
+/// Whether two values are equal; of numbers, `1` and `1.0` are.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one), Some(other)) => one == other,
+        _ => one == other,
     }
 }
 
@@ -444,48 +416,6 @@ async fn look(
         Ok(found) => Ok(Some(found)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
-    }
-}
-
-async fn id_named(
-    context: &Context<'_>,
-    property: &str,
-    given: &str,
-    what: What,
-) -> Result<String, DriverError> {
-    let properties = Properties::of(context.properties);
-    let session = context.session;
-    let part = match what {
-        What::LoadBalancer => Part::LoadBalancer,
-        What::Listener => Part::Listener,
-        What::Pool => Part::Pool,
-        What::L7Policy => Part::L7Policy,
-        What::Subnet => {
-            return properties
-                .id_named::<openstack::network::Subnet>(session, property, given)
-                .await;
-        }
-        What::Flavor => Part::Flavor,
-    };
-    if looks_like_id(given) {
-        return Ok(given.to_string());
-    }
-    let query = [("name", given)];
-    let named = session.load_balancer().list(part, &query).await?;
-    match named.as_slice() {
-        [one] => Ok(one.id.clone()),
-        [] => Err(properties.wrong(
-            property,
-            format!("there is no {} named `{given}`", part.title()),
-        )),
-        several => Err(properties.wrong(
-            property,
-            format!(
-                "{} {}s are named `{given}`; give the id of the one you mean",
-                several.len(),
-                part.title()
-            ),
-        )),
     }
 }
 

@@ -35,7 +35,7 @@ use crate::driver::{
 /// The driver of one type.
 pub(super) struct Described {
     pub(super) described: &'static ResourceType,
-    api: &'static Api,
+    pub(super) api: &'static Api,
     pub(super) collection: &'static Collection,
     hooks: &'static dyn Hooks,
 }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use openstack::collection::Collection;
 use openstack::identity::{Actor, GROUPS, Grant, Place, USERS};
 
+use super::super::association::{AssociationDriver, Associations};
 use super::super::described::lookup::id_required;
-use super::super::ties::{Tied, Ties};
 use super::roles;
 use crate::driver::{Context, DriverError};
 
@@ -17,21 +17,23 @@ pub(in crate::drivers) struct RoleAssignment {
     /// The property that says who.
     who: &'static str,
     of: &'static Collection,
-    /// What a tie calls them.
+    /// Their word in the text of an association.
     word: &'static str,
 }
 
-pub(in crate::drivers) static OF_USER: Tied<RoleAssignment> = Tied(RoleAssignment {
-    who: "user",
-    of: &USERS,
-    word: USER,
-});
+pub(in crate::drivers) static OF_USER: AssociationDriver<RoleAssignment> =
+    AssociationDriver(RoleAssignment {
+        who: "user",
+        of: &USERS,
+        word: USER,
+    });
 
-pub(in crate::drivers) static OF_GROUP: Tied<RoleAssignment> = Tied(RoleAssignment {
-    who: "group",
-    of: &GROUPS,
-    word: GROUP,
-});
+pub(in crate::drivers) static OF_GROUP: AssociationDriver<RoleAssignment> =
+    AssociationDriver(RoleAssignment {
+        who: "group",
+        of: &GROUPS,
+        word: GROUP,
+    });
 
 const USER: &str = "user";
 const GROUP: &str = "group";
@@ -39,7 +41,7 @@ const PROJECT: &str = "project";
 const DOMAIN: &str = "domain";
 
 #[async_trait]
-impl Ties for RoleAssignment {
+impl Associations for RoleAssignment {
     const TITLE: &'static str = "role";
 
     async fn wanted(&self, context: &Context<'_>) -> Result<Vec<String>, DriverError> {
@@ -51,23 +53,31 @@ impl Ties for RoleAssignment {
             .collect())
     }
 
-    async fn is_tied(&self, context: &Context<'_>, tie: &str) -> Result<bool, openstack::Error> {
-        let Some((actor, grant)) = parse(tie) else {
+    async fn exists(
+        &self,
+        context: &Context<'_>,
+        association: &str,
+    ) -> Result<bool, openstack::Error> {
+        let Some((actor, grant)) = parse(association) else {
             return Ok(false);
         };
         let identity = context.session.identity();
         identity.is_granted(actor, &grant).await
     }
 
-    async fn tie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
-        match parse(tie) {
+    async fn add(&self, context: &Context<'_>, association: &str) -> Result<(), openstack::Error> {
+        match parse(association) {
             Some((actor, grant)) => context.session.identity().grant(actor, &grant).await,
             None => Ok(()),
         }
     }
 
-    async fn untie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
-        match parse(tie) {
+    async fn remove(
+        &self,
+        context: &Context<'_>,
+        association: &str,
+    ) -> Result<(), openstack::Error> {
+        match parse(association) {
             Some((actor, grant)) => context.session.identity().revoke(actor, &grant).await,
             None => Ok(()),
         }
@@ -84,8 +94,8 @@ fn text(word: &str, who: &str, grant: &Grant) -> String {
 }
 
 /// What such a text says; nothing of another form.
-fn parse(tie: &str) -> Option<(Actor<'_>, Grant)> {
-    let words: Vec<&str> = tie.split('/').collect();
+fn parse(association: &str) -> Option<(Actor<'_>, Grant)> {
+    let words: Vec<&str> = association.split('/').collect();
     let [word, who, kind, place, role] = words[..] else {
         return None;
     };
@@ -108,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tie_says_who_may_do_what_and_where() {
+    fn the_text_of_a_role_assignment() {
         let grant = |place| Grant {
             role: "r".into(),
             place,

@@ -1,0 +1,162 @@
+//! Associations: types that connect resources and have no resource of their own, such as role assignments and the quality of
+//! service of volume types.
+//!
+//! There is no place for a marker, and adding an association twice changes nothing. So the physical id lists the associations. The
+//! creation only looks: an association that exists already belongs to somebody else. It is left out of the id and stays when the
+//! resource is deleted. The others are added once the journal has the id, so at no moment is there one of ours that nobody knows
+//! of. A change first removes the associations that are no longer wanted; by then the id has all that any attempt may have added.
+//!
+//! The types are code and no data: each service has calls of its own for them (the path of a role assignment has four ids, Cinder
+//! changes with `GET`), and there are three types.
+
+use async_trait::async_trait;
+use serde_json::Map;
+
+use super::record::done_if_gone;
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+
+/// The calls of a type. An association is a text that names both ends by id, without commas.
+#[async_trait]
+pub(super) trait Associations: Send + Sync {
+    /// For people: `role`.
+    const TITLE: &'static str;
+
+    /// The associations that the properties describe.
+    async fn wanted(&self, context: &Context<'_>) -> Result<Vec<String>, DriverError>;
+
+    /// Whether an association exists, whoever added it. It does not if one of its ends is gone.
+    async fn exists(
+        &self,
+        context: &Context<'_>,
+        association: &str,
+    ) -> Result<bool, openstack::Error>;
+
+    /// Adds an association. If one of its ends is gone, the error has status 404.
+    async fn add(&self, context: &Context<'_>, association: &str) -> Result<(), openstack::Error>;
+
+    /// Removes an association. One that does not exist is success, or an error of status 404.
+    async fn remove(
+        &self,
+        context: &Context<'_>,
+        association: &str,
+    ) -> Result<(), openstack::Error>;
+}
+
+/// The driver of a type of associations.
+pub(super) struct AssociationDriver<T>(pub(super) T);
+
+impl<T: Associations> AssociationDriver<T> {
+    /// The id of the wanted associations that are ours: it had them before, or they do not exist yet.
+    async fn ours(&self, context: &Context<'_>, before: &[&str]) -> Result<String, DriverError> {
+        let mut ours: Vec<String> = Vec::new();
+        for association in self.0.wanted(context).await? {
+            let is_ours = before.contains(&association.as_str())
+                || !self.0.exists(context, &association).await?;
+            if is_ours && !ours.contains(&association) {
+                ours.push(association);
+            }
+        }
+        Ok(id(&ours))
+    }
+
+    async fn remove_all(
+        &self,
+        context: &Context<'_>,
+        associations: &[&str],
+    ) -> Result<(), DriverError> {
+        for association in associations {
+            done_if_gone(self.0.remove(context, association).await)?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl<T: Associations> Driver for AssociationDriver<T> {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        self.ours(context, &[]).await
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        for association in parse(physical_id) {
+            match self.0.add(context, association).await {
+                Err(error) if error.is_not_found() => {
+                    let why = format!("one end of the {} association is gone: {error}", T::TITLE);
+                    return Ok(Progress::Failed(why));
+                }
+                done => done?,
+            }
+        }
+        Ok(Progress::Ready(Ready {
+            reference: physical_id.into(),
+            attributes: Map::new(),
+        }))
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let wanted = self.0.wanted(context).await?;
+        let mut leaving = parse(physical_id);
+        leaving.retain(|association| !wanted.iter().any(|one| one == association));
+        self.remove_all(context, &leaving).await
+    }
+
+    async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        self.ours(context, &parse(physical_id)).await
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        match physical_id {
+            Some(id) => self.remove_all(context, &parse(id)).await,
+            // Without an id, none was ever added.
+            None => Ok(()),
+        }
+    }
+
+    async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
+        Ok(true)
+    }
+}
+
+/// The id without associations: all of them existed before.
+const NOTHING: &str = "-";
+
+fn id(associations: &[String]) -> String {
+    match associations.is_empty() {
+        true => NOTHING.to_owned(),
+        false => associations.join(","),
+    }
+}
+
+fn parse(id: &str) -> Vec<&str> {
+    id.split(',')
+        .filter(|association| *association != NOTHING)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_says_all_ties() {
+        let associations = ["a/b".to_owned(), "a/c".to_owned()];
+        assert_eq!(parse(&id(&associations)), ["a/b", "a/c"]);
+        assert_eq!(parse(&id(&[])), Vec::<&str>::new());
+    }
+}
