@@ -1,6 +1,6 @@
 //! Requests that a service has accepted and carries out later.
 //!
-//! A service that answers first and works later may fail in between, and then the thing often just returns to its former
+//! A service that answers first and works later may fail in between. Then the resource often just returns to its former
 //! state. So a driver notes such a request when it is accepted, and [`Driver::progress`](super::Driver::progress) and
 //! [`Driver::is_gone`](super::Driver::is_gone) compare what was asked for with what is there. Requests of earlier attempts
 //! are not in the list: their failures are not this attempt's.
@@ -20,9 +20,9 @@ pub struct Accepted(Mutex<Vec<Request>>);
 /// One accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The service's word for what was asked for: `resize`, `detach_interface` ...
+    /// The service's name of the action: `resize`, `detach_interface` ...
     pub action: &'static str,
-    /// Id of what it is about: the thing itself, or the port or volume that is plugged in or out.
+    /// Id of the request's subject: the resource itself, or the port or volume that is attached or detached.
     pub subject: String,
     /// The service's id of the request; empty where the service keeps no record of requests.
     pub id: String,
@@ -42,7 +42,7 @@ impl Accepted {
         all.push(request);
     }
 
-    /// Notes a request that was answered with its id. A thing that is not there is fine, and nothing is noted.
+    /// Notes a request that was answered with its id. A missing resource is success, and nothing is noted.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! What the engine asks of a resource type's driver.
+//! Drivers of resource types: the interface between the engine and a type.
 //!
-//! A driver is the I/O half of a type's description: it makes one thing in the cloud and removes it.
+//! A driver is the I/O half of a type's description: it creates a resource in the cloud, changes it and deletes it.
 //! Every call may be made twice: the engine repeats after a crash, a timeout or a retry. So `create`
 //! looks for what carries the [`Marker`] before it makes anything, and `delete` counts "not there"
 //! as done. Drivers do not wait, retry or sleep: they answer what is, and the engine decides.
@@ -18,7 +18,7 @@ pub use accepted::{Accepted, Request};
 mod abilities;
 mod accepted;
 
-/// How a thing in the cloud is known as ours: unique per deployment and resource, and readable.
+/// The marker that a resource carries in the cloud: unique for each deployment and resource, and readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// Id of the deployment.
@@ -26,12 +26,12 @@ pub struct Marker {
     /// Its name, for names that people see.
     pub deployment_name: String,
     /// Name in the template, or the name that a pass gave; of a successor with `#` and its number, so that
-    /// it is told from what it replaces.
+    /// it is distinguished from its predecessor.
     pub resource: String,
 }
 
 impl Marker {
-    /// The mark of the things that a creation made.
+    /// The marker of a creation's resources.
     pub fn of(creation: &store::Creation, deployment: &str, deployment_name: &str) -> Marker {
         let key = &creation.key;
         Marker {
@@ -41,7 +41,7 @@ impl Marker {
         }
     }
 
-    /// What marks say of a resource: its name, and for a successor which one it is of all that had the name.
+    /// The resource part of a marker: the name, and the number of a successor among all that had the name.
     pub fn resource_of(name: &str, incarnation: u32) -> String {
         match incarnation {
             0 => name.to_owned(),
@@ -59,24 +59,24 @@ pub struct Context<'a> {
     pub marker: &'a Marker,
     /// Properties, resolved and in the types of their description ([`types::typed`]).
     pub properties: &'a Map<String, Value>,
-    /// On an update, the properties that it was made from, as far as they are known; else none.
+    /// On an update, the properties before it, as far as they are known. Empty on other calls.
     pub before: &'a Map<String, Value>,
-    /// Of [`Driver::takes_away`], the values of changes that did not end: any of it may be there, and any of what was there
+    /// Values of [`Driver::takes_away`] from unfinished changes. Any of their entries may exist in the cloud, and any entry from
     /// before may be gone.
     pub tried: &'a Map<String, Value>,
-    /// On an update, names of the properties that differ from what it was made from.
+    /// On an update, names of the properties that differ from those before it.
     pub changed: &'a [String],
     /// `public`, `bastion`.
     pub marks: &'a Marks,
     /// The store of private keys.
     pub vault: &'a dyn Vault,
-    /// What a server needs so that we can log in to it; `None` where no software step will.
+    /// The login that a new server gets; `None` if no software step uses one.
     pub login: Option<&'a Login>,
     /// Requests of this attempt that a service carries out later.
     pub accepted: &'a Accepted,
     /// Whether an attempt before this one may have created the resource.
     pub earlier: Earlier,
-    /// Whether the run leads back to what worked: what cannot be turned back stays as it is.
+    /// Whether the run is a roll-back. In a roll-back, irreversible changes stay as they are.
     pub goes_back: bool,
 }
 
@@ -123,95 +123,95 @@ pub struct Login {
 /// Whether an attempt before this one may have created the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Earlier {
-    /// A call of ours may have been carried out whose end we do not know: the driver looks for the mark first.
+    /// Possibly: the driver looks for the marker first.
     Possible,
-    /// The journal has never known the resource, which saves the look.
+    /// No: the journal has never had the resource, so the driver need not look.
     None,
 }
 
-/// Where private keys are kept: the cloud's key manager, else a store sealed with the user's own key.
+/// A store of private keys: the cloud's key manager, else a store sealed with the user's own key.
 #[async_trait]
 pub trait Vault: Send + Sync {
-    /// Keep `secret` under `name`; the same name again replaces it. Returns a reference to it.
+    /// Stores a secret, and replaces an older one with the same name. Returns a reference to it.
     async fn put(&self, name: &str, secret: &str) -> Result<String, DriverError>;
-    /// What is kept under `name`.
+    /// The secret with this name.
     async fn get(&self, name: &str) -> Result<Option<String>, DriverError>;
-    /// Forget it; not there is fine.
+    /// Deletes a secret. A missing one is success.
     async fn forget(&self, name: &str) -> Result<(), DriverError>;
 }
 
-/// How far a thing is.
+/// The state of a resource during a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// The cloud works on it; a few words that a person may read.
+    /// The cloud works on it. The text is for people.
     Pending(String),
-    /// It is there.
+    /// It exists and can be used.
     Ready(Ready),
-    /// The cloud gave up on it, in its words. It is of no use as it is.
+    /// The cloud failed to create it, and it cannot be used. The text is the cloud's reason.
     Failed(String),
-    /// A change that the cloud had accepted was not carried out; the thing is as it was, and usable. The text follows the
+    /// The cloud accepted a change and did not carry it out. The resource is as before, and usable. The text follows the
     /// resource's name: "was not resized to `m1.huge`: ...".
     Unchanged(String),
 }
 
-/// What others can refer to.
+/// Values of a ready resource that other resources can refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ready {
-    /// What `get_resource` gives.
+    /// The value of `get_resource`.
     pub reference: Value,
-    /// What `get_attr` gives. Stored in clear, but for those of [`Driver::secrets`].
+    /// The values of `get_attr`. The journal stores them in clear, except those of [`Driver::secrets`].
     pub attributes: Map<String, Value>,
 }
 
-/// What becomes of a second thing of one creation. A request whose answer was lost may be carried out after the engine has looked
-/// for the mark and created another.
+/// The fate of a duplicate. A request whose answer was lost may be carried out after the engine has looked for the marker and
+/// created another resource.
 pub enum Duplicates<'a> {
-    /// It is found by its mark.
+    /// A search finds it by its marker.
     Listed(&'a dyn ListMarked),
-    /// The service refuses it, or takes it for the first: a name, a content or a pair of ends is there once.
+    /// The service refuses it, or answers with the first one: a name, a content or an association exists once.
     Refused,
-    /// It lives inside another thing of the deployment, and goes with it.
+    /// It is part of another resource of the deployment, and is deleted with it.
     Inside,
-    /// Nothing of it is in a cloud.
+    /// There is none: the type has no resources in a cloud.
     Nowhere,
 }
 
 /// A search for everything that carries marks of a deployment, whatever the journal knows.
 #[async_trait]
 pub trait ListMarked: Send + Sync {
-    /// Things of this type that carry one of the marks, in the project and wherever else its user sees them. Each kind is listed
-    /// once, for all marks together. What is being deleted is left out.
+    /// Resources of this type that carry one of the markers, in the project and wherever else its user sees them. One request
+    /// serves all markers. Resources that are being deleted are left out.
     ///
     /// # Errors
-    /// Where the service cannot be asked.
+    /// The service cannot be asked.
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError>;
 }
 
-/// What a search works with.
+/// The input of a search.
 pub struct Search<'a> {
     /// The user's session in the cloud.
     pub session: &'a openstack::Session,
-    /// Where private keys are kept.
+    /// The store of private keys.
     pub vault: &'a dyn Vault,
     /// Id of the deployment.
     pub deployment: &'a str,
     /// The marks, all of the deployment.
     pub markers: &'a [Marker],
-    /// Of those things that have no mark but a name from the template: [`Marker::resource`], and who had the name before.
+    /// For resources without a marker, whose name is from the template: [`Marker::resource`], and the earlier namesakes.
     pub names: &'a [(String, Namesakes)],
     /// Requests of this search that a service carries out later.
     pub accepted: Accepted,
 }
 
 impl Search<'_> {
-    /// The context of a call where nothing but the mark is known.
+    /// The context of a call that has a marker and no properties.
     pub fn context<'a>(&'a self, marker: &'a Marker) -> Context<'a> {
         static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         Context::of(self.session, self.vault, &self.accepted, marker, &NOTHING)
     }
 }
 
-/// A thing that carries a mark.
+/// A resource that carries a marker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marked {
     /// [`Marker::resource`] of its mark.
@@ -224,7 +224,7 @@ pub struct Marked {
     pub proof: Proof,
 }
 
-/// What proves that a thing comes from a creation.
+/// The proof that a resource comes from a creation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Proof {
     /// Its mark.
@@ -232,14 +232,14 @@ pub enum Proof {
     /// Its mark and its age: the cloud copies marks, to restored volumes for instance. The time at which the cloud
     /// created it, where it says so.
     MarkAndAge(Option<jiff::Timestamp>),
-    /// Nothing: it has the name that the template gives, which somebody else may have given to a thing of theirs.
+    /// No proof: it has the name from the template, and so may a resource of somebody else.
     NameOnly,
 }
 
-/// One file per resource type implements this.
+/// The driver of a resource type.
 #[async_trait]
 pub trait Driver: Send + Sync {
-    /// What becomes of a second thing of one creation.
+    /// The fate of duplicates.
     fn duplicates(&self) -> Duplicates<'_>;
 
     /// Attributes that take requests of their own; `None` for types without any.
@@ -267,26 +267,26 @@ pub trait Driver: Send + Sync {
         None
     }
 
-    /// Attributes that the driver makes up itself and that nobody else may read. They are sealed in the
-    /// journal and masked in logs, the reference too; once they are stored, the driver is not asked again.
+    /// Secret attributes that the driver generates itself. The journal seals them and logs mask them, the reference too. Once they
+    /// are stored, the driver does not generate them again.
     fn secrets(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Find what carries the marker, else make it. Returns the cloud's id at once, without waiting
-    /// until it is ready.
+    /// Finds the resource that carries the marker, or creates it. Returns the cloud's id at once, without waiting until the
+    /// resource is ready.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError>;
 
-    /// How far it is. A thing that is gone is `Failed`. What this attempt asked for ([`Context::accepted`]) is compared with
-    /// what is there.
+    /// The state of a resource; `Failed` if it is gone. The requests of this attempt ([`Context::accepted`]) are compared with
+    /// the resource.
     async fn progress(
         &self,
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError>;
 
-    /// All attributes but those [on demand](OnDemand), as they are in the cloud now. Changes nothing. `None` where the thing is gone, or in a
-    /// state in which the driver cannot tell them.
+    /// Present values of all attributes but those [on demand](OnDemand). Changes nothing. `None` if the resource is gone, or in a
+    /// state without attributes.
     ///
     /// # Errors
     /// The cloud refuses the request.
@@ -301,20 +301,20 @@ pub trait Driver: Send + Sync {
         })
     }
 
-    /// Change it to the present properties; it keeps its id. Only types with properties that update in place have it.
+    /// Changes a resource to the present properties. Only types with properties that update in place implement it.
     async fn update(&self, _context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         Err(DriverError::Other(format!(
             "`{physical_id}` cannot be changed in place; remove it from the template, and add it again"
         )))
     }
 
-    /// Properties of which a change takes away what they said before: lists and maps. What a change tries is noted before it
-    /// begins, for [`Context::tried`].
+    /// Lists and maps of which a change removes entries. The engine journals the values of a change before it begins, for
+    /// [`Context::tried`].
     fn takes_away(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Its id once it is updated; another one where a thing is known by what it says or joins.
+    /// The id after an update. It changes for resources that are identified by their content.
     async fn id_after_update(
         &self,
         _context: &Context<'_>,
@@ -323,25 +323,25 @@ pub trait Driver: Send + Sync {
         Ok(physical_id.to_owned())
     }
 
-    /// How long to wait before it is removed; nothing for most.
+    /// Time to wait before the deletion. Zero for most types.
     async fn waits_before_delete(&self, _context: &Context<'_>) -> Result<Duration, DriverError> {
         Ok(Duration::ZERO)
     }
 
-    /// Remove it. Without an id, look for the marker first (a crash may have come between the
-    /// creation and the journal). Not there is success.
+    /// Deletes a resource. Without an id, the marker leads to it: a crash may have come between the creation and the journal. A
+    /// resource that is gone is success.
     async fn delete(
         &self,
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError>;
 
-    /// Whether more of it may come to be while it is removed: then that is said again until it is gone.
+    /// Whether the cloud may add to the resource during its deletion. Then the deletion is repeated until it is gone.
     fn grows_while_it_goes(&self) -> bool {
         false
     }
 
-    /// Whether nothing is left of it.
+    /// Whether the resource is gone.
     ///
     /// # Errors
     ///
@@ -374,24 +374,24 @@ impl DriverError {
     }
 }
 
-/// Why a call failed; the engine chooses by the variant whether to repeat.
+/// The failure of a call. The variant decides whether the engine repeats the call.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// The cloud said so. Retry rules read the status.
+    /// The cloud refused the call or did not answer. Retry rules read the status.
     #[error(transparent)]
     Cloud(#[from] openstack::Error),
-    /// A property that the cloud cannot be asked with; repeating is useless.
+    /// A property with an unusable value. Repeating is useless.
     #[error("property `{property}`: {message}")]
     Property {
         /// Its name.
         property: String,
-        /// What is wrong and what would be right.
+        /// The problem and the remedy.
         message: String,
     },
-    /// Our own database did not do its work; it says nothing of what it has.
+    /// A failure of our own database. The text contains no stored values.
     #[error("the sealed store failed: {0}")]
     Storage(store::Error),
-    /// Anything else; a sentence for the person.
+    /// Any other failure, as a sentence for people.
     #[error("{0}")]
     Other(String),
 }

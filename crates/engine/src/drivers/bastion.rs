@@ -65,7 +65,7 @@ pub async fn close(session: &Session, marker: &Marker) -> Result<(), DriverError
     Ok(())
 }
 
-/// What the rule says of itself. Server and group may be replaced between the opening and the closing, or come
+/// The description of the rule. Server and group may be replaced between the opening and the closing, or come
 /// back by a roll-back, so it does not say which server of the name it is.
 pub fn description(marker: &Marker) -> String {
     let name = marker.resource.split('#').next().unwrap_or_default();

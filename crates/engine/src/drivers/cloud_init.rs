@@ -1,4 +1,4 @@
-//! What a server is told at its first boot, so that we can log in to it and nobody can pose as it.
+//! User data of a server: the login and the host key, so that we can log in and no other machine can pose as the server.
 //!
 //! Our part makes the login user with the deployment's public key and sets the SSH host key that we
 //! made, so that the first connection is verified like every later one. A person's own user data is
@@ -17,7 +17,7 @@ use crate::driver::Login;
 /// Nova's limit, of the encoded form.
 pub(super) const BYTES_MAX: usize = 65_535;
 
-/// What our part is made of.
+/// The input of our part of the user data.
 pub(super) struct Guest<'a> {
     pub login: &'a Login,
     pub host_key: &'a Pair,
@@ -40,7 +40,7 @@ pub(super) fn user_data(own: Option<&str>, guest: Option<&Guest<'_>>) -> Option<
     }
 }
 
-/// As Nova takes it.
+/// The user data as Nova takes it.
 pub(super) fn encode(user_data: &str) -> String {
     BASE64.encode(user_data)
 }

@@ -10,7 +10,7 @@ use super::key_manager::{KeyManagerDriver, KeyManagerType};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
-/// What the kinds differ in.
+/// A kind of container.
 pub(super) struct Container {
     /// Barbican's word for it.
     pub(super) kind: &'static str,

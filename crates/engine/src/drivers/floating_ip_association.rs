@@ -1,6 +1,6 @@
 //! `OS::Neutron::FloatingIPAssociation`: leads a floating IP to a port, where both are drawn apart.
 //!
-//! It is a field of the floating IP and no thing of its own, so the floating IP's id is its id.
+//! It is a field of the floating IP and no resource of its own, so the floating IP's id is its id.
 //! Removing it never cuts a connection that somebody else made since: only what leads to our port is
 //! ours. Source: Networking API v2.0, "Floating IPs".
 

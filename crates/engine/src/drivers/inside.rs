@@ -1,5 +1,5 @@
-//! What drivers of things share that live inside another one: the physical id is `<owner>:<id>`, since such a thing is found
-//! below its owner only; `get_resource` gives its own id, as in Heat.
+//! Resources inside another one, such as QoS rules in a policy. The physical id is `<owner>:<id>`, since the path of the resource
+//! has both; `get_resource` gives its own id, as in Heat.
 
 use openstack::inside::{Inside, Piece};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! How things in the cloud are known as ours, and what they are called there.
+//! Markers of resources in the cloud, and their names there.
 //!
 //! Neutron keeps the mark in the description, which it can filter by; a person's own description
 //! stays in front of it. Nova servers carry it as a tag, which may hold neither `/` nor `,` and is
@@ -64,7 +64,7 @@ pub fn tag_of_deployment(marker: &Marker) -> String {
     format!("{DEPLOYMENT}{}", marker.deployment)
 }
 
-/// Whether tags say that a thing is of the deployment. What was made before all had that tag is taken to be.
+/// Whether a resource with these tags is of the deployment. A resource from before there was that tag is taken to be.
 pub fn is_tagged_of_deployment(tags: &[String], marker: &Marker) -> bool {
     let own = tag_of_deployment(marker);
     match tags.iter().find(|tag| tag.starts_with(DEPLOYMENT)) {
@@ -73,7 +73,7 @@ pub fn is_tagged_of_deployment(tags: &[String], marker: &Marker) -> bool {
     }
 }
 
-/// The name of a thing that has nothing but a name to carry the mark, where the template gives none.
+/// The name of a resource whose name is its marker, because the template gives none.
 pub fn store_name(marker: &Marker) -> String {
     format!("stackloom-{}-{}", marker.deployment, marker.resource)
 }
@@ -148,7 +148,7 @@ fn is_own_tag(tag: &str) -> bool {
 pub(super) struct Texts<'a>(HashMap<String, &'a str>);
 
 impl<'a> Texts<'a> {
-    /// Of all marks of a search, in one of the forms above.
+    /// The texts of all markers of a search, in one of the forms above.
     pub(super) fn of(search: &'a Search<'_>, form: fn(&Marker) -> String) -> Texts<'a> {
         let texts = search.markers.iter();
         Texts(
@@ -173,7 +173,7 @@ impl<'a> Texts<'a> {
 }
 
 impl Search<'_> {
-    /// A thing of a type that has nothing but a name: the name is the mark, or is the one that the template gives.
+    /// A resource of a type whose name is the marker, or comes from the template.
     pub(super) fn marked_by_name(
         &self,
         marks: &Texts<'_>,
@@ -193,7 +193,7 @@ impl Search<'_> {
 }
 
 impl Marked {
-    /// A thing whose mark proves where it comes from.
+    /// A resource whose marker proves its origin.
     pub(super) fn named(resource: &str, physical_id: String, name: Option<String>) -> Marked {
         Marked {
             resource: resource.to_owned(),

@@ -1,6 +1,6 @@
 //! Drivers: how a resource of each type is made in the cloud, changed and removed.
 //!
-//! Most types are data: the `api` block of their description says the calls, and [`described`] makes them. A file here is a
+//! Most types are data: the `api` block of their description lists the calls, and [`described`] makes them. A file here is a
 //! type that is more than that, as hooks of the generic driver or as a driver of its own. All follow one pattern, so that a
 //! crash at any moment leaves nothing twice:
 //!

@@ -1,6 +1,6 @@
 //! `OS::Nova::FloatingIP` and `OS::Nova::FloatingIPAssociation`: public addresses as they were asked for before Neutron had them.
 //!
-//! As in Heat it is Neutron that is asked. An association has the properties of `OS::Neutron::FloatingIPAssociation` under other
+//! As in Heat, the calls go to Neutron. An association has the properties of `OS::Neutron::FloatingIPAssociation` under other
 //! names, and that type's driver does the rest. Source: Heat, nova/floatingip.py; Compute API, "Port interfaces".
 
 use async_trait::async_trait;
@@ -130,7 +130,7 @@ impl Handover for FloatingIpAssociation {
     }
 }
 
-/// The same in Neutron's words: the server's first port that has an address of version 4, and that address.
+/// The properties in Neutron's words: the server's first port that has an address of version 4, and that address.
 async fn said(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(context.properties);
     let server = properties.required("server_id")?;
@@ -151,7 +151,7 @@ async fn said(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> 
     ))
 }
 
-/// The same; nothing where the server or its port is gone.
+/// The properties in Neutron's words; `None` if the server or its port is gone.
 async fn said_if_there(context: &Context<'_>) -> Result<Option<Map<String, Value>>, DriverError> {
     match said(context).await {
         Err(DriverError::Cloud(error)) if error.is_not_found() => Ok(None),

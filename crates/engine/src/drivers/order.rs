@@ -1,11 +1,11 @@
 //! `OS::Barbican::Order`: has the key manager make a key, a pair of keys or a certificate.
 //!
-//! What it makes (a secret, or a container with secrets) has the order's name, and goes with it: Heat leaves it behind. The
+//! The result (a secret, or a container with secrets) has the order's name and is deleted with it: Heat leaves it behind. The
 //! secrets go first, since the container alone says which they are. Most clouds let administrators alone delete an order, so
 //! where that is refused this receipt stays, without anything behind it, and is never taken for an order again.
 //! An order for a key that is not done yet is neither gone nor taken back: what the key manager makes a moment later would be
 //! nobody's. One for a certificate may wait for its authority for ever, and goes at once.
-//! What was made is given by attributes, the private key too: that one is sealed, as all attributes of that name are.
+//! The result is in attributes, the private key too: that one is sealed, as all attributes of that name are.
 //! Source: Key Manager API v1, "Orders".
 
 use async_trait::async_trait;
@@ -152,7 +152,7 @@ fn reference(holder: &Value, kind: Kind) -> Option<&str> {
     holder[kind.reference()].as_str().map(id_of)
 }
 
-/// What stands in the container that an order made, if it made one.
+/// The secrets of the container that an order created, if it created one.
 async fn secrets(keys: &KeyManager<'_>, order: &Value) -> Result<Vec<Value>, DriverError> {
     let Some(id) = reference(order, Kind::Container) else {
         return Ok(Vec::new());

@@ -124,7 +124,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// The same for switches.
+    /// Copies booleans that the API names the same.
     pub(super) fn copy_booleans(
         &self,
         names: &[&str],
@@ -138,7 +138,7 @@ impl<'a> Properties<'a> {
         Ok(())
     }
 
-    /// The id of the thing that a property names, or is the id of already.
+    /// The id of the resource that a property gives by name or id.
     pub(super) async fn id_of<E: Entity>(
         &self,
         session: &Session,
@@ -150,7 +150,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// The id of the thing that `given`, from the property `name`, means.
+    /// The id of the resource that `given`, the value of the property `name`, gives by name or id.
     pub(super) async fn id_named<E: Entity>(
         &self,
         session: &Session,
@@ -169,7 +169,7 @@ impl<'a> Properties<'a> {
             .to_string())
     }
 
-    /// A look-up's failure: about the property, if it is.
+    /// The error of a failed look-up. It names the property if the resource is missing or ambiguous.
     pub(super) fn looked_up(&self, name: &str, error: openstack::Error) -> DriverError {
         match error {
             openstack::Error::Unknown { .. } | openstack::Error::Ambiguous { .. } => {

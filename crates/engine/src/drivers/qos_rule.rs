@@ -1,12 +1,13 @@
 //! `OS::Neutron::QoSBandwidthLimitRule`, `QoSDscpMarkingRule`, `QoSMinimumBandwidthRule` and `QoSMinimumPacketRateRule`:
 //! the rules of a QoS policy.
 //!
-//! Neutron keeps a rule inside its policy, without name or description, so it carries no mark: a policy has one rule of
-//! a kind and a direction, and that, with what it promises, is its identity. What is not drawn has Heat's default, as in
-//! Heat, in a change too. One that says something else is somebody else's, and Neutron refuses a second beside it. In a
-//! policy that is not of the deployment nothing tells whose a rule is: there only one whose id is known is ours. The physical id is `<policy>:<rule>`, since a rule is only found below
-//! its policy; `get_resource` gives the rule's own id, as in Heat.
-//! Most clouds let administrators alone make them. Source: Networking API v2.0, "Quality of Service".
+//! Neutron keeps a rule inside its policy, without name or description, so it carries no marker: a policy has one rule of a kind and
+//! a direction, and these with the rule's values are its identity. Properties that are not given have Heat's defaults, in a change
+//! too. A rule with other values is somebody else's, and Neutron refuses a second one. In a policy of another deployment, nothing
+//! tells the owner of a rule: there a rule is ours only if its id is known.
+//!
+//! The physical id is `<policy>:<rule>`, since the path of a rule has both; `get_resource` gives the rule's own id, as in Heat.
+//! Most clouds let only administrators create rules. Source: Networking API v2.0, "Quality of Service".
 
 use async_trait::async_trait;
 use openstack::inside::{Inside, Piece};
@@ -19,12 +20,12 @@ use super::record::done_if_gone;
 use super::{inside, mark};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
 
-/// What the kinds differ in.
+/// A kind of rule.
 pub(super) struct QosRule {
     kind: QosRuleKind,
     /// The whole number that it must have.
     promise: &'static str,
-    /// What else it says, with what is meant where that is not drawn.
+    /// The property of the burst, with the default 0.
     burst: Option<&'static str>,
     has_direction: bool,
 }
@@ -144,7 +145,7 @@ impl QosRule {
         Ok(body)
     }
 
-    /// The physical id of the rule that says just this, in a policy of the deployment.
+    /// The physical id of the rule with these fields, in a policy of the deployment.
     async fn find(
         &self,
         context: &Context<'_>,

@@ -16,12 +16,12 @@ use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
-/// Of which service.
+/// The driver of the quotas of a service.
 pub(super) struct Quota(pub(super) Service);
 
 const PROJECT: &str = "project";
 
-/// What Octavia calls otherwise by now.
+/// Octavia's newer names of limits.
 const NEWER: [(&str, &str); 2] = [
     ("loadbalancer", "load_balancer"),
     ("healthmonitor", "health_monitor"),

@@ -1,6 +1,6 @@
 //! `OS::Neutron::RouterGateway`: a router's way to the outside, where it is drawn apart from the router.
 //!
-//! It is a field of the router and no thing of its own. Removing it never takes away a way to another
+//! It is a field of the router and no resource of its own. Removing it never takes away a way to another
 //! network that somebody chose since. Source: Networking API v2.0, "Update router".
 
 use async_trait::async_trait;

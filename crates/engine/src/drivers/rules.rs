@@ -1,4 +1,4 @@
-//! What inline rules of a group, rules on their own and the bastion's rule have in common: their body,
+//! Security group rules, shared by inline rules of a group, rules on their own and the bastion's rule: their body,
 //! and when two of them are the same to Neutron.
 
 use openstack::network::SecurityGroupRule;
@@ -75,7 +75,7 @@ pub(super) fn is_same(rule: &SecurityGroupRule, body: &Map<String, Value>) -> bo
         && prefix(text("remote_ip_prefix")) == prefix(rule.remote_ip_prefix.as_deref())
 }
 
-/// What Neutron answers to a rule that the group has already.
+/// Neutron's refusal of a rule that the group has already.
 pub(super) fn exists_already(error: &openstack::Error) -> bool {
     error.is_conflict()
         && error.api().is_some_and(|error| {

@@ -1,6 +1,6 @@
-//! `OS::Barbican::Secret`: something that nobody shall read by chance, kept in the key manager.
+//! `OS::Barbican::Secret`: a secret in the key manager.
 //!
-//! What is in it is an attribute, `decrypted_payload`, as in Heat, where it is text: the journal seals attributes of that name.
+//! The payload is the attribute `decrypted_payload`, as in Heat, if it is text. The journal seals attributes of that name.
 //! Source: Key Manager API v1, "Secrets".
 
 use async_trait::async_trait;

@@ -149,7 +149,7 @@ async fn sub_ports(context: &Context<'_>) -> Result<Vec<Value>, DriverError> {
     Ok(ports)
 }
 
-/// What leaves, named by its port alone, and what comes.
+/// The ports to remove, named by their id alone, and the ports to add.
 fn moves(there: &[Value], wanted: &[Value]) -> (Vec<Value>, Vec<Value>) {
     let in_neither = |all: &[Value], one: &Value| !all.contains(one);
     let leaving = there.iter().filter(|port| in_neither(wanted, port));

@@ -68,7 +68,7 @@ impl Hooks for VolumeType {
     }
 }
 
-/// Who may use it already need not be let in, and who may not need not be kept out.
+/// Access that a project has already is success, and so is the removal of access that it does not have.
 pub(super) fn done_if_so_already(result: Result<(), openstack::Error>) -> Result<(), DriverError> {
     match result {
         Err(error) if error.is_conflict() => Ok(()),

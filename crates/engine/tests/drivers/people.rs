@@ -1,4 +1,4 @@
-//! What administrators make: there once whatever was tried before, and gone whoever remembers its id.
+//! Resources of administrators: they exist once after repeated attempts, and are deleted with and without their id.
 
 use engine::driver::DriverError;
 use openstack::Service;

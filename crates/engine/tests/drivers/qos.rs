@@ -115,7 +115,7 @@ async fn the_rules_go_with_their_policy() {
     world.delete("rule", kind, &first, None).await;
 }
 
-/// What is not drawn is Heat's default: an ingress rule is not the egress rule that somebody meant.
+/// Properties that are not given have Heat's default: an ingress rule is not an egress rule.
 #[tokio::test]
 async fn a_rule_of_the_other_direction_is_another_rule() {
     let (world, policy) = world().await;

@@ -1,4 +1,5 @@
-//! What only joins others, and what is known by its name: made once the id is known, and what others did before stays.
+//! Associations, and resources that are identified by their name: they are created once the id is known, and those of others
+//! stay.
 
 use openstack::collection::{Record, id_of};
 use openstack::identity::{Actor, GROUPS, Grant, PROJECTS, Place, ROLES, USERS};

@@ -1,5 +1,5 @@
-//! Rarer things of the network service and the key manager, each through the whole of its life: made twice it is there once, it
-//! changes in place, a lost answer leaves nothing behind, and it goes.
+//! Rarer resources of the network service and the key manager, each through its whole life: created twice it exists once, it
+//! changes in place, a lost answer leaves nothing behind, and it is deleted.
 
 use lab::{CallFault, Fault};
 use openstack::key_manager::{Kind, id_of};
@@ -19,7 +19,7 @@ impl World {
         updated.await.unwrap()
     }
 
-    /// Made, and looked at until it is ready; its id and its attributes.
+    /// Creates a resource and waits until it is ready. Returns its id and its attributes.
     pub async fn there(&self, name: &str, kind: &str, properties: &Value) -> (String, Value) {
         let id = self.create(name, kind, properties).await.unwrap();
         let ready = self.ended(name, kind, properties, &id).await.unwrap();
@@ -27,7 +27,7 @@ impl World {
     }
 }
 
-/// Made, made again, and removed without its id, as after a crash before the journal.
+/// Creates a resource twice, and deletes it without its id, as after a crash before the journal.
 async fn adopted_by_its_mark(world: &World, kind: &str, properties: Value) {
     let before = world.left();
     let id = world.create("one", kind, &properties).await.unwrap();

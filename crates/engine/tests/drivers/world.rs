@@ -119,7 +119,7 @@ impl World {
         World::of("demo").await
     }
 
-    /// As one of the lab's users, in the project of that name.
+    /// A session of one of the lab's users, in the project of that name.
     pub async fn of(user: &str) -> World {
         let lab = Lab::memory().await.unwrap();
         let config = CloudConfig::new("lab", &lab.auth_url());
@@ -170,7 +170,7 @@ impl World {
         .await
     }
 
-    /// How it ends: with what it is, attributes on demand included, or with the cloud's reason.
+    /// The end of a creation: the values of the resource, attributes on demand included, or the cloud's reason.
     pub async fn ended(
         &self,
         name: &str,
@@ -210,7 +210,7 @@ impl World {
         soon(gone).await;
     }
 
-    /// Makes everything, each with up to three attempts. What was made, and how many attempts failed.
+    /// Creates all resources, with three failed attempts at most. Returns them and the number of failed attempts.
     pub async fn build(&self) -> (Vec<Made>, usize) {
         let mut made: Vec<Made> = Vec::new();
         let mut failed = 0;
@@ -235,7 +235,7 @@ impl World {
         (made, failed)
     }
 
-    /// What the projects of the lab have.
+    /// Resources that are left in the lab's projects.
     pub fn left(&self) -> Vec<String> {
         self.lab.leftovers().into_values().flatten().collect()
     }

@@ -1,5 +1,5 @@
-//! The driver of Octavia's types. Their fields are data, like those of other types; the calls differ in four ways, so they are
-//! code.
+//! The driver of Octavia's types. Their fields are data, like those of other types. The calls differ from those of the generic
+//! driver in all that follows, so they are code.
 //!
 //! Octavia locks a whole load balancer while it changes any piece of it, and refuses every other change
 //! meanwhile (409). The pieces of one load balancer are steps of one run and meet there all the time,
@@ -38,7 +38,7 @@ use together::{KEPT, may_go};
 const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// What Octavia accepted in this attempt. It keeps no record of requests, so these have no ids.
+/// Actions of accepted requests. Octavia keeps no record of requests, so these have no ids.
 const UPDATE: &str = "update";
 const DELETE: &str = "delete";
 
@@ -48,7 +48,7 @@ pub(super) struct Piece {
     kind: Kind,
 }
 
-/// Which kind, and where it lives.
+/// The kind of a resource, and its place among the others.
 #[derive(Clone, Copy)]
 enum Kind {
     Own(Part<'static>),
@@ -289,7 +289,7 @@ impl Piece {
         }
     }
 
-    /// The id of the pool or the L7 policy that it lives below; empty for the other kinds.
+    /// The id of the pool of a member, or the L7 policy of an L7 rule; empty for the other kinds.
     async fn parent(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let Some(property) = self.of.api.parent() else {
             return Ok(String::new());

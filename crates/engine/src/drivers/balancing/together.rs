@@ -1,7 +1,7 @@
-//! What goes along with a thing of Octavia's, and whether it may.
+//! Parts that Octavia deletes along with a resource, and the check that they may go.
 //!
-//! What the template says to keep (`deletion_policy: Retain`) loses our tags and gets another one ([`KEPT`]) as its deployment
-//! forgets it. Whatever it lives in is not removed while it is there: by then nothing else tells that it is to stay.
+//! A retained part (`deletion_policy: Retain`) loses our tags and gets another one ([`KEPT`]) when its deployment forgets it. A
+//! resource with a retained part is not deleted, because by then the tag alone tells that the part must stay.
 
 use openstack::load_balancer::{Balanced, Part};
 use serde_json::Value;

@@ -267,4 +267,38 @@ mod tests {
         let error = error.unwrap_err().to_string();
         assert_eq!(error, "property `vcpus`: it must be given");
     }
+
+    #[tokio::test]
+    async fn bodies_of_a_load_balancer_and_its_parts() {
+        check(
+            "OS::Octavia::LoadBalancer",
+            json!({"vip_subnet": ID, "flavor": "", "description": "", "tenant_id": "p"}),
+            json!({"name": "shop-front", "vip_subnet_id": ID, "description": ""}),
+        )
+        .await;
+        check(
+            "OS::Octavia::Listener",
+            json!({"loadbalancer": ID, "protocol": "HTTP", "protocol_port": "80", "allowed_cidrs": []}),
+            json!({"name": "shop-front", "loadbalancer_id": ID, "protocol": "HTTP", "protocol_port": 80, "allowed_cidrs": []}),
+        )
+        .await;
+        check(
+            "OS::Octavia::PoolMember",
+            json!({"pool": ID, "address": "10.0.0.4", "protocol_port": 80, "weight": "2", "tags": ["a"]}),
+            json!({"name": "shop-front", "address": "10.0.0.4", "protocol_port": 80, "weight": 2}),
+        )
+        .await;
+        check(
+            "OS::Octavia::L7Policy",
+            json!({"listener": ID, "action": "REDIRECT_TO_POOL", "redirect_pool": ID, "position": "1"}),
+            json!({"name": "shop-front", "listener_id": ID, "action": "REDIRECT_TO_POOL", "redirect_pool_id": ID, "position": 1}),
+        )
+        .await;
+        check(
+            "OS::Octavia::L7Rule",
+            json!({"l7policy": ID, "type": "PATH", "compare_type": "EQUAL_TO", "value": "/", "invert": "false"}),
+            json!({"type": "PATH", "compare_type": "EQUAL_TO", "value": "/", "invert": false}),
+        )
+        .await;
+    }
 }

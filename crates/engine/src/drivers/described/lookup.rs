@@ -22,7 +22,7 @@ pub(in crate::drivers) async fn id_named(
     found.map_err(|error| properties.looked_up(property, error))
 }
 
-/// The same; nothing where there is none of the name. Two of it are an error: one of them may be the one.
+/// The id; `None` if no resource has the name. Several resources with the name are an error.
 pub(in crate::drivers) async fn id_if_there(
     session: &Session,
     of: &'static Collection,
@@ -82,7 +82,7 @@ pub(in crate::drivers) async fn ids_in(
     Ok(ids)
 }
 
-/// The same for one that must be given.
+/// The id of the resource that a required property names.
 pub(in crate::drivers) async fn id_required(
     context: &Context<'_>,
     property: &str,
@@ -128,7 +128,7 @@ pub(in crate::drivers) fn moves<T: PartialEq + Clone>(
     (leaving, after.iter().filter(comes).cloned().collect())
 }
 
-/// Keys that a map leaves behind, and all that it says: what somebody has changed by hand is put right.
+/// Keys to remove from a map, and all its present entries: manual changes are overwritten.
 pub(in crate::drivers) fn keys(
     context: &Context<'_>,
     property: &str,

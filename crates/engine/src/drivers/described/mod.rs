@@ -135,7 +135,7 @@ impl Described {
         Ok(self.records(context).list_named(name, &query).await?)
     }
 
-    /// The same, among all where the filter finds none.
+    /// The resource that carries the mark, among all if the filter finds none.
     async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<Record>, DriverError> {
         if let Some(found) = self.find(context).await? {
             return Ok(Some(found));

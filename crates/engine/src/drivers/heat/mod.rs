@@ -1,7 +1,7 @@
-//! Types of the language itself: what they are happens here, and nothing of them is in a cloud.
+//! Types of the language itself, which have no resource in a cloud.
 //!
-//! Each is a pure function from properties to what others can ask of it ([`Local`]); what it means to
-//! make, change and remove such a thing is the same for all ([`Here`]).
+//! Each is a pure function from properties to attributes ([`Local`]). Creation, change and removal are the same for all
+//! ([`Here`]).
 
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ const DELETE: &str = "DELETE";
 
 /// A type with nothing in the cloud.
 pub(super) trait Local: Send + Sync {
-    /// What it gives to others.
+    /// The values that other resources can refer to.
     fn ready(&self, properties: &Map<String, Value>) -> Result<Ready, DriverError>;
 
-    /// Attributes that it makes up and that nobody else may read.
+    /// Secret attributes that the type generates.
     fn secrets(&self) -> &'static [&'static str] {
         &[]
     }
@@ -128,7 +128,7 @@ impl<T: Local> Driver for Here<T> {
     }
 }
 
-/// As long as a step may take at most, less some room.
+/// The longest wait: the time limit of a step, less a reserve.
 const WAIT_SECONDS_MAX: u64 = 540;
 
 /// The driver of a type of the language.

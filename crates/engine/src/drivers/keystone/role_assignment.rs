@@ -1,4 +1,4 @@
-//! `OS::Keystone::UserRoleAssignment` and `OS::Keystone::GroupRoleAssignment`: what a user or a group may do, and where.
+//! `OS::Keystone::UserRoleAssignment` and `OS::Keystone::GroupRoleAssignment`: the roles of a user or a group in projects and domains.
 //!
 //! Keystone keeps a grant without a name or a mark. A role that was given before by somebody else stays when this one goes, where
 //! Heat takes it away. Source: Identity API v3, "Roles".
@@ -12,9 +12,9 @@ use super::super::described::lookup::id_required;
 use super::roles;
 use crate::driver::{Context, DriverError};
 
-/// What the two types differ in.
+/// The difference between the two types.
 pub(in crate::drivers) struct RoleAssignment {
-    /// The property that says who.
+    /// The property that names the user or the group.
     who: &'static str,
     of: &'static Collection,
     /// Their word in the text of an association.
@@ -93,7 +93,7 @@ fn text(word: &str, who: &str, grant: &Grant) -> String {
     format!("{word}/{who}/{kind}/{place}/{}", grant.role)
 }
 
-/// What such a text says; nothing of another form.
+/// The parts of such a text; `None` for a text of another form.
 fn parse(association: &str) -> Option<(Actor<'_>, Grant)> {
     let words: Vec<&str> = association.split('/').collect();
     let [word, who, kind, place, role] = words[..] else {

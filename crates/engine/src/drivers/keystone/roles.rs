@@ -1,4 +1,4 @@
-//! The property `roles`: what somebody may do, and where.
+//! The property `roles`: roles in projects and domains.
 //!
 //! Keystone keeps a grant without a name or a mark, and to give one twice changes nothing. All that users and groups have go with
 //! them, and they carry a mark; so nothing else needs to know of those. Source: Identity API v3, "Roles".
@@ -12,7 +12,7 @@ use super::super::properties::Properties;
 use super::super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
-/// Gives what `roles` says now, and takes away what it said before, or in a change that did not end, and does not any more.
+/// Grants the roles of the present `roles`, and revokes those of the former ones and of unfinished changes.
 pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<(), DriverError> {
     let wanted = wanted(context).await?;
     let mut before = [Vec::new(), Vec::new()];
@@ -34,7 +34,7 @@ pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<()
     Ok(())
 }
 
-/// The grants that `roles` says now.
+/// The grants of the present `roles`.
 pub(super) async fn wanted(context: &Context<'_>) -> Result<Vec<Grant>, DriverError> {
     let mut wanted = Vec::new();
     for (one, prefix) in &said(context.properties) {
@@ -43,7 +43,7 @@ pub(super) async fn wanted(context: &Context<'_>) -> Result<Vec<Grant>, DriverEr
     Ok(wanted)
 }
 
-/// What `roles` says, and how errors call each.
+/// The entries of `roles`, and the name of each in errors.
 fn said(map: &Map<String, Value>) -> Vec<(&Value, String)> {
     let roles = Properties::of(map).list("roles");
     let named = |(index, one)| (one, format!("roles.{index}."));

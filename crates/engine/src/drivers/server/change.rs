@@ -1,4 +1,4 @@
-//! What of a server can be changed while it keeps its id: name, metadata, tags, size, ports, password.
+//! Updates of a server in place: name, metadata, tags, size, ports, password.
 //!
 //! Each part is compared with what Nova says, and said only where it differs, so that the whole can be said
 //! twice. A new size asks to be confirmed, which `progress` does; [`effect`] checks what Nova carries out later. A password cannot be read, so it is said only

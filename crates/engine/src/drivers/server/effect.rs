@@ -23,7 +23,7 @@ pub(super) async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Por
     Ok(network.list(&[("device_id", server)]).await?)
 }
 
-/// What this attempt asked for and is not there, of a server at rest; `None` if all of it is there.
+/// The missing effect of this attempt's requests on a server at rest; `None` if none is missing.
 pub(super) async fn missing(
     context: &Context<'_>,
     server: &Found,

@@ -27,7 +27,7 @@ mod effect;
 mod named;
 mod state;
 
-/// Where the public half of the host key is kept.
+/// The key of the metadata with the public half of the host key.
 const HOST_KEY: &str = "stackloom_host_key";
 
 pub(super) struct Server;

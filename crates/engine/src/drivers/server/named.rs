@@ -1,4 +1,4 @@
-//! What a server's properties name, as ids: images, flavor, networks and ports.
+//! Look-ups of the resources that a server's properties name: images, flavor, networks and ports.
 
 use openstack::network::{Network, Port, Subnet};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::super::properties::Properties;
 use crate::driver::{Context, DriverError};
 
-/// What the properties name, as ids.
+/// Ids of the resources that the properties name.
 pub(super) struct Named {
     pub(super) image: Option<String>,
     pub(super) flavor: String,

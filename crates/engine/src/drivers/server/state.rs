@@ -4,7 +4,7 @@ use openstack::compute::Server as Found;
 
 use crate::driver::Progress;
 
-/// What keeps the server from being ready; `None` if it is.
+/// The reason that a server is not ready; `None` if it is.
 pub(super) fn unready(server: &Found) -> Option<Progress> {
     match server.status.as_str() {
         "ACTIVE" | "SHUTOFF" | "SUSPENDED" | "PAUSED" | "SHELVED" | "SHELVED_OFFLOADED"

@@ -10,7 +10,7 @@ pub(super) const EXTEND: &str = "os-extend";
 pub(super) const RETYPE: &str = "os-retype";
 pub(super) const DELETE: &str = "delete";
 
-/// What this attempt asked for and is not there, of a volume at rest; `None` if all of it is there.
+/// The missing effect of this attempt's requests on a volume at rest; `None` if none is missing.
 pub(super) async fn missing(
     context: &Context<'_>,
     volume: &Found,
