@@ -1,6 +1,7 @@
 //! `OS::Neutron::FloatingIPPortForward`: one port number of a floating IP, which leads to a port.
 //!
-//! Neutron keeps it inside the floating IP, with a description that carries the mark.
+//! Neutron keeps it inside the floating IP, with a description that carries the marker. The type is code and no data, because the
+//! floating IP is given by its address, and because clouds without descriptions of port forwardings need an explanation.
 //! Source: Networking API v2.0, "Floating IPs port forwarding".
 
 use async_trait::async_trait;

@@ -7,7 +7,8 @@
 //! tells the owner of a rule: there a rule is ours only if its id is known.
 //!
 //! The physical id is `<policy>:<rule>`, since the path of a rule has both; `get_resource` gives the rule's own id, as in Heat.
-//! Most clouds let only administrators create rules. Source: Networking API v2.0, "Quality of Service".
+//! Most clouds let only administrators create rules. The types are code and no data, because the owner of a rule follows from the
+//! description of another resource, its policy. Source: Networking API v2.0, "Quality of Service".
 
 use async_trait::async_trait;
 use openstack::inside::{Inside, Piece};
