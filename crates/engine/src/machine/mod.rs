@@ -97,6 +97,8 @@ pub struct StepStatus {
     pub error: Option<String>,
     /// Time limit for all attempts together.
     pub deadline: Option<Timestamp>,
+    /// Time since which it waits in a queue of the engine. Its deadline moves by this wait.
+    pub queued_at: Option<Timestamp>,
     /// Time of the next retry.
     pub retry_at: Option<Timestamp>,
     /// Retries used so far.
@@ -123,6 +125,7 @@ impl Default for StepStatus {
             attempts: 0,
             error: None,
             deadline: None,
+            queued_at: None,
             retry_at: None,
             retries: Retries::default(),
             stopping: None,
@@ -155,6 +158,10 @@ pub enum Event {
     Stopped(StepIndex),
     /// A step found that the token has expired.
     TokenEnded(StepIndex),
+    /// A step waits for a resource of the engine, such as a sandbox. Its time limit stands still.
+    Queued(StepIndex),
+    /// A step that waited has what it waited for.
+    Dequeued(StepIndex),
 }
 
 /// The result of an event.
@@ -264,7 +271,9 @@ impl Run {
                 .map(|step| (&self.steps[*step], *step))
         };
         let steps = active().flat_map(|(step, _)| match step.state {
-            StepState::Running if step.stopping.is_none() => [step.deadline, None],
+            StepState::Running if step.stopping.is_none() && step.queued_at.is_none() => {
+                [step.deadline, None]
+            }
             StepState::Retrying if self.state != RunState::Paused => [step.deadline, step.retry_at],
             _ => [None, None],
         });
@@ -306,7 +315,9 @@ impl Run {
                 Event::Succeeded(step)
                 | Event::Failed(step, _)
                 | Event::Stopped(step)
-                | Event::TokenEnded(step),
+                | Event::TokenEnded(step)
+                | Event::Queued(step)
+                | Event::Dequeued(step),
             ) => at_work(*step),
             _ => false,
         };
@@ -344,6 +355,8 @@ pub fn advance(run: &mut Run, event: &Event, now: Timestamp) -> Result<Advance, 
         Event::Failed(step, failure) => work.failed(*step, failure),
         Event::Stopped(step) => work.stopped(*step),
         Event::TokenEnded(step) => work.token_ended(*step),
+        Event::Queued(step) => work.queued(*step),
+        Event::Dequeued(step) => work.dequeued(*step),
     }
     Ok(work.settle())
 }

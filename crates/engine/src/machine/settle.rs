@@ -68,6 +68,7 @@ impl Work<'_> {
                 StepState::Running if self.paused => self.to(step, StepState::Ready, None),
                 StepState::Running => {
                     status.stopping = None;
+                    status.queued_at = None;
                     status.deadline = Some(later(self.now, self.run.graph.nodes()[step].timeout));
                     self.effects.push(Effect::Start(step));
                 }
@@ -92,7 +93,8 @@ impl Work<'_> {
         for step in self.active() {
             let always_run = self.run.graph.nodes()[step].always_run;
             let status = &mut self.run.steps[step];
-            let timed_out = status.deadline.is_some_and(|at| at <= self.now);
+            let timed_out =
+                status.queued_at.is_none() && status.deadline.is_some_and(|at| at <= self.now);
             let stop = match (timed_out, grace_over && !always_run) {
                 (_, true) => Some(Stopping::GraceOver),
                 (true, _) => Some(Stopping::TimedOut),
@@ -231,6 +233,18 @@ impl Work<'_> {
         self.to(step, StepState::Ready, None);
     }
 
+    pub(super) fn queued(&mut self, step: StepIndex) {
+        self.run.steps[step].queued_at.get_or_insert(self.now);
+    }
+
+    pub(super) fn dequeued(&mut self, step: StepIndex) {
+        let status = &mut self.run.steps[step];
+        if let (Some(since), Some(deadline)) = (status.queued_at.take(), status.deadline) {
+            let waited = std::time::Duration::try_from(self.now.duration_since(since));
+            status.deadline = Some(later(deadline, waited.unwrap_or_default()));
+        }
+    }
+
     fn stopped_because(&mut self, step: StepIndex, why: Stopping, last: Option<&str>) {
         match why {
             Stopping::Cancelled => self.end(step, StepState::Cancelled, None),
@@ -331,6 +345,7 @@ impl Work<'_> {
     fn to(&mut self, step: StepIndex, state: StepState, error: Option<String>) {
         self.set(step, state);
         let status = &mut self.run.steps[step];
+        status.queued_at = None;
         if error.is_some() {
             status.error.clone_from(&error);
         }

@@ -51,6 +51,8 @@ enum Happening {
     Success(prop::sample::Index),
     Failure(prop::sample::Index, FailureClass),
     TokenEnds(prop::sample::Index),
+    Queues(prop::sample::Index),
+    Dequeues(prop::sample::Index),
     Time(u64),
     Cancel,
     Resume,
@@ -64,6 +66,8 @@ fn any_happening() -> impl Strategy<Value = Happening> {
         12 => any::<prop::sample::Index>().prop_map(Happening::Success),
         4 => (any::<prop::sample::Index>(), any_class()).prop_map(|(step, class)| Happening::Failure(step, class)),
         1 => any::<prop::sample::Index>().prop_map(Happening::TokenEnds),
+        1 => any::<prop::sample::Index>().prop_map(Happening::Queues),
+        1 => any::<prop::sample::Index>().prop_map(Happening::Dequeues),
         3 => (0u64..400).prop_map(Happening::Time),
         1 => Just(Happening::Cancel),
         1 => Just(Happening::Resume),
@@ -84,6 +88,8 @@ impl Walk {
                 pick(self, index).map(|step| Event::Failed(step, Failure::new(*class, "no")))
             }
             Happening::TokenEnds(index) => pick(self, index).map(Event::TokenEnded),
+            Happening::Queues(index) => pick(self, index).map(Event::Queued),
+            Happening::Dequeues(index) => pick(self, index).map(Event::Dequeued),
             Happening::Time(seconds) => {
                 self.pass(*seconds);
                 None
@@ -207,6 +213,7 @@ proptest! {
         for event in [
             Event::Start, Event::Recover, Event::RecoverWithoutToken, Event::Tick, Event::Cancel, Event::Resume, Event::Abandon,
             Event::Succeeded(number), Event::Failed(number, failure), Event::Stopped(number), Event::TokenEnded(number),
+            Event::Queued(number), Event::Dequeued(number),
         ] {
             let _answer = advance(&mut walk.run.clone(), &event, walk.now);
         }

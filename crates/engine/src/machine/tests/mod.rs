@@ -337,6 +337,19 @@ fn a_resumed_run_walks_only_what_is_not_done_and_opens_the_bastion_again() {
 }
 
 #[test]
+fn time_in_a_queue_of_the_engine_does_not_count_against_a_steps_time_limit() {
+    let mut walk = Walk::started(&software());
+    let limit = walk.run.graph.nodes()[0].timeout.as_secs();
+    walk.pass(limit - 10).take(Event::Queued(0));
+    walk.pass(10 * limit);
+    assert_eq!(walk.run.steps[0].stopping, None, "it has not begun");
+    walk.take(Event::Dequeued(0)).pass(9);
+    assert_eq!(walk.run.steps[0].stopping, None, "ten seconds were left");
+    walk.pass(1);
+    assert_eq!(walk.run.steps[0].stopping, Some(Stopping::TimedOut));
+}
+
+#[test]
 fn a_token_that_ends_pauses_the_run_until_somebody_brings_another() {
     let mut walk = Walk::started(&software());
     walk.take(Event::TokenEnded(0));
