@@ -179,6 +179,8 @@ fn protect(file: &Path) -> anyhow::Result<()> {
 fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config {
     let mut engine = engine::Config::new(&config.data, &config.catalog, clouds.clone());
     engine.sandbox_image = config.sandbox_image.clone();
+    engine.docker_hosts.clone_from(&config.docker);
+    engine.parallel_sandboxes = config.sandboxes;
     engine.orchestrator_address = config.orchestrator_address;
     engine.ssh_timeout = config.ssh_timeout.0;
     engine.commit_horizon = config.commit_horizon.0;

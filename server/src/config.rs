@@ -51,6 +51,15 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_SANDBOX_IMAGE", default_value = engine_defaults::SANDBOX_IMAGE)]
     pub sandbox_image: String,
 
+    /// Docker daemons that run sandboxes, such as `unix:///var/run/docker.sock`, separated by commas. The usual one of
+    /// this machine if not set. The least loaded one is used.
+    #[arg(long, env = "STACKLOOM_DOCKER", value_delimiter = ',')]
+    pub docker: Vec<String>,
+
+    /// Sandboxes that run at the same time. Projects share them fairly.
+    #[arg(long, env = "STACKLOOM_SANDBOXES", default_value_t = engine_defaults::PARALLEL_SANDBOXES)]
+    pub sandboxes: usize,
+
     /// Address that bastions let in during a run. Detected if not set.
     #[arg(long, env = "STACKLOOM_ORCHESTRATOR_ADDRESS")]
     pub orchestrator_address: Option<IpAddr>,

@@ -2,6 +2,8 @@
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
+use crate::sandbox::OutputLimits;
+
 /// Default image of sandboxes.
 pub const SANDBOX_IMAGE: &str = "stackloom-sandbox";
 /// Default of [`Config::ssh_timeout`].
@@ -15,6 +17,8 @@ pub const RETRY_PAUSE: Duration = Duration::from_secs(10);
 pub const COMMIT_HORIZON: Duration = Duration::from_secs(120);
 /// Default of [`Config::parallel_steps`].
 pub const PARALLEL_STEPS: usize = 50;
+/// Default of [`Config::parallel_sandboxes`].
+pub const PARALLEL_SANDBOXES: usize = 8;
 
 /// Settings of an engine.
 #[derive(Clone, Debug)]
@@ -51,6 +55,10 @@ pub struct Config {
     pub parallel_sandboxes: usize,
     /// Memory limit of one sandbox in bytes.
     pub sandbox_memory_bytes: i64,
+    /// Addresses of the Docker daemons that run sandboxes. The usual one of this machine if empty.
+    pub docker_hosts: Vec<String>,
+    /// Limits of the output of one sandbox.
+    pub output_limits: OutputLimits,
 }
 
 impl Config {
@@ -75,8 +83,10 @@ impl Config {
             read_patience: Duration::from_secs(5),
             stop_patience: Duration::from_secs(10),
             parallel_steps: PARALLEL_STEPS,
-            parallel_sandboxes: 8,
+            parallel_sandboxes: PARALLEL_SANDBOXES,
             sandbox_memory_bytes: 512 * 1024 * 1024,
+            docker_hosts: Vec::new(),
+            output_limits: OutputLimits::default(),
         }
     }
 }

@@ -11,9 +11,9 @@
 //! deployment refers to only from this transaction on. A task per run starts each step whose predecessors are done. A
 //! create step resolves its properties, asks its driver, stores the id and polls until the resource is ready.
 //! When the first server with software is up, `bastion:open` lets the orchestrator's address in; `…:ssh` waits
-//! for cloud-init with the host key that we generated; `…:configure` starts a sandbox, passes role, inventory, keys and
-//! variables over standard input, and turns each event of our Ansible callback into a log line. `bastion:close`
-//! runs on every ending.
+//! for cloud-init with the host key that we generated: the engine speaks [`ssh`] itself. `…:configure` starts a
+//! [`sandbox`] without a network, passes role, inventory, keys and variables over standard input, connects its SSH to
+//! the step's server, and turns each event of our Ansible callback into a log line. `bastion:close` runs on every ending.
 //!
 //! # A crash
 //!
@@ -50,7 +50,7 @@
 //!
 //! cloud-init creates a user `stackloom` with the deployment's public key on every image, and installs an SSH
 //! host key that we generated; its public half is pinned. The user's own user data is kept: ours is one more MIME part.
-//! Servers without a public address are reached by ProxyJump through the bastion: the marked server, else the first
+//! Servers without a public address are reached through the bastion: the marked server, else the first
 //! public one. Its security group lets TCP 22 in from the orchestrator's address only, and only during a run.
 //!
 //! Reading order: the facade, then the machine, then the modules around it.
@@ -71,6 +71,7 @@ mod shared;
 
 pub mod bastion;
 pub mod sandbox;
+pub mod ssh;
 
 pub mod driver;
 pub mod drivers;

@@ -10,7 +10,7 @@ use crate::{
     Config, Error, Result,
     catalog::{Catalog, Catalogs},
     journal::Journal,
-    sandbox::Sandboxes,
+    sandbox::{DockerHost, Host, Sandboxes},
     secrets::{RunSecrets, SealingKey},
 };
 
@@ -56,12 +56,14 @@ impl Core {
         })?;
         let owner =
             std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
-        let sandboxes = Sandboxes::new(
-            &config.sandbox_image,
-            &owner.to_string_lossy(),
-            config.parallel_sandboxes,
-            config.sandbox_memory_bytes,
-        );
+        let addresses = config.docker_hosts.iter().cloned().map(Some);
+        let usual = config.docker_hosts.is_empty().then_some(None);
+        let hosts = addresses.chain(usual).map(|address| {
+            let (image, memory) = (&config.sandbox_image, config.sandbox_memory_bytes);
+            let host = DockerHost::new(address, image, &owner.to_string_lossy(), memory);
+            Arc::new(host) as Arc<dyn Host>
+        });
+        let sandboxes = Sandboxes::new(hosts, config.parallel_sandboxes, config.output_limits);
         let store = operator.store().clone();
         Ok(Arc::new(Core {
             catalogs: Catalogs::new(catalog, &config.data_dir, store.clone()),

@@ -1,11 +1,26 @@
 //! Sandboxes on real Docker. Needs Docker and the image `stackloom-sandbox`: `cargo test -p engine --test sandbox -- --ignored`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use engine::sandbox::{Job, LineSink, SandboxError, Sandboxes};
+use engine::sandbox::{
+    DockerHost, Host, Job, LineSink, OutputLimits, SandboxError, Sandboxes, Servers,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+#[path = "common/sshd.rs"]
+#[expect(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "a helper's panic is its test's failure; the tests of SSH use more of it"
+)]
+mod sshd;
+
+#[path = "common/image.rs"]
+mod image;
+
+use image::sandbox_image;
 
 #[derive(Default)]
 struct Output(Vec<String>);
@@ -41,10 +56,35 @@ fn lingering() -> Job {
 }
 
 fn sandboxes(owner: &str) -> Sandboxes {
-    Sandboxes::new("stackloom-sandbox", owner, 4, 512 * 1024 * 1024)
+    on(&sandbox_image(), owner, OutputLimits::default())
+}
+
+fn on(image: &str, owner: &str, limits: OutputLimits) -> Sandboxes {
+    let host: Arc<dyn Host> = Arc::new(DockerHost::new(None, image, owner, 512 << 20));
+    Sandboxes::new([host], 4, limits)
+}
+
+async fn execute(
+    sandboxes: &Sandboxes,
+    job: &Job,
+    stop: &CancellationToken,
+    sink: &mut (dyn LineSink + Send),
+) -> Result<i64, SandboxError> {
+    let slot = sandboxes.slot("project").await;
+    sandboxes.execute(slot, job, stop, sink).await
 }
 
 async fn shell(script: &str, files: &[(&str, &str)]) -> (i64, Vec<String>) {
+    shell_beside(script, files, Servers::default(), OutputLimits::default()).await
+}
+
+/// Runs a script that may connect to servers.
+async fn shell_beside(
+    script: &str,
+    files: &[(&str, &str)],
+    servers: Servers,
+    limits: OutputLimits,
+) -> (i64, Vec<String>) {
     let files = files
         .iter()
         .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()))
@@ -55,10 +95,11 @@ async fn shell(script: &str, files: &[(&str, &str)]) -> (i64, Vec<String>) {
         step: "s".into(),
         files,
         argv,
+        servers,
     };
     let mut output = Output::default();
-    let code = sandboxes("test")
-        .execute(&job, &CancellationToken::new(), &mut output)
+    let sandboxes = on(&sandbox_image(), "test", limits);
+    let code = execute(&sandboxes, &job, &CancellationToken::new(), &mut output)
         .await
         .expect("Docker runs it");
     (code, output.0)
@@ -132,7 +173,7 @@ async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
     let sandboxes = sandboxes("test-stop");
     let (running, told) = (sandboxes.clone(), stop.clone());
     let task =
-        tokio::spawn(async move { running.execute(&lingering(), &told, &mut Signal(say)).await });
+        tokio::spawn(async move { execute(&running, &lingering(), &told, &mut Signal(say)).await });
     said.recv().await.expect("it is there");
     stop.cancel();
     assert_eq!(task.await.unwrap(), Err(SandboxError::Stopped));
@@ -146,9 +187,13 @@ async fn what_a_crash_leaves_is_removed_at_the_next_start() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let crashed = sandboxes("test-crash");
     runtime.spawn(async move {
-        crashed
-            .execute(&lingering(), &CancellationToken::new(), &mut Signal(say))
-            .await
+        execute(
+            &crashed,
+            &lingering(),
+            &CancellationToken::new(),
+            &mut Signal(say),
+        )
+        .await
     });
     said.recv().await.expect("it is there");
     runtime.shutdown_background();
@@ -158,16 +203,119 @@ async fn what_a_crash_leaves_is_removed_at_the_next_start() {
 #[tokio::test]
 #[ignore = "needs Docker"]
 async fn a_missing_image_is_told() {
-    let sandboxes = Sandboxes::new("stackloom-no-such-image", "test", 1, 64 << 20);
+    let sandboxes = on("stackloom-no-such-image", "test", OutputLimits::default());
     let job = Job {
         argv: vec!["true".into()],
         ..Job::default()
     };
-    let result = sandboxes
-        .execute(&job, &CancellationToken::new(), &mut Output::default())
-        .await;
+    let stop = CancellationToken::new();
+    let result = execute(&sandboxes, &job, &stop, &mut Output::default()).await;
     assert_eq!(
         result,
         Err(SandboxError::NoImage("stackloom-no-such-image".into()))
     );
+}
+
+#[tokio::test]
+#[ignore = "needs Docker, the lab's server image and the sandbox image"]
+async fn it_reaches_its_own_server_through_the_bastion_and_nothing_else() {
+    let pair = engine::drivers::keys::make("test").expect("a key");
+    let (gate, web, other) = tokio::join!(
+        sshd::sshd("gate", &pair.public),
+        sshd::sshd("web", &pair.public),
+        sshd::sshd("other", &pair.public)
+    );
+    let route = web.behind(Some(&gate));
+    let config = format!(
+        "Host *\n  User {}\n  HostKeyAlias web\n  ProxyCommand python3 /opt/stackloom/connect.py %n\n  ProxyUseFdpass yes\n  \
+         IdentityFile /work/key\n  BatchMode yes\n  UserKnownHostsFile /work/known_hosts\n  StrictHostKeyChecking yes\n",
+        sshd::USER
+    );
+    let known = format!("web {}\n", web.host.host_key);
+    let script = format!(
+        r#"
+        for try in 1 2 3 4 5 6 7 8 9 10; do ssh -F ssh_config 0 true && break; sleep 1; done
+        echo "mine: $(ssh -F ssh_config 0 'echo $SSH_CONNECTION')"
+        head -c 3000000 /dev/urandom > file; ssh -F ssh_config 0 'cat > file' < file
+        test "$(sha256sum < file)" = "$(ssh -F ssh_config 0 'sha256sum < file')" && echo "3 MB: whole"
+        echo "networks: $(ls /sys/class/net | tr '\n' ' ')"
+        for number in 1 2 x {other}; do ssh -F ssh_config $number true 2>&1 | grep -o 'no such server'; done
+        python3 - <<'END'
+import socket
+for place in [("169.254.169.254", 80), ("{gateway}", 22), ("{other}", 22), ("{gate}", 22), ("{web}", 22), ("1.1.1.1", 53)]:
+    try:
+        socket.create_connection(place, timeout=3)
+        print("REACHED", place)
+    except OSError as error:
+        print("refused:", error.strerror)
+END
+        "#,
+        gateway = gateway_of(&web.host.address),
+        other = other.host.address,
+        gate = gate.host.address,
+        web = web.host.address,
+    );
+    let servers = Servers {
+        routes: vec![route],
+        private_key: pair.private.clone(),
+    };
+    let files = [
+        ("ssh_config", config.as_str()),
+        ("known_hosts", known.as_str()),
+        ("key", pair.private.as_str()),
+    ];
+    let (_, lines) = shell_beside(&script, &files, servers, OutputLimits::default()).await;
+    let text = lines.join("\n");
+    println!("{text}");
+    let from_gate = format!("mine: {} ", gate.host.address);
+    assert!(text.contains(&from_gate), "it comes through the bastion");
+    assert!(text.contains("3 MB: whole"));
+    assert!(text.contains("networks: lo \n"));
+    assert_eq!(text.matches("no such server").count(), 4);
+    assert!(!text.contains("REACHED"));
+    assert_eq!(text.matches("refused:").count(), 6);
+}
+
+/// The host's address in the network of a container.
+fn gateway_of(address: &str) -> String {
+    let network = address.rsplit_once('.').expect("IPv4").0;
+    format!("{network}.1")
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the sandbox image"]
+async fn output_above_the_quota_is_cut_with_a_word_and_the_program_goes_on() {
+    let limits = OutputLimits {
+        bytes_max: 100_000,
+        ..OutputLimits::default()
+    };
+    let script = "seq 1 1000000; exit 7";
+    let (code, lines) = shell_beside(script, &[], Servers::default(), limits).await;
+    assert_eq!(code, 7);
+    let bytes: usize = lines.iter().map(String::len).sum();
+    assert!(bytes < 110_000, "{bytes}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("longer than 100000 bytes"))
+    );
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the sandbox image"]
+async fn a_role_that_speaks_another_protocol_ends_its_own_sandbox_only() {
+    // The parent's standard output is the engine's stream.
+    let script = "head -c 5000000 /dev/urandom > /proc/$PPID/fd/1; sleep 600";
+    let job = Job {
+        argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        ..Job::default()
+    };
+    let sandboxes = sandboxes("test-protocol");
+    let stop = CancellationToken::new();
+    let result = execute(&sandboxes, &job, &stop, &mut Output::default()).await;
+    assert!(
+        matches!(result, Err(SandboxError::Protocol(_))),
+        "{result:?}"
+    );
+    assert_eq!(sandboxes.remove_orphans().await.expect("Docker answers"), 0);
 }

@@ -237,7 +237,7 @@ async fn scripts_tell_what_they_said_and_run_once() {
     };
     let (run, events) = update("echo so much >&2; exit 7").await;
     assert_eq!(run.state, RunState::Failed);
-    let error = error_of(&run, "second:update");
+    let error = error_of(&run, "second:configure");
     assert!(error.contains("exit code 7: so much"), "{error} {run:#?}");
     assert!(
         !log(&events, "3 {{ 7 * 7 }}"),

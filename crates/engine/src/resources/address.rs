@@ -227,6 +227,14 @@ pub fn outputs(
         .collect()
 }
 
+/// True if an output of the item shows this result of its role.
+pub fn takes_result(item: &CatalogItem, name: &str) -> bool {
+    let word = format!("{{{STATS}{name}}}");
+    item.outputs
+        .iter()
+        .any(|output| output.value.contains(&word))
+}
+
 /// The text with its `{words}` replaced, once: inserted text is not scanned again. Unknown words stay.
 fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());

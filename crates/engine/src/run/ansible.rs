@@ -5,66 +5,26 @@ use std::collections::BTreeMap;
 use api::LogLevel;
 use serde_json::{Map, Value, json};
 
-/// A host that ssh connects to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
-    /// The server's resource name: its name in inventory, ssh configuration and known hosts.
-    pub name: String,
-    /// The address to connect to.
-    pub address: String,
-    /// Its pinned key, `ssh-ed25519 AAAA...`.
-    pub host_key: String,
-}
+use crate::ssh::Route;
 
-/// The connection to a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connection {
-    /// The host itself.
-    pub host: Host,
-    /// The bastion in between, if it is another server.
-    pub bastion: Option<Host>,
-    /// The user that cloud-init creates.
-    pub user: String,
-}
-
-impl Connection {
-    /// `ssh_config` and `known_hosts`. Hosts are pinned by name, not by address.
-    pub fn files(&self, private_key: &str) -> BTreeMap<String, Vec<u8>> {
-        let mut config = format!(
-            "Host *\n  User {}\n  IdentityFile /work/key\n  IdentitiesOnly yes\n  BatchMode yes\n  StrictHostKeyChecking yes\n  \
-             UserKnownHostsFile /work/known_hosts\n  GlobalKnownHostsFile /dev/null\n  UpdateHostKeys no\n  \
-             HostKeyAlgorithms ssh-ed25519\n  ConnectTimeout 10\n  ServerAliveInterval 15\n  ServerAliveCountMax 4\n  LogLevel ERROR\n",
-            self.user
-        );
-        let mut known = String::new();
-        let jump = self
-            .bastion
-            .as_ref()
-            .map(|bastion| format!("{}.bastion", bastion.name));
-        for (alias, host, jump) in self
-            .bastion
-            .iter()
-            .map(|bastion| (jump.clone().unwrap_or_default(), bastion, None))
-            .chain([(self.host.name.clone(), &self.host, jump.clone())])
-        {
-            // `Host` takes patterns, and the first value wins: specific entries go before `Host *`.
-            let through = jump
-                .map(|jump| format!("  ProxyJump {jump}\n"))
-                .unwrap_or_default();
-            config = format!(
-                "Host {alias}\n  HostName {}\n  HostKeyAlias {alias}\n{through}{config}",
-                host.address
-            );
-            known.push_str(&format!("{alias} {}\n", host.host_key));
-        }
-        let mut key = private_key.trim_end().as_bytes().to_vec();
-        key.push(b'\n');
-        BTreeMap::from([
-            ("ssh_config".to_owned(), config.into_bytes()),
-            ("known_hosts".to_owned(), known.into_bytes()),
-            ("key".to_owned(), key),
-        ])
-    }
+/// `ssh_config`, `known_hosts` and `key` for the first server of a job. The sandbox has no network: the engine makes the
+/// connection, through the bastion if there is one. The host key is pinned by the server's name.
+pub fn ssh_files(route: &Route, private_key: &str) -> BTreeMap<String, Vec<u8>> {
+    let name = &route.host.name;
+    let config = format!(
+        "Host *\n  User {}\n  HostKeyAlias {name}\n  ProxyCommand /usr/bin/python3 -I -S /opt/stackloom/connect.py 0\n  \
+         ProxyUseFdpass yes\n  IdentityFile /work/key\n  IdentitiesOnly yes\n  BatchMode yes\n  StrictHostKeyChecking yes\n  \
+         UserKnownHostsFile /work/known_hosts\n  GlobalKnownHostsFile /dev/null\n  UpdateHostKeys no\n  \
+         HostKeyAlgorithms ssh-ed25519\n  ConnectTimeout 20\n  ServerAliveInterval 15\n  ServerAliveCountMax 4\n  LogLevel ERROR\n",
+        route.user
+    );
+    let known = format!("{name} {}\n", route.host.host_key);
+    let key = format!("{}\n", private_key.trim_end());
+    BTreeMap::from([
+        ("ssh_config".to_owned(), config.into_bytes()),
+        ("known_hosts".to_owned(), known.into_bytes()),
+        ("key".to_owned(), key.into_bytes()),
+    ])
 }
 
 /// The inventory, play and variables that run one role on one host.
@@ -128,7 +88,7 @@ pub fn playbook_command() -> Vec<String> {
     .to_vec()
 }
 
-/// The meaning of a line of the callback plugin or of `wait_ssh.py`. Other lines are shown unchanged.
+/// The meaning of a line of the callback plugin. Other lines are shown unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// Lines for the log.
@@ -181,19 +141,6 @@ pub fn show(line: &str) -> Shown {
             ..Shown::default()
         },
         "result" => show_result(&event),
-        "ssh" => {
-            let level = if text("level") == "error" {
-                LogLevel::Error
-            } else {
-                LogLevel::Info
-            };
-            let failure = (level == LogLevel::Error).then(|| text("text").to_owned());
-            Shown {
-                lines: vec![(level, format!("ssh: {}", text("text")))],
-                failure,
-                ..Shown::default()
-            }
-        }
         "stats" => Shown {
             lines: stats(&event),
             results: results(&event),
@@ -298,42 +245,26 @@ pub fn is_changed_host_key(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ssh::Host;
 
     fn host(name: &str, address: &str) -> Host {
-        Host {
-            name: name.into(),
-            address: address.into(),
-            host_key: format!("ssh-ed25519 {name}"),
-        }
+        Host::new(name, address, format!("ssh-ed25519 {name}"))
     }
 
     #[test]
-    fn the_way_leads_through_the_bastion_with_both_keys_pinned() {
-        let connection = Connection {
+    fn ssh_in_the_sandbox_has_no_way_but_the_engines_and_one_pinned_key() {
+        let route = Route {
             host: host("web", "10.0.0.5"),
             bastion: Some(host("gate", "172.30.0.7")),
             user: "stackloom".into(),
         };
-        let files = connection.files("KEY\n\n");
+        let files = ssh_files(&route, "KEY\n\n");
         let config = String::from_utf8(files["ssh_config"].clone()).unwrap();
-        assert!(config.starts_with("Host web\n  HostName 10.0.0.5\n  HostKeyAlias web\n  ProxyJump gate.bastion\nHost gate.bastion\n"), "{config}");
+        assert!(config.contains("ProxyCommand") && config.contains("HostKeyAlias web\n"));
         assert!(config.contains("StrictHostKeyChecking yes"));
-        assert_eq!(
-            files["known_hosts"],
-            b"gate.bastion ssh-ed25519 gate\nweb ssh-ed25519 web\n"
-        );
+        assert!(!config.contains("10.0.0.5") && !config.contains("gate"));
+        assert_eq!(files["known_hosts"], b"web ssh-ed25519 web\n");
         assert_eq!(files["key"], b"KEY\n");
-    }
-
-    #[test]
-    fn the_bastion_itself_is_reached_directly() {
-        let connection = Connection {
-            host: host("gate", "172.30.0.7"),
-            bastion: None,
-            user: "stackloom".into(),
-        };
-        let config = String::from_utf8(connection.files("KEY")["ssh_config"].clone()).unwrap();
-        assert!(!config.contains("ProxyJump"));
     }
 
     #[test]
@@ -397,12 +328,6 @@ mod tests {
         assert_eq!(
             show("ERROR! the role was not found").failure.as_deref(),
             Some("the role was not found")
-        );
-        assert_eq!(
-            show(r#"{"event": "ssh", "level": "error", "text": "refused"}"#)
-                .failure
-                .as_deref(),
-            Some("refused")
         );
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     resources::ResourceTable,
     secrets::{Mask, RunSecrets, RunVault, attributes, hidden_parameters::HiddenParameters},
     shared::Core,
+    ssh::Gateway,
 };
 
 /// The context that all steps of a run share. A new login brings a new one.
@@ -44,6 +45,8 @@ pub struct RunContext {
     /// Names of the hidden parameters.
     pub hidden: BTreeSet<String>,
     pub mask: Arc<Mask>,
+    /// The connection to the bastion that checks share.
+    pub gateway: Gateway,
 }
 
 impl RunContext {
@@ -136,6 +139,7 @@ impl Opening<'_> {
             parameters: parameters(deployment, &secrets.parameters),
             hidden: hidden_names(deployment, &secrets.parameters),
             mask: Arc::new(mask),
+            gateway: Gateway::default(),
         })
     }
 }

@@ -10,6 +10,7 @@ mod log;
 mod origin;
 mod outcome;
 mod parameters;
+mod reach;
 mod remove;
 mod software;
 mod step;

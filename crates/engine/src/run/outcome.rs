@@ -93,7 +93,9 @@ impl From<SandboxError> for Ended {
     fn from(error: SandboxError) -> Ended {
         match error {
             SandboxError::Stopped => Ended::Stopped,
-            SandboxError::NoImage(_) => Ended::lasting(error.to_string()),
+            SandboxError::NoImage(_) | SandboxError::Protocol(_) => {
+                Ended::lasting(error.to_string())
+            }
             SandboxError::Docker(_) => {
                 Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
             }

@@ -1,9 +1,8 @@
-//! Steps that log in to servers: the check over SSH, and roles. Both connect from a sandbox through the bastion, with both host
-//! keys pinned.
+//! Steps that run a catalogue item's role on a server, by Ansible in a sandbox.
 
 use std::collections::BTreeMap;
 
-use api::{LogLevel, LogStream, ResourceState};
+use api::{LogStream, ResourceState};
 use async_trait::async_trait;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
@@ -11,115 +10,23 @@ use store::ResourceChange;
 use types::catalog::CatalogItem;
 
 use super::{
-    ansible::{self, Connection, Host},
+    ansible,
     log::StepLog,
     outcome::Ended,
-    step::{Attempt, LOGIN_USER, StepResult},
+    reach::HOST_KEY_CHANGED,
+    step::{Attempt, QueueMove, StepResult},
 };
 use crate::{
     machine::{Failure, FailureClass},
     resources::{Addresses, address},
-    sandbox::{Job, LineSink},
+    sandbox::{Job, LineSink, Servers, Slot},
 };
 
-/// Exit code of `wait_ssh.py`: timeout.
-const EXIT_TIME_IS_UP: i64 = 75;
-/// Exit code of `wait_ssh.py`: another host key.
-const EXIT_HOST_KEY: i64 = 76;
 /// Exit code of Ansible: a host could not be reached.
 const EXIT_UNREACHABLE: i64 = 4;
-/// Number of lines of the console log in an error.
-const CONSOLE_LINES: u32 = 40;
-
-const HOST_KEY_CHANGED: &str = "showed another SSH host key than the one that we gave it when it was made. Either it was rebuilt or its keys were \
-    changed on it, or somebody stands in between. Nothing was sent to it. If you changed it yourself, deploy the server anew";
-
+/// Maximum length of a role's result in bytes.
+const RESULT_BYTES_MAX: usize = 16 * 1024;
 impl Attempt {
-    /// Tries to log in until it works. An active server that does not answer has a broken cloud-init.
-    pub(super) async fn wait_for_ssh(&self) -> StepResult {
-        let server = self.name()?.to_owned();
-        let connection = self.connection(&server)?;
-        let seconds = self.run_context.core.config.ssh_timeout.as_secs().max(1);
-        self.log
-            .info(format!(
-                "waiting until `{server}` ({}) answers over SSH",
-                connection.host.address
-            ))
-            .await;
-        let argv = [
-            "python3",
-            "/opt/stackloom/wait_ssh.py",
-            &server,
-            &seconds.to_string(),
-        ]
-        .map(str::to_owned)
-        .to_vec();
-        let mut files = connection.files(&self.private_key().await?);
-        let output = self.in_sandbox(&mut files, argv, LogStream::Engine).await?;
-        let last = output.failure;
-        match output.code {
-            0 => {
-                self.log.info(format!("`{server}` answers over SSH")).await;
-                Ok(())
-            }
-            EXIT_HOST_KEY => Err(Ended::lasting(format!("`{server}` {HOST_KEY_CHANGED}"))),
-            EXIT_TIME_IS_UP => {
-                self.show_console(&server).await;
-                let last = last
-                    .map(|last| format!(" (last: {last})"))
-                    .unwrap_or_default();
-                let message = format!(
-                    "`{server}` is active but could not be reached over SSH within {seconds} s{last}. Log in to the VM, by the cloud's console \
-                     for instance, and see why cloud-init failed: `cloud-init status --long`, `/var/log/cloud-init-output.log`. The end \
-                     of its console log is in this step's log. If it only boots slowly, start the server of Stackloom with a longer \
-                     `--ssh-timeout` (`STACKLOOM_SSH_TIMEOUT`, in seconds) and deploy again"
-                );
-                Err(Ended::Failed(Failure::new(
-                    FailureClass::SshTimeout,
-                    message,
-                )))
-            }
-            code => Err(Ended::lasting(format!(
-                "the check over SSH ended with exit code {code}: {}",
-                last.unwrap_or_default()
-            ))),
-        }
-    }
-
-    async fn show_console(&self, server: &str) {
-        let Some(id) = self
-            .run_context
-            .known
-            .get(server)
-            .and_then(|thing| thing.physical_id)
-        else {
-            return;
-        };
-        match self
-            .run_context
-            .session
-            .compute()
-            .server_console(&id, CONSOLE_LINES)
-            .await
-        {
-            Ok(text) => {
-                let lines: Vec<&str> = text.lines().collect();
-                let end = lines.len().saturating_sub(CONSOLE_LINES as usize);
-                self.log
-                    .say(
-                        LogStream::Console,
-                        lines[end..].iter().map(|line| (LogLevel::Info, *line)),
-                    )
-                    .await;
-            }
-            Err(error) => {
-                self.log
-                    .warn(format!("the console log cannot be read: {error}"))
-                    .await
-            }
-        }
-    }
-
     /// Runs a component's role on its host.
     pub(super) async fn configure(&self) -> StepResult {
         let name = self.name()?.to_owned();
@@ -152,9 +59,10 @@ impl Attempt {
             }
         }
 
-        let connection = self.connection(&host)?;
+        let route = self.route(&host)?;
         let role = item.described.name.clone();
-        let mut files = connection.files(&self.private_key().await?);
+        let private_key = self.private_key().await?;
+        let mut files = ansible::ssh_files(&route, &private_key);
         files.extend(ansible::play(&role, &name, &host, &variables));
         let role_files =
             tokio::task::spawn_blocking(move || item.files().map(|files| (item, files)))
@@ -173,9 +81,17 @@ impl Attempt {
         self.log
             .info(format!("running role `{role}` on `{host}`"))
             .await;
-        let output = self
-            .in_sandbox(&mut files, ansible::playbook_command(), LogStream::Ansible)
-            .await?;
+        let job = Job {
+            run: self.run_context.run.clone(),
+            step: self.step.id.clone(),
+            files,
+            argv: ansible::playbook_command(),
+            servers: Servers {
+                routes: vec![route],
+                private_key,
+            },
+        };
+        let output = self.in_sandbox(&job, &item.described).await?;
         let why = output.failure.unwrap_or_else(|| "see the log".into());
         if output.code != 0 {
             self.note_state(&name, ResourceState::Failed).await?;
@@ -314,84 +230,17 @@ impl Attempt {
         ))
     }
 
-    /// The connection to a server.
-    fn connection(&self, server: &str) -> StepResult<Connection> {
-        let scope = self.run_context.known.scope(&self.run_context.parameters);
-        let bastion = self.bastion().ok_or_else(|| {
-            Ended::lasting("no server of this deployment is the bastion; mark one as public")
-        })?;
-        let public = bastion.address.clone().ok_or_else(|| {
-            Ended::lasting(format!(
-                "the bastion `{}` has no public address",
-                bastion.server
-            ))
-        })?;
-        let key = |server: &str| {
-            let thing = self.run_context.known.get(server);
-            let key = thing.and_then(|thing| {
-                thing
-                    .attributes
-                    .get("host_key")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned)
-            });
-            key.ok_or_else(|| {
-                Ended::lasting(format!("the SSH host key of `{server}` is not known: the server was created without Stackloom's login. Deploy it again"))
-            })
-        };
-        let gate = Host {
-            name: bastion.server.clone(),
-            address: public,
-            host_key: key(&bastion.server)?,
-        };
-        if server == bastion.server {
-            return Ok(Connection {
-                host: gate,
-                bastion: None,
-                user: LOGIN_USER.into(),
-            });
-        }
-        let addresses = Addresses::of(&self.run_context.known, &scope, server);
-        let address = addresses
-            .private
-            .ok_or_else(|| Ended::lasting(format!("`{server}` has no address in a network")))?;
-        let host = Host {
-            name: server.to_owned(),
-            address,
-            host_key: key(server)?,
-        };
-        Ok(Connection {
-            host,
-            bastion: Some(gate),
-            user: LOGIN_USER.into(),
-        })
-    }
-
     /// The output of an execution, after its end.
-    async fn in_sandbox(
-        &self,
-        files: &mut BTreeMap<String, Vec<u8>>,
-        argv: Vec<String>,
-        stream: LogStream,
-    ) -> StepResult<Output> {
-        let job = Job {
-            run: self.run_context.run.clone(),
-            step: self.step.id.clone(),
-            files: std::mem::take(files),
-            argv,
-        };
+    async fn in_sandbox(&self, job: &Job, item: &CatalogItem) -> StepResult<Output> {
+        let slot = self.slot().await?;
         let mut sink = ToLog {
             log: &self.log,
-            stream,
+            item,
             failure: None,
             results: BTreeMap::new(),
         };
-        let code = self
-            .run_context
-            .core
-            .sandboxes
-            .execute(&job, &self.stop, &mut sink)
-            .await?;
+        let sandboxes = &self.run_context.core.sandboxes;
+        let code = sandboxes.execute(slot, job, &self.stop, &mut sink).await?;
         // The output becomes an error and attributes, which are stored in clear text.
         let masked = |text: String| self.log.masked(&text);
         Ok(Output {
@@ -403,6 +252,26 @@ impl Attempt {
                 .map(|(name, value)| (name, masked(value)))
                 .collect(),
         })
+    }
+
+    /// A slot for a sandbox. The step's time limit stands still while others have them all.
+    async fn slot(&self) -> StepResult<Slot> {
+        let sandboxes = &self.run_context.core.sandboxes;
+        let project = format!(
+            "{}/{}",
+            self.run_context.tenant.cloud, self.run_context.tenant.project_id
+        );
+        if let Some(slot) = sandboxes.try_slot(&project) {
+            return Ok(slot);
+        }
+        self.log.info("waiting for a free sandbox").await;
+        (self.report)(QueueMove::In);
+        let slot = tokio::select! {
+            slot = sandboxes.slot(&project) => slot,
+            () = self.stop.cancelled() => return Err(Ended::Stopped),
+        };
+        (self.report)(QueueMove::Out);
+        Ok(slot)
     }
 }
 
@@ -418,9 +287,21 @@ struct Output {
 /// Turns a sandbox's lines into log lines while it runs.
 struct ToLog<'a> {
     log: &'a StepLog,
-    stream: LogStream,
+    item: &'a CatalogItem,
     failure: Option<String>,
     results: BTreeMap<String, String>,
+}
+
+impl ToLog<'_> {
+    /// Keeps the values of declared outputs. Others are no attributes of the component, and a role could send them without end.
+    fn keep(&mut self, results: BTreeMap<String, String>) {
+        for (name, mut value) in results {
+            if address::takes_result(self.item, &name) {
+                value.truncate(value.floor_char_boundary(RESULT_BYTES_MAX));
+                self.results.insert(name, value);
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -430,12 +311,12 @@ impl LineSink for ToLog<'_> {
         for line in lines {
             let one = ansible::show(&line);
             shown.extend(one.lines);
-            self.results.extend(one.results);
+            self.keep(one.results);
             // The first failure is the cause, later ones are its consequences.
-            if self.failure.is_none() || self.stream == LogStream::Engine {
-                self.failure = one.failure.or(self.failure.take());
+            if self.failure.is_none() {
+                self.failure = one.failure;
             }
         }
-        self.log.say(self.stream, shown).await;
+        self.log.say(LogStream::Ansible, shown).await;
     }
 }

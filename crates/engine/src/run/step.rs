@@ -19,7 +19,6 @@ use super::{
     outcome::Ended,
 };
 use crate::{
-    bastion::{Bastion, address_towards},
     driver::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault},
     drivers,
     resources::{made_from, made_with},
@@ -50,6 +49,7 @@ impl RunContext {
                 earlier: Earlier::Possible,
                 stop: CancellationToken::new(),
                 log,
+                report: Box::new(|_| {}),
             };
             attempt.perform().await?;
         }
@@ -65,6 +65,17 @@ pub struct Attempt {
     pub earlier: Earlier,
     pub stop: CancellationToken,
     pub log: StepLog,
+    /// Tells the run's task that the attempt enters or leaves a queue of the engine.
+    pub report: Box<dyn Fn(QueueMove) + Send + Sync>,
+}
+
+/// A move of an attempt into a queue of the engine, or out of it. Its time limit stands still in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueMove {
+    /// It waits.
+    In,
+    /// It goes on.
+    Out,
 }
 
 pub type StepResult<T = ()> = Result<T, Ended>;
@@ -446,63 +457,6 @@ impl Attempt {
         });
         self.note(name, change).await?;
         self.log.info(format!("`{name}` is there: {id}")).await;
-        Ok(())
-    }
-
-    // ---- the bastion ----
-
-    pub(super) fn bastion(&self) -> Option<Bastion> {
-        let opens = self
-            .run_context
-            .workflow
-            .steps
-            .iter()
-            .find(|step| step.kind == StepKind::OpenBastion);
-        let named = opens.and_then(|step| step.resource.as_deref());
-        Bastion::of(
-            &self.run_context.known,
-            &self.run_context.known.scope(&self.run_context.parameters),
-            named,
-        )
-    }
-
-    async fn open_bastion(&self) -> StepResult {
-        let bastion = self.bastion().ok_or_else(|| {
-            Ended::lasting("no server of this deployment is the bastion; mark one as public")
-        })?;
-        let server = &bastion.server;
-        let group = bastion.group.as_deref().ok_or_else(|| {
-            Ended::lasting(format!(
-                "the bastion `{server}` has no security group to open"
-            ))
-        })?;
-        let to = bastion.address.as_deref().ok_or_else(|| {
-            Ended::lasting(format!("the bastion `{server}` has no public address"))
-        })?;
-        let from = match self.run_context.core.config.orchestrator_address {
-            Some(address) => address,
-            None => address_towards(to).map_err(|error| {
-                Ended::lasting(format!("from which address {to} is reached cannot be detected ({error}); set STACKLOOM_ORCHESTRATOR_ADDRESS"))
-            })?,
-        };
-        drivers::bastion::open(&self.run_context.session, group, &self.marker(server), from)
-            .await?;
-        self.log
-            .info(format!("`{server}` ({to}) lets {from} in to port 22"))
-            .await;
-        Ok(())
-    }
-
-    async fn close_bastion(&self) -> StepResult {
-        // The bastion was never created, or is gone: then no rule is left either.
-        let Some(Bastion { server, .. }) = self.bastion() else {
-            self.log.info("there is no bastion to close").await;
-            return Ok(());
-        };
-        drivers::bastion::close(&self.run_context.session, &self.marker(&server)).await?;
-        self.log
-            .info(format!("port 22 of `{server}` is closed again"))
-            .await;
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ use super::{
     context::RunContext,
     log::StepLog,
     outcome::Ended,
-    step::Attempt,
+    step::{Attempt, QueueMove},
 };
 use crate::{
     Error, Result, Tenant,
@@ -68,7 +68,7 @@ struct AtWork {
     handle: JoinHandle<()>,
 }
 
-/// The ending of an attempt. The number tells it from an attempt that was aborted.
+/// An event of an attempt, mostly its ending. The number tells it from an attempt that was aborted.
 struct Outcome {
     step: StepIndex,
     number: u64,
@@ -162,15 +162,16 @@ impl RunTask {
         Ok(self.run.state)
     }
 
-    /// The event of an attempt that we wait for. `None` for one that was aborted.
+    /// The event of an attempt that is at work. `None` for one that was aborted.
     fn expected(&mut self, outcome: Outcome) -> Option<Event> {
         let ours = self
             .at_work
             .get(&outcome.step)
             .is_some_and(|at_work| at_work.number == outcome.number);
-        ours.then(|| self.at_work.remove(&outcome.step))
-            .flatten()
-            .map(|_ended| outcome.event)
+        if ours && !matches!(outcome.event, Event::Queued(_) | Event::Dequeued(_)) {
+            self.at_work.remove(&outcome.step);
+        }
+        ours.then_some(outcome.event)
     }
 
     async fn obey(&mut self, command: Command) -> Result<()> {
@@ -464,6 +465,21 @@ impl RunTask {
             },
             stop: stop.clone(),
             log,
+            report: {
+                let ended = self.ended.clone();
+                Box::new(move |queue| {
+                    let event = match queue {
+                        QueueMove::In => Event::Queued(step),
+                        QueueMove::Out => Event::Dequeued(step),
+                    };
+                    // The run may have ended without waiting for it.
+                    drop(ended.send(Outcome {
+                        step,
+                        number,
+                        event,
+                    }));
+                })
+            },
         };
         let ended = self.ended.clone();
         let depth = self.run.graph.nodes()[step].depth;

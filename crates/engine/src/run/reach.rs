@@ -1,0 +1,204 @@
+//! The way to servers: the bastion that is open during a run, and the check that a server can be logged in to before its
+//! software. The engine connects by itself: a server that boots costs a task, and neither a sandbox nor its slot.
+
+use api::{LogLevel, LogStream};
+use planner::workflow::StepKind;
+use serde_json::Value;
+
+use super::{
+    outcome::Ended,
+    step::{Attempt, LOGIN_USER, StepResult},
+};
+use crate::{
+    bastion::{Bastion, address_towards},
+    drivers,
+    machine::{Failure, FailureClass},
+    resources::Addresses,
+    ssh::{Host, News, Route, Wait},
+};
+
+/// Number of lines of the console log in an error.
+const CONSOLE_LINES: u32 = 40;
+
+pub(super) const HOST_KEY_CHANGED: &str = "showed another SSH host key than the one that we gave it when it was made. Either it was rebuilt or its keys were \
+    changed on it, or somebody stands in between. Nothing was sent to it. If you changed it yourself, deploy the server anew";
+
+impl Attempt {
+    /// Tries to log in until it works. An active server that does not answer has a broken cloud-init.
+    pub(super) async fn wait_for_ssh(&self) -> StepResult {
+        let server = self.name()?.to_owned();
+        let route = self.route(&server)?;
+        let patience = self.run_context.core.config.ssh_timeout;
+        self.log
+            .info(format!(
+                "waiting until `{server}` ({}) answers over SSH",
+                route.host.address
+            ))
+            .await;
+        let key = self.private_key().await?;
+        let mut wait = Wait::new(route, key, &self.run_context.gateway, patience);
+        loop {
+            let news = tokio::select! {
+                news = wait.news() => news,
+                () = self.stop.cancelled() => return Err(Ended::Stopped),
+            };
+            match news {
+                News::NotYet(why) => self.log.info(format!("ssh: not yet: {why}")).await,
+                News::LoggedIn => {
+                    self.log.info(format!("`{server}` answers over SSH")).await;
+                    return Ok(());
+                }
+                News::HostKey(server) => {
+                    return Err(Ended::lasting(format!("`{server}` {HOST_KEY_CHANGED}")));
+                }
+                News::TimeIsUp(last) => return Err(self.never_answered(&server, &last).await),
+            }
+        }
+    }
+
+    async fn never_answered(&self, server: &str, last: &str) -> Ended {
+        self.show_console(server).await;
+        let seconds = self.run_context.core.config.ssh_timeout.as_secs();
+        let message = format!(
+            "`{server}` is active but could not be reached over SSH within {seconds} s (last: {last}). Log in to the VM, by the cloud's \
+             console for instance, and see why cloud-init failed: `cloud-init status --long`, `/var/log/cloud-init-output.log`. The end \
+             of its console log is in this step's log. If it only boots slowly, start the server of Stackloom with a longer \
+             `--ssh-timeout` (`STACKLOOM_SSH_TIMEOUT`, in seconds) and deploy again"
+        );
+        Ended::Failed(Failure::new(FailureClass::SshTimeout, message))
+    }
+
+    async fn show_console(&self, server: &str) {
+        let Some(id) = self
+            .run_context
+            .known
+            .get(server)
+            .and_then(|thing| thing.physical_id)
+        else {
+            return;
+        };
+        match self
+            .run_context
+            .session
+            .compute()
+            .server_console(&id, CONSOLE_LINES)
+            .await
+        {
+            Ok(text) => {
+                let lines: Vec<&str> = text.lines().collect();
+                let end = lines.len().saturating_sub(CONSOLE_LINES as usize);
+                self.log
+                    .say(
+                        LogStream::Console,
+                        lines[end..].iter().map(|line| (LogLevel::Info, *line)),
+                    )
+                    .await;
+            }
+            Err(error) => {
+                self.log
+                    .warn(format!("the console log cannot be read: {error}"))
+                    .await
+            }
+        }
+    }
+
+    /// The way to a server.
+    pub(super) fn route(&self, server: &str) -> StepResult<Route> {
+        let scope = self.run_context.known.scope(&self.run_context.parameters);
+        let bastion = self.bastion().ok_or_else(|| {
+            Ended::lasting("no server of this deployment is the bastion; mark one as public")
+        })?;
+        let public = bastion.address.clone().ok_or_else(|| {
+            Ended::lasting(format!(
+                "the bastion `{}` has no public address",
+                bastion.server
+            ))
+        })?;
+        let key = |server: &str| {
+            let thing = self.run_context.known.get(server);
+            let key = thing.and_then(|thing| {
+                thing
+                    .attributes
+                    .get("host_key")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned)
+            });
+            key.ok_or_else(|| {
+                Ended::lasting(format!("the SSH host key of `{server}` is not known: the server was created without Stackloom's login. Deploy it again"))
+            })
+        };
+        let gate = Host::new(&bastion.server, public, key(&bastion.server)?);
+        if server == bastion.server {
+            return Ok(Route {
+                host: gate,
+                bastion: None,
+                user: LOGIN_USER.into(),
+            });
+        }
+        let addresses = Addresses::of(&self.run_context.known, &scope, server);
+        let address = addresses
+            .private
+            .ok_or_else(|| Ended::lasting(format!("`{server}` has no address in a network")))?;
+        let host = Host::new(server, address, key(server)?);
+        Ok(Route {
+            host,
+            bastion: Some(gate),
+            user: LOGIN_USER.into(),
+        })
+    }
+
+    fn bastion(&self) -> Option<Bastion> {
+        let opens = self
+            .run_context
+            .workflow
+            .steps
+            .iter()
+            .find(|step| step.kind == StepKind::OpenBastion);
+        let named = opens.and_then(|step| step.resource.as_deref());
+        Bastion::of(
+            &self.run_context.known,
+            &self.run_context.known.scope(&self.run_context.parameters),
+            named,
+        )
+    }
+
+    pub(super) async fn open_bastion(&self) -> StepResult {
+        let bastion = self.bastion().ok_or_else(|| {
+            Ended::lasting("no server of this deployment is the bastion; mark one as public")
+        })?;
+        let server = &bastion.server;
+        let group = bastion.group.as_deref().ok_or_else(|| {
+            Ended::lasting(format!(
+                "the bastion `{server}` has no security group to open"
+            ))
+        })?;
+        let to = bastion.address.as_deref().ok_or_else(|| {
+            Ended::lasting(format!("the bastion `{server}` has no public address"))
+        })?;
+        let from = match self.run_context.core.config.orchestrator_address {
+            Some(address) => address,
+            None => address_towards(to).map_err(|error| {
+                Ended::lasting(format!("from which address {to} is reached cannot be detected ({error}); set STACKLOOM_ORCHESTRATOR_ADDRESS"))
+            })?,
+        };
+        drivers::bastion::open(&self.run_context.session, group, &self.marker(server), from)
+            .await?;
+        self.log
+            .info(format!("`{server}` ({to}) lets {from} in to port 22"))
+            .await;
+        Ok(())
+    }
+
+    pub(super) async fn close_bastion(&self) -> StepResult {
+        // The bastion was never created, or is gone: then no rule is left either.
+        let Some(Bastion { server, .. }) = self.bastion() else {
+            self.log.info("there is no bastion to close").await;
+            return Ok(());
+        };
+        drivers::bastion::close(&self.run_context.session, &self.marker(&server)).await?;
+        self.log
+            .info(format!("port 22 of `{server}` is closed again"))
+            .await;
+        Ok(())
+    }
+}

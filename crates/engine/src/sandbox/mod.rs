@@ -1,0 +1,229 @@
+//! One throw-away container per execution.
+//!
+//! [`Sandboxes`] hands out the slots ([`queue`]: fair between projects), places each execution on the least loaded [`Host`], and
+//! talks with the container over its standard streams ([`session`]): it has no network. A [`Host`] makes and removes containers:
+//! Docker daemons, near or far ([`docker`]), and programs in memory for tests.
+
+mod docker;
+mod lasting;
+mod lines;
+#[cfg(test)]
+mod memory;
+mod queue;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+pub use docker::DockerHost;
+pub use queue::Slot;
+pub use session::{OutputLimits, Servers};
+
+use crate::ssh::ByteStream;
+
+/// Starts sandboxes. A cheap handle: clone it.
+#[derive(Clone)]
+pub struct Sandboxes {
+    hosts: Arc<[Place]>,
+    slots: queue::Queue,
+    limits: OutputLimits,
+}
+
+/// A host and its load.
+struct Place {
+    host: Arc<dyn Host>,
+    running: AtomicUsize,
+}
+
+/// One execution.
+#[derive(Clone, Default)]
+pub struct Job {
+    /// Id of the run, for a label.
+    pub run: String,
+    /// Id of the step, for a label.
+    pub step: String,
+    /// Files in the work folder.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The servers that it may connect to.
+    pub servers: Servers,
+}
+
+/// The reason why an execution was not completed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// It was told to stop.
+    #[error("it was stopped")]
+    Stopped,
+    /// The image does not exist.
+    #[error(
+        "the sandbox image `{0}` is missing; `cargo xtask run` builds it, or set STACKLOOM_SANDBOX_IMAGE"
+    )]
+    NoImage(String),
+    /// Docker failed.
+    #[error("the sandbox could not be run: {0}")]
+    Docker(String),
+    /// The program inside sent something that our protocol does not have.
+    #[error(
+        "the sandbox was ended, because it sent what its protocol does not allow ({0}); see what the role does on Ansible's side"
+    )]
+    Protocol(String),
+}
+
+/// A place where containers run.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// Starts a container and gives it the job's files and program.
+    ///
+    /// # Errors
+    /// See [`SandboxError`]. No container is left then.
+    async fn start(&self, job: &Job) -> Result<Box<dyn Container>, SandboxError>;
+
+    /// Removes containers that an earlier process of this engine left, and returns their number.
+    ///
+    /// # Errors
+    /// If the host does not answer.
+    async fn remove_orphans(&self) -> Result<usize, SandboxError>;
+}
+
+/// A running container. Dropping it removes it in the background.
+#[async_trait]
+pub trait Container: Send {
+    /// Its standard input and output. They can be taken once.
+    fn take_streams(&mut self) -> Option<Box<dyn ByteStream>>;
+
+    /// The exit code, after the end.
+    ///
+    /// # Errors
+    /// If the host does not answer.
+    async fn exit_code(&mut self) -> Result<i64, SandboxError>;
+
+    /// The words of the container's first program about itself: nothing, if all is well.
+    fn complaints(&self) -> Vec<String>;
+
+    /// Removes it, and waits until it is gone.
+    async fn remove(self: Box<Self>);
+}
+
+/// Receives an execution's lines.
+#[async_trait]
+pub trait LineSink {
+    /// Lines that came together, without their line ends.
+    async fn lines(&mut self, lines: Vec<String>);
+}
+
+impl Sandboxes {
+    /// Sandboxes on these hosts, at most `parallel` at once.
+    pub fn new(
+        hosts: impl IntoIterator<Item = Arc<dyn Host>>,
+        parallel: usize,
+        limits: OutputLimits,
+    ) -> Sandboxes {
+        let place = |host| Place {
+            host,
+            running: AtomicUsize::new(0),
+        };
+        Sandboxes {
+            hosts: hosts.into_iter().map(place).collect(),
+            slots: queue::Queue::new(parallel),
+            limits,
+        }
+    }
+
+    /// Removes containers that an earlier process of this engine left.
+    ///
+    /// # Errors
+    /// If a host does not answer.
+    pub async fn remove_orphans(&self) -> Result<usize, SandboxError> {
+        let mut removed = 0;
+        for place in self.hosts.iter() {
+            removed += place.host.remove_orphans().await?;
+        }
+        Ok(removed)
+    }
+
+    /// A slot at once, if one is free.
+    pub fn try_slot(&self, project: &str) -> Option<Slot> {
+        self.slots.try_acquire(project)
+    }
+
+    /// A slot, when it is this project's turn.
+    pub async fn slot(&self, project: &str) -> Slot {
+        self.slots.acquire(project).await
+    }
+
+    /// Runs a job and passes on its lines as they come. Returns its exit code.
+    ///
+    /// # Errors
+    /// See [`SandboxError`]. The container is gone in each case.
+    pub async fn execute(
+        &self,
+        _slot: Slot,
+        job: &Job,
+        stop: &CancellationToken,
+        sink: &mut (dyn LineSink + Send),
+    ) -> Result<i64, SandboxError> {
+        let place = self.least_loaded()?;
+        let _load = Load::on(place);
+        let mut container = tokio::select! {
+            container = place.host.start(job) => container?,
+            () = stop.cancelled() => return Err(SandboxError::Stopped),
+        };
+        let result = tokio::select! {
+            result = attend(&mut *container, job, self.limits, sink) => result,
+            () = stop.cancelled() => Err(SandboxError::Stopped),
+        };
+        container.remove().await;
+        result
+    }
+
+    fn least_loaded(&self) -> Result<&Place, SandboxError> {
+        let load = |place: &&Place| place.running.load(Ordering::Relaxed);
+        let least = self.hosts.iter().min_by_key(load);
+        least.ok_or_else(|| SandboxError::Docker("no Docker daemon is configured".into()))
+    }
+}
+
+async fn attend(
+    container: &mut dyn Container,
+    job: &Job,
+    limits: OutputLimits,
+    sink: &mut (dyn LineSink + Send),
+) -> Result<i64, SandboxError> {
+    if let Some(streams) = container.take_streams() {
+        session::converse(streams, &job.servers, limits, sink).await?;
+    }
+    let code = container.exit_code().await?;
+    let complaints = container.complaints();
+    if !complaints.is_empty() {
+        sink.lines(complaints).await;
+    }
+    Ok(code)
+}
+
+/// One execution on a host.
+struct Load<'a>(&'a Place);
+
+impl<'a> Load<'a> {
+    fn on(place: &'a Place) -> Load<'a> {
+        place.running.fetch_add(1, Ordering::Relaxed);
+        Load(place)
+    }
+}
+
+impl Drop for Load<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}

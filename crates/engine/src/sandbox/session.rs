@@ -1,0 +1,257 @@
+//! The conversation with a sandbox over its standard streams.
+//!
+//! A sandbox has no network. Its standard input and output carry many streams: the program's output, and a connection for each
+//! of its SSH clients. The engine connects them to servers of the step, which the sandbox names by number, and to nothing else: no
+//! address can be expressed.
+//!
+//! # Why Yamux
+//!
+//! The protocol needs a window per stream, so that one that stalls delays no other. Three were considered:
+//!
+//! - SSH itself, with russh as its server and `ssh -W` over a master connection inside: the least code inside. But russh stops a
+//!   whole connection when one channel's reader stalls, bytes are encrypted twice, and each sandbox needs a host key.
+//! - HTTP/2 with CONNECT (`h2` here, `python3-h2` inside): header compression and priorities that nobody needs, in front of a
+//!   peer that may be hostile.
+//! - Yamux: frames of twelve bytes of header, and windows. The crate of libp2p is made for hostile peers and is small; the other
+//!   side is 80 lines of Python in `entry.py`.
+//!
+//! # Limits
+//!
+//! A role runs beside `entry.py` under the same user, so each frame may be hostile. The crate refuses frames above 1 MiB, data
+//! beyond a window, unknown versions and streams above [`STREAMS_MAX`]; the session then ends, and the container with it. At most
+//! [`STREAMS_MAX`] windows of 256 KiB are unread. (A peer that sends them in frames of a byte makes that about 100 MB.) Output
+//! above the rate waits in the window, and so in the end does the program; output above the quota is dropped, and a line says so.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{StreamExt, future::poll_fn, stream::FuturesUnordered};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional},
+    sync::{Mutex, mpsc},
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt, TokioAsyncReadCompatExt};
+use tokio_util::sync::CancellationToken;
+use yamux::{Connection, ConnectionError, Mode};
+
+use super::{LineSink, SandboxError, lasting::Lasting, lines::Lines};
+use crate::ssh::{self, ByteStream, Route};
+
+/// Maximum number of streams of a session.
+const STREAMS_MAX: usize = 8;
+/// Maximum length of a stream's first line.
+const PURPOSE_BYTES_MAX: usize = 64;
+/// Time for a stream's first line.
+const PURPOSE: Duration = Duration::from_secs(10);
+/// Number of bytes of output that are read at once.
+const PIECE: usize = 64 * 1024;
+
+type Stream = Compat<yamux::Stream>;
+
+/// Limits of a sandbox's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// Maximum number of bytes of an execution. The rest is dropped, and a line says so.
+    pub bytes_max: u64,
+    /// Maximum number of bytes in a second. More has to wait.
+    pub bytes_per_second: u64,
+}
+
+impl Default for OutputLimits {
+    fn default() -> OutputLimits {
+        OutputLimits {
+            bytes_max: 64 << 20,
+            bytes_per_second: 4 << 20,
+        }
+    }
+}
+
+/// The servers that a sandbox may connect to. It names them by their position here.
+#[derive(Clone, Default)]
+pub struct Servers {
+    /// The routes to them.
+    pub routes: Vec<Route>,
+    /// The key for the bastion.
+    pub private_key: zeroize::Zeroizing<String>,
+}
+
+impl Servers {
+    async fn connect(&self, number: &str) -> Result<Box<dyn ByteStream>, String> {
+        let route = number
+            .parse()
+            .ok()
+            .and_then(|number: usize| self.routes.get(number));
+        let route = route.ok_or("this step has no such server")?;
+        ssh::dial(route, &self.private_key)
+            .await
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Talks with a sandbox until its output ends.
+///
+/// # Errors
+/// [`SandboxError::Protocol`] if it does not keep to the protocol.
+pub async fn converse(
+    streams: impl AsyncRead + AsyncWrite + Unpin + Send,
+    servers: &Servers,
+    limits: OutputLimits,
+    sink: &mut (dyn LineSink + Send),
+) -> Result<(), SandboxError> {
+    let (lines, mut printed) = mpsc::channel(1);
+    let conversation = carry(streams, servers, limits, lines);
+    // The sink may wait for the disk; SSH goes on meanwhile.
+    let print = async {
+        while let Some(lines) = printed.recv().await {
+            sink.lines(lines).await;
+        }
+    };
+    tokio::join!(conversation, print).0
+}
+
+async fn carry(
+    streams: impl AsyncRead + AsyncWrite + Unpin + Send,
+    servers: &Servers,
+    limits: OutputLimits,
+    lines: mpsc::Sender<Vec<String>>,
+) -> Result<(), SandboxError> {
+    let mut config = yamux::Config::default();
+    config.set_max_num_streams(STREAMS_MAX);
+    config.set_max_connection_receive_window(Some(STREAMS_MAX * yamux::DEFAULT_CREDIT as usize));
+    let mut connection = Connection::new(Lasting(streams).compat(), config, Mode::Server);
+    let meter = Arc::new(Mutex::new(Meter::new(limits)));
+    let over = CancellationToken::new();
+    let mut served = FuturesUnordered::new();
+    let ended = loop {
+        tokio::select! {
+            inbound = poll_fn(|cx| connection.poll_next_inbound(cx)) => match inbound {
+                Some(Ok(stream)) => served.push(serve(stream.compat(), servers, lines.clone(), meter.clone(), &over)),
+                None | Some(Err(ConnectionError::Closed)) => break Ok(()),
+                // The container has ended in the middle of a frame: its exit code says more.
+                Some(Err(ConnectionError::Io(_))) => break Ok(()),
+                Some(Err(error)) => break Err(SandboxError::Protocol(error.to_string())),
+            },
+            Some(()) = served.next() => {}
+        }
+    };
+    drop(connection);
+    over.cancel();
+    // Output that has arrived is read to its end.
+    while ended.is_ok() && served.next().await.is_some() {}
+    ended
+}
+
+/// Serves one stream, as its first line says.
+async fn serve(
+    mut stream: Stream,
+    servers: &Servers,
+    lines: mpsc::Sender<Vec<String>>,
+    meter: Arc<Mutex<Meter>>,
+    over: &CancellationToken,
+) {
+    let Ok(Some(purpose)) = timeout(PURPOSE, purpose(&mut stream)).await else {
+        return;
+    };
+    match purpose.split_once(' ') {
+        Some(("connect", number)) => tokio::select! {
+            () = connect(stream, servers, number) => {}
+            () = over.cancelled() => {}
+        },
+        None if purpose == "out" || purpose == "err" => print(stream, lines, meter).await,
+        _ => tracing::debug!(
+            purpose,
+            "a sandbox opened a stream for nothing that we know"
+        ),
+    }
+}
+
+/// A stream's first line.
+async fn purpose(stream: &mut Stream) -> Option<String> {
+    let mut line = Vec::new();
+    while line.len() < PURPOSE_BYTES_MAX {
+        match stream.read_u8().await.ok()? {
+            b'\n' => return String::from_utf8(line).ok(),
+            byte => line.push(byte),
+        }
+    }
+    None
+}
+
+async fn connect(mut stream: Stream, servers: &Servers, number: &str) {
+    // A broken connection on either side ends both; ssh in the sandbox says the rest.
+    let _ended = match servers.connect(number).await {
+        Ok(mut server) => match stream.write_all(b"ok\n").await {
+            Ok(()) => copy_bidirectional(&mut stream, &mut server).await.map(drop),
+            gone => gone,
+        },
+        Err(why) => {
+            let why = why.replace('\n', " ") + "\n";
+            match stream.write_all(why.as_bytes()).await {
+                Ok(()) => stream.shutdown().await,
+                gone => gone,
+            }
+        }
+    };
+}
+
+/// Passes a program's output on, in lines.
+async fn print(mut stream: Stream, sink: mpsc::Sender<Vec<String>>, meter: Arc<Mutex<Meter>>) {
+    let mut lines = Lines::default();
+    let mut piece = vec![0; PIECE];
+    while let Ok(count @ 1..) = stream.read(&mut piece).await {
+        let mut complete = match meter.lock().await.take(count).await {
+            Permit::Whole => lines.take(&piece[..count]),
+            Permit::Last(notice) => lines.rest().into_iter().chain([notice]).collect(),
+            Permit::Nothing => continue,
+        };
+        if !complete.is_empty() && sink.send(std::mem::take(&mut complete)).await.is_err() {
+            return;
+        }
+    }
+    if let Some(rest) = lines.rest() {
+        // The reader is gone with the execution.
+        let _ = sink.send(vec![rest]).await;
+    }
+}
+
+/// Measures both outputs of an execution together.
+struct Meter {
+    limits: OutputLimits,
+    bytes: u64,
+    /// Time before which nothing is read.
+    free_at: Instant,
+}
+
+enum Permit {
+    Whole,
+    Last(String),
+    Nothing,
+}
+
+impl Meter {
+    fn new(limits: OutputLimits) -> Meter {
+        Meter {
+            limits,
+            bytes: 0,
+            free_at: Instant::now(),
+        }
+    }
+
+    async fn take(&mut self, count: usize) -> Permit {
+        let (before, count) = (self.bytes, count as u64);
+        self.bytes = before.saturating_add(count);
+        let max = self.limits.bytes_max;
+        if before > max {
+            return Permit::Nothing;
+        }
+        if self.bytes > max {
+            return Permit::Last(format!(
+                "[WARNING]: the output is longer than {max} bytes, the limit of a step. The rest is not stored; the program goes on"
+            ));
+        }
+        sleep_until(self.free_at).await;
+        let cost = Duration::from_secs_f64(count as f64 / self.limits.bytes_per_second as f64);
+        self.free_at = self.free_at.max(Instant::now()) + cost;
+        Permit::Whole
+    }
+}

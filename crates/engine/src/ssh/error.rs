@@ -1,0 +1,57 @@
+//! The reasons why a server cannot be logged in to.
+
+/// The reason why a connection was not made, or ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SshError {
+    /// Nobody answers at the address.
+    #[error("connect to {address}: {why}")]
+    Unreachable {
+        /// Address and port.
+        address: String,
+        /// The system's words.
+        why: String,
+    },
+    /// The server's host key is not the pinned one.
+    #[error("`{server}` showed another host key than the pinned one")]
+    HostKey {
+        /// The server's resource name.
+        server: String,
+    },
+    /// The server refuses our key.
+    #[error("`{server}` does not let the user {user} in with the deployment's key")]
+    Denied {
+        /// The server's resource name.
+        server: String,
+        /// The user.
+        user: String,
+    },
+    /// The bastion did not connect to the server behind it.
+    #[error("the bastion `{bastion}` did not connect to {address}: {why}")]
+    NotForwarded {
+        /// The bastion's resource name.
+        bastion: String,
+        /// Address and port of the server behind it.
+        address: String,
+        /// The bastion's words.
+        why: String,
+    },
+    /// It took too long.
+    #[error("no answer from `{server}` within {seconds} s")]
+    Silent {
+        /// The server's resource name.
+        server: String,
+        /// The time limit.
+        seconds: u64,
+    },
+    /// The connection broke, or the peer does not keep to the protocol.
+    #[error("the connection to `{server}` failed: {why}")]
+    Broken {
+        /// The server's resource name.
+        server: String,
+        /// The library's words.
+        why: String,
+    },
+    /// Our own key cannot be read.
+    #[error("the deployment's private key cannot be read: {0}")]
+    Key(String),
+}

@@ -1,0 +1,68 @@
+//! The connection to a bastion that the checks of a run share.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use tokio::{sync::Mutex, time::Instant};
+
+use super::{Client, Host, SshError};
+
+/// Time for which a failed login counts for all who wait for it. Without it, a thousand checks would try one after the other.
+const REMEMBERED: Duration = Duration::from_secs(1);
+
+/// The connection to a bastion that the checks of a run share. It lives as long as somebody uses it.
+#[derive(Default)]
+pub struct Gateway {
+    last: Mutex<Last>,
+}
+
+#[derive(Default)]
+struct Last {
+    bastion: Option<Host>,
+    client: Weak<Client>,
+    failed: Option<(Instant, SshError)>,
+}
+
+impl Gateway {
+    /// The connection to a bastion: the open one, else a new one.
+    ///
+    /// # Errors
+    /// See [`SshError`].
+    pub async fn client(
+        &self,
+        bastion: &Host,
+        user: &str,
+        private_key: &str,
+    ) -> Result<Arc<Client>, SshError> {
+        let mut last = self.last.lock().await;
+        if last.bastion.as_ref() != Some(bastion) {
+            // An update has replaced the bastion.
+            *last = Last {
+                bastion: Some(bastion.clone()),
+                ..Last::default()
+            };
+        }
+        if let Some(client) = last.client.upgrade().filter(|client| !client.is_closed()) {
+            return Ok(client);
+        }
+        if let Some((at, error)) = &last.failed
+            && at.elapsed() < REMEMBERED
+        {
+            return Err(error.clone());
+        }
+        match Client::connect(bastion, user, private_key).await {
+            Ok(client) => {
+                let client = Arc::new(client);
+                last.client = Arc::downgrade(&client);
+                last.failed = None;
+                Ok(client)
+            }
+            Err(error) => {
+                last.failed = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
+    }
+}

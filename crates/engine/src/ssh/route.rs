@@ -1,0 +1,96 @@
+//! The way to a server, and the bytes of its SSH port.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{Client, PORT, SshError};
+
+/// Time for a TCP connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// A host that SSH connects to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// The server's resource name.
+    pub name: String,
+    /// The address to connect to.
+    pub address: String,
+    /// The port of its sshd.
+    pub port: u16,
+    /// Its pinned key, `ssh-ed25519 AAAA...`.
+    pub host_key: String,
+}
+
+impl Host {
+    /// A host with sshd on the usual port.
+    pub fn new(
+        name: impl Into<String>,
+        address: impl Into<String>,
+        host_key: impl Into<String>,
+    ) -> Host {
+        Host {
+            name: name.into(),
+            address: address.into(),
+            port: PORT,
+            host_key: host_key.into(),
+        }
+    }
+
+    pub(super) fn place(&self) -> String {
+        format!("{} port {}", self.address, self.port)
+    }
+}
+
+/// The way to a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The host itself.
+    pub host: Host,
+    /// The bastion in between, if it is another server.
+    pub bastion: Option<Host>,
+    /// The user that cloud-init creates on both.
+    pub user: String,
+}
+
+/// A connection that carries bytes both ways.
+pub trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for S {}
+
+/// The bytes of a host's SSH port, through a login of its own at the bastion if there is one.
+///
+/// # Errors
+/// See [`SshError`].
+pub async fn dial(route: &Route, private_key: &str) -> Result<Box<dyn ByteStream>, SshError> {
+    match &route.bastion {
+        None => Ok(Box::new(tcp(&route.host).await?)),
+        Some(bastion) => {
+            let gate = Client::connect(bastion, &route.user, private_key).await?;
+            // The stream keeps the connection open.
+            Ok(Box::new(gate.forward(&route.host).await?))
+        }
+    }
+}
+
+/// A TCP connection to a host.
+pub(super) async fn tcp(host: &Host) -> Result<TcpStream, SshError> {
+    let unreachable = |why: String| SshError::Unreachable {
+        address: host.place(),
+        why,
+    };
+    let connecting = TcpStream::connect((host.address.as_str(), host.port));
+    let stream = timeout(CONNECT, connecting)
+        .await
+        .map_err(|_elapsed| unreachable(format!("no answer within {} s", CONNECT.as_secs())))?
+        .map_err(|error| unreachable(error.to_string()))?;
+    // Keystrokes and Ansible's small packets must not wait for one another.
+    stream
+        .set_nodelay(true)
+        .map_err(|error| unreachable(error.to_string()))?;
+    Ok(stream)
+}

@@ -1,0 +1,106 @@
+//! The attempts until a server lets us in.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{Instant, sleep, timeout};
+use zeroize::Zeroizing;
+
+use super::{Client, Gateway, Route, SshError};
+
+/// First pause between two attempts. Pauses grow by half.
+const PAUSE_FIRST: Duration = Duration::from_millis(300);
+/// Longest pause between two attempts.
+const PAUSE_LONGEST: Duration = Duration::from_secs(3);
+/// Time limit of one attempt.
+const ATTEMPT: Duration = Duration::from_secs(12);
+/// Shortest time that an attempt gets, so that even the last one can succeed.
+const ATTEMPT_LEAST: Duration = Duration::from_secs(1);
+
+/// The attempts until a server lets us in.
+pub struct Wait<'a> {
+    route: Route,
+    private_key: Zeroizing<String>,
+    gateway: &'a Gateway,
+    /// Held while the wait lasts, so that each attempt finds the bastion's connection open.
+    gate: Option<Arc<Client>>,
+    until: Instant,
+    pause: Duration,
+    last: String,
+}
+
+/// Progress of a [`Wait`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A refusal that differs from the one before. The wait goes on.
+    NotYet(String),
+    /// The server ran a command for us.
+    LoggedIn,
+    /// The time is over, after this refusal.
+    TimeIsUp(String),
+    /// A server, named here, showed another host key. Nothing was sent to it.
+    HostKey(String),
+}
+
+impl<'a> Wait<'a> {
+    /// A wait that ends after `patience`.
+    pub fn new(
+        route: Route,
+        private_key: Zeroizing<String>,
+        gateway: &'a Gateway,
+        patience: Duration,
+    ) -> Wait<'a> {
+        Wait {
+            route,
+            private_key,
+            gateway,
+            gate: None,
+            until: Instant::now() + patience,
+            pause: PAUSE_FIRST,
+            last: String::new(),
+        }
+    }
+
+    /// Tries until there is news. Each kind of refusal is told once, so that a log shows a server that comes up and not a
+    /// hundred equal lines.
+    pub async fn news(&mut self) -> News {
+        loop {
+            let left = self.until.saturating_duration_since(Instant::now());
+            let limit = left.clamp(ATTEMPT_LEAST, ATTEMPT);
+            let attempt = timeout(limit, self.attempt()).await;
+            let error = match attempt {
+                Ok(Ok(())) => return News::LoggedIn,
+                Ok(Err(error)) => error,
+                Err(_elapsed) => self.route.host.silent(limit),
+            };
+            if let SshError::HostKey { server } = error {
+                return News::HostKey(server);
+            }
+            let text = error.to_string();
+            if Instant::now() + self.pause >= self.until {
+                return News::TimeIsUp(text);
+            }
+            sleep(self.pause).await;
+            self.pause = self.pause.mul_f32(1.5).min(PAUSE_LONGEST);
+            if text != self.last {
+                self.last.clone_from(&text);
+                return News::NotYet(text);
+            }
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<(), SshError> {
+        let (route, key) = (&self.route, &self.private_key);
+        self.gate = match &route.bastion {
+            Some(bastion) => Some(self.gateway.client(bastion, &route.user, key).await?),
+            None => None,
+        };
+        let client = Client::connect_through(self.gate.as_deref(), route, key).await?;
+        match client.execute("true").await?.code().await? {
+            0 => Ok(()),
+            code => Err(SshError::Broken {
+                server: route.host.name.clone(),
+                why: format!("`true` ended with exit code {code}"),
+            }),
+        }
+    }
+}

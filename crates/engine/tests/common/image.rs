@@ -1,0 +1,7 @@
+//! The image of sandboxes in tests.
+
+/// The image of sandboxes: `STACKLOOM_SANDBOX_IMAGE`, else the usual one.
+pub fn sandbox_image() -> String {
+    std::env::var("STACKLOOM_SANDBOX_IMAGE")
+        .unwrap_or_else(|_| engine::config::SANDBOX_IMAGE.into())
+}

@@ -1,0 +1,254 @@
+//! SSH against OpenSSH in containers: `cargo test -p engine --test ssh -- --ignored` needs Docker and the lab's server image.
+
+#![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
+
+#[path = "common/sshd.rs"]
+mod sshd;
+
+use std::{sync::Arc, time::Duration};
+
+use engine::{
+    drivers::keys::{self, Pair},
+    ssh::{Client, Gateway, Host, News, Output, Route, SshError, Wait, dial},
+};
+use sshd::{Sshd, USER, sshd};
+use tokio::{
+    io::AsyncReadExt,
+    net::TcpListener,
+    task::JoinSet,
+    time::{Instant, timeout},
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn pair() -> Pair {
+    keys::make("test").unwrap()
+}
+
+/// Waits until a server lets us in.
+async fn up(server: &Sshd, bastion: Option<&Sshd>, pair: &Pair) {
+    let gateway = Gateway::default();
+    let mut wait = Wait::new(
+        server.behind(bastion),
+        pair.private.clone(),
+        &gateway,
+        PATIENCE,
+    );
+    loop {
+        match wait.news().await {
+            News::LoggedIn => return,
+            News::NotYet(_) => {}
+            other => panic!("{other:?}\n{}", server.log().await),
+        }
+    }
+}
+
+/// Values of this process: threads, and resident memory in KiB.
+fn process() -> (u64, u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let value = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        number.and_then(|number| number.parse().ok()).unwrap()
+    };
+    (value("Threads:"), value("VmRSS:"))
+}
+
+#[tokio::test]
+async fn a_thousand_servers_that_boot_cost_a_few_kilobytes_each_and_no_thread() {
+    const SERVERS: usize = 1000;
+    // The kernel answers at once and sshd never does, as on a server that is short of entropy.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let pair = pair();
+    let mut host = Host::new("web", "127.0.0.1", pair.public.as_str());
+    host.port = port;
+    let (threads, memory) = process();
+    let gateway = Arc::new(Gateway::default());
+    let mut waiting = JoinSet::new();
+    for _ in 0..SERVERS {
+        let (gateway, private) = (gateway.clone(), pair.private.clone());
+        let route = Route {
+            host: host.clone(),
+            bastion: None,
+            user: USER.into(),
+        };
+        waiting.spawn(async move {
+            Wait::new(route, private, &gateway, Duration::from_secs(600))
+                .news()
+                .await
+        });
+    }
+    let mut connected = Vec::new();
+    while connected.len() < SERVERS {
+        connected.push(timeout(PATIENCE, silent.accept()).await.unwrap().unwrap());
+    }
+    let (threads_now, memory_now) = process();
+    let each = memory_now.saturating_sub(memory) / SERVERS as u64;
+    println!(
+        "{SERVERS} waiting servers: {} KiB, {each} KiB each, {threads} then {threads_now} threads",
+        memory_now - memory
+    );
+    assert!(each < 64, "{each} KiB for each waiting server");
+    assert!(
+        threads_now <= threads + 4,
+        "{threads} then {threads_now} threads"
+    );
+    assert_eq!(waiting.len(), SERVERS);
+}
+
+#[tokio::test]
+async fn a_server_that_nobody_answers_for_ends_the_wait_in_time() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let pair = pair();
+    let mut host = Host::new("web", "127.0.0.1", pair.public.as_str());
+    host.port = free.local_addr().unwrap().port();
+    drop(free);
+    let route = Route {
+        host,
+        bastion: None,
+        user: USER.into(),
+    };
+    let gateway = Gateway::default();
+    let begun = Instant::now();
+    let mut wait = Wait::new(
+        route,
+        pair.private.clone(),
+        &gateway,
+        Duration::from_secs(2),
+    );
+    let first = wait.news().await;
+    assert!(
+        matches!(&first, News::NotYet(why) if why.contains("refused")),
+        "{first:?}"
+    );
+    let last = wait.news().await;
+    assert!(
+        matches!(&last, News::TimeIsUp(why) if why.contains("refused")),
+        "{last:?}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(4));
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the lab's server image"]
+async fn output_comes_while_the_command_runs_and_its_exit_code_after() {
+    let pair = pair();
+    let server = sshd("web", &pair.public).await;
+    up(&server, None, &pair).await;
+    let client = Client::connect(&server.host, USER, &pair.private)
+        .await
+        .unwrap();
+    // It goes on only when it is told to by a file, which we make when we have its first output.
+    let script =
+        "printf one; while ! test -e go; do sleep 0.05; done; printf two >&2; kill -0 $$; exit 3";
+    let mut execution = client.execute(script).await.unwrap();
+    assert_eq!(
+        execution.output().await.unwrap(),
+        Some(Output::Out("one".into()))
+    );
+    let go = client.execute("touch go").await.unwrap();
+    assert_eq!(go.code().await.unwrap(), 0);
+    assert_eq!(
+        execution.output().await.unwrap(),
+        Some(Output::Err("two".into()))
+    );
+    assert_eq!(execution.code().await.unwrap(), 3);
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the lab's server image"]
+async fn a_server_with_another_host_key_or_without_our_key_is_named() {
+    let pair = pair();
+    let server = sshd("web", &pair.public).await;
+    up(&server, None, &pair).await;
+    let mut other = server.host.clone();
+    other.host_key = keys::make("other").unwrap().public;
+    let refused = Client::connect(&other, USER, &pair.private).await.err();
+    assert_eq!(
+        refused,
+        Some(SshError::HostKey {
+            server: "web".into()
+        })
+    );
+    let before = server.log().await.matches("Accepted").count();
+    assert_eq!(before, 1, "only the first login was one");
+
+    let stranger = keys::make("stranger").unwrap();
+    let refused = Client::connect(&server.host, USER, &stranger.private).await;
+    assert_eq!(
+        refused.err(),
+        Some(SshError::Denied {
+            server: "web".into(),
+            user: USER.into()
+        })
+    );
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the lab's server image"]
+async fn checks_behind_a_bastion_share_one_login_there() {
+    let pair = pair();
+    let (gate, web) = (
+        sshd("gate", &pair.public).await,
+        sshd("web", &pair.public).await,
+    );
+    up(&gate, None, &pair).await;
+    up(&web, Some(&gate), &pair).await;
+    let before = gate.log().await.matches("Accepted").count();
+    let gateway = Arc::new(Gateway::default());
+    let bastion = gateway
+        .client(&gate.host, USER, &pair.private)
+        .await
+        .unwrap();
+    // More than sshd lets in unauthenticated at once: a login at the bastion for each would lose some.
+    let mut checks = JoinSet::new();
+    for _ in 0..30 {
+        let (gateway, route, key) = (
+            gateway.clone(),
+            web.behind(Some(&gate)),
+            pair.private.clone(),
+        );
+        checks.spawn(async move {
+            let mut wait = Wait::new(route, key, &gateway, PATIENCE);
+            loop {
+                match wait.news().await {
+                    News::NotYet(_) => {}
+                    end => return end,
+                }
+            }
+        });
+    }
+    let ends = checks.join_all().await;
+    assert!(ends.iter().all(|end| *end == News::LoggedIn), "{ends:?}");
+    let logins = gate.log().await.matches("Accepted").count() - before;
+    assert_eq!(logins, 1);
+    drop(bastion);
+
+    let mut bytes = dial(&web.behind(Some(&gate)), &pair.private).await.unwrap();
+    let mut banner = [0; 8];
+    bytes.read_exact(&mut banner).await.unwrap();
+    assert_eq!(&banner, b"SSH-2.0-");
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the lab's server image"]
+async fn a_connection_ends_with_its_client() {
+    let pair = pair();
+    let server = sshd("web", &pair.public).await;
+    up(&server, None, &pair).await;
+    let client = Client::connect(&server.host, USER, &pair.private)
+        .await
+        .unwrap();
+    let mut execution = client.execute("echo here; sleep 600").await.unwrap();
+    assert_eq!(
+        execution.output().await.unwrap(),
+        Some(Output::Out("here\n".into()))
+    );
+    assert_eq!(server.sessions().await, 1);
+    drop((execution, client));
+    let ended = async { while server.sessions().await > 0 {} };
+    timeout(PATIENCE, ended)
+        .await
+        .expect("sshd sees the end of the connection");
+}
