@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_told_apart() {
+    fn blocks_are_recognised() {
         let blocks = parse(
             "# nginx\n\nA web\nserver.\n\n- one\n- two\n  more\n1. first\n\n```yaml\na: 1\n```\n",
         );
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_nest_not_but_stand_in_a_row() {
+    fn spans_follow_each_other_and_do_not_nest() {
         assert_eq!(
             spans("see `a_b` and **this** or [docs](https://nginx.org/)."),
             [

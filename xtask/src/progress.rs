@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_told_with_its_part() {
+    fn the_first_failure_is_shown_with_its_part() {
         let parts = vec![
             Part::new("pages", 1, |_| bail!("no compiler")),
             Part::new("images", 1, |step| {

@@ -266,7 +266,7 @@ mod tests {
     use super::numbers_seen;
 
     #[test]
-    fn only_numbers_in_sight_are_drawn() {
+    fn only_visible_line_numbers_are_drawn() {
         assert_eq!(numbers_seen(0, 240, 30), (1, 30));
         assert_eq!(numbers_seen(0, 240, 460_000), (1, 64));
         assert_eq!(numbers_seen(63 * 20, 240, 460_000), (1, 128));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_shrank_under_the_scroll_still_has_numbers() {
+    fn a_text_that_became_shorter_than_the_scroll_position_has_line_numbers() {
         assert_eq!(numbers_seen(460_000 * 20, 240, 3), (3, 3));
         assert_eq!(numbers_seen(0, 0, 1), (1, 1));
     }

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_after_the_save_was_sent_stays_on_top_of_it() {
+    fn text_typed_while_a_save_is_sent_is_kept() {
         assert_eq!(draft("a", 2.0).after(&request("a"), 1.0, 5), None);
         let left = draft("ab", 2.0)
             .after(&request("a"), 1.0, 5)
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_several_visits_comes_back_and_the_others_stay() {
+    fn the_newest_unsaved_draft_is_restored() {
         let drafts = [
             ("old", draft("a", 1.0)),
             ("stored", draft("b", 3.0)),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_of_older_visits_are_read() {
+    fn drafts_in_the_older_format_are_read() {
         let text =
             r#"{"base_version": 3, "name": "shop", "template": "a", "layout": {"nodes": {}}}"#;
         let draft: Draft = serde_json::from_str(text).expect("a draft");
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_is_known_again_as_the_server_spells_it() {
+    fn a_saved_text_is_recognised_in_the_servers_form() {
         let mut sent = Sent::default();
         let nothing = Beside::of(&hot::bundle::Bundle::default());
         sent.add(fingerprint("a", &nothing, &Layout::default()));

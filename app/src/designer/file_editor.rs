@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_elsewhere_or_are_taken_are_refused() {
+    fn file_names_outside_the_design_or_in_use_are_refused() {
         for name in ["", "/etc/passwd", "../web.yaml", "http://a/b", "env.yaml"] {
             assert!(renamed(&bundle(), "web.yaml", name).is_err(), "{name}");
         }
     }
 
     #[test]
-    fn another_text_touches_nothing_else() {
+    fn editing_one_file_changes_no_other() {
         let bundle = with_file(&bundle(), "env.yaml", "new".to_owned());
         assert!(bundle.is_environment("env.yaml"));
         let texts: Vec<_> = bundle.files().map(|(_, text)| text).collect();

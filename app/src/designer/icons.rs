@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_that_fits_counts() {
+    fn the_longest_matching_prefix_decides_the_icon() {
         let icon = |name| icon_name(name, Category::Compute);
         assert_eq!(icon("OS::Nova::Server"), "server");
         assert_eq!(icon("OS::Nova::ServerGroup"), "layers");

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_are_found_across_styles() {
+    fn search_results_are_found_across_styles() {
         let marked = with_hits(stretches("Error: \u{1b}[31mERR\u{1b}[0mor"), "error");
         let hits: Vec<_> = marked.iter().map(|it| (it.text.as_str(), it.hit)).collect();
         assert_eq!(

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_shows_one_step_also_of_lines_to_come() {
+    fn a_filter_of_one_step_applies_to_new_lines_too() {
         let mut store = store(&[("a", "one"), ("b", "two"), ("a", "three")]);
         store.set_look(Look {
             step: Some(String::from("a")),
@@ -308,14 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn colours_take_no_room() {
+    fn colours_do_not_count_in_the_width_of_a_line() {
         let store = store(&[("a", "\u{1b}[31mred\u{1b}[0m")]);
         assert_eq!(store.line(0).map(|line| line.columns), Some(3));
         assert_eq!(store.widest(), 3);
     }
 
     #[test]
-    fn hits_are_counted_in_the_view() {
+    fn search_results_are_counted_in_the_filtered_log() {
         let mut store = store(&[("a", "an Error"), ("b", "fine"), ("a", "ERROR again")]);
         store.set_look(Look {
             needle: String::from("error"),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_is_errors_else_the_end() {
+    fn an_excerpt_has_the_error_lines_or_the_last_ones() {
         let store = store(&[
             ("a", "bad thing"),
             ("a", "fine"),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn text_has_time_and_step() {
+    fn a_downloaded_line_has_time_and_step() {
         assert_eq!(
             store(&[("a:create", "\u{1b}[1mhi")]).text(),
             "00:00:00Z  a:create  hi\n"

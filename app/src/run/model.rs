@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn events_count_once_and_in_order() {
+    fn events_are_applied_once_and_in_order() {
         let mut sequence = Sequence::default();
         assert_eq!(numbers(&sequence.take(vec![log(1), log(2)])), [1, 2]);
         assert_eq!(numbers(&sequence.take(vec![log(1), log(2), log(3)])), [3]);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_stops_until_it_is_filled() {
+    fn a_missing_event_holds_back_later_ones() {
         let mut sequence = Sequence { last: 3 };
         let taken = sequence.take(vec![log(4), log(6), log(7)]);
         assert_eq!((numbers(&taken), taken.hole), (vec![4], true));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_ends_where_the_server_is() {
+    fn a_replay_ends_in_the_state_of_the_server() {
         let mut model = Model::beginning(&run());
         for event in [
             event(
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_the_cause() {
+    fn the_first_failed_step_is_shown_as_the_cause() {
         let mut model = Model::beginning(&run());
         for event in [
             step(1, "web:create", StepState::Running),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_steps_a_resource_is_next() {
+    fn a_resource_between_two_steps_is_ready() {
         assert_eq!(
             combined(&[StepState::Succeeded, StepState::Waiting]),
             StepState::Ready
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_changes_nothing_else() {
+    fn an_invalid_event_changes_nothing() {
         let mut model = Model::new(run());
         model.apply(&step(1, "no-such-step", StepState::Failed));
         assert_eq!(model.progress(), (0, 3));

@@ -95,7 +95,7 @@ mod tests {
     use super::ticks;
 
     #[test]
-    fn marks_are_round_and_few() {
+    fn time_marks_are_round_numbers_and_few() {
         assert_eq!(
             ticks(6_500.0),
             [1_000.0, 2_000.0, 3_000.0, 4_000.0, 5_000.0, 6_000.0]

@@ -298,7 +298,7 @@ mod tests {
     use super::score;
 
     #[test]
-    fn letters_in_order_hit_and_word_starts_win() {
+    fn a_search_matches_letters_in_order_and_prefers_starts_of_words() {
         assert!(score("dpl", "Deployments").is_some());
         assert!(score("xyz", "Deployments").is_none());
         assert!(score("de", "Deployments") > score("ye", "Deployments").or(Some(0)));

@@ -130,7 +130,7 @@ mod tests {
     use super::ImportRequest;
 
     #[test]
-    fn templates_of_others_are_known_by_their_keys() {
+    fn cloudformation_templates_are_recognised_by_their_keys() {
         assert!(ImportRequest::fits(
             "{\n  \"AWSTemplateFormatVersion\" : \"2010-09-09\"}"
         ));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_further_in_are_not_the_templates_own() {
+    fn nested_keys_do_not_decide_the_kind_of_template() {
         for (text, fits) in [
             ("config:\n  Resources: {}\n", false),
             (
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn no_file_takes_the_name_of_another() {
+    fn imported_files_get_different_names() {
         let name =
             |taken: &[&str]| ImportRequest::name_for("site.json", |one| taken.contains(&one));
         assert_eq!(name(&[]), "site.yaml");

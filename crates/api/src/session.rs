@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_pages_are_ours() {
+    fn only_paths_of_this_server_are_accepted_after_a_login() {
         assert!(is_own_page("/runs/1?step=web:create"));
         for elsewhere in [
             "",

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_router_above_its_frame_drops_a_straight_cable() {
+    fn a_router_above_its_network_has_a_straight_line() {
         let router = Rect {
             x: 100.0,
             y: 0.0,
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_joined_across() {
+    fn neighbours_are_joined_by_a_horizontal_line() {
         let left = Rect {
             x: 0.0,
             y: 0.0,

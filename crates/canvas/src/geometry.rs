@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn growing_below_nothing_stops_at_nothing() {
+    fn a_rectangle_cannot_shrink_below_zero() {
         let rect = Rect {
             x: 0.0,
             y: 0.0,

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_change_throws_redo_away() {
+    fn a_new_change_clears_redo() {
         let mut history = History::default();
         history.record("A", snapshot("0"), None);
         assert!(history.undo(snapshot("1")).is_some());

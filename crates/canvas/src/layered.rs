@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_a_level_line() {
+    fn a_chain_is_drawn_on_one_line() {
         let drawing = draw(&main_lane(3), &[(0, 1), (1, 2)], SIZES);
         assert_eq!(
             drawing.nodes.iter().map(|node| node.0).collect::<Vec<_>>(),
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_stand_side_by_side() {
+    fn branches_are_drawn_side_by_side() {
         let drawing = draw(&main_lane(4), &[(0, 1), (0, 2), (1, 3), (2, 3)], SIZES);
         assert_eq!(drawing.nodes[1].0, drawing.nodes[2].0);
         assert!((drawing.nodes[1].1 - drawing.nodes[2].1).abs() >= 50.0 - 1e-6);
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_drawn_too() {
+    fn an_invalid_graph_is_drawn() {
         assert_eq!(draw(&[], &[], SIZES), Drawing::default());
         let cycle = draw(
             &main_lane(3),

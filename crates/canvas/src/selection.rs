@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lead_is_always_selected() {
+    fn the_primary_node_is_always_selected() {
         let mut selection = Selection::of(["a".to_owned(), "b".to_owned()]);
         assert_eq!(selection.lead(), Some("b"));
         selection.toggle("b");

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_taken_out_takes_its_own_end() {
+    fn a_deleted_line_takes_its_own_line_end() {
         assert_eq!(retyped("a\r\n\r\nb\n", "a\nb\n"), "a\r\nb\n");
         assert_eq!(retyped("ä\r\nö\r\n", "ö\n"), "ö\r\n");
         assert_eq!(retyped("a\r\nb\r\n", ""), "");
@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_reads_as_typed_and_nothing_typed_changes_nothing(was in "[aä\r\n]{0,12}", typed in "[aäb\n]{0,12}") {
+        fn the_text_is_as_typed_and_an_empty_edit_changes_nothing(was in "[aä\r\n]{0,12}", typed in "[aäb\n]{0,12}") {
             let now = retyped(&was, &typed);
             prop_assert_eq!(folded(&now), typed);
             let same = folded(&was);

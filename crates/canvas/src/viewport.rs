@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_under_the_pointer_stays_there(
+        fn zooming_keeps_the_point_under_the_pointer(
             x in -500.0..500.0f64, y in -500.0..500.0f64, zoom in 0.2..2.0f64, factor in 0.5..2.0f64,
             px in 0.0..1000.0f64, py in 0.0..1000.0f64,
         ) {
@@ -154,7 +154,7 @@ mod tests {
         }
 
         #[test]
-        fn to_the_screen_and_back(x in -1e4..1e4f64, y in -1e4..1e4f64, zoom in 0.1..3.0f64) {
+        fn coordinates_convert_to_the_screen_and_back(x in -1e4..1e4f64, y in -1e4..1e4f64, zoom in 0.1..3.0f64) {
             let view = Viewport { shift: ScreenPoint::new(17.0, -4.0), zoom };
             let back = view.to_canvas(view.to_screen(CanvasPoint::new(x, y)));
             prop_assert!((back.x - x).abs() < 1e-6 && (back.y - y).abs() < 1e-6);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn fitting_shows_everything() {
+    fn zoom_to_fit_shows_every_node() {
         let bounds = Rect {
             x: -300.0,
             y: 40.0,
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn revealing_leaves_alone_what_is_seen() {
+    fn revealing_a_visible_node_does_not_move_the_view() {
         let view = Viewport::default();
         let screen = Size::new(800.0, 600.0);
         let inside = Rect {

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_to_this_machine_starts_at_this_machine() {
+    fn the_source_address_towards_localhost_is_localhost() {
         assert_eq!(
             address_towards("127.0.0.1").unwrap(),
             IpAddr::from([127, 0, 0, 1])

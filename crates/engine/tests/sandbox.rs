@@ -107,7 +107,7 @@ async fn shell_beside(
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
-async fn files_come_in_lines_and_the_exit_code_come_out() {
+async fn a_sandbox_takes_files_and_returns_lines_and_the_exit_code() {
     let (code, lines) = shell(
         "cat role/tasks.yml; echo wrong >&2; exit 4",
         &[("role/tasks.yml", "hello\nthere\n")],
@@ -126,7 +126,7 @@ async fn files_come_in_lines_and_the_exit_code_come_out() {
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
-async fn it_can_do_nothing_that_it_need_not() {
+async fn a_sandbox_has_no_privileges() {
     let script = "id -u; touch /etc/x 2>&1; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status; \
                   cat /sys/fs/cgroup/pids.max 2>/dev/null || cat /sys/fs/cgroup/pids/pids.max; ls /var/run/docker.sock 2>&1; stat -c %a key; env";
     let (_, lines) = shell(script, &[("key", "SECRET")]).await;
@@ -143,7 +143,7 @@ async fn it_can_do_nothing_that_it_need_not() {
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
-async fn ansible_tells_what_it_does_while_it_does_it() {
+async fn ansibles_events_arrive_while_it_runs() {
     let play = r#"[{"name": "p", "hosts": "localhost", "connection": "local", "gather_facts": false, "tasks": [
         {"name": "say", "ansible.builtin.debug": {"msg": "it works"}},
         {"name": "hide", "ansible.builtin.debug": {"msg": "hunter2"}, "no_log": true},
@@ -167,7 +167,7 @@ async fn ansible_tells_what_it_does_while_it_does_it() {
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
-async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
+async fn a_cancelled_sandbox_ends_and_leaves_no_container() {
     let stop = CancellationToken::new();
     let (say, mut said) = mpsc::unbounded_channel();
     let sandboxes = sandboxes("test-stop");
@@ -182,7 +182,7 @@ async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
-async fn what_a_crash_leaves_is_removed_at_the_next_start() {
+async fn containers_left_by_a_crash_are_removed_at_the_next_start() {
     let (say, mut said) = mpsc::unbounded_channel();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let crashed = sandboxes("test-crash");
@@ -202,7 +202,7 @@ async fn what_a_crash_leaves_is_removed_at_the_next_start() {
 
 #[tokio::test]
 #[ignore = "needs Docker"]
-async fn a_missing_image_is_told() {
+async fn a_missing_image_is_reported() {
     let sandboxes = on("stackloom-no-such-image", "test", OutputLimits::default());
     let job = Job {
         argv: vec!["true".into()],

@@ -144,7 +144,7 @@ async fn a_server_that_never_answers_fails_the_run_in_time_and_shows_its_console
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
-async fn a_server_with_another_host_key_is_not_talked_to() {
+async fn a_server_with_another_host_key_is_refused() {
     let bench = on_docker("engine-key", "172.31.46.0/24", BOOT).await;
     // Before sshd's first start, after cloud-init has written our key.
     let template = one_server(
@@ -201,7 +201,7 @@ outputs:
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
-async fn scripts_tell_what_they_said_and_run_once() {
+async fn scripts_show_their_output_and_run_once() {
     let bench = on_docker("engine-script", "172.31.47.0/24", BOOT).await;
     let started = bench.start(&scripts("echo \"heard: $1\"")).await;
     let (run, events) = story(&bench, &started.run).await;

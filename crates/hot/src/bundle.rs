@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_resolved_where_they_are_mentioned() {
+    fn file_names_are_relative_to_the_file_that_has_them() {
         let files = bundle(&["lib/web.yaml", "lib/sub/db.yaml", "db.yaml"]);
         assert_eq!(files.find(None, "./lib/web.yaml"), Some("lib/web.yaml"));
         assert_eq!(
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn without_folders_a_name_that_one_file_has_is_enough() {
+    fn a_unique_file_name_is_found_without_its_folder() {
         let files = bundle(&["web.yaml", "a/same.yaml", "b/same.yaml"]);
         assert_eq!(files.find(None, "../lib/web.yaml"), Some("web.yaml"));
         assert_eq!(
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_opened_together_are_sorted_out() {
+    fn opened_files_are_sorted_into_template_environments_and_files() {
         let head = "heat_template_version: 2021-04-16\n";
         let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
         let site = format!("{head}resources: {{web: {{type: lib/web.yaml}}}}\n");

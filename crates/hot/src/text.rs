@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_misses_are_found_and_far_ones_are_not() {
+    fn similar_words_are_suggested_and_others_are_not() {
         assert_eq!(
             nearest("flavour", ["image", "flavor", "name"]),
             Some("flavor")

@@ -125,7 +125,7 @@ async fn inside(server: &str, command: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn packets_go_where_the_api_says() {
+async fn packets_follow_networks_routers_and_security_groups() {
     let lab = LAB
         .starts(LabConfig::docker(NAME, PUBLIC.parse().unwrap()))
         .await;

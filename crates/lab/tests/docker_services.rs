@@ -127,7 +127,7 @@ async fn wait_for_answers(url: &str, wanted: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_are_told_copied_and_balanced() {
+async fn servers_get_metadata_snapshots_and_a_load_balancer() {
     let lab = LAB
         .starts(LabConfig::docker(NAME, PUBLIC.parse().unwrap()))
         .await;
@@ -413,7 +413,7 @@ fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
 
 /// HAProxy has just started, or reads its configuration, when the next one comes: what runs in the end is what was told last.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_load_balancer_does_what_it_was_told_last() {
+async fn a_load_balancer_follows_its_last_change() {
     const TOLD: Machine = Machine("lab-test-told");
     let range = "172.31.15.0/24".parse().unwrap();
     let substrate = DockerSubstrate::new(TOLD.0, range).await.unwrap();

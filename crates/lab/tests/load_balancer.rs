@@ -108,7 +108,7 @@ impl Balancer {
 }
 
 #[tokio::test]
-async fn a_tree_grows_and_goes_with_its_root() {
+async fn a_load_balancer_is_deleted_with_its_children() {
     let b = Balancer::new().await;
     let listener = b.listener().await;
     let pool = b.pool(&listener).await;
@@ -176,7 +176,7 @@ async fn answers_while_a_pool_is_made(time: Duration) -> Option<[(u16, String); 
 }
 
 #[tokio::test]
-async fn while_one_piece_changes_the_others_are_locked() {
+async fn a_load_balancer_in_change_is_immutable() {
     let mut time = Duration::from_millis(100);
     // How long a few calls take is the machine's business.
     let [listener, itself] = loop {
@@ -194,7 +194,7 @@ async fn while_one_piece_changes_the_others_are_locked() {
 }
 
 #[tokio::test]
-async fn what_octavia_refuses() {
+async fn octavia_refuses_invalid_requests() {
     let b = Balancer::new().await;
     let listener = b.listener().await;
     let again =
@@ -237,7 +237,7 @@ async fn what_octavia_refuses() {
 }
 
 #[tokio::test]
-async fn policies_keep_their_order_and_strangers_see_nothing() {
+async fn l7_policies_keep_their_order_and_other_projects_see_nothing() {
     let b = Balancer::new().await;
     let listener = b.listener().await;
     let mut ids = Vec::new();

@@ -191,7 +191,7 @@ async fn walk(client: &Client, service: &str, list: &str, all: usize) -> (Took, 
 
 /// Five times the servers may cost five times the work; a quadratic lab would want twenty-five. Half of that is the line.
 #[tokio::test(flavor = "multi_thread")]
-async fn more_servers_cost_no_more_each() {
+async fn the_cost_of_a_server_does_not_grow_with_their_number() {
     let few = round(300).await;
     let many = round(1_500).await;
     println!("300: {few:?}\n1500: {many:?}");

@@ -59,7 +59,7 @@ async fn active_server(client: &Client) -> String {
 }
 
 #[tokio::test]
-async fn a_volume_comes_grows_and_goes() {
+async fn a_volume_is_created_extended_and_deleted() {
     let (_lab, client) = memory().await;
     let id = volume(
         &client,
@@ -103,7 +103,7 @@ async fn a_volume_comes_grows_and_goes() {
 }
 
 #[tokio::test]
-async fn a_server_has_a_volume_until_it_is_detached() {
+async fn a_volume_is_attached_and_detached() {
     let (_lab, client) = memory().await;
     let server = active_server(&client).await;
     let id = volume(&client, json!({"size": 1})).await;
@@ -145,7 +145,7 @@ async fn a_server_has_a_volume_until_it_is_detached() {
 }
 
 #[tokio::test]
-async fn a_snapshot_keeps_its_volume_from_going() {
+async fn a_volume_with_a_snapshot_cannot_be_deleted() {
     let (_lab, client) = memory().await;
     let id = volume(&client, json!({"size": 2})).await;
     wait_for_volume(&client, &id, "available").await;
@@ -175,7 +175,7 @@ async fn a_snapshot_keeps_its_volume_from_going() {
 }
 
 #[tokio::test]
-async fn a_server_boots_from_a_volume_that_goes_with_it() {
+async fn a_boot_volume_is_deleted_with_its_server() {
     let (lab, client) = memory().await;
     let image = client.image().await;
     let disk = json!({"boot_index": 0, "uuid": image, "source_type": "image", "destination_type": "volume",
@@ -200,7 +200,7 @@ async fn a_server_boots_from_a_volume_that_goes_with_it() {
 }
 
 #[tokio::test]
-async fn pages_are_walked_by_their_links() {
+async fn pages_are_followed_by_their_links() {
     let (_lab, client) = memory().await;
     for size in 1..=5 {
         volume(&client, json!({"size": size, "name": format!("v{size}")})).await;
@@ -223,7 +223,7 @@ async fn pages_are_walked_by_their_links() {
 }
 
 #[tokio::test]
-async fn strangers_see_nothing_and_paths_name_the_right_project() {
+async fn other_projects_see_nothing_and_paths_name_the_own_project() {
     let (lab, client) = memory().await;
     let id = volume(&client, json!({"size": 1})).await;
     let other = Client::login(&lab, "other").await;
@@ -237,7 +237,7 @@ async fn strangers_see_nothing_and_paths_name_the_right_project() {
 }
 
 #[tokio::test]
-async fn what_cinder_refuses() {
+async fn cinder_refuses_invalid_requests() {
     let (_lab, client) = memory().await;
     let path = volume_path(&client, "/volumes");
     for (fields, status, sentence) in [
@@ -280,7 +280,7 @@ async fn what_cinder_refuses() {
 }
 
 #[tokio::test]
-async fn a_quota_is_a_413() {
+async fn an_exceeded_quota_is_a_413() {
     let mut config = LabConfig::memory();
     config.quotas.set("volumes", 1);
     let lab = Lab::start(config).await.unwrap();
@@ -296,7 +296,7 @@ async fn a_quota_is_a_413() {
 }
 
 #[tokio::test]
-async fn a_volume_fails_when_it_is_told_to() {
+async fn a_volume_fails_on_request() {
     let (lab, client) = memory().await;
     lab.faults().add(Fault::Volume(VolumeFault {
         name: "bad*".into(),

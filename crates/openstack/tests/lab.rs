@@ -20,7 +20,7 @@ async fn session(lab: &Lab, name: &str) -> Session {
 }
 
 #[tokio::test]
-async fn logins_are_told_apart() {
+async fn failed_logins_have_different_errors() {
     let lab = Lab::memory().await.unwrap();
     let config = CloudConfig::new("lab", &lab.auth_url());
     let login = async |password: &str, project: &str| {
@@ -65,7 +65,7 @@ async fn a_token_works_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn what_forms_look_up() {
+async fn lists_for_forms_have_ids_and_names() {
     let lab = Lab::memory().await.unwrap();
     let session = session(&lab, "demo").await;
     for service in [
@@ -119,7 +119,7 @@ async fn what_forms_look_up() {
 }
 
 #[tokio::test]
-async fn unknown_names_are_told() {
+async fn unknown_names_are_reported() {
     let lab = Lab::memory().await.unwrap();
     let session = session(&lab, "demo").await;
     let error = session.image().image_find("plan9").await.unwrap_err();
@@ -139,7 +139,7 @@ async fn unknown_names_are_told() {
 }
 
 #[tokio::test]
-async fn a_secret_is_replaced_and_forgotten() {
+async fn a_secret_is_replaced_and_deleted() {
     let lab = Lab::memory().await.unwrap();
     let session = session(&lab, "demo").await;
     let safe = session.key_manager();
@@ -160,7 +160,7 @@ async fn a_secret_is_replaced_and_forgotten() {
 }
 
 #[tokio::test]
-async fn hundreds_that_wait_cost_a_handful_of_calls() {
+async fn hundreds_of_waiting_steps_share_a_few_polls() {
     let slow = lab::substrate::memory::MemorySubstrate {
         active_after: Duration::from_millis(1500),
         gone_after: Duration::from_millis(1500),
@@ -220,7 +220,7 @@ async fn hundreds_that_wait_cost_a_handful_of_calls() {
 }
 
 #[tokio::test]
-async fn what_its_maker_told_costs_no_call() {
+async fn attributes_from_a_creation_cost_no_call() {
     let lab = Lab::memory().await.unwrap();
     let session = session(&lab, "demo").await;
     let network = session.network();

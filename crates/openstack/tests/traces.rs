@@ -44,7 +44,7 @@ impl<S: Subscriber> Layer<S> for Notes {
 }
 
 #[tokio::test]
-async fn a_call_is_told_without_its_secrets() {
+async fn a_traced_call_has_no_secrets() {
     let notes = Notes::default();
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(notes.clone()));

@@ -31,7 +31,7 @@ pub struct Deployed {
     /// Hidden values that `parameter_defaults` gave to nested templates and that the files do not contain any more, by the names
     /// of [`Merged::hidden_defaults`](hot::merged::Merged::hidden_defaults). Never stored with the deployment.
     #[serde(skip)]
-    pub kept: BTreeMap<String, Value>,
+    pub stored_hidden: BTreeMap<String, Value>,
     /// Known values of `OS::stack_name` and the other pseudo parameters, for conditions. In all other places they are resolved
     /// during the run.
     #[serde(skip)]

@@ -97,7 +97,10 @@ pub(crate) fn of(name: &str) -> Option<&'static Lookup> {
 }
 
 /// Id and name of all objects that satisfy a constraint. `None` if they are unknown.
-pub(crate) fn things<'c>(name: &str, cloud: &'c CloudFacts) -> Option<Vec<(&'c str, &'c str)>> {
+pub(crate) fn known_values<'c>(
+    name: &str,
+    cloud: &'c CloudFacts,
+) -> Option<Vec<(&'c str, &'c str)>> {
     let named = |list: &'c Vec<Named>| {
         let pairs = list.iter().map(|one| (one.id.as_str(), one.name.as_str()));
         pairs.collect::<Vec<_>>()
@@ -191,7 +194,7 @@ mod tests {
     use types::Registry;
 
     #[test]
-    fn each_is_one_of_heats_and_made_by_a_type_that_there_is() {
+    fn each_lookup_is_a_constraint_of_heat_and_names_known_types() {
         let types = Registry::openstack();
         for one in AT_HAND.iter().chain(&ON_DEMAND) {
             assert!(is_custom(one.name), "{}", one.name);
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_asks_for_what_its_values_mean() {
+    fn a_template_looks_up_the_names_in_its_values() {
         let asked = |text: &str| {
             let document = Document::parse(resources(text));
             let asked = super::asked(&document, &Bundle::default(), &Registry::openstack());

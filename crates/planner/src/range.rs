@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_overlaps() {
+    fn overlapping_ranges_are_found() {
         let overlap = |one: &str, other: &str| {
             let (one, other) = (parse(one).unwrap(), parse(other).unwrap());
             assert_eq!(one.overlaps(&other), other.overlaps(&one));

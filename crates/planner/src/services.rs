@@ -44,7 +44,7 @@ pub(crate) fn missing(model: &Model, cloud: &CloudFacts) -> Vec<Diagnostic> {
     let place = region.map_or_else(String::new, |region| {
         format!(" in region `{}`", shown(region))
     });
-    let told = missing.into_iter().map(|(service, names)| {
+    let diagnostics = missing.into_iter().map(|(service, names)| {
         let need = if names.len() == 1 { "needs" } else { "need" };
         let message = format!(
             "{} {need} the {service} service, which the cloud does not offer{place}; remove what needs it, or ask the cloud's \
@@ -53,7 +53,7 @@ pub(crate) fn missing(model: &Model, cloud: &CloudFacts) -> Vec<Diagnostic> {
         );
         Diagnostic::error("service-missing", format!("resources.{}.type", names[0]), message)
     });
-    told.collect()
+    diagnostics.collect()
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_the_cloud_lacks_is_missed_before_anything_is_made() {
+    fn a_missing_service_is_reported_before_anything_is_created() {
         let (checked, planned) = both(&["compute", "network"]);
         assert_eq!(
             checked,
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn services_that_are_there_are_not_mentioned() {
+    fn existing_services_are_not_reported() {
         let (checked, planned) = both(&["block-storage", "network"]);
         assert_eq!((checked.as_str(), planned.as_str()), ("", ""));
     }

@@ -28,7 +28,7 @@ async fn apply(pool: &SqlitePool, until: i64) {
 }
 
 #[tokio::test]
-async fn a_filled_database_keeps_all_and_takes_new_kinds() {
+async fn migrations_keep_the_rows_of_a_filled_database() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("test.db");
     let options = SqliteConnectOptions::from_str(file.to_str().unwrap())

@@ -473,7 +473,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_templates_keep_them() {
+    fn our_own_templates_keep_the_laws() {
         let types = Registry::openstack();
         for text in crate::fuzz::own_seeds() {
             let (template, bundle) = crate::fuzz::files(&text);
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_nobody_knows_can_be_planned() {
+    fn an_unknown_type_can_be_planned() {
         let text = "heat_template_version: 2021-04-16\nresources:\n  a: {type: Some::Where::Else, properties: {x: 1}}\n";
         let document = Document::parse(text);
         let bundle = Bundle::default();

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_nested_template_does_with_it_counts_too() {
+    fn uses_in_nested_templates_count_too() {
         let document = Document::parse(
             "heat_template_version: 2016-10-14\n\
              parameters:\n  range: {type: string}\n  address: {type: string}\n\

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_measured_compiles() {
+    fn measured_templates_compile() {
         let words = ["servers:10", "drawn:20", "keystroke:20", "nothing:1", "x"];
         let lines = run(&words.map(str::to_owned));
         let names: Vec<&str> = lines
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_has_the_size_that_it_says() {
+    fn a_generated_stack_has_the_given_size() {
         for (k, size) in [(25, 105), (500, 2005)] {
             let document = Document::parse(shapes::network_stack(k));
             assert_eq!(document.template().resources.len(), size);

@@ -226,7 +226,7 @@ mod tests {
     use crate::Registry;
 
     #[test]
-    fn every_block_is_read_and_is_about_what_there_is() {
+    fn every_api_block_is_valid_and_names_known_properties() {
         for (path, text) in files::FILES {
             read::block::<Api>(text, "api").unwrap_or_else(|why| panic!("{path}.yaml: {why}"));
         }

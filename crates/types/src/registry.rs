@@ -82,7 +82,7 @@ mod tests {
     use crate::property::{Property, PropertyKind};
 
     #[test]
-    fn a_refusal_says_what_to_use_instead() {
+    fn an_unsupported_type_names_its_replacement() {
         let refusal = |name: &str| {
             Registry::openstack()
                 .get(name)
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_read_and_says_its_own_type() {
+    fn every_description_is_valid_and_has_the_type_of_its_path() {
         for (path, text) in files::FILES {
             let described =
                 read::resource_type(text).unwrap_or_else(|why| panic!("{path}.yaml: {why}"));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_has_its_line() {
+    fn every_description_is_in_the_list() {
         let listed: BTreeSet<&str> = files::FILES.iter().map(|(path, _)| *path).collect();
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("descriptions");
         let mut found = BTreeSet::new();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn former_names_lead_to_the_present_type() {
+    fn former_type_names_find_the_present_type() {
         let registry = Registry::openstack();
         for (former, present) in [
             ("OS::Quantum::Port", "OS::Neutron::Port"),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_to_a_type_that_there_is() {
+    fn every_reference_names_a_known_type() {
         fn check(registry: &Registry, owner: &str, property: &Property) {
             for to in property
                 .reference

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_mean_numbers_and_switches() {
+    fn texts_become_numbers_and_booleans() {
         check(
             "OS::Neutron::Subnet",
             json!({"ip_version": "4", "enable_dhcp": "yes", "prefixlen": null, "dns_nameservers": "9.9.9.9", "name": 7}),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_converted_and_former_names_are_present_ones() {
+    fn members_are_converted_and_former_names_replaced() {
         check(
             "OS::Neutron::SecurityGroup",
             json!({"rules": [{"port_range_min": "80", "protocol": 6}]}),
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn maps_with_keys_of_a_persons_own_stay_as_they_are() {
+    fn maps_with_free_keys_are_unchanged() {
         let values = json!({"value_specs": {"mtu": "1400", "zone": null}});
         check("OS::Neutron::Net", values.clone(), values);
     }
 
     #[test]
-    fn what_cannot_be_converted_stays_for_the_driver_to_refuse() {
+    fn values_that_cannot_be_converted_are_unchanged() {
         check(
             "OS::Neutron::Subnet",
             json!({"ip_version": "four", "enable_dhcp": "maybe", "odd": "1"}),

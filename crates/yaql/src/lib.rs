@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_queried() {
+    fn expressions_query_data() {
         let data = json!({
             "n": [3, 1, 2, 3],
             "servers": [{"name": "a", "up": true, "ips": ["1", "2"]}, {"name": "b", "up": false, "ips": ["3"]}],
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_refused_by_name() {
+    fn unsupported_functions_are_refused_by_name() {
         let data = json!({"n": vec![1; 300], "map": {"x": 1}});
         let said = |expression: &str| value(expression, data.clone()).unwrap_err();
         insta::assert_snapshot!(said("now()"), @"`now` of `yaql` is not supported");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_on_the_way_is_weighed() {
+    fn intermediate_values_count_in_the_budget() {
         let long = json!({"text": "x".repeat(300_000), "letters": "ä".repeat(1000)});
         for expression in [
             "range(60).reduce([$1, $1], 0)",

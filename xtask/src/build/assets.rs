@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_svg_is_no_symbol() {
+    fn a_file_that_is_not_an_svg_is_refused() {
         assert_eq!(symbol("dot", "404: not found"), None);
     }
 }

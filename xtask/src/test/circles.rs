@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_use_each_other_are_a_circle() {
+    fn two_modules_that_import_each_other_are_a_circle() {
         let circles = found(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::B; pub struct A;"),

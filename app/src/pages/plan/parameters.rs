@@ -274,7 +274,7 @@ mod tests {
     use super::{grouped, rules, value};
 
     #[test]
-    fn parameters_stand_in_the_groups_of_the_template() {
+    fn parameters_are_shown_in_the_templates_groups() {
         let document = Document::parse(
             "heat_template_version: 2021-04-16\nparameter_groups: [{label: Size, parameters: [n, m]}, {parameters: [gone]}]\n\
              parameters:\n  a: {type: string, constraints: [{length: {max: 8}}]}\n  m: {type: number, constraints: [{range: {min: 1, max: 5}}]}\n  n: {type: number}\n",

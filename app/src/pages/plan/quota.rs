@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_quotas_come_first_and_others_only_where_they_do_not_fit() {
+    fn common_quotas_come_first_and_others_are_shown_only_if_exceeded() {
         let uses: Vec<QuotaUse> = serde_json::from_value(json!([
             {"name": "cores", "counts": "vCPUs", "limit": -1, "used": 1, "peak": 3},
             {"name": "instances", "counts": "servers", "limit": 10, "used": 1, "peak": 3},

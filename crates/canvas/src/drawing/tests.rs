@@ -81,7 +81,7 @@ fn parent_of<'a>(drawing: &'a Drawing, name: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn servers_stand_in_their_first_network_and_software_in_its_server() {
+fn servers_are_drawn_in_their_first_network_and_software_in_its_server() {
     let drawing = drawn(TWO_TIER);
     assert_eq!(parent_of(&drawing, "edge"), Some("front"));
     assert_eq!(
@@ -100,7 +100,7 @@ fn servers_stand_in_their_first_network_and_software_in_its_server() {
 }
 
 #[test]
-fn parts_are_tags_on_what_they_serve() {
+fn minor_resources_are_tags_on_their_owner() {
     let drawing = drawn(TWO_TIER);
     let tags = |name: &str| {
         drawing
@@ -141,7 +141,7 @@ fn lines_show_what_containment_does_not() {
 }
 
 #[test]
-fn what_is_unknown_or_hangs_loose_is_a_card() {
+fn unknown_and_unconnected_resources_are_cards() {
     let drawing = drawn(
         "heat_template_version: 2021-04-16
 resources:
@@ -155,7 +155,7 @@ resources:
 }
 
 #[test]
-fn a_circle_of_parts_is_drawn() {
+fn minor_resources_in_a_circle_are_drawn() {
     let drawing = drawn(
         "heat_template_version: 2021-04-16
 resources:
@@ -167,7 +167,7 @@ resources:
 }
 
 #[test]
-fn places_are_kept_to_the_pixel() {
+fn positions_are_kept_to_the_pixel() {
     let places = Places::from([
         (
             "front".to_owned(),
@@ -203,7 +203,7 @@ fn places_are_kept_to_the_pixel() {
 }
 
 #[test]
-fn nothing_is_set_on_top_of_anything_else() {
+fn placed_nodes_do_not_overlap() {
     let mut text = "heat_template_version: 2021-04-16\nresources:\n".to_owned();
     for net in 0..6 {
         text.push_str(&format!("  net{net}: {{type: OS::Neutron::Net}}\n"));
@@ -261,7 +261,7 @@ proptest! {
 }
 
 #[test]
-fn volumes_hang_on_servers_and_listeners_on_their_load_balancer() {
+fn volumes_are_drawn_at_servers_and_listeners_at_their_load_balancer() {
     let drawing = drawn(
         "\
 heat_template_version: 2021-04-16
@@ -323,7 +323,7 @@ fn planned(text: &str) -> Drawing {
 }
 
 #[test]
-fn what_a_condition_leaves_out_names_it() {
+fn a_disabled_resource_names_its_condition() {
     let drawing = planned(
         "\
 heat_template_version: 2021-04-16
@@ -348,7 +348,7 @@ resources:
 }
 
 #[test]
-fn a_group_knows_what_stands_within_it() {
+fn a_group_shows_its_members() {
     let drawing = planned(
         "\
 heat_template_version: 2021-04-16
@@ -365,7 +365,7 @@ resources:
 }
 
 #[test]
-fn a_run_knows_members_that_a_plan_does_not() {
+fn members_known_to_a_run_only_are_shown() {
     let mut drawing = drawn(
         "\
 heat_template_version: 2021-04-16
@@ -381,7 +381,7 @@ resources:
 }
 
 #[test]
-fn what_passes_add_to_members_is_no_member() {
+fn resources_that_passes_add_to_members_are_not_members() {
     let mut drawing = planned(
         "\
 heat_template_version: 2021-04-16
@@ -410,7 +410,7 @@ resources:
 }
 
 #[test]
-fn a_nested_template_that_the_plan_knows_stays_as_it_is() {
+fn a_nested_template_known_to_the_plan_is_unchanged() {
     let types = registry();
     let document =
         Document::parse("heat_template_version: 2021-04-16\nresources:\n  db: {type: db.yaml}\n");

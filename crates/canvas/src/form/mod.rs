@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_half_typed_is_no_edit() {
+    fn an_incomplete_value_makes_no_edit() {
         let field = |control| Field {
             name: "x".into(),
             path: vec!["x".into()],

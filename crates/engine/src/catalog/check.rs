@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_icon_that_does_more_than_draw_is_refused() {
+    fn an_icon_with_scripts_or_links_is_refused() {
         for good in [
             "",
             r#"<svg viewBox="0 0 24 24"><path d="M4 4h16"/></svg>"#,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn all_problems_of_an_item_are_reported_at_once() {
         let files = Files::from([
             ("item.yml".to_owned(), b"name: \xff".to_vec()),
             ("README.md".to_owned(), vec![b'x'; TEXT_BYTES_MAX + 1]),

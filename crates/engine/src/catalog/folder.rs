@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_items_are_whole() {
+    fn our_own_items_are_valid() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
         let catalog = Catalog::load(&folder).unwrap();
         assert!(catalog.problems.is_empty(), "{:?}", catalog.problems);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_whole_or_is_not_taken() {
+    fn an_incomplete_stored_item_is_not_loaded() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("hello/abc");
         let files = Files::from([("tasks/main.yml".to_owned(), b"[]".to_vec())]);

@@ -192,7 +192,7 @@ impl Engine {
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
         let workflow = accepted(planner::plan::plan_undeploy(&all, catalog.registry()))?;
         // An undeployment works without hidden parameters: a deletion needs ids only.
-        let hidden = self.kept_hidden(actor, &row).await.unwrap_or_default();
+        let hidden = self.stored_hidden(actor, &row).await.unwrap_or_default();
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
             hidden,
@@ -286,7 +286,7 @@ impl Engine {
     async fn finish_off(&self, actor: &Actor, row: &DeploymentRow, run: &RunRow) -> Result<()> {
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
-            self.kept_hidden(actor, row).await.unwrap_or_default(),
+            self.stored_hidden(actor, row).await.unwrap_or_default(),
             actor.vault_key.as_ref(),
         );
         let opening = Opening {

@@ -35,12 +35,12 @@ pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> b
 
 /// Names of hidden parameters whose given value differs from the stored one. A parameter that is not given keeps its value.
 pub(super) fn hidden_changed(
-    kept: &BTreeMap<String, Value>,
+    stored: &BTreeMap<String, Value>,
     given: &BTreeMap<String, Value>,
 ) -> BTreeSet<String> {
     given
         .iter()
-        .filter(|(name, value)| kept.get(*name).is_some_and(|kept| kept != *value))
+        .filter(|(name, value)| stored.get(*name).is_some_and(|stored| stored != *value))
         .map(|(name, _)| name.clone())
         .collect()
 }
@@ -58,10 +58,10 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), json!(value)))
                 .collect::<BTreeMap<_, _>>()
         };
-        let kept = values(&[("a", "1"), ("b", "2"), ("c", "3")]);
+        let stored = values(&[("a", "1"), ("b", "2"), ("c", "3")]);
         let given = values(&[("a", "1"), ("b", "20"), ("new", "4")]);
         assert_eq!(
-            hidden_changed(&kept, &given),
+            hidden_changed(&stored, &given),
             BTreeSet::from(["b".to_owned()])
         );
     }

@@ -46,7 +46,7 @@ impl Engine {
         deployment: &str,
         workflow: &Workflow,
         values: &BTreeMap<String, Value>,
-        kept: Option<&Kept>,
+        stored: Option<&StoredHidden>,
     ) -> Result<Keeping> {
         let vault = self.vault(actor);
         let makes_keys = workflow
@@ -56,11 +56,11 @@ impl Engine {
         if !vault.is_there() && (makes_keys || !values.is_empty()) {
             return Err(Error::NoVault);
         }
-        if let Some(kept) = kept
-            && kept.values == *values
+        if let Some(stored) = stored
+            && stored.values == *values
         {
             return Ok(Keeping {
-                name: kept.name.clone(),
+                name: stored.name.clone(),
                 is_new: false,
             });
         }
@@ -97,7 +97,7 @@ impl Engine {
     }
 
     /// The hidden values of the deployment's last change.
-    pub(super) async fn kept_hidden(
+    pub(super) async fn stored_hidden(
         &self,
         actor: &Actor,
         row: &DeploymentRow,
@@ -108,15 +108,19 @@ impl Engine {
             .await
     }
 
-    /// As [`Engine::kept_hidden`], but values that cannot be read are no error: a change may give them again.
-    pub(super) async fn kept_or_lost(&self, actor: &Actor, row: &DeploymentRow) -> Result<Kept> {
-        match self.kept_hidden(actor, row).await {
-            Ok(values) => Ok(Kept {
+    /// As [`Engine::stored_hidden`], but values that cannot be read are no error: a change may give them again.
+    pub(super) async fn stored_hidden_or_lost(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+    ) -> Result<StoredHidden> {
+        match self.stored_hidden(actor, row).await {
+            Ok(values) => Ok(StoredHidden {
                 name: row.hidden.clone(),
                 values,
                 lost: None,
             }),
-            Err(Error::Lost(why)) => Ok(Kept {
+            Err(Error::Lost(why)) => Ok(StoredHidden {
                 name: None,
                 values: BTreeMap::new(),
                 lost: Some(why),
@@ -126,7 +130,7 @@ impl Engine {
     }
 
     /// The hidden values that a roll-back restores.
-    pub(super) async fn kept_hidden_of_good(
+    pub(super) async fn roll_back_hidden(
         &self,
         actor: &Actor,
         row: &DeploymentRow,
@@ -140,7 +144,7 @@ impl Engine {
 }
 
 /// The hidden values of a deployment's last change, as far as they can be read.
-pub(super) struct Kept {
+pub(super) struct StoredHidden {
     /// The name of the secret that contains them. `None` if it cannot be used again.
     pub name: Option<String>,
     pub values: BTreeMap<String, Value>,
@@ -148,7 +152,7 @@ pub(super) struct Kept {
     pub lost: Option<String>,
 }
 
-impl Kept {
+impl StoredHidden {
     /// Hidden parameters whose given value differs from the stored one. If the stored values cannot be read, all given values
     /// count as different.
     pub(super) fn changed(&self, given: &BTreeMap<String, Value>) -> BTreeSet<String> {
@@ -163,7 +167,7 @@ impl Kept {
         &self,
         before: &Template,
         now: &Template,
-        said: &BTreeMap<String, Value>,
+        requested: &BTreeMap<String, Value>,
         merged: &Merged,
     ) -> Result<()> {
         let Some(why) = &self.lost else { return Ok(()) };
@@ -176,7 +180,7 @@ impl Kept {
             .iter()
             .filter(|parameter| parameter.hidden)
             .map(|parameter| parameter.name.as_str())
-            .filter(|name| was_hidden(name) && said.get(*name).is_none_or(Value::is_null))
+            .filter(|name| was_hidden(name) && requested.get(*name).is_none_or(Value::is_null))
             .chain(merged.hidden_elsewhere())
             .collect();
         match missing.as_slice() {
@@ -207,7 +211,7 @@ pub(super) fn with_stored(
 }
 
 /// Files and environments of an update that sends none: those of the deployment, without the values that the update gives itself.
-pub(super) fn kept_bundle(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> Bundle {
+pub(super) fn stored_bundle(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> Bundle {
     let given = given.iter().filter(|(_, value)| !value.is_null());
     let names = given.map(|(name, _)| name.clone()).collect();
     hot::merged::without_values(&row.shown.beside.bundle(), names)
@@ -241,15 +245,15 @@ pub(super) fn hidden_values(
     document: &Document,
     bundle: &Bundle,
     given: &BTreeMap<String, Value>,
-    kept: &BTreeMap<String, Value>,
+    stored: &BTreeMap<String, Value>,
 ) -> BTreeMap<String, Value> {
     let template = document.template();
     let mut values = defaults(template, |hidden| hidden);
-    for known in [kept, given] {
+    for known in [stored, given] {
         let (_, hidden) = divide(template, known);
         values.extend(hidden.into_iter().filter(|(_, value)| !value.is_null()));
     }
-    let mut of_nested = kept.clone();
+    let mut of_nested = stored.clone();
     of_nested.extend(given.clone());
     let merged = Merged::of(bundle, template).with_kept(&of_nested);
     values.extend(merged.hidden_defaults());
@@ -263,12 +267,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hidden_value_is_what_was_given_else_what_is_kept_else_the_default() {
+    fn a_hidden_value_is_the_given_then_the_stored_then_the_default_one() {
         let document = Document::parse(
             "heat_template_version: 2021-04-16
 parameters:
   given: {type: string, hidden: true, default: d}
-  kept: {type: string, hidden: true, default: d}
+  stored: {type: string, hidden: true, default: d}
   neither: {type: string, hidden: true, default: d}
   nothing: {type: string, hidden: true}
   open: {type: string, default: d}

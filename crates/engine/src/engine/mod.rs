@@ -25,7 +25,7 @@ use tracing::Instrument;
 use crate::{
     Actor, Config, Error, Result, Tenant,
     catalog::{Catalog, Published},
-    run::{Command, RunsAtWork},
+    run::{ActiveRuns, Command},
     shared::Core,
 };
 
@@ -33,7 +33,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Engine {
     core: Arc<Core>,
-    at_work: Arc<RunsAtWork>,
+    active_runs: Arc<ActiveRuns>,
 }
 
 /// The input of [`Engine::deploy`].
@@ -102,7 +102,7 @@ impl Engine {
     pub async fn start(config: Config, operator: Operator) -> Result<Engine> {
         let engine = Engine {
             core: Core::start(config, operator)?,
-            at_work: Arc::default(),
+            active_runs: Arc::default(),
         };
         engine.recover().await?;
         Ok(engine)
@@ -221,9 +221,9 @@ impl Engine {
     /// If the journal cannot be read. A run that cannot be resumed stays paused.
     pub async fn resume_paused(&self, actor: &Actor) -> Result<Vec<String>> {
         let store = &self.core.store;
-        let at_work = store.run_list_unfinished(&actor.tenant).await?;
+        let unfinished = store.run_list_unfinished(&actor.tenant).await?;
         let mut resumed = Vec::new();
-        for row in at_work
+        for row in unfinished
             .into_iter()
             .filter(|row| row.shown.state == RunState::Paused && row.shown.author == actor.user)
         {
@@ -351,7 +351,7 @@ impl Engine {
 
     /// Sends a command to the run's task.
     async fn tell(&self, row: &RunRow, command: Command) -> Result<()> {
-        let task = self.at_work.task_of(&row.shown.id);
+        let task = self.active_runs.task_of(&row.shown.id);
         let sent = task.is_some_and(|task| task.send(command).is_ok());
         match sent {
             true => Ok(()),

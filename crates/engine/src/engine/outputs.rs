@@ -24,7 +24,7 @@ use crate::{
     driver::{Accepted, Context, Driver, DriverError, Marker},
     drivers,
     resources::{ResourceEntry, ResourceTable},
-    run::{Names, asked, parameters},
+    run::{Names, parameters, requested_attributes},
     secrets::RunVault,
 };
 
@@ -163,7 +163,7 @@ impl<'a> Outputs<'a> {
 
     /// The resources whose attributes the expressions use. Groups and nested templates are replaced by their members.
     fn sources<'e>(&self, values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String, Names> {
-        let mut open = vec![asked(values)];
+        let mut open = vec![requested_attributes(values)];
         let mut found: BTreeMap<String, Names> = BTreeMap::new();
         let mut seen = BTreeSet::new();
         while let Some(next) = open.pop() {
@@ -177,7 +177,7 @@ impl<'a> Outputs<'a> {
                 }
                 for (property, value) in &thing.spec.properties {
                     if names.include(property) && seen.insert((name.clone(), property.clone())) {
-                        open.push(asked([value]));
+                        open.push(requested_attributes([value]));
                     }
                 }
             }

@@ -137,10 +137,10 @@ impl Engine {
             Some(sealed) => sealed.parameters.clone(),
             // A deletion needs ids only.
             None if row.shown.kind == RunKind::Undeploy => self
-                .kept_hidden(actor, &deployment)
+                .stored_hidden(actor, &deployment)
                 .await
                 .unwrap_or_default(),
-            None => self.kept_hidden(actor, &deployment).await?,
+            None => self.stored_hidden(actor, &deployment).await?,
         };
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
@@ -150,7 +150,7 @@ impl Engine {
         if row.shown.state != RunState::Paused {
             self.claim(actor, &row, &secrets).await?;
             // The task that ended the run may still be finishing.
-            if let Some(task) = self.at_work.task_of(run) {
+            if let Some(task) = self.active_runs.task_of(run) {
                 task.closed().await;
             }
             let begun = self.put_to_work(actor, &row, Event::Resume).await;

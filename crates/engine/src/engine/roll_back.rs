@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_database_passes_and_what_it_has_does_not() {
+    fn a_busy_database_is_tried_again_and_an_invalid_row_is_not() {
         assert!(passes(&store::testing::transient_error().into()));
         assert!(!passes(&store::testing::unreadable_error().into()));
     }

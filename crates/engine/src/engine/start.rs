@@ -185,7 +185,7 @@ impl Engine {
         let (engine, tenant, id) = (self.clone(), row.tenant.clone(), row.shown.id.clone());
         let task = RunTask::new(
             &self.core,
-            &self.at_work,
+            &self.active_runs,
             row,
             workflow,
             machine,

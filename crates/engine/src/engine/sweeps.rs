@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_has_no_sweep_unless_something_is_pending() {
+    fn a_plan_without_changes_has_a_sweep_only_if_a_request_is_pending() {
         let horizon = Duration::from_secs(120);
         for (kind, pending, steps) in [
             (RunKind::Update, 0, 0),

@@ -12,7 +12,7 @@ use super::{
     Changes, Engine, Force,
     begin::{accepted, beside, check_quota, plan_with, types_of},
     compare,
-    hidden::{hidden_values, kept_bundle, with_environments, with_stored, without_overridden},
+    hidden::{hidden_values, stored_bundle, with_environments, with_stored, without_overridden},
     start::NewRun,
 };
 use crate::{
@@ -55,24 +55,24 @@ impl Engine {
         let mut lost = None;
         if let Some(id) = deployment {
             let row = self.deployment_row(&actor.tenant, id).await?;
-            let bundle = bundle.get_or_insert_with(|| kept_bundle(&row, &parameters));
+            let bundle = bundle.get_or_insert_with(|| stored_bundle(&row, &parameters));
             parameters = with_stored(&row, &parameters);
-            let said = with_environments(&document, bundle, &parameters);
-            let (_, mut given) = divide(document.template(), &said);
+            let requested = with_environments(&document, bundle, &parameters);
+            let (_, mut given) = divide(document.template(), &requested);
             given.retain(|_, value| !value.is_null());
             let merged = Merged::of(bundle, document.template());
             given.extend(merged.hidden_defaults());
             let mut values = given.clone();
-            let (hidden_changed, kept) = match self.kept_or_lost(actor, &row).await {
-                Ok(kept) => {
+            let (hidden_changed, stored) = match self.stored_hidden_or_lost(actor, &row).await {
+                Ok(stored) => {
                     let before = Document::parse(row.shown.template.clone());
                     let checked =
-                        kept.check(before.template(), document.template(), &said, &merged);
+                        stored.check(before.template(), document.template(), &requested, &merged);
                     lost = checked.err().map(|error| error.to_string());
-                    for (name, value) in &kept.values {
+                    for (name, value) in &stored.values {
                         values.entry(name.clone()).or_insert_with(|| value.clone());
                     }
-                    (kept.changed(&given), kept.values)
+                    (stored.changed(&given), stored.values)
                 }
                 // A plan can be shown without the stored values.
                 Err(_unreachable) => (given.into_keys().collect(), BTreeMap::new()),
@@ -80,7 +80,7 @@ impl Engine {
             deployed = Deployed {
                 parameters: row.parameters,
                 hidden_changed,
-                kept,
+                stored_hidden: stored,
                 pseudo: pseudo_parameters(&row.shown.name, id, &actor.tenant),
                 ..compare::deployed(
                     self.core.store.resource_list(&actor.tenant, id).await?,
@@ -124,7 +124,7 @@ impl Engine {
         let bundle = changes
             .bundle
             .clone()
-            .unwrap_or_else(|| kept_bundle(&row, &changes.parameters));
+            .unwrap_or_else(|| stored_bundle(&row, &changes.parameters));
         let document = Document::parse(changes.template.clone());
         let given = if changes.rolls_back {
             changes.parameters.clone()
@@ -135,16 +135,16 @@ impl Engine {
             document.template(),
             &without_overridden(&document, &bundle, &given),
         );
-        let kept = self.kept_or_lost(actor, &row).await?;
-        let said = with_environments(&document, &bundle, &given);
+        let stored = self.stored_hidden_or_lost(actor, &row).await?;
+        let requested = with_environments(&document, &bundle, &given);
         let hidden = if changes.rolls_back {
-            let good = self.kept_hidden_of_good(actor, &row).await?;
-            hidden_values(&document, &bundle, &good, &said)
+            let good = self.roll_back_hidden(actor, &row).await?;
+            hidden_values(&document, &bundle, &good, &requested)
         } else {
             let before = Document::parse(row.shown.template.clone());
             let merged = Merged::of(&bundle, document.template());
-            kept.check(before.template(), document.template(), &said, &merged)?;
-            hidden_values(&document, &bundle, &said, &kept.values)
+            stored.check(before.template(), document.template(), &requested, &merged)?;
+            hidden_values(&document, &bundle, &requested, &stored.values)
         };
         let mut all = given;
         all.extend(divide(document.template(), &hidden).1);
@@ -155,8 +155,8 @@ impl Engine {
             .await?;
         let deployed = Deployed {
             parameters: row.parameters.clone(),
-            hidden_changed: kept.changed(&hidden),
-            kept: hidden.clone(),
+            hidden_changed: stored.changed(&hidden),
+            stored_hidden: hidden.clone(),
             pseudo: pseudo_parameters(&row.shown.name, deployment, &actor.tenant),
             ..compare::deployed(there.clone(), self.is_same(deployment, &hidden))
         };
@@ -168,7 +168,7 @@ impl Engine {
         }
         let workflow = accepted(plan)?;
         let keeping = self
-            .keep_hidden(actor, deployment, &workflow, &hidden, Some(&kept))
+            .keep_hidden(actor, deployment, &workflow, &hidden, Some(&stored))
             .await?;
         let secrets = RunSecrets::new(
             actor.session.token().expose(),

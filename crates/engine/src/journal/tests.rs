@@ -149,7 +149,7 @@ async fn moves_change_rows_and_become_events() {
 }
 
 #[tokio::test]
-async fn a_stranger_sees_nothing() {
+async fn another_project_sees_nothing() {
     let (journal, _database) = journal().await;
     let begun = Entry::Resource {
         name: "net".into(),
@@ -185,7 +185,7 @@ async fn a_stranger_sees_nothing() {
 }
 
 #[tokio::test]
-async fn a_state_that_cannot_be_is_refused_and_hurts_nobody_else() {
+async fn an_invalid_state_is_refused_and_fails_no_other_write() {
     let (journal, _database) = journal().await;
     let tenant = tenant();
     let bad = journal.write(&tenant, "r", vec![run_is(RunState::Failed, None)]);
@@ -200,7 +200,7 @@ async fn a_state_that_cannot_be_is_refused_and_hurts_nobody_else() {
 }
 
 #[tokio::test]
-async fn viewers_that_come_at_any_time_see_every_event_once() {
+async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
     let (journal, _database) = journal().await;
     let writers: Vec<_> = (0..4)
         .map(|writer| {
@@ -256,7 +256,7 @@ async fn viewers_that_come_at_any_time_see_every_event_once() {
 }
 
 #[tokio::test]
-async fn a_viewer_that_sleeps_through_everything_is_served_from_storage() {
+async fn a_viewer_who_lags_reads_events_from_the_database() {
     let (journal, _database) = journal().await;
     let mut stream = journal.stream(&tenant(), "r", 0);
     journal.write(&tenant(), "r", vec![line(0)]).await.unwrap();
@@ -318,7 +318,7 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
 
 /// The stream tells why the roll-back is delayed, and ends when it has started.
 #[tokio::test]
-async fn a_stream_of_a_run_that_shall_be_rolled_back_tells_what_comes_of_that() {
+async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_abandoned() {
     for is_told in [true, false] {
         let (journal, _database) = journal().await;
         store::testing::run_set_roll_back(&journal.store, "r", Some("{}")).await;
@@ -341,7 +341,7 @@ async fn a_stream_of_a_run_that_shall_be_rolled_back_tells_what_comes_of_that() 
 }
 
 #[tokio::test]
-async fn a_go_is_known_by_how_often_its_run_ended_badly() {
+async fn an_attempt_is_numbered_by_the_runs_failed_endings() {
     let (journal, _database) = journal().await;
     assert_eq!(
         journal
@@ -382,7 +382,7 @@ async fn numbers_go_on_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_viewer_that_comes_at_the_very_end_still_sees_the_end() {
+async fn a_viewer_who_joins_at_the_end_sees_the_last_event() {
     for delay in 0..40 {
         let (journal, _database) = journal().await;
         let writer = journal.clone();

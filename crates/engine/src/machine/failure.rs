@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_tries_as_the_table_says() {
+    fn the_retry_table_gives_the_number_of_attempts() {
         assert_eq!(tries(FailureClass::Transient), 6);
         assert_eq!(tries(FailureClass::Infrastructure), 2);
         assert_eq!(tries(FailureClass::HostUnreachable), 2);

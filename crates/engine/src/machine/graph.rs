@@ -139,7 +139,7 @@ mod tests {
     use crate::testing::{step, workflow};
 
     #[test]
-    fn what_lies_behind_an_open_bastion_waits_for_it_directly() {
+    fn steps_behind_a_bastion_depend_on_its_opening() {
         let graph = Graph::of(&workflow([
             step("bastion:open", StepKind::OpenBastion, &[]),
             step("web:ssh", StepKind::WaitForSsh, &["bastion:open"]),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn disorder_is_an_error() {
+    fn a_cyclic_or_incomplete_graph_is_refused() {
         let forward = workflow([
             step("a:create", StepKind::Create, &["b:create"]),
             step("b:create", StepKind::Create, &[]),

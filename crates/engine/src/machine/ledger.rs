@@ -26,7 +26,7 @@ pub(super) struct Ledger {
 
 /// True if a predecessor in this state does not block a step. With `however`, any ending counts: for always-run steps, and for
 /// runs that continue past failures.
-fn lets_go(state: StepState, however: bool) -> bool {
+fn unblocks_others(state: StepState, however: bool) -> bool {
     state == StepState::Succeeded || however && state.is_final()
 }
 
@@ -38,7 +38,7 @@ impl Ledger {
         };
         for (step, node) in graph.nodes().iter().enumerate() {
             let however = node.always_run || on_failure == OnFailure::GoOn;
-            let blocks = |before: &&StepIndex| !lets_go(steps[**before].state, however);
+            let blocks = |before: &&StepIndex| !unblocks_others(steps[**before].state, however);
             let blocked = node.after.iter().filter(blocks).count();
             ledger.blocked_by[step] = u32::try_from(blocked).unwrap_or(u32::MAX);
             ledger.enters(step, steps[step].state);
@@ -63,7 +63,7 @@ impl Ledger {
         self.enters(step, to);
         for &follower in graph.followers(step) {
             let however = graph.nodes()[follower].always_run || on_failure == OnFailure::GoOn;
-            match (lets_go(from, however), lets_go(to, however)) {
+            match (unblocks_others(from, however), unblocks_others(to, however)) {
                 (false, true) => {
                     self.blocked_by[follower] -= 1;
                     self.is_free_if(follower, steps[follower].state);

@@ -293,7 +293,7 @@ impl Run {
     /// # Errors
     /// [`IllegalMove`] if it is not.
     pub fn takes(&self, event: &Event) -> Result<(), IllegalMove> {
-        let at_work = |step: StepIndex| {
+        let is_active = |step: StepIndex| {
             let status = self.steps.get(step);
             status.is_some_and(|status| status.state == StepState::Running)
         };
@@ -318,7 +318,7 @@ impl Run {
                 | Event::TokenEnded(step)
                 | Event::Queued(step)
                 | Event::Dequeued(step),
-            ) => at_work(*step),
+            ) => is_active(*step),
             _ => false,
         };
         if fits {

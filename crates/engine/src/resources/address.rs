@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn without_ports_the_servers_own_attributes_tell() {
+    fn without_ports_the_address_is_in_the_servers_attributes() {
         let addresses = json!({"front": [
             {"addr": "172.30.0.8", "OS-EXT-IPS:type": "floating"}, {"addr": "10.0.0.6", "OS-EXT-IPS:type": "fixed"},
         ]});
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_take_what_the_role_told_as_it_is() {
+    fn outputs_of_a_role_are_passed_on_unchanged() {
         let item = CatalogItem {
             outputs: vec![Output {
                 name: "stdout".into(),

@@ -422,7 +422,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_tried_is_said_beside_what_was_there() {
+    fn attempted_values_are_recorded_beside_the_former_ones() {
         for (one, other, both) in [
             (json!(["a", "b"]), json!(["b", "c"]), json!(["a", "b", "c"])),
             (

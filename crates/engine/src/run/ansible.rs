@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_person_typed_is_a_template() {
+    fn values_of_users_are_not_ansible_templates() {
         let variables = json!({"script": "echo ${#list[@]} {{ x }}", "names": ["{% a %}"], "of": {"a": {"b": "c"}}, "port": 80});
         let files = play("script", "hello", "web", variables.as_object().unwrap());
         let variables: Value = serde_json::from_slice(&files["variables.json"]).unwrap();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_role_tells_comes_with_the_statistics() {
+    fn outputs_of_a_role_come_with_the_statistics() {
         let shown = show(
             r#"{"event": "stats", "hosts": {"web": {"ok": 1}}, "told": {"stdout": "a\nb", "odd": 1}}"#,
         );

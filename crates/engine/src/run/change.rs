@@ -45,7 +45,8 @@ impl Attempt {
         let taker = self.typed(spec, &self.resolve(spec)?);
         for other in &self.step.takes_from {
             self.note_state(other, ResourceState::Updating).await?;
-            self.lets_go(other, Release::GivesUp(&taker)).await?;
+            self.release_exclusive(other, Release::GivesUp(&taker))
+                .await?;
         }
         Ok(())
     }
@@ -77,7 +78,7 @@ impl Attempt {
         };
         // After an unfinished change, another copy may hold what this one needs.
         for copy in self.run_context.known.copies(name) {
-            self.lets_go(&copy, Release::MakesRoom).await?;
+            self.release_exclusive(&copy, Release::MakesRoom).await?;
         }
         let mut work = self.back_to_defaults(&thing, work);
         work.changed = self.differing(&thing, &work);
@@ -127,7 +128,7 @@ impl Attempt {
         for property in driver.takes_away() {
             let value = work.properties.get(*property).unwrap_or(&Value::Null);
             let is_said = !value.is_null() || work.before.contains_key(*property);
-            if is_said && self.may_be_told(&work.spec, property, value) {
+            if is_said && self.may_be_shown(&work.spec, property, value) {
                 let both = together(tried.get(*property), value);
                 tried.insert((*property).to_owned(), both);
             }
@@ -195,7 +196,7 @@ impl Attempt {
     }
 
     /// Makes another copy, or another resource, release what only one of both can hold.
-    pub(super) async fn lets_go(&self, other: &str, why: Release<'_>) -> StepResult {
+    pub(super) async fn release_exclusive(&self, other: &str, why: Release<'_>) -> StepResult {
         let Some(thing) = self.run_context.known.get(other) else {
             return Ok(());
         };

@@ -43,7 +43,7 @@ impl Attempt {
                 self.put_aside(name, copy, Some(&spec)).await?;
                 earlier = Earlier::None;
             }
-            self.lets_go(copy, Release::MakesRoom).await?;
+            self.release_exclusive(copy, Release::MakesRoom).await?;
             if self.run_context.known.get(name).is_none() {
                 // The resource that it replaces was deleted first, and its row with it.
                 self.begin(name, &spec, ResourceState::Creating).await?;

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_split_bounded_and_plain() {
+    fn log_lines_are_split_bounded_and_without_control_characters() {
         assert_eq!(lines_of("a\nb\r\n"), ["a", "b"]);
         assert_eq!(lines_of("\u{1b}[31mred\tx"), ["\\u{1b}[31mred\tx"]);
         assert_eq!(lines_of(""), Vec::<String>::new());

@@ -1,8 +1,7 @@
 //! Active runs: one task each, which calls the machine, writes the journal, and starts the steps.
 
+mod active_runs;
 mod ansible;
-mod asked;
-mod at_work;
 mod change;
 mod context;
 mod create;
@@ -12,6 +11,7 @@ mod outcome;
 mod parameters;
 mod reach;
 mod remove;
+mod requested;
 mod software;
 mod step;
 pub mod strays;
@@ -19,8 +19,8 @@ mod sweep;
 mod task;
 mod work;
 
-pub use asked::{Names, asked};
-pub use at_work::{Command, RunsAtWork};
+pub use active_runs::{ActiveRuns, Command};
 pub use context::{Opening, RunContext};
 pub use parameters::{defaults, divide, parameters, pseudo_parameters};
+pub use requested::{Names, requested_attributes};
 pub use task::RunTask;

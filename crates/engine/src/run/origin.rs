@@ -265,7 +265,7 @@ resources:
     }
 
     #[test]
-    fn what_goes_through_other_resources_stays_secret() {
+    fn values_derived_through_other_resources_stay_secret() {
         check(|origins| {
             assert!(origins.reference_is_secret("random"));
             assert!(origins.attribute_is_secret("pin", "value"));
@@ -278,7 +278,7 @@ resources:
     }
 
     #[test]
-    fn what_the_cloud_decides_is_none() {
+    fn values_that_the_cloud_decides_have_no_secret_origin() {
         check(|origins| {
             for attribute in ["first_address", "addresses", "networks"] {
                 assert!(
@@ -295,7 +295,7 @@ resources:
     }
 
     #[test]
-    fn properties_that_mention_one_have_one() {
+    fn properties_with_a_hidden_parameter_have_a_secret_origin() {
         check(|origins| {
             let spec = crate::testing::resource(
                 "OS::Nova::Server",

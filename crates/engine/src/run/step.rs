@@ -84,7 +84,7 @@ impl Attempt {
     /// Runs the attempt.
     pub async fn perform(&self) -> StepResult {
         if let StepKind::Create | StepKind::Update | StepKind::Configure = self.step.kind {
-            self.read_asked().await?;
+            self.read_requested_attributes().await?;
         }
         match self.step.kind {
             StepKind::Create => self.create().await,
@@ -224,7 +224,7 @@ impl Attempt {
     }
 
     /// True if the value of a property may be stored in clear text.
-    pub(super) fn may_be_told(&self, spec: &ResourceSpec, property: &str, value: &Value) -> bool {
+    pub(super) fn may_be_shown(&self, spec: &ResourceSpec, property: &str, value: &Value) -> bool {
         let is_secret = self.with_origins(|origins| origins.property_is_secret(spec, property));
         !is_secret && !self.is_masked(value)
     }

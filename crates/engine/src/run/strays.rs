@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_resource_has_goes() {
+    fn an_unrecorded_resource_is_removed() {
         let mut now = now([creation("web", 0), creation("web", 1)]);
         now.recorded.insert("one".into());
         assert_eq!(verdict(found("web", 0, "one"), &now), Verdict::Belongs);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_created_is_no_stray() {
+    fn a_resource_in_creation_is_not_a_stray() {
         let now = now([Creation {
             in_flight: true,
             ..creation("web", 0)
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_retained_stays_and_so_does_what_the_journal_does_not_know() {
+    fn retained_resources_and_those_unknown_to_the_journal_stay() {
         let now = now([Creation {
             retained: true,
             ..creation("web", 0)
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_resource_without_id_one_thing_stays_to_be_adopted() {
+    fn one_match_of_a_resource_without_id_stays_to_be_adopted() {
         let mut now = now([creation("web", 0)]);
         now.without_id.insert(key("web", 0));
         let two = [found("web", 0, "one"), found("web", 0, "two")];
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copied_mark_needs_the_right_age() {
+    fn a_marker_that_can_be_copied_is_checked_by_age() {
         let with_age = |created: Option<Timestamp>, creation: Creation| {
             let volume = Found {
                 proof: Proof::MarkAndAge(created),
@@ -388,7 +388,7 @@ mod tests {
         /// For any findings and records: a stray that is removed is not recorded, is known to the journal, is not retained and is
         /// not being created.
         #[test]
-        fn nothing_goes_that_anybody_has(
+        fn no_recorded_resource_is_removed(
             now in creations(),
             things in proptest::collection::vec((0..4_u32, "[a-f]", any::<Option<bool>>()), 0..8),
             keeps in 0..3_usize,

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
-    at_work::{Command, RunsAtWork},
+    active_runs::{ActiveRuns, Command},
     context::RunContext,
     log::StepLog,
     outcome::Ended,
@@ -41,7 +41,7 @@ use crate::{
 /// The task of an active run.
 pub struct RunTask {
     core: Arc<Core>,
-    runs: Arc<RunsAtWork>,
+    runs: Arc<ActiveRuns>,
     tenant: Tenant,
     id: String,
     kind: RunKind,
@@ -53,7 +53,7 @@ pub struct RunTask {
     commands: mpsc::UnboundedReceiver<Command>,
     ended: mpsc::UnboundedSender<Outcome>,
     outcomes: mpsc::UnboundedReceiver<Outcome>,
-    at_work: HashMap<StepIndex, AtWork>,
+    active: HashMap<StepIndex, ActiveStep>,
     /// Steps whose resource no earlier attempt can have created.
     never_tried: HashSet<StepIndex>,
     /// True if another run takes its place.
@@ -62,7 +62,7 @@ pub struct RunTask {
 }
 
 /// An attempt at a step that was started.
-struct AtWork {
+struct ActiveStep {
     number: u64,
     stop: CancellationToken,
     handle: JoinHandle<()>,
@@ -79,7 +79,7 @@ impl RunTask {
     /// The task of a run that is about to start.
     pub fn new(
         core: &Arc<Core>,
-        at_work: &Arc<RunsAtWork>,
+        active_runs: &Arc<ActiveRuns>,
         run: &RunRow,
         workflow: Arc<Workflow>,
         machine: machine::Run,
@@ -87,9 +87,9 @@ impl RunTask {
     ) -> RunTask {
         let (ended, outcomes) = mpsc::unbounded_channel();
         RunTask {
-            commands: at_work.register(&run.shown.id),
+            commands: active_runs.register(&run.shown.id),
             core: core.clone(),
-            runs: at_work.clone(),
+            runs: active_runs.clone(),
             tenant: run.tenant.clone(),
             id: run.shown.id.clone(),
             kind: run.shown.kind,
@@ -99,7 +99,7 @@ impl RunTask {
             run: machine,
             ended,
             outcomes,
-            at_work: HashMap::new(),
+            active: HashMap::new(),
             never_tried: HashSet::new(),
             given_up: false,
             started: 0,
@@ -145,7 +145,7 @@ impl RunTask {
             tokio::select! {
                 () = stopping.cancelled() => {
                     // As in a crash: resources of running steps are found again.
-                    self.at_work.values().for_each(|at_work| at_work.handle.abort());
+                    self.active.values().for_each(|active| active.handle.abort());
                     return Ok(self.run.state);
                 }
                 Some(outcome) = self.outcomes.recv() => {
@@ -165,11 +165,11 @@ impl RunTask {
     /// The event of an attempt that is at work. `None` for one that was aborted.
     fn expected(&mut self, outcome: Outcome) -> Option<Event> {
         let ours = self
-            .at_work
+            .active
             .get(&outcome.step)
-            .is_some_and(|at_work| at_work.number == outcome.number);
+            .is_some_and(|active| active.number == outcome.number);
         if ours && !matches!(outcome.event, Event::Queued(_) | Event::Dequeued(_)) {
-            self.at_work.remove(&outcome.step);
+            self.active.remove(&outcome.step);
         }
         ours.then_some(outcome.event)
     }
@@ -522,9 +522,9 @@ impl RunTask {
             }));
         };
         let handle = tokio::spawn(work.instrument(span));
-        self.at_work.insert(
+        self.active.insert(
             step,
-            AtWork {
+            ActiveStep {
                 number,
                 stop,
                 handle,
@@ -534,14 +534,14 @@ impl RunTask {
 
     /// Tells a step to stop at a safe point, and aborts it after a time limit.
     fn stop(&mut self, step: StepIndex) {
-        let Some(at_work) = self.at_work.get(&step) else {
+        let Some(active) = self.active.get(&step) else {
             return;
         };
-        at_work.stop.cancel();
+        active.stop.cancel();
         let (ended, number, handle) = (
             self.ended.clone(),
-            at_work.number,
-            at_work.handle.abort_handle(),
+            active.number,
+            active.handle.abort_handle(),
         );
         let patience = self.core.config.stop_patience;
         tokio::spawn(async move {
@@ -556,14 +556,14 @@ impl RunTask {
     }
 
     fn cut_off(&mut self, step: StepIndex) {
-        let Some(at_work) = self.at_work.get(&step) else {
+        let Some(active) = self.active.get(&step) else {
             return;
         };
-        at_work.stop.cancel();
-        at_work.handle.abort();
+        active.stop.cancel();
+        active.handle.abort();
         drop(self.ended.send(Outcome {
             step,
-            number: at_work.number,
+            number: active.number,
             event: Event::Stopped(step),
         }));
     }

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_fails_has_lost_nothing() {
+    fn a_failing_database_loses_no_hidden_value() {
         let busy = unread(DriverError::Storage(store::testing::transient_error()));
         assert!(matches!(busy, Error::Storage(_)), "{busy:?}");
         let sealed = unread(DriverError::Other("sealed by another user".into()));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_json_and_base64() {
+    fn secrets_are_masked_plain_in_json_and_in_base64() {
         assert_eq!(
             masked(&["hunter2"], "password=hunter2;hunter2"),
             "password=***;***"
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_of_a_key() {
+    fn each_line_of_a_private_key_is_masked() {
         let key = "-----BEGIN KEY-----\nb3BlbnNzaC1rZXk\nAAAAC3NzaC1lZDI\n-----END KEY-----\n";
         assert_eq!(
             masked(&[key], "found AAAAC3NzaC1lZDI there"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_of_two_goes_first() {
+    fn the_longer_of_two_secrets_is_masked_first() {
         assert_eq!(
             masked(&["pass", "passphrase"], "my passphrase, my pass"),
             "my ***, my ***"
@@ -143,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_would_only_ruin_the_log() {
+    fn very_short_secrets_are_not_masked() {
         assert_eq!(masked(&["a", ""], "a banana"), "a banana");
     }
 
     #[test]
-    fn values_inside_values() {
+    fn secrets_nested_in_values_are_masked() {
         let mask = Mask::default();
         mask.add_value(&json!({"users": [{"password": "s3cret"}], "pin": 123456}));
         assert_eq!(mask.apply("s3cret 123456"), "*** ***");

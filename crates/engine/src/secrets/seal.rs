@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn opens_with_the_same_key_for_the_same_purpose_only() {
+    fn a_sealed_value_opens_with_its_key_and_purpose_only() {
         let sealed = key(1).seal("run/7", "hunter2");
         assert!(!sealed.contains("hunter2"));
         assert_eq!(key(1).open("run/7", &sealed).unwrap().as_str(), "hunter2");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_tells_the_same_from_another_and_hangs_on_the_key() {
+    fn a_digest_depends_on_value_and_key() {
         let key = SealingKey::new(Zeroizing::new([7; 32]));
         let other = SealingKey::new(Zeroizing::new([8; 32]));
         let digest = key.digest("word", "secret");

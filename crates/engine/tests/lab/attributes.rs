@@ -95,7 +95,7 @@ async fn a_floating_ip_leads_to_the_port_of_a_servers_address() {
 }
 
 #[tokio::test]
-async fn outputs_follow_the_cloud() {
+async fn outputs_show_the_clouds_present_values() {
     let bench = Bench::new().await;
     let template = ADDRESSED.replace(
         "outputs:\n",
@@ -124,7 +124,7 @@ outputs:\n  volume: {value: {get_attr: [disk, status]}}\n",
 }
 
 #[tokio::test]
-async fn stored_attributes_count_where_the_cloud_does_not_answer() {
+async fn stored_attributes_are_used_if_the_cloud_does_not_answer() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(ADDRESSED).await;
     bench.lab.faults().add(Fault::Call(CallFault {
@@ -201,7 +201,7 @@ async fn a_property_fails_without_the_value_that_heat_would_have() {
 }
 
 #[tokio::test]
-async fn a_path_that_leads_to_nothing_is_said() {
+async fn an_attribute_path_without_a_value_is_reported() {
     let bench = Bench::new().await;
     let (_, run) = bench
         .deploy(&ADDRESSED.replace("addresses, front, 0", "addresses, back, 0"))
@@ -260,7 +260,7 @@ fn with_all_outputs(template: &str) -> (String, BTreeMap<String, String>) {
 }
 
 #[tokio::test]
-async fn every_described_attribute_is_given() {
+async fn every_described_attribute_has_a_value() {
     let mut bench = Bench::new().await;
     let mut made = BTreeSet::new();
     let mut missing = Vec::new();

@@ -166,7 +166,7 @@ async fn a_resize_in_flight_at_a_crash_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_volume_that_a_server_cannot_take_is_told_with_the_reason() {
+async fn a_failed_attachment_of_a_volume_is_reported_with_its_reason() {
     let bench = Bench::new().await;
     bench.lab.faults().add(fails("attach_volume", None));
     let (started, run) = bench.deploy(&with_a_disk()).await;
@@ -207,7 +207,7 @@ resources:
 ";
 
 #[tokio::test]
-async fn a_port_that_stays_plugged_in_is_told() {
+async fn a_failed_detachment_of_a_port_is_reported() {
     let bench = Bench::new().await;
     let (started, run) = bench.deploy(TWO_PORTS).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -239,7 +239,7 @@ async fn a_port_that_stays_plugged_in_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_is_not_removed_before_its_image_is_there() {
+async fn a_server_is_not_removed_before_its_snapshot_is_complete() {
     let bench = Bench::new().await;
     let kept = ONE_SERVER.replace(
         "    type: OS::Nova::Server\n",
@@ -262,7 +262,7 @@ async fn a_server_is_not_removed_before_its_image_is_there() {
 }
 
 #[tokio::test]
-async fn a_server_that_nova_cannot_delete_is_told() {
+async fn a_failed_deletion_of_a_server_is_reported() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(ONE_SERVER).await;
     bench.lab.faults().add(fails("delete", None));
@@ -280,7 +280,7 @@ async fn a_server_that_nova_cannot_delete_is_told() {
 }
 
 #[tokio::test]
-async fn a_volume_that_did_not_grow_is_told_in_cinders_words() {
+async fn a_failed_extension_of_a_volume_is_reported_in_cinders_words() {
     let disk = |size: u32| {
         format!(
             "heat_template_version: 2021-04-16
@@ -334,7 +334,7 @@ resources:
 }
 
 #[tokio::test]
-async fn a_change_that_octavia_drops_is_told() {
+async fn a_change_that_octavia_drops_is_reported() {
     let balancer = |algorithm: &str| {
         format!(
             "heat_template_version: 2021-04-16

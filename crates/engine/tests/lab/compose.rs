@@ -79,7 +79,7 @@ fn bundle(size: u32) -> Bundle {
 }
 
 #[tokio::test]
-async fn a_group_and_a_nested_template_live_and_go() {
+async fn a_group_and_a_nested_template_are_deployed_and_undeployed() {
     let bench = Bench::new().await;
     let new = NewDeployment {
         name: "shop".into(),
@@ -167,7 +167,7 @@ async fn a_group_and_a_nested_template_live_and_go() {
 /// Problems that Heat sees only at creation are warnings, so there is a run. It fails half-way with a reason, and all its
 /// resources can be deleted.
 #[tokio::test]
-async fn what_is_only_warned_of_fails_in_clear_words_and_goes() {
+async fn a_design_with_warnings_fails_with_a_reason_and_can_be_undeployed() {
     const TEMPLATE: &str = "\
 heat_template_version: 2021-04-16
 resources:

@@ -52,7 +52,7 @@ async fn a_cancelled_run_stops_and_goes_on_from_there() {
 }
 
 #[tokio::test]
-async fn a_failed_run_is_resumed_and_walks_only_what_is_not_done() {
+async fn a_resumed_run_does_only_the_remaining_steps() {
     let bench = Bench::new().await;
     bench.lab.faults().add(Fault::Call(CallFault {
         status: Some(400),
@@ -350,7 +350,7 @@ async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
 }
 
 #[tokio::test]
-async fn of_two_who_resume_one_does() {
+async fn of_two_resume_requests_one_succeeds() {
     let bench = Bench::new().await;
     bench.lab.faults().add(Fault::Call(CallFault {
         status: Some(400),

@@ -45,7 +45,7 @@ async fn a_refused_creation_is_tried_once_more() {
 }
 
 #[tokio::test]
-async fn an_unreachable_cloud_is_asked_six_times() {
+async fn an_unreachable_cloud_is_tried_six_times() {
     for fault in [
         CallFault {
             status: Some(503),
@@ -82,7 +82,7 @@ async fn an_unreachable_cloud_is_asked_six_times() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_lost_makes_nothing_twice() {
+async fn a_lost_response_creates_nothing_twice() {
     let bench = Bench::new().await;
     bench.lab.faults().add(making_networks(CallFault {
         damage: Some(Damage::CutAfter),
@@ -97,7 +97,7 @@ async fn an_answer_that_was_lost_makes_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_secret_whose_answer_was_lost_is_found_again_by_its_mark() {
+async fn a_secret_with_a_lost_response_is_found_by_its_marker() {
     let bench = Bench::new().await;
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("key-manager".into()),
@@ -119,7 +119,7 @@ resources:
 }
 
 #[tokio::test]
-async fn a_server_group_of_the_same_name_stays_anothers() {
+async fn a_server_group_of_the_same_name_is_not_adopted() {
     let bench = Bench::new().await;
     let groups = |names: &[&str]| {
         let groups: Vec<String> = names
@@ -190,12 +190,12 @@ async fn a_server_in_error_is_replaced_once() {
 
 /// A failure of each changing call in turn, once and permanently.
 #[tokio::test]
-async fn nothing_is_left_wherever_it_fails() {
+async fn no_resource_is_left_after_a_failure_at_any_call() {
     fails_everywhere(TWO_SERVERS).await;
 }
 
 #[tokio::test]
-async fn nothing_rare_is_left_wherever_it_fails() {
+async fn no_rare_resource_is_left_after_a_failure_at_any_call() {
     fails_everywhere(&with_a_pair()).await;
 }
 

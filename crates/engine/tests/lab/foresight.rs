@@ -22,7 +22,7 @@ async fn without(service: Service) -> Bench {
 }
 
 #[tokio::test]
-async fn what_was_never_made_is_undeployed_without_its_service() {
+async fn a_resource_that_was_never_created_is_undeployed_without_its_service() {
     let bench = without(Service::Network).await;
     // The services are unknown, so the template is accepted.
     let (started, run) = bench.deploy(NET).await;
@@ -34,7 +34,7 @@ async fn what_was_never_made_is_undeployed_without_its_service() {
 }
 
 #[tokio::test]
-async fn what_needs_a_missing_service_is_refused_before_anything_is_stored() {
+async fn a_design_that_needs_a_missing_service_is_refused() {
     let bench = Bench::new().await;
     let mut cloud = facts();
     cloud.services = Some(["compute".to_owned()].into());

@@ -92,7 +92,7 @@ async fn two_floating_ips_swap_their_ports() {
 
 /// For a failure of any call of the exchange, the deployment can be rolled back or continued.
 #[tokio::test]
-async fn a_swap_that_fails_goes_back_and_on() {
+async fn a_failed_swap_is_rolled_back_and_resumed() {
     for nth in 1..=3 {
         for goes_back in [true, false] {
             let bench = Bench::new().await;
@@ -235,7 +235,7 @@ async fn a_port_in_a_trunk_is_replaced_while_the_trunk_stays() {
 }
 
 #[tokio::test]
-async fn two_trunks_swap_what_they_carry() {
+async fn two_trunks_swap_their_subports() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(&trunks("one", "two", MAC)).await;
     let before = bench.ids(&started.deployment).await;
@@ -252,7 +252,7 @@ async fn two_trunks_swap_what_they_carry() {
 
 /// The association is a resource of its own: a change of the floating IP itself does not remove it.
 #[tokio::test]
-async fn a_floating_ip_that_something_else_leads_stays_led() {
+async fn a_floating_ip_associated_elsewhere_stays_associated() {
     let bench = Bench::new().await;
     let template = |tags: &str| {
         format!(
@@ -273,7 +273,7 @@ async fn a_floating_ip_that_something_else_leads_stays_led() {
 
 /// A deleted port cannot release its address; the run creates it again once the other one has the address.
 #[tokio::test]
-async fn a_port_takes_the_address_of_one_that_is_gone() {
+async fn a_port_takes_the_address_of_a_deleted_port() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(TWO_PORTS).await;
     let before = bench.ids(&started.deployment).await;
@@ -293,7 +293,7 @@ async fn a_port_takes_the_address_of_one_that_is_gone() {
 
 /// The error is not about missing trunks.
 #[tokio::test]
-async fn a_port_that_something_else_uses_says_so_on_a_cloud_without_trunks() {
+async fn a_port_in_use_is_reported_on_a_cloud_without_trunks() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(TWO_PORTS).await;
     let fault = |method: &str, path: &str, status: u16, message: &str| {
@@ -328,7 +328,7 @@ async fn a_port_that_something_else_uses_says_so_on_a_cloud_without_trunks() {
 
 /// A trunk that releases a port keeps the others, however the run continues.
 #[tokio::test]
-async fn a_trunk_gives_up_what_is_taken_and_no_more() {
+async fn a_trunk_releases_only_the_subports_that_others_take() {
     let bench = Bench::new().await;
     let more = |first: &str, second: &str| {
         let also = |tag: u32, port: &str| {

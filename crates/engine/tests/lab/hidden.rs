@@ -75,7 +75,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn a_hidden_value_stays_until_another_is_given_and_comes_back() {
+async fn a_hidden_value_is_kept_until_another_is_given_and_rolled_back() {
     let bench = Bench::new().await;
     let started = bench
         .try_deploy("shop", WORD, word("secret"))
@@ -162,7 +162,7 @@ async fn a_refused_update_leaves_no_value_behind() {
 }
 
 #[tokio::test]
-async fn values_go_when_nothing_leads_back_to_them() {
+async fn hidden_values_are_deleted_when_no_run_can_return_to_them() {
     let bench = Bench::new().await;
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
@@ -190,7 +190,7 @@ async fn values_go_when_nothing_leads_back_to_them() {
 }
 
 #[tokio::test]
-async fn a_plan_to_look_at_knows_whether_a_hidden_value_is_another() {
+async fn a_previewed_plan_shows_a_changed_hidden_value() {
     let bench = Bench::new().await;
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
@@ -337,7 +337,7 @@ outputs:
 
 /// Split, encoded or inside other text: values that derive from a secret are sealed completely.
 #[tokio::test]
-async fn what_derives_from_a_secret_is_sealed_whatever_it_looks_like() {
+async fn every_value_derived_from_a_secret_is_sealed() {
     let bench = Bench::new().await;
     let template = "heat_template_version: 2021-04-16
 parameters:
@@ -391,7 +391,7 @@ outputs:
 
 /// The browser closes as soon as the change is stored, and the key manager is slow.
 #[tokio::test]
-async fn a_change_that_is_stored_begins_whoever_goes_away() {
+async fn a_stored_run_starts_though_the_client_disconnects() {
     let bench = Bench::new().await;
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
@@ -433,7 +433,7 @@ async fn a_change_that_is_stored_begins_whoever_goes_away() {
 
 /// The secret is deleted from the key manager: a default must not replace the lost value.
 #[tokio::test]
-async fn a_value_that_is_lost_is_asked_for_again() {
+async fn a_lost_hidden_value_is_requested_again() {
     let bench = Bench::new().await;
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
@@ -490,7 +490,7 @@ async fn a_value_that_is_lost_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn what_is_lost_keeps_nothing_from_going() {
+async fn a_lost_hidden_value_does_not_prevent_an_undeploy() {
     let bench = Bench::new().await;
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
@@ -512,7 +512,7 @@ async fn what_is_lost_keeps_nothing_from_going() {
 
 /// The value at each resource's creation counts, not the deployment's last one.
 #[tokio::test]
-async fn a_hidden_value_that_reached_one_only_reaches_the_other_with_the_next_change() {
+async fn a_hidden_value_that_reached_one_resource_reaches_the_other_in_the_next_update() {
     let bench = Bench::new().await;
     let two = WORD.to_owned()
         + "  back: {type: OS::Neutron::Net, depends_on: front, properties: {name: {get_param: word}}}\n";

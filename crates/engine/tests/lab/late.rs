@@ -132,7 +132,7 @@ fn fails_with_late_creations(service: &str, path: &str) -> Vec<Fault> {
 }
 
 #[tokio::test]
-async fn killed_with_creations_in_flight_each_resource_is_there_once() {
+async fn a_crash_during_creations_leaves_each_resource_once() {
     let template = six_servers();
     let mut bench = Bench::new().await;
     let (started, run) = bench.deploy(&template).await;
@@ -168,7 +168,7 @@ async fn killed_with_creations_in_flight_each_resource_is_there_once() {
 
 /// The run is undeployed right after the restart, while requests are still pending.
 #[tokio::test]
-async fn killed_cancelled_and_undeployed_nothing_is_left() {
+async fn a_crash_a_cancel_and_an_undeploy_leave_nothing() {
     let template = six_servers();
     let mut bench = Bench::new().await;
     for force in [Force::No, Force::Yes] {
@@ -197,7 +197,7 @@ async fn killed_cancelled_and_undeployed_nothing_is_left() {
 
 /// The engine lives, and the connection breaks, or a proxy times out: the request is carried out nevertheless, later.
 #[tokio::test]
-async fn a_request_that_was_given_up_and_carried_out_makes_nothing_twice() {
+async fn a_request_carried_out_after_its_timeout_creates_nothing_twice() {
     let cut = CallFault {
         damage: Some(Damage::CutBefore),
         ..CallFault::default()
@@ -228,7 +228,7 @@ async fn a_request_that_was_given_up_and_carried_out_makes_nothing_twice() {
 
 /// A marked resource is not in the list yet when the step looks for it again.
 #[tokio::test]
-async fn a_list_that_lags_makes_nothing_twice() {
+async fn a_stale_list_creates_nothing_twice() {
     let bench = Bench::new().await;
     bench.lab.faults().add(network_post(
         "networks*",
@@ -253,7 +253,7 @@ async fn a_list_that_lags_makes_nothing_twice() {
 
 /// A failed run leaves one resource for the next attempt to adopt, and no more.
 #[tokio::test]
-async fn a_run_that_fails_leaves_one_thing_to_adopt() {
+async fn a_failed_run_leaves_one_resource_to_adopt() {
     let bench = Bench::new().await;
     for fault in fails_with_late_creations("network", "/v2.0/networks*") {
         bench.lab.faults().add(fault);
@@ -280,7 +280,7 @@ async fn a_run_that_fails_leaves_one_thing_to_adopt() {
 }
 
 #[tokio::test]
-async fn undeploying_removes_strays_and_names_those_that_cannot_go() {
+async fn an_undeploy_removes_strays_and_names_those_that_it_cannot_remove() {
     let bench = Bench::new().await;
     for force in [Force::No, Force::Yes] {
         let (started, _) = bench.deploy(NET).await;
@@ -368,7 +368,7 @@ async fn a_deletion_that_a_stray_prevents_is_tried_again() {
 }
 
 #[tokio::test]
-async fn what_is_retained_or_anothers_is_not_swept() {
+async fn retained_resources_and_those_of_others_are_not_swept() {
     let bench = Bench::new().await;
     let retained = TWO_NETS.replace(
         "front: {type: OS::Neutron::Net}",
@@ -413,7 +413,7 @@ async fn what_is_retained_or_anothers_is_not_swept() {
 
 /// A volume that was restored from a backup has the marker of the original.
 #[tokio::test]
-async fn a_copied_mark_is_told_and_not_removed() {
+async fn a_resource_with_a_copied_marker_is_reported_and_not_removed() {
     let disk = "heat_template_version: 2021-04-16
 resources:
   disk: {type: OS::Cinder::Volume, properties: {size: 1}}
@@ -440,7 +440,7 @@ resources:
 /// For all types of the templates, marked resources are found by their marker: the journal has lost all ids, and yet they are
 /// deleted.
 #[tokio::test]
-async fn all_that_carries_a_mark_is_found_without_the_journal() {
+async fn every_resource_with_a_marker_is_found_without_the_journal() {
     for template in [ALL_KINDS.to_owned(), crate::rare::with_a_pair()] {
         let bench = Bench::new().await;
         let (started, run) = bench.deploy(&template).await;
@@ -471,7 +471,7 @@ async fn all_that_carries_a_mark_is_found_without_the_journal() {
 
 /// Late creations of an update, whose successors have markers of their own, during the update and during its roll-back.
 #[tokio::test]
-async fn a_successor_that_comes_late_is_there_once() {
+async fn a_successor_created_late_exists_once() {
     let before = "heat_template_version: 2021-04-16
 resources:
   near: {type: OS::Nova::ServerGroup, properties: {policies: [affinity]}}

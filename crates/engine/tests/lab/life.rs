@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::bench::{Bench, NET, TWO_NETS, TWO_SERVERS, facts, steps};
 
 #[tokio::test]
-async fn a_design_is_made_shown_and_removed_without_a_trace() {
+async fn a_design_is_deployed_shown_and_undeployed_without_a_trace() {
     let bench = Bench::new().await;
     let (started, run) = bench.deploy(TWO_SERVERS).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -88,7 +88,7 @@ async fn a_name_is_free_again_once_its_deployment_is_gone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_starts_nothing() {
+async fn a_run_that_cannot_start_stores_nothing() {
     let bench = Bench::new().await;
     for name in ["", "-x", "a b", "ä", &"x".repeat(64)] {
         assert!(
@@ -117,7 +117,7 @@ async fn what_cannot_be_started_starts_nothing() {
 }
 
 #[tokio::test]
-async fn a_stranger_finds_nothing() {
+async fn another_project_finds_nothing() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(NET).await;
     let other = bench.log_in("other").await;
@@ -175,7 +175,7 @@ async fn a_stranger_finds_nothing() {
 }
 
 #[tokio::test]
-async fn an_update_makes_and_removes_what_differs() {
+async fn an_update_creates_and_deletes_only_differences() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(NET).await;
     let before = bench

@@ -72,7 +72,7 @@ async fn the_cloud_shows_the_templates_names() {
 
 /// A server group's name is its only marker: a group that got the name after the request comes from the request.
 #[tokio::test]
-async fn after_a_crash_a_named_thing_is_found_by_who_had_the_name_before() {
+async fn after_a_crash_a_named_resource_is_told_from_an_older_one_of_the_same_name() {
     let mut bench = Bench::new().await;
     let strangers = bench.strangers_group("d5-group").await;
     bench.lab.faults().clear_calls();
@@ -102,7 +102,7 @@ async fn after_a_crash_a_named_thing_is_found_by_who_had_the_name_before() {
 /// A request is carried out after the restarted engine has created another group: nothing distinguishes that group from a
 /// stranger's.
 #[tokio::test]
-async fn a_named_thing_that_comes_late_is_shown_and_not_removed() {
+async fn a_named_resource_created_late_is_reported_and_not_removed() {
     let mut bench = Bench::new().await;
     bench.lab.faults().clear_calls();
     bench.create_groups_late();
@@ -150,7 +150,7 @@ async fn a_named_thing_that_comes_late_is_shown_and_not_removed() {
 }
 
 #[tokio::test]
-async fn attributes_show_no_marks() {
+async fn attributes_have_no_markers() {
     let bench = Bench::new().await;
     let (started, run) = bench
         .deploy(

@@ -41,7 +41,7 @@ async fn grants(bench: &Bench, user: &str) -> usize {
 }
 
 #[tokio::test]
-async fn it_is_made_changed_in_place_replaced_and_gone() {
+async fn each_type_is_created_updated_replaced_and_deleted() {
     let bench = bench().await;
     let (started, run) = bench.deploy(PEOPLE).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -105,7 +105,7 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
 
 /// A resource that an update creates again gets all values of the template, not only the changed ones.
 #[tokio::test]
-async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
+async fn a_user_deleted_by_hand_gets_all_roles_and_groups_again() {
     let bench = bench().await;
     let (started, _) = bench.deploy(PEOPLE).await;
     let before = bench.ids(&started.deployment).await;
@@ -133,7 +133,7 @@ async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
 
 /// The next change removes roles that an unfinished change added, and restores roles that it removed.
 #[tokio::test]
-async fn roles_of_a_change_that_broke_off_do_not_stay() {
+async fn roles_of_an_interrupted_change_do_not_stay() {
     let bench = bench().await;
     let with = |roles: &[&str]| {
         let said: Vec<String> = roles
@@ -202,7 +202,7 @@ resources:
 }
 
 #[tokio::test]
-async fn who_may_not_is_told_what_to_do() {
+async fn a_refused_user_is_told_to_ask_an_administrator() {
     let bench = Bench::new().await;
     let (started, run) = bench
         .deploy(

@@ -36,7 +36,7 @@ fn assert_succeeded(run: &Run) {
 }
 
 #[tokio::test]
-async fn it_is_made_changed_in_place_replaced_and_gone() {
+async fn each_type_is_created_updated_replaced_and_deleted() {
     let bench = Bench::new().await;
     let (started, run) = bench.deploy(&with(&[])).await;
     assert_succeeded(&run);
@@ -77,7 +77,7 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
 
 /// Secrets in the key manager can be read, and are not stored in clear text.
 #[tokio::test]
-async fn what_the_key_manager_keeps_is_given_and_sealed() {
+async fn secrets_of_the_key_manager_are_passed_on_and_sealed() {
     let template = "heat_template_version: 2021-04-16
 parameters:
   word: {type: string, hidden: true}

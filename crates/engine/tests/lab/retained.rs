@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn what_is_retained_stays_and_is_told() {
+async fn a_retained_resource_stays_and_is_reported() {
     let bench = Bench::new().await;
     let retained = NET.replace(
         "OS::Neutron::Net}",
@@ -41,7 +41,7 @@ async fn what_is_retained_stays_and_is_told() {
 }
 
 #[tokio::test]
-async fn what_broke_once_it_was_there_is_not_removed() {
+async fn a_retained_resource_that_failed_after_creation_is_not_removed() {
     let bench = Bench::new().await;
     let disk = |size: u32| {
         format!(
@@ -86,7 +86,7 @@ resources:
 
 /// A resource under the name of a retained one has a marker of its own, so that it is neither taken for it nor deleted with it.
 #[tokio::test]
-async fn what_is_retained_is_never_taken_back() {
+async fn a_retained_resource_is_never_adopted_again() {
     let bench = Bench::new().await;
     let retained = TWO_NETS.replace(
         "front: {type: OS::Neutron::Net}",
@@ -122,7 +122,7 @@ async fn what_is_retained_is_never_taken_back() {
 
 /// The cloud created it, broke it, and never sent its id.
 #[tokio::test]
-async fn a_wreck_goes_only_where_the_template_lets_it() {
+async fn a_failed_resource_is_deleted_only_if_its_policy_allows() {
     for (policy, is_left) in [("Delete", false), ("Retain", true)] {
         let bench = Bench::new().await;
         bench.lab.faults().add(servers_fail(1));
@@ -201,7 +201,7 @@ impl Bench {
 
 /// A load balancer's deletion includes its parts, so it is refused while one of its listeners is retained.
 #[tokio::test]
-async fn a_listener_that_is_kept_does_not_go_with_its_load_balancer() {
+async fn a_retained_listener_is_not_deleted_with_its_load_balancer() {
     let bench = Bench::new().await;
     let (started, run) = bench.deploy(&balanced("Retain", "Delete")).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -247,7 +247,7 @@ async fn a_listener_that_is_kept_does_not_go_with_its_load_balancer() {
 
 /// A tag marks it as retained. If its containers are retained too, nothing ever reads that tag.
 #[tokio::test]
-async fn what_is_kept_and_broken_does_not_keep_an_undeploy_from_its_end() {
+async fn a_retained_resource_in_error_does_not_block_an_undeploy() {
     for (balancer, ends) in [
         ("Retain", RunState::Succeeded),
         ("Delete", RunState::Failed),
@@ -268,7 +268,7 @@ async fn what_is_kept_and_broken_does_not_keep_an_undeploy_from_its_end() {
 
 /// It was removed from the template long before.
 #[tokio::test]
-async fn a_pool_member_that_was_kept_once_is_kept_for_good() {
+async fn a_pool_member_retained_once_stays_retained() {
     let bench = Bench::new().await;
     let with = balanced("Delete", "Delete").replace(
         "type: OS::Octavia::PoolMember\n",
@@ -312,7 +312,7 @@ fn backups(nth: Option<u64>, method: &str, body: serde_json::Value) -> Fault {
 }
 
 #[tokio::test]
-async fn of_a_volume_a_backup_is_kept() {
+async fn a_snapshot_policy_keeps_a_backup_of_a_volume() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(DISK).await;
     let id = bench.ids(&started.deployment).await["disk"].clone();
@@ -352,7 +352,7 @@ async fn of_a_volume_a_backup_is_kept() {
 
 /// Users have worked with the volume since: the older backup has old data.
 #[tokio::test]
-async fn an_older_backup_is_not_the_one_that_is_kept() {
+async fn an_older_backup_is_not_taken_for_the_retained_one() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(DISK).await;
     let id = bench.ids(&started.deployment).await["disk"].clone();

@@ -95,7 +95,7 @@ async fn a_failed_update_is_rolled_back_to_what_worked() {
 }
 
 #[tokio::test]
-async fn a_failed_update_goes_on_with_the_same_or_another_template() {
+async fn a_failed_update_is_continued_with_the_same_or_another_template() {
     for again in [another_server(), another_network()] {
         let bench = Bench::new().await;
         let (started, _) = bench.deploy(ONE_SERVER).await;
@@ -128,7 +128,7 @@ fn or_back(template: &str) -> Changes {
 }
 
 #[tokio::test]
-async fn a_failed_update_rolls_back_by_itself_if_told_so() {
+async fn a_failed_update_rolls_back_automatically_if_requested() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(ONE_SERVER).await;
     let before = bench.ids(&started.deployment).await;
@@ -153,7 +153,7 @@ async fn a_failed_update_rolls_back_by_itself_if_told_so() {
 }
 
 #[tokio::test]
-async fn a_restart_forgets_no_roll_back() {
+async fn a_requested_roll_back_starts_after_a_restart() {
     let mut bench = Bench::new().await;
     let (started, _) = bench.deploy(ONE_SERVER).await;
     let before = bench.ids(&started.deployment).await;
@@ -186,7 +186,7 @@ async fn a_restart_forgets_no_roll_back() {
 
 /// The process ends after the failure is stored and before the roll-back is.
 #[tokio::test]
-async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
+async fn a_roll_back_that_did_not_start_starts_with_the_server() {
     let mut bench = Bench::new().await;
     let (started, _) = bench.deploy(ONE_SERVER).await;
     let before = bench.ids(&started.deployment).await;
@@ -225,7 +225,7 @@ async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
 }
 
 #[tokio::test]
-async fn a_bad_end_says_what_a_person_can_do() {
+async fn a_failed_run_names_the_possible_next_actions() {
     let bench = Bench::new().await;
     bench.lab.faults().add(servers_fail(2));
     let (started, run) = bench.deploy(ONE_SERVER).await;
@@ -353,7 +353,7 @@ async fn a_roll_back_waits_for_a_cloud_that_does_not_answer() {
 
 /// The server starts while Keystone hangs, and the roll-back follows later.
 #[tokio::test]
-async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
+async fn a_restart_neither_waits_for_nor_loses_a_roll_back() {
     let mut bench = Bench::new().await;
     let (deployment, before, run) = bench.fails_without_key_manager().await;
     bench.until_it_says(&run, "cannot begin yet").await;
@@ -383,7 +383,7 @@ async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
 }
 
 #[tokio::test]
-async fn a_roll_back_that_can_never_begin_says_so() {
+async fn a_roll_back_that_cannot_start_is_reported() {
     let mut bench = Bench::new().await;
     let (deployment, before, run) = bench.fails_without_key_manager().await;
     bench.until_it_says(&run, "cannot begin yet").await;
@@ -416,7 +416,7 @@ async fn a_roll_back_that_can_never_begin_says_so() {
 
 /// A user who resumes the run takes over: the waiting roll-back is cancelled.
 #[tokio::test]
-async fn who_acts_first_ends_the_waiting() {
+async fn a_users_action_ends_the_wait_for_a_roll_back() {
     let bench = Bench::new().await;
     let (deployment, _, run) = bench.fails_without_key_manager().await;
     bench.until_it_says(&run, "cannot begin yet").await;
@@ -440,7 +440,7 @@ async fn who_acts_first_ends_the_waiting() {
 
 /// A volume cannot shrink: it keeps its size, and that does not block the rest of the roll-back.
 #[tokio::test]
-async fn a_volume_that_has_grown_does_not_keep_the_rest_from_going_back() {
+async fn an_extended_volume_does_not_block_a_roll_back() {
     let bench = Bench::new().await;
     let with_disk = |server: &str, size: u32| {
         server.replace(

@@ -74,7 +74,7 @@ async fn round(servers: usize) -> Cost {
 
 /// One more server costs a call to create it, one to delete it, and a share of the lists that are polled.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_more_costs_a_few_calls_more() {
+async fn each_further_server_costs_a_few_calls() {
     let (few, many) = (round(10).await, round(60).await);
     let per_server = (many.calls - few.calls) / 50;
     assert!(per_server <= 6, "{few:?}, then {many:?}");
@@ -82,7 +82,7 @@ async fn a_server_more_costs_a_few_calls_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "minutes without optimisation"]
-async fn thousands_of_servers_take_their_time_and_no_more() {
+async fn thousands_of_servers_are_deployed_in_linear_time() {
     // A template with more servers would exceed the size limit.
     let rounds = [1_000, 4_000];
     let mut costs = Vec::new();

@@ -77,12 +77,12 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn wherever_it_fails_it_goes_on_and_all_of_it_goes() {
+async fn after_a_failure_at_any_call_a_run_is_resumed_and_undeployed() {
     is_refused_everywhere(ALL_KINDS).await;
 }
 
 #[tokio::test]
-async fn wherever_something_rare_fails_it_goes_on_and_all_of_it_goes() {
+async fn after_a_failure_at_any_rare_call_a_run_is_resumed_and_undeployed() {
     is_refused_everywhere(&with_a_pair()).await;
 }
 
@@ -124,12 +124,12 @@ async fn is_refused_everywhere(template: &str) {
 
 /// The process dies at each moment of a deployment and of its undeployment.
 #[tokio::test]
-async fn whenever_the_process_dies_nothing_is_twice_and_nothing_is_left() {
+async fn a_crash_at_any_call_creates_nothing_twice_and_leaves_nothing() {
     dies_everywhere(ALL_KINDS).await;
 }
 
 #[tokio::test]
-async fn whenever_the_process_dies_nothing_rare_is_twice_and_nothing_is_left() {
+async fn a_crash_at_any_rare_call_creates_nothing_twice_and_leaves_nothing() {
     dies_everywhere(&with_a_pair()).await;
 }
 
@@ -329,7 +329,7 @@ fn at(call: &Nth, fault: CallFault) -> Fault {
 
 /// Each call is refused, and so is the next one, which may be the same again.
 #[tokio::test]
-async fn wherever_an_update_is_refused_it_goes_on_or_back() {
+async fn an_update_refused_at_any_call_is_resumed_or_rolled_back() {
     let swing = Swing::new().await;
     assert!(swing.calls.len() >= 20, "{:?}", swing.calls);
     let refused = || CallFault {
@@ -348,7 +348,7 @@ async fn wherever_an_update_is_refused_it_goes_on_or_back() {
 
 /// At each call another fault occurs once: transient ones pass, and nothing is created twice.
 #[tokio::test]
-async fn wherever_an_update_meets_trouble_it_comes_through() {
+async fn an_update_survives_a_transient_fault_at_any_call() {
     let swing = Swing::new().await;
     let status = |status: u16| CallFault {
         status: Some(status),
@@ -381,7 +381,7 @@ async fn wherever_an_update_meets_trouble_it_comes_through() {
 
 /// The successors of servers never become ready, or fail as soon as they are ready.
 #[tokio::test]
-async fn whatever_becomes_of_a_successor_there_is_a_way_on_and_back() {
+async fn an_update_with_a_failed_successor_is_resumed_or_rolled_back() {
     let swing = Swing::new().await;
     for (trouble, times) in [
         (ServerTrouble::Error, 1),

@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_volume_is_plugged_into_the_next_server() {
+async fn a_volume_is_attached_to_the_next_server() {
     let bench = Bench::new().await;
     let with_disk = |server: &str| {
         server.replace(
@@ -57,7 +57,7 @@ resources:
 ";
 
 #[tokio::test]
-async fn a_network_of_both_families_comes_and_goes() {
+async fn a_network_with_ipv4_and_ipv6_is_created_and_deleted() {
     let bench = Bench::new().await;
     let (started, run) = bench.deploy(BOTH_FAMILIES).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -109,7 +109,7 @@ impl Bench {
 }
 
 #[tokio::test]
-async fn routes_come_and_go_one_by_one() {
+async fn routes_of_a_router_are_added_and_removed_one_by_one() {
     let bench = Bench::new().await;
     let (started, run) = bench.deploy(&routed(&["10.1.0.0/24", "10.2.0.0/24"])).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
@@ -129,7 +129,7 @@ async fn routes_come_and_go_one_by_one() {
 /// Answers are lost, and the process dies while routes are added: no route exists twice, none is lost, and no stranger's route is
 /// taken for ours.
 #[tokio::test]
-async fn routes_are_ours_or_they_are_not() {
+async fn after_lost_responses_and_crashes_no_route_is_there_twice_or_lost() {
     let mut bench = Bench::new().await;
     for damage in [Damage::CutAfter, Damage::CutBefore] {
         bench.lab.faults().add(Fault::Call(CallFault {
@@ -178,7 +178,7 @@ async fn routes_are_ours_or_they_are_not() {
 }
 
 #[tokio::test]
-async fn a_delay_waits_when_it_is_told_to() {
+async fn a_delay_waits_at_the_given_actions() {
     let bench = Bench::new().await;
     let template = "heat_template_version: 2021-04-16
 resources:
@@ -217,7 +217,7 @@ resources:
 
 /// A new size, a new password, and an image of the deleted server.
 #[tokio::test]
-async fn a_server_grows_and_leaves_a_picture_of_itself() {
+async fn a_server_is_resized_and_leaves_a_snapshot() {
     let bench = Bench::new().await;
     let with = |more: &str| {
         ONE_SERVER
@@ -273,7 +273,7 @@ async fn a_server_grows_and_leaves_a_picture_of_itself() {
 
 /// The members of a group are created in batches, with a pause between them.
 #[tokio::test]
-async fn members_rest_between_batches() {
+async fn a_group_pauses_between_batches() {
     let bench = Bench::new().await;
     let group = |name: &str| {
         format!(

@@ -87,7 +87,7 @@ pub fn order(run: &Run) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_can_be_changed_keeps_its_id() {
+async fn a_resource_updated_in_place_keeps_its_id() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(ONE_SERVER).await;
     let before = bench.ids(&started.deployment).await;
@@ -237,7 +237,7 @@ async fn a_crash_in_the_middle_of_a_replacement_makes_nothing_twice() {
 
 /// A failure of each changing call in turn; then continued, or rolled back, and undeployed.
 #[tokio::test]
-async fn nothing_is_left_wherever_an_update_fails() {
+async fn no_resource_is_left_after_an_update_failed_at_any_call() {
     let bench = Bench::new().await;
     let after = TWO_SERVERS
         .replace(
@@ -348,7 +348,7 @@ async fn a_successor_is_known_when_its_predecessor_goes_first() {
 
 /// As in Heat, a property that is removed from the template gets its default.
 #[tokio::test]
-async fn what_is_not_drawn_any_more_goes_back_to_its_default() {
+async fn a_removed_property_gets_its_default() {
     let bench = Bench::new().await;
     let net = |properties: &str| {
         format!(

@@ -119,7 +119,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attributes_are_as_heats() {
+async fn attributes_are_those_of_heat() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };

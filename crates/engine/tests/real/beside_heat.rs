@@ -272,7 +272,7 @@ async fn left_over(place: &Place, before: &[String]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "wants Heat in the cloud; takes a quarter of an hour"]
-async fn six_designs_are_as_heat_makes_them() {
+async fn six_designs_are_deployed_as_by_heat() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };

@@ -19,7 +19,7 @@ fn error_of(run: &Run, step: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_carried_out_is_told_and_what_was_there_stays() {
+async fn a_failed_change_is_reported_and_the_resource_stays() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };

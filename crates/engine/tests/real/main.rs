@@ -61,7 +61,7 @@ async fn run_command(variable: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_is_made_and_leaves_nothing() {
+async fn the_demo_is_deployed_and_leaves_nothing() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };
@@ -96,7 +96,7 @@ async fn the_demo_is_made_and_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "stops a service of the cloud: wants STACKLOOM_CONTRACT_STOP and _START"]
-async fn a_service_that_stops_in_between_is_waited_for() {
+async fn a_run_waits_for_a_stopped_service() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };

@@ -93,7 +93,7 @@ impl<'a> Led<'a> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_load_balancer_lives_and_leaves_nothing() {
+async fn a_load_balancer_is_deployed_and_leaves_nothing() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };
@@ -144,7 +144,7 @@ async fn trunks_pools_routes_and_gateways_leave_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_administrators_promises_leave_nothing() {
+async fn qos_of_an_administrator_leaves_nothing() {
     let Some((clouds, _)) = real_cloud() else {
         return;
     };
@@ -239,7 +239,7 @@ async fn an_administrators_network_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_administrators_make_leaves_nothing() {
+async fn resources_of_administrators_leave_nothing() {
     let Some((clouds, _)) = real_cloud() else {
         return;
     };

@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_generic_constraint_knows_right_from_wrong() {
+    fn each_generic_constraint_accepts_and_refuses_its_examples() {
         for (name, right, wrong) in [
             ("cron_expression", "*/5 0 1-5 jan,mar 1", "* * * *"),
             ("cron_expression", "@daily", "61 * * * *"),

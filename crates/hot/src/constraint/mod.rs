@@ -291,7 +291,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn constraints_say_what_is_wrong() {
+    fn a_violated_constraint_has_a_message() {
         let allowed = Constraint::AllowedValues(vec![json!("ingress"), json!("egress")]);
         assert_eq!(problem(&allowed, &json!("egress")), None);
         assert_eq!(
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_taken_as_heat_takes_them() {
+    fn values_are_converted_to_parameter_types_as_in_heat() {
         assert_eq!(type_problem(ValueKind::Integer, &json!("80")), None);
         assert_eq!(type_problem(ValueKind::String, &json!(80)), None);
         assert_eq!(type_problem(ValueKind::Boolean, &json!("yes")), None);

@@ -200,7 +200,7 @@ parameters:
     }
 
     #[test]
-    fn hidden_values_go_and_the_rest_stays_as_it_is() {
+    fn hidden_values_are_removed_and_the_rest_is_unchanged() {
         check(
             "# mine\nparameters:\n  word: s3cret # it\n  size:   3\nparameter_defaults: {key: 'k3y!', size: 4}\n",
             "# mine\nparameters:\n  word: null # it\n  size:   3\nparameter_defaults: {key: null, size: 4}\n",
@@ -213,7 +213,7 @@ parameters:
     }
 
     #[test]
-    fn what_is_hidden_in_a_nested_template_goes_where_it_reaches_one() {
+    fn values_for_hidden_parameters_of_nested_templates_are_removed() {
         let nested = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -242,7 +242,7 @@ parameters:
     }
 
     #[test]
-    fn what_stands_elsewhere_too_goes_with_the_text() {
+    fn copies_of_a_hidden_value_are_removed_with_the_text() {
         let commented = "# word is s3cret\nparameters:\n  word: s3cret\n  size: 3\n";
         let files = [("env.yaml".to_owned(), commented.to_owned())];
         let bundle = Bundle::new(files, ["env.yaml".to_owned()]);
@@ -255,7 +255,7 @@ parameters:
     }
 
     #[test]
-    fn a_value_goes_and_comments_that_mention_it_stay() {
+    fn comments_that_mention_a_removed_parameter_stay() {
         let text =
             "parameters:\n  size: 3000 # 3000 is usual\n  word: x\nparameter_defaults: {size: 1}\n";
         let files = [("env.yaml".to_owned(), text.to_owned())];

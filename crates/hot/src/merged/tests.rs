@@ -62,7 +62,7 @@ fn an_environment_wins_over_the_request_as_in_heat() {
 }
 
 #[test]
-fn a_given_value_that_an_environment_overrides_is_warned_of() {
+fn an_environment_that_overrides_a_given_value_gives_a_warning() {
     let document = Document::parse(TEMPLATE);
     let env = "parameters:\n  name: fromenv\n  size: 2\nparameter_defaults: {tags: {}}\n";
     let merged = merged(TEMPLATE, &[("env.yaml", env)]);
@@ -98,7 +98,7 @@ fn later_files_win() {
 }
 
 #[test]
-fn strategies_bring_values_together() {
+fn merge_strategies_combine_values() {
     let first = "parameters: {size: 2, zones: 'a,b', tags: {k: {x: 1}, l: 1}, name: left}\n\
                  parameter_merge_strategies: {default: merge, tags: deep_merge}\n";
     let second = "parameters: {size: 3, zones: c, tags: {k: {y: 2}}, name: right}\n";
@@ -125,7 +125,7 @@ fn two_strategies_for_one_parameter_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_its_place() {
+fn an_unreadable_environment_is_reported_with_its_line() {
     let text = "\
 parameter: {a: 1}
 parameter_merge_strategies: {size: join}
@@ -157,7 +157,7 @@ resource_registry:
 }
 
 #[test]
-fn a_hidden_value_should_not_stand_in_an_environment() {
+fn a_hidden_value_in_an_environment_gives_a_warning() {
     let template = TEMPLATE.replace("{type: string, default: x}", "{type: string, hidden: true}");
     let merged = merged(
         &template,
@@ -267,7 +267,7 @@ fn aliases_lead_to_types_and_files() {
 }
 
 #[test]
-fn of_a_key_that_stands_twice_the_last_counts_with_a_warning() {
+fn the_last_of_duplicate_keys_counts_with_a_warning() {
     let text = "parameter_defaults:\n  a: 1\n  b: 2\n  a: 3\n";
     let environment = Environment::parse("env.yaml", text);
     assert_eq!(environment.parameter_defaults["a"].value, 3);

@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn plain_words_mean_what_heat_thinks() {
+    fn plain_scalars_have_the_types_that_heat_gives_them() {
         for (text, value) in [
             ("", json!(null)),
             ("yes", json!(true)),

@@ -54,7 +54,7 @@ mod tests {
     use crate::document::Document;
 
     #[test]
-    fn halves_are_put_together_in_json_and_places_stay() {
+    fn surrogate_pairs_in_json_are_joined_and_positions_stay() {
         let text = r#"{"heat_template_version": "2021-04-16", "resources": {"a": {"type": "OS::Heat::Value",
   "properties": {"value": "\ud83d\uDE00 \\ud83d\n\u00e9"}}, "b": {"kind": "x"}}}"#;
         let document = Document::parse(text);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_has_no_halves() {
+    fn surrogates_in_yaml_are_refused() {
         let document = Document::parse("a: \"\\ud83d\\ude00\"\n");
         assert!(!document.is_readable());
     }

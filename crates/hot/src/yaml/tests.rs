@@ -93,7 +93,7 @@ fn quotes_and_brackets_need_no_indentation() {
 }
 
 #[test]
-fn what_libyaml_refuses_is_refused() {
+fn texts_that_libyaml_refuses_are_refused() {
     for text in [
         "a: =\n",
         "a: [<<]\n",
@@ -109,7 +109,7 @@ fn what_libyaml_refuses_is_refused() {
 }
 
 #[test]
-fn a_syntax_error_keeps_what_stands_before_it() {
+fn a_syntax_error_keeps_the_text_before_it() {
     let tree = parse("a: 1\nb:\n  c: 2\n  d: \"no end\n");
     assert_eq!(tree.problems.len(), 1);
     assert_eq!(tree.problems[0].code, "yaml-syntax");
@@ -120,7 +120,7 @@ fn a_syntax_error_keeps_what_stands_before_it() {
 }
 
 #[test]
-fn of_a_key_that_stands_twice_the_last_one_counts() {
+fn the_last_of_duplicate_keys_counts() {
     let text = "a: 1\nb: 2\na: 3\n";
     let tree = parse(text);
     assert_eq!(
@@ -131,7 +131,7 @@ fn of_a_key_that_stands_twice_the_last_one_counts() {
 }
 
 #[test]
-fn merge_keys_take_over_what_a_map_does_not_say() {
+fn merge_keys_add_missing_keys() {
     assert_eq!(
         json_of("a: &a {x: 1, y: {z: 2}}\nb:\n  <<: *a\n  x: 3\n"),
         json!({"a": {"x": 1, "y": {"z": 2}}, "b": {"y": {"z": 2}, "x": 3}})
@@ -186,7 +186,7 @@ fn limits_can_be_set() {
 }
 
 #[test]
-fn hostile_texts_are_answered_at_once() {
+fn hostile_texts_are_parsed_or_refused_at_once() {
     let bomb = (1..40).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
         format!("{text}a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1)
     });
@@ -237,7 +237,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(value in value(), step in 2usize..5) {
+    fn a_written_value_reads_back(value in value(), step in 2usize..5) {
         let text = write::entry("key", &value, 0, step);
         prop_assert_eq!(json_of(&text), json!({"key": value}), "{}", text);
         let text = write::item(&value, 0, step);
@@ -247,7 +247,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "[a-c:\\-\\[\\]{}&*!|>'\"#%?, \n\t]{0,60}") {
+    fn no_text_makes_the_parser_panic(text in "[a-c:\\-\\[\\]{}&*!|>'\"#%?, \n\t]{0,60}") {
         let tree = parse(&text);
         if let Some(root) = tree.root {
             prop_assert!(text.get(root.span.clone()).is_some());
@@ -256,13 +256,13 @@ proptest! {
     }
 
     #[test]
-    fn nor_any_unicode(text in "\\PC{0,40}") {
+    fn no_unicode_makes_the_parser_panic(text in "\\PC{0,40}") {
         let _ = parse(&text);
     }
 }
 
 #[test]
-fn many_doubled_keys_are_read_in_one_go() {
+fn many_duplicate_keys_are_read_in_linear_time() {
     let others: String = (0..30_000).map(|at| format!("z{at}:\n")).collect();
     let read = |doubled: String| {
         let start = std::time::Instant::now();

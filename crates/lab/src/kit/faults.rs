@@ -367,7 +367,7 @@ mod tests {
     use crate::kit::faults::*;
 
     #[test]
-    fn a_star_is_any_text() {
+    fn a_star_in_a_pattern_matches_any_text() {
         assert!(matches("/v2.0/networks*", "/v2.0/networks/1"));
         assert!(matches("*/action", "/v2.1/servers/1/action"));
         assert!(matches("*", ""));

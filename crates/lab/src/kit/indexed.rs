@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn words_follow_their_rows() {
+    fn an_index_follows_changes_of_its_rows() {
         let mut things = Indexed::default();
         for (id, owner) in [("1", "a"), ("2", "b"), ("3", "a")] {
             things.insert(Thing {

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subnet_hands_out_everything_but_its_ends_and_its_gateway() {
+    fn a_subnet_allocates_all_but_its_ends_and_its_gateway() {
         check_pools("10.0.0.0/24", Some("10.0.0.1"), "10.0.0.2-10.0.0.254");
         check_pools("10.0.0.0/24", Some("10.0.0.254"), "10.0.0.1-10.0.0.253");
         check_pools(
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_cut_into_pieces() {
+    fn a_range_is_divided_into_subnets() {
         let pieces = |range: &str, prefix| {
             let pieces = range.parse::<Cidr>().unwrap().pieces(prefix);
             pieces
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_gives_itself_an_address() {
+    fn slaac_addresses_follow_from_the_mac_address() {
         let address = eui64(&"2001:db8::/64".parse().unwrap(), "fa:16:3e:12:34:56");
         assert_eq!(address.to_string(), "2001:db8::f816:3eff:fe12:3456");
     }

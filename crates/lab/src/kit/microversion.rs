@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn one_header_speaks_to_several_services() {
+    fn one_microversion_header_names_several_services() {
         let header = "compute 2.60, volume 3.59";
         assert_eq!(asked(&COMPUTE, header), Ok("2.60".into()));
         assert_eq!(asked(&VOLUME, header), Ok("3.59".into()));
     }
 
     #[test]
-    fn what_is_not_asked_is_the_oldest_and_what_is_not_there_is_refused() {
+    fn no_microversion_means_the_oldest_and_unknown_ones_are_refused() {
         assert_eq!(asked(&COMPUTE, "volume 3.1"), Ok("2.1".into()));
         assert_eq!(asked(&COMPUTE, "compute latest"), Ok("2.93".into()));
         assert_eq!(asked(&COMPUTE, "compute 2.999"), Err(406));

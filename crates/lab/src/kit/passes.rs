@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_change_is_there_when_its_caller_goes_on_and_neighbours_share_a_pass() {
+    async fn a_change_is_applied_before_its_response_and_concurrent_changes_share_a_pass() {
         let bench = Bench::new(0);
         let changes = async {
             futures::future::join_all((1..=50).map(|to| bench.change(to))).await;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_failed_is_made_again_though_nothing_changes_any_more() {
+    async fn a_failed_pass_is_repeated_without_a_further_change() {
         let bench = Bench::new(3);
         let changes = async {
             bench.change(1).await;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_whose_caller_hangs_up_is_made_all_the_same() {
+    async fn a_change_is_applied_though_its_client_disconnects() {
         let bench = Bench::new(0);
         let changes = async {
             {

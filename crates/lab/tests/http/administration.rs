@@ -30,7 +30,7 @@ async fn role_named(admin: &Client, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn nobody_gets_anothers_flavor_by_resizing() {
+async fn a_private_flavor_of_another_project_is_refused_in_a_resize() {
     let (lab, demo) = memory().await;
     let admin = Client::login(&lab, "admin").await;
     let body = json!({"flavor": {"name": "theirs", "vcpus": 1, "ram": 64, "disk": 1, "os-flavor-access:is_public": false}});
@@ -52,7 +52,7 @@ async fn nobody_gets_anothers_flavor_by_resizing() {
 }
 
 #[tokio::test]
-async fn a_type_with_another_name_is_still_in_use() {
+async fn a_renamed_volume_type_is_still_in_use() {
     let (lab, demo) = memory().await;
     let admin = Client::login(&lab, "admin").await;
     let volumes = |client: &Client| format!("/volume/v3/{}", client.project_id);
@@ -77,7 +77,7 @@ async fn works(client: &Client) -> u16 {
 }
 
 #[tokio::test]
-async fn a_role_that_is_taken_away_is_in_no_token() {
+async fn a_revoked_role_is_in_no_token() {
     let (lab, demo) = memory().await;
     let admin = Client::login(&lab, "admin").await;
     let (role, member) = (
@@ -122,7 +122,7 @@ async fn by_credential(lab: &Lab, credential: &Value) -> u16 {
 }
 
 #[tokio::test]
-async fn who_is_disabled_is_out() {
+async fn a_disabled_user_cannot_log_in() {
     let (lab, demo) = memory().await;
     let admin = Client::login(&lab, "admin").await;
     let path = format!("{USERS}/{}/application_credentials", demo.user_id);
@@ -145,7 +145,7 @@ async fn who_is_disabled_is_out() {
 }
 
 #[tokio::test]
-async fn a_credential_by_name_is_that_of_the_user_in_that_domain() {
+async fn a_credential_by_name_belongs_to_the_user_in_that_domain() {
     let (lab, demo) = memory().await;
     let admin = Client::login(&lab, "admin").await;
     let domain = json!({"domain": {"name": "elsewhere"}});

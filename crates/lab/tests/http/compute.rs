@@ -5,7 +5,7 @@ use crate::{SOON, wire};
 use serde_json::json;
 
 #[tokio::test]
-async fn a_server_lives_and_dies() {
+async fn a_server_is_created_and_deleted() {
     let (lab, client) = memory().await;
     let (network, _) = wire(&client, "front", "10.0.0.0/24").await;
     let port = client

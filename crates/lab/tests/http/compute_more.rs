@@ -26,7 +26,7 @@ async fn old(client: &Client, method: Method, path: &str, body: Value) -> Answer
 
 /// What `openstack server add security group` and its contrary do.
 #[tokio::test]
-async fn a_group_is_found_through_nova_and_put_on_a_server_and_taken_off() {
+async fn a_security_group_is_added_to_a_server_and_removed_through_nova() {
     let (_lab, demo) = memory().await;
     let server = web(&demo).await;
     let group = json!({"name": "ssh", "description": "d"});
@@ -105,7 +105,7 @@ async fn a_group_is_found_through_nova_and_put_on_a_server_and_taken_off() {
 }
 
 #[tokio::test]
-async fn the_proxy_to_neutrons_groups_ends_with_its_microversion_and_shows_no_strangers() {
+async fn novas_security_group_proxy_ends_at_its_microversion_and_hides_other_projects() {
     let (lab, demo) = memory().await;
     let proxy = "/compute/v2.1/os-security-groups";
     assert_eq!(demo.get(proxy).await.status, 404, "2.79 has none");
@@ -129,7 +129,7 @@ async fn the_proxy_to_neutrons_groups_ends_with_its_microversion_and_shows_no_st
 
 /// What `openstack usage show` asks.
 #[tokio::test]
-async fn usage_counts_the_hours_of_servers_and_keeps_those_that_are_gone() {
+async fn usage_counts_the_hours_of_existing_and_deleted_servers() {
     let (lab, demo) = memory().await;
     let server = web(&demo).await;
     let id = server.rsplit('/').next().unwrap();
@@ -209,7 +209,7 @@ async fn backups(lab: &Lab, client: &Client, server: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_oldest_backups_go_when_new_ones_come() {
+async fn the_oldest_backups_are_removed_by_rotation() {
     let (lab, demo) = memory().await;
     let server = web(&demo).await;
     let act = format!("{server}/action");

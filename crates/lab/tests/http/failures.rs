@@ -120,7 +120,7 @@ async fn a_resize_that_no_host_can_take_leaves_the_old_flavor_and_an_action_in_e
 }
 
 #[tokio::test]
-async fn a_resize_that_comes_about_shows_the_old_flavor_until_then() {
+async fn a_server_shows_its_old_flavor_until_the_resize_is_done() {
     let (_lab, demo) = memory().await;
     let server = web(&demo).await;
     act(&demo, &server, json!({"resize": {"flavorRef": "4"}})).await;
@@ -252,7 +252,7 @@ async fn a_switch_that_fails_leaves_the_server_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_load_balancer_that_fails_over_in_vain_is_in_error_until_it_works() {
+async fn a_failed_failover_leaves_the_load_balancer_in_error_until_the_next() {
     let (lab, demo) = memory().await;
     let admin = Client::login(&lab, "admin").await;
     let (_, subnet) = crate::wire(&demo, "net", "10.0.0.0/24").await;
@@ -276,7 +276,7 @@ async fn a_load_balancer_that_fails_over_in_vain_is_in_error_until_it_works() {
 }
 
 #[tokio::test]
-async fn actions_tell_a_servers_history_even_after_its_end() {
+async fn actions_of_a_server_are_listed_after_its_deletion() {
     let (_lab, demo) = memory().await;
     let server = web(&demo).await;
     act(&demo, &server, json!({"lock": null})).await;
@@ -316,7 +316,7 @@ async fn actions_tell_a_servers_history_even_after_its_end() {
 }
 
 #[tokio::test]
-async fn a_quota_is_met_at_the_third_server_though_the_limits_show_room() {
+async fn a_server_over_the_quota_fails_though_the_limits_show_room() {
     let (lab, demo) = memory().await;
     lab.faults().add(Fault::Quota(QuotaFault { instances: 2 }));
     let first = web(&demo).await;

@@ -34,7 +34,7 @@ fn networks(lab: &Lab) -> usize {
 }
 
 #[tokio::test]
-async fn a_status_stands_in_the_words_of_its_service() {
+async fn a_fault_with_a_status_has_the_error_body_of_its_service() {
     let (lab, client) = memory().await;
     arm(
         &lab,
@@ -68,7 +68,7 @@ async fn a_status_stands_in_the_words_of_its_service() {
 }
 
 #[tokio::test]
-async fn a_body_stands_as_it_was_given_and_nothing_is_done() {
+async fn a_fault_with_a_body_returns_it_and_changes_nothing() {
     let (lab, client) = memory().await;
     arm(
         &lab,
@@ -145,7 +145,7 @@ async fn struck(fault: CallFault) -> String {
 }
 
 #[tokio::test]
-async fn a_fault_strikes_where_it_is_told_to() {
+async fn a_fault_applies_to_its_method_path_and_count() {
     let text = |text: &str| Some(text.to_owned());
     for (fault, wanted) in [
         (CallFault::default(), "list show again servers delete"),
@@ -200,7 +200,7 @@ async fn a_fault_strikes_where_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn faults_and_the_count_of_calls_are_there_over_http() {
+async fn faults_and_the_count_of_calls_are_available_over_http() {
     let (lab, client) = memory().await;
     let fault = json!({"call": {"service": "network", "method": "POST", "path": "/v2.0/net*", "nth": 2, "status": 503}});
     assert_eq!(client.post("/lab/faults", fault).await.status, 201);
@@ -220,7 +220,7 @@ async fn faults_and_the_count_of_calls_are_there_over_http() {
 }
 
 #[tokio::test]
-async fn servers_fail_as_told() {
+async fn servers_fail_on_request() {
     let (lab, client) = memory().await;
     for (name, fault, times) in [
         ("bad", ServerTrouble::Error, Some(1)),

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn only_the_right_password_and_an_own_project_let_in() {
+async fn a_login_needs_the_right_password_and_a_project_of_the_user() {
     let (lab, client) = memory().await;
     let by_id = json!({"methods": ["password"], "password": {"user": {"id": client.user_id, "password": "demo"}}});
     let token = json!({"methods": ["token"], "token": {"id": client.token}});
@@ -159,7 +159,7 @@ async fn an_application_credential_is_bound_to_its_project() {
 }
 
 #[tokio::test]
-async fn anothers_credential_looks_like_none() {
+async fn a_credential_of_another_user_is_not_found() {
     let (lab, demo) = memory().await;
     let seed = json!({"user_id": demo.user_id, "type": "totp", "blob": "GEZDGNBVGY3TQOJQ"});
     let path = "/identity/v3/credentials";

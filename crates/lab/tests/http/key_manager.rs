@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn secrets_come_back_as_they_went_in() {
+async fn secrets_are_returned_as_stored() {
     let (_lab, client) = memory().await;
     let wanted = json!({"name": "key", "payload": "-----BEGIN", "payload_content_type": "text/plain", "secret_type": "private"});
     let made = client.post("/key-manager/v1/secrets", wanted).await;

@@ -52,7 +52,7 @@ async fn until_there_is_a_network(lab: &Lab) {
 }
 
 #[tokio::test]
-async fn an_answer_comes_late_and_the_change_is_made_at_once() {
+async fn a_late_response_follows_an_immediate_change() {
     let (lab, client) = memory().await;
     on_create(
         &lab,
@@ -71,7 +71,7 @@ async fn an_answer_comes_late_and_the_change_is_made_at_once() {
 }
 
 #[tokio::test]
-async fn a_change_is_made_late_and_the_answer_waits_for_it() {
+async fn a_late_change_delays_its_response() {
     let (lab, client) = memory().await;
     on_create(
         &lab,
@@ -89,7 +89,7 @@ async fn a_change_is_made_late_and_the_answer_waits_for_it() {
 
 /// A client that is killed while its call is under way: the call is carried out all the same.
 #[tokio::test]
-async fn a_change_is_made_though_the_client_is_gone() {
+async fn a_late_change_is_made_though_the_client_disconnects() {
     let (lab, client) = memory().await;
     for (commits_after_ms, delay_ms) in [(Some(LATE_MS), 0), (None, LATE_MS)] {
         let before = networks(&lab);
@@ -174,7 +174,7 @@ async fn listed(client: &Client, path: &str, key: &str, id: &str) -> Vec<String>
 }
 
 #[tokio::test]
-async fn a_list_misses_a_new_thing_that_is_found_by_its_id() {
+async fn a_lagging_list_misses_a_resource_that_is_found_by_id() {
     let (lab, client) = memory().await;
     let old = client.network("networks", json!({"name": "old"})).await;
     lab.faults().add(Fault::Call(CallFault {
@@ -230,7 +230,7 @@ async fn a_list_misses_a_new_thing_that_is_found_by_its_id() {
 
 /// All of it can be set from outside, in one fault each.
 #[tokio::test]
-async fn lateness_is_set_over_http() {
+async fn late_changes_are_configured_over_http() {
     let (lab, client) = memory().await;
     let faults = json!([
         {"call": {"method": "POST", "path": "/v2.0/networks", "commits_after_ms": LATE_MS, "damage": "cut_before"}},

@@ -6,7 +6,7 @@ use lab::{Lab, LabConfig};
 use serde_json::json;
 
 #[tokio::test]
-async fn versions_are_told_without_a_token() {
+async fn versions_are_listed_without_a_token() {
     let (_lab, client) = memory().await;
     for (path, status, pointer, expected) in [
         ("/identity", 300, "/versions/values/0/id", "v3.14"),
@@ -34,7 +34,7 @@ async fn versions_are_told_without_a_token() {
 }
 
 #[tokio::test]
-async fn a_restart_keeps_what_there_was() {
+async fn a_restart_keeps_all_resources() {
     let directory = tempfile::tempdir().unwrap();
     let config = || LabConfig {
         state: Some(directory.path().into()),

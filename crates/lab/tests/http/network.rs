@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// As on a real cloud, whatever changes a thing moves its revision and its `updated_at`, also where the change comes from
 /// another thing or from Nova.
 #[tokio::test]
-async fn what_changes_by_another_call_has_another_revision() {
+async fn an_indirect_change_increases_the_revision_number() {
     let (_lab, client) = memory().await;
     let revision = async |path: &str, key: &str| {
         let shown = client.get(&format!("/network/v2.0/{path}")).await;
@@ -51,7 +51,7 @@ async fn what_changes_by_another_call_has_another_revision() {
 }
 
 #[tokio::test]
-async fn a_floating_ip_needs_a_way_to_its_port() {
+async fn a_floating_ip_needs_a_router_to_its_port() {
     let (_lab, client) = memory().await;
     let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
     let port = client
@@ -111,7 +111,7 @@ async fn a_floating_ip_needs_a_way_to_its_port() {
 }
 
 #[tokio::test]
-async fn every_group_lets_everything_out_and_the_default_one_its_members_in() {
+async fn security_groups_allow_egress_and_the_default_one_its_members() {
     let (_lab, client) = memory().await;
     let groups = client
         .get("/network/v2.0/security-groups?name=default")
@@ -155,7 +155,7 @@ async fn every_group_lets_everything_out_and_the_default_one_its_members_in() {
 }
 
 #[tokio::test]
-async fn lists_are_filtered_by_any_attribute_and_cut_into_pages() {
+async fn lists_are_filtered_by_any_attribute_and_paged() {
     let (_lab, client) = memory().await;
     for (name, description) in [("a", "stackloom:1/a"), ("b", "stackloom:1/b"), ("c", "")] {
         client
@@ -228,7 +228,7 @@ async fn lists_are_filtered_by_any_attribute_and_cut_into_pages() {
 }
 
 #[tokio::test]
-async fn single_ports_of_an_address_lead_to_several_servers() {
+async fn port_forwardings_of_a_floating_ip_lead_to_several_servers() {
     let (_lab, client) = memory().await;
     let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
     let router = way_out(&client, &subnet).await;

@@ -183,7 +183,7 @@ async fn strange(client: &Client, path: &str) -> Vec<(Method, u16)> {
 }
 
 #[tokio::test]
-async fn whatever_a_project_has_is_not_there_for_another() {
+async fn resources_of_a_project_are_not_found_by_another() {
     let (lab, demo) = memory().await;
     let other = Client::login(&lab, "other").await;
     let paths = one_of_everything(&demo).await;
@@ -260,7 +260,7 @@ async fn nothing_is_listed(lab: &Lab, other: &Client) {
 }
 
 #[tokio::test]
-async fn nobody_plugs_into_what_is_anothers() {
+async fn networks_and_ports_of_another_project_cannot_be_used() {
     let (lab, demo) = memory().await;
     let other = Client::login(&lab, "other").await;
     let (network, subnet) = wire(&demo, "front", "10.0.0.0/24").await;
@@ -283,7 +283,7 @@ async fn nobody_plugs_into_what_is_anothers() {
 }
 
 #[tokio::test]
-async fn a_network_is_used_by_whom_it_is_shared_with_and_as_long_as_it_is_used() {
+async fn a_shared_network_is_usable_and_stays_shared_while_in_use() {
     let (lab, demo) = memory().await;
     let other = Client::login(&lab, "other").await;
     let (network, _) = wire(&demo, "front", "10.0.0.0/24").await;
@@ -310,7 +310,7 @@ async fn a_network_is_used_by_whom_it_is_shared_with_and_as_long_as_it_is_used()
 }
 
 #[tokio::test]
-async fn a_secret_is_read_by_whom_its_list_names() {
+async fn a_secret_is_read_by_the_users_of_its_acl() {
     let (lab, demo) = memory().await;
     let other = Client::login(&lab, "other").await;
     let secret = json!({"payload": "word", "payload_content_type": "text/plain"});

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn refusals_are_worded_like_the_real_ones() {
+async fn error_messages_are_those_of_openstack() {
     let (_lab, client) = memory().await;
     let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
     let router = way_out(&client, &subnet).await;
@@ -239,7 +239,7 @@ async fn refusals_are_worded_like_the_real_ones() {
 }
 
 #[tokio::test]
-async fn quotas_hold() {
+async fn creations_over_a_quota_are_refused() {
     let mut config = LabConfig::memory();
     config.quotas.set("network", 1);
     config.quotas.set("instances", 1);
@@ -270,7 +270,7 @@ async fn quotas_hold() {
 
 /// Said by a real Nova, Cinder and Neutron, each asked the same.
 #[tokio::test]
-async fn what_has_the_wrong_form_is_refused_before_anybody_looks() {
+async fn a_malformed_body_is_refused_before_anything_is_looked_up() {
     let (_lab, client) = memory().await;
     let server = client
         .server(json!({"name": "web", "networks": "none"}))

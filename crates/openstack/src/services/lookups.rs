@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn many_askers_cost_one_call() {
+    async fn concurrent_lookups_share_one_call() {
         let lookups = Arc::new(Lookups::default());
         let calls = Arc::new(AtomicUsize::new(0));
         let mut asking = tokio::task::JoinSet::new();

@@ -401,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_cloud_is_asked_less_often() {
+    fn a_slow_cloud_is_polled_less_often() {
         let mut state = State::default();
         let now = Instant::now();
         assert_eq!(state.pause(now), GATHERING);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_tell_nothing_become_rare() {
+    fn polls_without_news_become_rare() {
         let now = Instant::now();
         let after = |quiet: u32| {
             let last = Some((now, Duration::from_millis(10)));

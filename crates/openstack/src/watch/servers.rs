@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nova_works_on() {
+    fn task_states_show_work_in_progress() {
         assert!(is_moving(&json!({"status": "BUILD"})));
         assert!(is_moving(
             &json!({"status": "ACTIVE", "OS-EXT-STS:task_state": "deleting"})
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_known_before_the_first_look() {
+    fn a_request_is_known_before_the_first_poll() {
         let mut known = Known::default();
         known.ordered("a", Way::In);
         assert_eq!(known.way_of("a"), Some(Way::In));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_deleted_while_it_is_built_goes_out() {
+    fn a_server_deleted_during_its_build_is_gone() {
         let server = json!({"status": "BUILD", "OS-EXT-STS:task_state": "deleting"});
         assert_eq!(way_of(&server), Some(Way::Out));
         let resized = json!({"status": "RESIZE", "OS-EXT-STS:task_state": "resize_prep"});

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_climb_out_of_the_path() {
+    fn names_are_escaped_in_paths() {
         let base: Url = "http://h/compute/v2.1".parse().unwrap();
         let url = segments(&base, &["os-keypairs", "../servers/x?y#z"]);
         assert_eq!(

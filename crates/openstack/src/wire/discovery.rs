@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_the_version_is_kept() {
+    fn the_path_before_the_version_is_kept() {
         check_split("http://h:9696", "http://h:9696", None, &[]);
         check_split(
             "http://h/network/v2.0/",

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_as_the_service_can_use() {
+    fn the_limit_of_concurrent_calls_adapts_to_the_service() {
         // Far away, or large: company costs nothing.
         assert_eq!(settles(16, |_| 200.0), 16);
         // Two processors: from the third on, each waits for the others.
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_apart_by_words_and_not_by_ids() {
+    fn calls_are_grouped_by_path_without_ids() {
         let of =
             |method: Method, path: &str| kind(&method, &format!("http://h{path}").parse().unwrap());
         let id = "3b0f4d1e-8a51-4b46-9a63-1f2f5c0f7a11";
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_comes_in_when_somebody_leaves() {
+    async fn a_waiting_call_starts_when_another_ends() {
         let gate = Arc::new(Gate::new(1));
         let url: Url = "http://h/ports".parse().unwrap();
         let first = gate.enter(&Method::POST, &url).await;
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_finishes_goes_before_who_begins() {
+    async fn calls_of_running_operations_go_before_new_ones() {
         let gate = Arc::new(Gate::new(1));
         let url: Url = "http://h/ports".parse().unwrap();
         let first = gate.enter(&Method::POST, &url).await;
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_called_and_has_gone_away_keeps_no_place() {
+    async fn a_cancelled_call_frees_its_place() {
         let gate = Arc::new(Gate::new(1));
         let url: Url = "http://h/ports".parse().unwrap();
         let first = gate.enter(&Method::POST, &url).await;

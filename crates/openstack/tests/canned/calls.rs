@@ -49,7 +49,7 @@ async fn the_path_prefix_of_a_service_is_kept() {
 }
 
 #[tokio::test]
-async fn compute_is_asked_with_a_microversion_that_it_speaks() {
+async fn compute_calls_use_a_supported_microversion() {
     let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
         "/compute/v2.1/" => answer(200, json!({"version": {"id": "v2.1", "status": "CURRENT", "min_version": "2.1", "version": "2.38"}})),
         _ => answer(200, json!({"flavors": [{"id": "1", "name": "m1.tiny", "vcpus": 1, "ram": 64, "disk": 1}]})),
@@ -79,7 +79,7 @@ async fn pages_are_followed_by_their_query_alone() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_refused_and_the_token_stays_here() {
+async fn a_redirect_is_refused_and_the_token_is_not_sent() {
     let elsewhere = Canned::start(|_, _| answer(200, json!({"networks": []}))).await;
     let target = elsewhere.url.clone();
     let (_canned, session) = cloud(move |_, asked| match asked.path.as_str() {
@@ -93,7 +93,7 @@ async fn a_redirect_is_refused_and_the_token_stays_here() {
 }
 
 #[tokio::test]
-async fn refusals_keep_the_services_words_and_request_id() {
+async fn errors_keep_the_services_message_and_request_id() {
     let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(409, json!({"NeutronError": {"type": "SecurityGroupInUse", "message": "Security Group x in use.", "detail": ""}}))
@@ -117,7 +117,7 @@ async fn refusals_keep_the_services_words_and_request_id() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_cut() {
+async fn an_endless_response_is_cut() {
     let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => Answer {
@@ -168,7 +168,7 @@ async fn no_more_calls_at_once_than_allowed() {
 }
 
 #[tokio::test]
-async fn a_connection_that_nobody_takes_is_transient() {
+async fn a_refused_connection_is_transient() {
     let (_canned, session) = cloud(|_, _| answer(404, json!({}))).await;
     let nobody = Nobody::new();
     let mut config = session.cloud().clone();
@@ -194,7 +194,7 @@ async fn a_connection_that_nobody_takes_is_transient() {
 }
 
 #[tokio::test]
-async fn what_only_looks_is_tried_again_and_what_changes_is_not() {
+async fn reads_are_retried_and_changes_are_not() {
     let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(503, json!({"message": "busy"})).with("retry-after", "0"),
@@ -214,7 +214,7 @@ async fn what_only_looks_is_tried_again_and_what_changes_is_not() {
 }
 
 #[tokio::test]
-async fn a_call_without_answer_has_a_request_id_all_the_same() {
+async fn a_call_without_a_response_has_a_request_id() {
     let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(409, json!({"message": "no"})),

@@ -58,7 +58,7 @@ async fn login(config: &CloudConfig, credentials: &Credentials) -> Result<Sessio
 }
 
 #[tokio::test]
-async fn a_second_factor_in_one_go() {
+async fn a_second_factor_is_sent_with_the_password() {
     let canned = Canned::start(strict).await;
     let config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
     let session = login(&config, &password(Some("123456"))).await.unwrap();
@@ -68,7 +68,7 @@ async fn a_second_factor_in_one_go() {
 }
 
 #[tokio::test]
-async fn a_second_factor_that_is_asked_for() {
+async fn a_second_factor_is_sent_on_request() {
     let canned = Canned::start(strict).await;
     let config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
     let error = login(&config, &password(None)).await.unwrap_err();

@@ -41,14 +41,14 @@ fn asked(canned: &Canned) -> usize {
 }
 
 #[tokio::test]
-async fn a_cut_line_is_taken_up_again_by_who_only_looks() {
+async fn a_read_on_a_closed_connection_is_retried() {
     let (canned, session) = cloud(|nth, _| if nth < 2 { cut() } else { nothing() }).await;
     session.network().list::<Port>(&[]).await.unwrap();
     assert_eq!(asked(&canned), 3);
 }
 
 #[tokio::test]
-async fn a_cut_line_is_told_to_who_changes_something() {
+async fn a_change_on_a_closed_connection_is_an_error() {
     let (canned, session) = cloud(|_, _| cut()).await;
     let network = session.network();
     let error = network.create::<Port>(&json!({})).await.unwrap_err();
@@ -62,7 +62,7 @@ async fn a_cut_line_is_told_to_who_changes_something() {
 }
 
 #[tokio::test]
-async fn a_busy_service_is_asked_again_when_it_said() {
+async fn a_busy_service_is_retried_after_its_retry_after() {
     let (canned, session) = cloud(|nth, _| match nth {
         0 => page(429, "Too many").with("retry-after", "1"),
         _ => nothing(),
@@ -75,7 +75,7 @@ async fn a_busy_service_is_asked_again_when_it_said() {
 }
 
 #[tokio::test]
-async fn a_long_pause_is_the_callers_to_wait_for() {
+async fn a_long_retry_after_is_returned_to_the_caller() {
     let in_an_hour = jiff::Timestamp::now() + Duration::from_secs(3600);
     let in_an_hour = in_an_hour.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     for wait in ["3600", in_an_hour.as_str()] {
@@ -106,7 +106,7 @@ async fn one_connection_serves_one_call_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_list_without_end_is_left() {
+async fn an_endless_list_is_an_error() {
     let (canned, session) = cloud(|nth, _| {
         let next = format!("http://h/v2.0/ports?marker={nth}");
         let links = json!([{"rel": "next", "href": next}]);
@@ -119,7 +119,7 @@ async fn a_list_without_end_is_left() {
 }
 
 #[tokio::test]
-async fn a_page_that_leads_to_itself_ends_the_list() {
+async fn a_page_that_links_to_itself_ends_the_list() {
     let (canned, session) = cloud(|_, _| {
         let links = json!([{"rel": "next", "href": "http://h/v2.0/ports?marker=1"}]);
         answer(200, json!({"ports": [{"id": "1"}], "ports_links": links}))

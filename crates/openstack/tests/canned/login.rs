@@ -24,7 +24,7 @@ async fn login(config: &CloudConfig, password: &str, project: &str) -> Result<Se
 }
 
 #[tokio::test]
-async fn a_session_knows_who_where_and_what() {
+async fn a_session_knows_user_project_and_catalogue() {
     let (canned, config) = good_cloud().await;
     let session = login(&config, "demo", "demo").await.unwrap();
     assert_eq!(session.user().name, "demo");
@@ -83,7 +83,7 @@ async fn a_second_factor_is_asked_for_and_given() {
 }
 
 #[tokio::test]
-async fn unknown_project_names_those_that_would_work() {
+async fn an_unknown_project_names_the_available_ones() {
     let (canned, config) = good_cloud().await;
     let error = login(&config, "demo", "nowhere").await.unwrap_err();
     assert_eq!(
@@ -101,7 +101,7 @@ async fn unknown_project_names_those_that_would_work() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn a_login_without_a_server_fails() {
     let (canned, _config) = good_cloud().await;
     let nobody = Nobody::new();
     let config = CloudConfig::new("lab", &format!("http://{}/v3", nobody.address));
@@ -112,7 +112,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn nonsense_is_not_an_openstack() {
+async fn a_server_that_is_not_openstack_is_refused() {
     let nonsense = [
         page(200, "<html><h1>It works!</h1></html>"),
         page(404, "<html><h1>Not Found</h1></html>"),
@@ -142,7 +142,7 @@ async fn nonsense_is_not_an_openstack() {
 }
 
 #[tokio::test]
-async fn a_token_from_elsewhere() {
+async fn a_given_token_opens_a_session() {
     let (_canned, config) = good_cloud().await;
     let session = Session::from_token(&config, "scoped-token".into())
         .await
@@ -199,7 +199,7 @@ async fn a_region_that_the_catalogue_does_not_have_is_named() {
 
 /// Connections are accepted by the kernel, and nobody reads from them.
 #[tokio::test]
-async fn a_silent_cloud_is_given_up() {
+async fn a_cloud_without_a_response_times_out() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v3", silent.local_addr().unwrap());
     let mut config = CloudConfig::new("lab", &url);

@@ -75,7 +75,7 @@ async fn asked(canned: &Canned, session: &Session) -> (String, String) {
 }
 
 #[tokio::test]
-async fn services_are_where_the_settings_say() {
+async fn endpoints_can_be_overridden() {
     let canned = Canned::start(wide).await;
     let cases = [
         ("region_name: near", "near/public", "near/public"),
@@ -141,7 +141,7 @@ async fn one_of_several_regions_by_choice() {
 }
 
 #[tokio::test]
-async fn a_service_that_a_region_does_not_have_is_told() {
+async fn a_service_missing_in_a_region_is_reported() {
     let canned = Canned::start(wide).await;
     let session = login(&canned, "region_name: near").await;
     let error = session
@@ -158,7 +158,7 @@ async fn a_service_that_a_region_does_not_have_is_told() {
 }
 
 #[tokio::test]
-async fn volumes_go_by_many_names() {
+async fn block_storage_is_found_by_all_its_service_types() {
     let canned = Canned::start(wide).await;
     let session = login(&canned, "region_name: near").await;
     session.block_storage().volume_list(&[]).await.unwrap();

@@ -105,7 +105,7 @@ fn trusts(authority: &Path) -> String {
 }
 
 #[tokio::test]
-async fn an_authority_of_ones_own() {
+async fn a_private_certificate_authority_is_trusted() {
     let authority = Authority::new("ours");
     let canned = cloud(authority.signs("127.0.0.1"), None).await;
     let person = Person::new();
@@ -116,7 +116,7 @@ async fn an_authority_of_ones_own() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_refused_before_anything_is_said() {
+async fn an_untrusted_certificate_is_refused_before_any_request() {
     let (authority, stranger) = (Authority::new("ours"), Authority::new("a stranger"));
     let canned = cloud(stranger.signs("127.0.0.1"), None).await;
     let person = Person::new();
@@ -153,7 +153,7 @@ async fn a_good_certificate_of_somebody_else_is_refused() {
 }
 
 #[tokio::test]
-async fn who_does_not_want_to_check_need_not() {
+async fn certificate_checks_can_be_disabled() {
     let canned = cloud(Authority::new("ours").signs("other.example"), None).await;
     let person = Person::new();
     for settings in ["verify: false", "insecure: true"] {
@@ -166,7 +166,7 @@ async fn who_does_not_want_to_check_need_not() {
 }
 
 #[tokio::test]
-async fn a_cloud_that_wants_to_know_who_calls() {
+async fn a_client_certificate_is_sent() {
     let (authority, stranger) = (Authority::new("ours"), Authority::new("a stranger"));
     let canned = cloud(authority.signs("127.0.0.1"), Some(&authority)).await;
     let person = Person::new();
@@ -202,7 +202,7 @@ async fn a_cloud_that_wants_to_know_who_calls() {
 }
 
 #[tokio::test]
-async fn a_cloud_that_speaks_another_version_is_not_told_to_know_us() {
+async fn another_tls_version_is_not_reported_as_a_missing_client_certificate() {
     let authority = Authority::new("ours");
     let shown = authority.signs("127.0.0.1");
     let key = PrivateKeyDer::try_from(shown.key.serialize_der()).unwrap();
@@ -228,7 +228,7 @@ async fn a_cloud_that_speaks_another_version_is_not_told_to_know_us() {
 }
 
 #[tokio::test]
-async fn files_that_are_not_there_or_are_something_else_are_told() {
+async fn missing_or_invalid_certificate_files_are_reported() {
     let authority = Authority::new("ours");
     let canned = cloud(authority.signs("127.0.0.1"), None).await;
     let person = Person::new();

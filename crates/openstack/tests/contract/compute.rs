@@ -70,7 +70,7 @@ pub async fn server(w: &World, fields: Value) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_servers_life() {
+async fn a_server_is_created_changed_and_deleted() {
     case("server", &[], async |w| {
         let extra = json!({"metadata": {"role": "web"}, "tags": [w.name, "stackloom"], "user_data": "IyEvYmluL3NoCg=="});
         let (id, port) = server(w, extra).await;
@@ -323,7 +323,7 @@ async fn server_groups() {
 
 /// Our client asks for the bare ids of servers on their way; see `openstack::watch`.
 #[tokio::test]
-async fn servers_on_their_way_are_told_by_their_ids() {
+async fn servers_in_progress_are_listed_by_bare_ids() {
     case("onway", &[], async |w| {
         let (image, flavor) = cheapest(w).await;
         let (network, _) = network(w, "10.72.0.0/24").await;

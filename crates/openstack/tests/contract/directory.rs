@@ -18,7 +18,7 @@ async fn id(w: &World, collection: &str, body: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_domain_and_who_lives_there() {
+async fn a_domain_has_users_and_groups() {
     admin_case("domain", async |w| {
         let name = w.name.as_str();
         // Roles outlive their domain, so they go last.
@@ -104,7 +104,7 @@ async fn a_project_stays_while_it_has_children() {
 }
 
 #[tokio::test]
-async fn what_the_catalogue_is_made_of() {
+async fn services_endpoints_and_regions() {
     admin_case("catalogue", async |w| {
         let name = w.name.as_str();
         let region = json!({"region": {"id": name}});

@@ -9,7 +9,7 @@ use crate::world::admin_case;
 const NOWHERE: &str = "9b6a5a3e-5c0c-4b6e-9b61-2f1d1c0a7a10";
 
 #[tokio::test]
-async fn a_private_flavor_is_there_for_its_projects_only() {
+async fn a_private_flavor_is_visible_to_its_projects_only() {
     admin_case("flavor", async |w| {
         let member = w.member().await;
         let project = member.project().unwrap().id.clone();

@@ -90,7 +90,7 @@ async fn subnets() {
 }
 
 #[tokio::test]
-async fn what_is_refused() {
+async fn ipv6_requests_that_are_refused() {
     case("refused6", &[], async |w| {
         let net = network(w).await;
         for (what, more) in [

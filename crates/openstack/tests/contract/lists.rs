@@ -14,7 +14,7 @@ const LISTS: [(Service, &str, &str, u16); 4] = [
 ];
 
 #[tokio::test]
-async fn what_may_be_empty_is_there() {
+async fn lists_are_arrays_even_if_empty() {
     admin_case("lists", async |w| {
         let member = w.member().await;
         let all = LISTS.iter();

@@ -436,7 +436,7 @@ async fn security_groups() {
 }
 
 #[tokio::test]
-async fn what_forms_ask() {
+async fn lists_for_forms() {
     case("net-forms", &[], async |w| {
         let told = w.get(NET, "networks?router:external=true").await;
         w.status("networks outside", &told, 200);

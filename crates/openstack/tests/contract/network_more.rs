@@ -70,7 +70,7 @@ async fn trunks() {
 }
 
 #[tokio::test]
-async fn qos_policies_are_for_all_to_see() {
+async fn shared_qos_policies_are_visible_to_all() {
     case("qos", &[], async |w| {
         if !has_extension(w, "qos").await {
             return;

@@ -43,7 +43,7 @@ async fn address_scopes() {
 }
 
 #[tokio::test]
-async fn single_ports_of_a_floating_ip() {
+async fn port_forwardings_of_a_floating_ip() {
     case("forwarding", &[], async |w| {
         if !has_extension(w, "floating-ip-port-forwarding-description").await {
             return;
@@ -143,7 +143,7 @@ async fn sharing_with_another_project() {
 }
 
 #[tokio::test]
-async fn what_a_network_is_made_on() {
+async fn provider_attributes_of_a_network() {
     admin_case("provider", async |w| {
         if !has_extension(w, "provider").await {
             return;
@@ -211,7 +211,7 @@ async fn what_a_network_is_made_on() {
 }
 
 #[tokio::test]
-async fn segments_and_what_is_counted() {
+async fn segments_and_metering() {
     admin_case("segments", async |w| {
         if has_extension(w, "segment").await {
             segments(w).await;

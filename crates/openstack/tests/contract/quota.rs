@@ -122,7 +122,7 @@ pub async fn small_project(name: &str) -> Option<Place> {
 }
 
 #[tokio::test]
-async fn one_more_than_allowed() {
+async fn a_creation_over_the_quota_is_refused() {
     small_case("quota", async |w| {
         w.make(NET, "networks", json!({"network": {"name": w.name}})).await;
         let told = w.post(NET, "networks", json!({"network": {"name": w.name}})).await;

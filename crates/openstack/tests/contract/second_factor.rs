@@ -34,7 +34,7 @@ fn code_now() -> String {
 }
 
 #[test]
-fn codes_are_those_of_the_standard() {
+fn codes_are_those_of_rfc_6238() {
     // RFC 6238, appendix B: the last six of eight digits.
     assert_eq!(code(SEED, 59), "287082");
     assert_eq!(code(SEED, 1_111_111_109), "081804");

@@ -357,7 +357,7 @@ async fn a_volume_of_a_server() {
 }
 
 #[tokio::test]
-async fn what_a_server_boots_from_is_the_first_of_its_disks() {
+async fn a_boot_volume_is_the_first_disk_of_a_server() {
     case("boot", &[CINDER], async |w| {
         let (image, flavor) = cheapest(w).await;
         let volume = volume(w).await;

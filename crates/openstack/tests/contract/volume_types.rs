@@ -8,7 +8,7 @@ use crate::world::admin_case;
 const CINDER: Service = Service::BlockStorage;
 
 #[tokio::test]
-async fn a_private_type_is_there_for_its_projects_only() {
+async fn a_private_volume_type_is_visible_to_its_projects_only() {
     admin_case("type", async |w| {
         let member = w.member().await;
         let project = member.project().unwrap().id.clone();
@@ -107,7 +107,7 @@ async fn the_encryption_of_a_type() {
 }
 
 #[tokio::test]
-async fn what_types_promise() {
+async fn qos_specs_of_volume_types() {
     admin_case("promise", async |w| {
         let body =
             json!({"qos_specs": {"name": w.name, "consumer": "back-end", "a": "1", "c": "3"}});

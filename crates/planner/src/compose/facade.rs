@@ -11,7 +11,7 @@ use hot::expr::{Function, facade};
 pub(super) type Facade = BTreeMap<&'static str, Expr>;
 
 /// The value of a call of `resource_facade`.
-pub(super) fn asked<'f>(
+pub(super) fn value<'f>(
     function: Function,
     arguments: &Expr,
     facade: &'f Facade,

@@ -153,7 +153,7 @@ impl<'f> Frame<'f> {
                 function,
                 arguments,
             } => {
-                let asked = facade::asked(*function, arguments, &self.facade)?;
+                let asked = facade::value(*function, arguments, &self.facade)?;
                 let has_room = self.spelling.has_room_for(parts_of(asked));
                 Some(if has_room { asked.clone() } else { nothing() })
             }

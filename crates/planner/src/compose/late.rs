@@ -24,7 +24,7 @@ impl Frame<'_> {
 
 impl Composer<'_> {
     /// Reports conditions of a nested template that were too long to be written out.
-    pub(super) fn said_too_long(&mut self, frame: &Frame<'_>, nested: &str) {
+    pub(super) fn report_too_long(&mut self, frame: &Frame<'_>, nested: &str) {
         if !frame.spelling.too_long.take() {
             return;
         }
@@ -37,9 +37,9 @@ impl Composer<'_> {
     }
 
     /// Reports values that were too large for a nested template's parameters.
-    pub(super) fn said_too_large(&mut self, frame: &Frame<'_>, nested: &str) {
+    pub(super) fn report_too_large(&mut self, frame: &Frame<'_>, nested: &str) {
         let spelling = &frame.spelling;
-        if spelling.too_large.take() && !spelling.too_large_said.replace(true) {
+        if spelling.too_large.take() && !spelling.too_large_reported.replace(true) {
             self.error(
                 "nested-too-large",
                 format!("resources.{nested}"),
@@ -49,7 +49,7 @@ impl Composer<'_> {
     }
 
     /// Reports resources whose existence depends on values that only the run knows.
-    pub(super) fn said_too_late(
+    pub(super) fn report_too_late(
         &mut self,
         frame: &Frame<'_>,
         template: &Template,

@@ -385,7 +385,7 @@ pub(crate) fn check(
     deployed: &Deployed,
 ) -> Checked {
     let template = document.template();
-    let merged = Merged::of(bundle, template).with_kept(&deployed.kept);
+    let merged = Merged::of(bundle, template).with_kept(&deployed.stored_hidden);
     let parameters = merged.parameters(template, given);
     // Nested templates are described like built-in types; later stages work on their members.
     let described = types_for(types, bundle, &merged, document);

@@ -111,7 +111,7 @@ impl Composer<'_> {
                 self.diagnostics.push(one);
             }
         }
-        self.said_too_late(&inner, template, &scope);
+        self.report_too_late(&inner, template, &scope);
         let first = self.resources.len();
         self.frame(&inner, model);
         let outputs: BTreeMap<String, Expr> = template
@@ -136,8 +136,8 @@ impl Composer<'_> {
                 Some((output.name.clone(), value))
             })
             .collect();
-        self.said_too_long(&inner, &full);
-        self.said_too_large(&inner, &full);
+        self.report_too_long(&inner, &full);
+        self.report_too_large(&inner, &full);
         let parent = ResourceSpec {
             resource_type: path.to_owned(),
             properties: BTreeMap::new(),

@@ -47,11 +47,11 @@ pub(super) fn put_in_place(
             };
             spec.properties.extend(given);
         }
-        asking.told(&format!("resources.{name}"), &mut composer.diagnostics);
+        asking.report(&format!("resources.{name}"), &mut composer.diagnostics);
     }
     for (name, output) in outputs {
         output.value = asking.put(&output.value);
-        asking.told(&format!("outputs.{name}.value"), &mut composer.diagnostics);
+        asking.report(&format!("outputs.{name}.value"), &mut composer.diagnostics);
     }
     if let Some(parent) = asking.too_large {
         let path = format!("resources.{parent}");
@@ -73,7 +73,7 @@ struct Asking<'p> {
 }
 
 impl Asking<'_> {
-    fn told(&mut self, path: &str, diagnostics: &mut Vec<Diagnostic>) {
+    fn report(&mut self, path: &str, diagnostics: &mut Vec<Diagnostic>) {
         for message in self.problems.drain(..) {
             diagnostics.push(Diagnostic::warning("unknown-attribute", path, message));
         }

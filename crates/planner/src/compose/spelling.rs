@@ -27,7 +27,7 @@ pub(super) struct Spelling {
     /// True if a value was too large and that was not reported yet.
     pub too_large: Cell<bool>,
     /// True if it was reported: it is reported once, because nothing fits after it.
-    pub too_large_said: Cell<bool>,
+    pub too_large_reported: Cell<bool>,
 }
 
 impl Spelling {
@@ -37,11 +37,11 @@ impl Spelling {
             too_long: Cell::new(false),
             values_left: Cell::new(VALUES_MAX),
             too_large: Cell::new(false),
-            too_large_said: Cell::new(false),
+            too_large_reported: Cell::new(false),
         }
     }
 
-    /// True if a value of this size may be written in place of a parameter. If not, `Composer::said_too_large` reports it.
+    /// True if a value of this size may be written in place of a parameter. If not, `Composer::report_too_large` reports it.
     pub(super) fn has_room_for(&self, parts: usize) -> bool {
         let left = self.values_left.get().checked_sub(parts);
         self.values_left.set(left.unwrap_or_default());
@@ -50,7 +50,7 @@ impl Spelling {
     }
 
     /// A condition with the conditions that it names written out. A condition in a circle keeps its name, because the parser has
-    /// reported the circle. `None` if it would be too long: then `Composer::said_too_long` reports it.
+    /// reported the circle. `None` if it would be too long: then `Composer::report_too_long` reports it.
     pub(super) fn out(&self, condition: &Expr, template: &Template) -> Option<Expr> {
         if self.parts_left.get() == 0 {
             return None;

@@ -101,7 +101,7 @@ fn a_port_waits_for_the_subnets_of_its_network() {
 }
 
 #[test]
-fn a_router_waits_for_the_subnets_outside() {
+fn a_router_waits_for_the_external_subnets() {
     check(
         "
   out: {type: OS::Neutron::Net}
@@ -186,7 +186,7 @@ fn extra_routes_wait_for_the_routers_interfaces() {
 }
 
 #[test]
-fn a_router_gateway_waits_for_interfaces_and_for_subnets_outside() {
+fn a_router_gateway_waits_for_interfaces_and_external_subnets() {
     check(
         "
   r: {type: OS::Neutron::Router}
@@ -210,7 +210,7 @@ fn a_gateway_attachment_waits_for_the_networks_route_tables() {
 }
 
 #[test]
-fn a_port_that_we_made_stands_for_the_network_that_was_drawn() {
+fn an_added_port_counts_as_a_use_of_its_network() {
     let resources = "
   net: {type: OS::Neutron::Net}
   other: {type: OS::Neutron::Net}
@@ -224,7 +224,7 @@ fn a_port_that_we_made_stands_for_the_network_that_was_drawn() {
 }
 
 #[test]
-fn what_is_required_comes_first() {
+fn required_resources_come_first() {
     let names = ["server", "port", "net"];
     assert_eq!(
         order(&names, &[vec!["port"], vec!["net"], vec![]]),
@@ -233,7 +233,7 @@ fn what_is_required_comes_first() {
 }
 
 #[test]
-fn a_circle_is_named_in_its_order() {
+fn a_circle_is_reported_in_order() {
     let names = ["z", "a", "b", "c"];
     assert_eq!(
         order(&names, &[vec!["a"], vec!["b"], vec!["c"], vec!["a"]]),

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_converts_as_it_does_for_a_person() {
+    fn computed_parameters_are_converted_like_typed_ones() {
         for (kind, from, to) in [
             ("number", json!("5"), json!(5)),
             ("number", json!(2.5), json!(2.5)),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_by_name() {
+    fn a_value_of_the_wrong_type_is_refused_with_the_parameters_name() {
         let said = becomes(&parameter("number"), json!("many")).unwrap_err();
         assert_eq!(
             said,
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_is_quoted() {
+    fn messages_do_not_quote_values() {
         let rule = |constraint| Rule {
             constraint,
             description: None,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_means_the_default() {
+    fn a_missing_value_means_the_default() {
         let mut number = parameter("number");
         assert!(
             becomes(&number, Value::Null)
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn references_stay_bare_where_nothing_is_converted() {
+    fn references_without_a_conversion_stay_plain() {
         let net = Expr::reference("net");
         assert_eq!(late(&parameter("string"), "a.yaml", net.clone()), net);
         let one = Expr::List(vec![net.clone()]);

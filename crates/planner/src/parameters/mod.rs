@@ -138,7 +138,7 @@ fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<
             return None;
         };
         let lookup = crate::lookup::of(name)?;
-        let (what, known) = (lookup.what, crate::lookup::things(name, cloud)?);
+        let (what, known) = (lookup.what, crate::lookup::known_values(name, cloud)?);
         let asked: Vec<&str> = match &value {
             Value::String(text) => vec![text],
             Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),

@@ -42,7 +42,7 @@ fn types_coerce_as_in_heat() {
 }
 
 #[test]
-fn each_constraint_tells_right_from_wrong() {
+fn each_constraint_accepts_and_refuses_its_examples() {
     for (declaration, right, wrong) in [
         (
             "{type: string, constraints: [{length: {min: 2, max: 3}}]}",
@@ -159,7 +159,7 @@ fn a_cloud_answers_custom_constraints() {
 }
 
 #[test]
-fn lists_that_a_template_asks_for_answer_too() {
+fn looked_up_lists_answer_custom_constraints() {
     let named = |id: &str, name: &str| Named {
         id: id.into(),
         name: name.into(),

@@ -33,8 +33,8 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         let network = match outside {
             Some(network) => Some(network),
             None => {
-                let (network, said) = super::router::external_network(model, context, &server);
-                diagnostics.extend(said.into_iter().filter(|one| one.is_error()));
+                let (network, found) = super::router::external_network(model, context, &server);
+                diagnostics.extend(found.into_iter().filter(|one| one.is_error()));
                 network
             }
         };

@@ -53,8 +53,8 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 None if by_port || has_way => {}
                 None => {
                     let range = model.get(subnet).and_then(range::of_subnet);
-                    let (router, said) = router_with_gateway(model, context, &server, range);
-                    diagnostics.extend(said);
+                    let (router, found) = router_with_gateway(model, context, &server, range);
+                    diagnostics.extend(found);
                     let Some(router) = router else {
                         return diagnostics;
                     };

@@ -139,7 +139,11 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     diff::explain(&mut diff.changes, &model, deployed, template);
     found.extend(locks::locked(&merged, &diff.changes));
     found.extend(diff::problems(&diff.changes, &model, deployed, types));
-    found.extend(retained::in_the_way(&diff.changes, &model, &diff.deployed));
+    found.extend(retained::blocked_by_retained(
+        &diff.changes,
+        &model,
+        &diff.deployed,
+    ));
     for mut one in found {
         flat.locate(&mut one);
         if !diagnostics.contains(&one) {
@@ -230,7 +234,8 @@ pub fn dependencies(
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let diff = diff::changes(&Model::default(), deployed, types);
     let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new(), &[]);
-    let diagnostics = retained::in_the_way(&diff.changes, &Model::default(), &diff.deployed);
+    let diagnostics =
+        retained::blocked_by_retained(&diff.changes, &Model::default(), &diff.deployed);
     let changes = diff.changes;
     match workflow {
         Ok(workflow) => Plan {

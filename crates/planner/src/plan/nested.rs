@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_where_it_is() {
+    fn a_nested_difference_has_its_path() {
         check(
             json!([{"network": "a", "tag": "x"}]),
             json!([{"network": "b", "tag": "x"}, {"network": "c"}]),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn many_places_are_shown_whole() {
+    fn many_nested_differences_are_shown_as_the_whole_value() {
         let all = |from: i32| (from..from + 20).collect::<Vec<_>>();
         check(
             json!(all(0)),

@@ -123,7 +123,7 @@ mod tests {
 ";
 
     #[test]
-    fn who_gives_up_comes_before_who_takes() {
+    fn the_resource_that_releases_a_value_changes_first() {
         let before = resources(LED);
         let after = before
             .replace("public, port_id: {get_resource: one}", "public")
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_two_that_swap_lets_go_first() {
+    fn one_of_two_resources_that_swap_values_releases_first() {
         let before = resources(LED).replace(
             "second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}",
             "second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: two}}",
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_counts_more() {
+    fn required_resources_come_before_released_values() {
         let before = resources(LED).replace("second: {type", "second: {depends_on: first, type");
         let after = before
             .replace("port_id: {get_resource: one}", "port_id: {get_resource: two}")

@@ -387,7 +387,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_quota_that_is_too_small_is_named_with_who_needs_it() {
+    fn an_exceeded_quota_names_the_resources_that_need_it() {
         let quotas = [("instances", 2, 0), ("cores", -1, 5), ("ram", 4096, 0)];
         let plan = planned(FOUR, &Deployed::default(), &quotas);
         assert_eq!(
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_successor_needs_room_beside_its_predecessor() {
+    fn a_successor_counts_in_the_quota_beside_its_predecessor() {
         let disk = |zone: &str| {
             format!(
                 "  disk: {{type: OS::Cinder::Volume, properties: {{size: 5, availability_zone: {zone}}}}}\n"

@@ -157,10 +157,10 @@ impl<'a> Removals<'a> {
         let mut first: HashMap<&str, Vec<&str>> = exclusive::early(&scope, &going, changes);
         for removal in &self.all {
             // A server that never became active holds the ports that the other one needs.
-            let in_the_way = removal.resource != removal.row
+            let is_blocking = removal.resource != removal.row
                 && removal.spec.resource_type == SERVER
                 && !deployed.is_in_order(removal.row);
-            if in_the_way {
+            if is_blocking {
                 first.entry(removal.row).or_default().push(removal.resource);
             }
         }

@@ -12,7 +12,7 @@ use super::{
 use crate::workflow::copy_of;
 
 /// A warning for each resource whose deletion a retained resource blocks.
-pub(super) fn in_the_way(
+pub(super) fn blocked_by_retained(
     changes: &[Change],
     model: &Model,
     deployed: &Deployed,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_in_the_way_of_all_that_it_is_on() {
+    fn a_retained_resource_blocks_the_deletion_of_its_dependencies() {
         let undeploy = |template: &str| {
             told(&plan_undeploy(
                 &made(&plan_of(template)),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_made_is_in_nobodys_way() {
+    fn a_resource_that_was_never_created_blocks_nothing() {
         let mut deployed = made(&plan_of(&kept("OS::Octavia::Listener")));
         let door = Actual {
             exists: false,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_says_so_only_where_something_goes() {
+    fn an_update_warns_of_a_retained_resource_only_if_it_blocks_a_deletion() {
         let before = kept("OS::Octavia::Listener");
         let deployed = made(&plan_of(&before));
         assert_eq!(told(&plan_with(&before, &[], &deployed)), [""; 0]);

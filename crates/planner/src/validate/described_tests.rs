@@ -48,7 +48,7 @@ fn former_names_are_taken_for_the_present_ones() {
 }
 
 #[test]
-fn what_heat_does_not_support_is_refused() {
+fn types_that_heat_does_not_support_are_refused() {
     check(
         "AWS::EC2::VPC",
         "{CidrBlock: 10.0.0.0/16, InstanceTenancy: dedicated}",
@@ -133,7 +133,7 @@ fn helpers_fit_everywhere_and_retired_types_take_anything() {
 }
 
 #[test]
-fn policies_hang_on_the_type() {
+fn allowed_policies_depend_on_the_type() {
     let told_of = |resource: &str| {
         let text = resources(resource);
         listing(&validate(
@@ -159,7 +159,7 @@ fn policies_hang_on_the_type() {
 }
 
 #[test]
-fn an_attribute_without_a_value_is_foretold() {
+fn an_attribute_that_will_have_no_value_gives_a_warning() {
     let text = format!(
         "{}outputs:\n  a: {{value: {{get_attr: [x, show]}}}}\n  b: {{value: {{get_attr: [router, show]}}}}\n",
         resources(

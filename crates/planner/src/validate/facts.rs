@@ -58,15 +58,17 @@ impl Checker<'_> {
     }
 
     /// Checks a custom constraint. Resources of the template with that name will exist.
-    pub(super) fn looked_up(&mut self, asked: &Lookup, name: &str, path: &Path<'_>) {
-        let Some(known) = lookup::things(asked.name, self.cloud) else {
+    pub(super) fn looked_up(&mut self, constraint: &Lookup, name: &str, path: &Path<'_>) {
+        let Some(known) = lookup::known_values(constraint.name, self.cloud) else {
             return;
         };
-        if name.is_empty() || lookup::is_among(name, &known) || self.drawn_name(asked.made_by, name)
+        if name.is_empty()
+            || lookup::is_among(name, &known)
+            || self.drawn_name(constraint.made_by, name)
         {
             return;
         }
-        let message = none_such(asked.what, name, &known);
+        let message = none_such(constraint.what, name, &known);
         self.error("unknown-in-cloud", path, message);
     }
 }

@@ -33,7 +33,7 @@ const NEW: &str = "2021-04-16";
 const OLD: &str = "2013-05-23";
 
 #[test]
-fn functions_before_their_time_are_data_and_after_it_refused() {
+fn functions_of_later_versions_are_data_and_removed_ones_are_refused() {
     for (version, value, expected) in [
         (OLD, "{digest: [sha512, text]}", "+"),
         (OLD, "{make_url: {scheme: http}}", "+"),
@@ -121,7 +121,7 @@ fn functions_take_what_their_version_takes() {
 }
 
 #[test]
-fn keys_with_nothing_behind_them() {
+fn keys_without_a_value() {
     for key in [
         "properties",
         "metadata",
@@ -274,7 +274,7 @@ fn parameters() {
 }
 
 #[test]
-fn conditions_are_asked_as_far_as_they_count() {
+fn conditions_are_evaluated_only_where_they_decide() {
     let used = "resources:\n  r: {type: OS::Heat::RandomString, condition: c}";
     for (condition, expected) in [
         ("{and: [false, none]}", "+"),
@@ -295,7 +295,7 @@ fn conditions_are_asked_as_far_as_they_count() {
 }
 
 #[test]
-fn outputs_are_looked_at_when_they_are_read() {
+fn outputs_are_checked_when_they_are_read() {
     for (output, expected) in [
         ("{value: {get_param: none}}", "+"),
         ("{value: {get_resource: none}}", "+"),
@@ -314,7 +314,7 @@ fn outputs_are_looked_at_when_they_are_read() {
 }
 
 #[test]
-fn an_output_may_name_a_resource_that_is_off() {
+fn an_output_may_refer_to_a_disabled_resource() {
     for (value, expected) in [
         ("{get_resource: r}", "+"),
         ("{get_attr: [r, value]}", "resource-off"),
@@ -376,7 +376,7 @@ fn properties_are_not_converted() {
 }
 
 #[test]
-fn members_of_groups_are_checked_where_they_are_written() {
+fn problems_of_group_members_have_the_path_of_the_definition() {
     for (properties, expected) in [
         (
             "resource_def: {type: OS::Heat::RandomString, properties: {length: 5}}",
@@ -464,7 +464,7 @@ fn members_of_groups_are_checked_where_they_are_written() {
 }
 
 #[test]
-fn a_required_property_with_nothing_after_it_is_the_empty_value_of_its_kind() {
+fn a_required_property_without_a_value_is_the_empty_value_of_its_type() {
     for (kind, properties, expected) in [
         ("OS::Neutron::Port", "{network: }", "+"),
         ("OS::Neutron::Port", "{network_id: }", "+"),

@@ -8,12 +8,12 @@ fn problems(text: &str) -> String {
 }
 
 #[test]
-fn a_sound_template_has_no_problems() {
+fn a_valid_template_has_no_problems() {
     assert_eq!(problems(DEMO), "");
 }
 
 #[test]
-fn another_language_is_named_once() {
+fn a_template_in_another_language_gives_one_error() {
     let text =
         "HeatTemplateFormatVersion: '2012-12-12'\nResources:\n  web: {Type: 'OS::Nova::Server'}\n";
     insta::assert_snapshot!(problems(text), @"1:1 Error cloudformation-template HeatTemplateFormatVersion: this is a CloudFormation template, by its `HeatTemplateFormatVersion`, and Stackloom reads HOT: deploy it with Heat as it is, or write it as HOT, beginning with `heat_template_version: 2021-04-16`");
@@ -156,7 +156,7 @@ fn software() {
 }
 
 #[test]
-fn values_of_parameters_are_checked_but_hidden_ones_are_not_told() {
+fn parameter_values_are_checked_and_hidden_ones_not_shown() {
     insta::assert_snapshot!(problems("heat_template_version: wallaby
 parameters:
   flavor: {type: string, default: m1.huge}
@@ -291,7 +291,7 @@ parameters:
 }
 
 #[test]
-fn what_ends_must_end_later() {
+fn an_expiration_must_be_in_the_future() {
     let problems = |expiration: &str, now: Option<i64>| {
         let text = resources(&format!(
             "  word: {{type: OS::Barbican::Secret, properties: {{payload: x, payload_content_type: text/plain, expiration: '{expiration}'}}}}\n"
@@ -307,7 +307,7 @@ fn what_ends_must_end_later() {
 }
 
 #[test]
-fn things_that_a_property_names_are_looked_up_where_the_list_is_known() {
+fn names_in_properties_are_looked_up_in_known_lists() {
     let known = crate::cloud::Named {
         id: "r-1".to_owned(),
         name: "office".to_owned(),

@@ -101,7 +101,7 @@ impl<'a> Checker<'a> {
                 let mut one = Diagnostic::error("property-missing", path.to_string(), message);
                 let is_read = later::is_read_at_once(&resource.resource_type, &known.name);
                 if self.is_made_later && !is_read {
-                    later::said_when_made(&mut one);
+                    later::reported_at_creation(&mut one);
                 }
                 self.diagnostics.push(one);
             }

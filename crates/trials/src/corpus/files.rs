@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_jinja_fills_in_is_no_template_yet() {
+    fn a_jinja_template_is_not_a_heat_template() {
         let text = "heat_template_version: rocky\nresources:\n{% for role in roles %}\n  {{role}}: {}\n{% endfor %}\n";
         assert!(is_template(text) && is_unfilled("a.yaml", text));
         assert!(is_unfilled("a.j2.yaml", text));

@@ -27,7 +27,7 @@ fn last_line(report: &Report) -> String {
 }
 
 #[test]
-fn what_is_no_template_is_not_counted() {
+fn files_that_are_not_templates_are_not_counted() {
     let report = report(None);
     assert_eq!(
         last_line(&report),

@@ -379,7 +379,7 @@ mod tests {
 
     /// Runs for a few seconds. `cargo xtask fuzz` runs longer.
     #[test]
-    fn broken_templates_keep_the_laws() {
+    fn invalid_templates_keep_the_laws() {
         for seed in 1..=4 {
             let report = run(&Options {
                 texts: Some(150),
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outgrows_its_budget_is_refused_in_time() {
+    fn a_template_over_its_budget_is_refused_in_time() {
         for seed in heavy_seeds() {
             let mut worker = Worker::start();
             let before = worker.spent();

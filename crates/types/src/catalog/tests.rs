@@ -80,7 +80,7 @@ fn an_item_becomes_a_type() {
 }
 
 #[test]
-fn an_output_may_be_what_the_role_tells() {
+fn an_output_may_come_from_the_role() {
     let manifest = MANIFEST.replace(
         "tested:",
         "  pages: \"{stats.pages} on {address}\"\n  none: \"{stats.}\"\ntested:",
@@ -144,7 +144,7 @@ fn newer_versions_come_later() {
 }
 
 #[test]
-fn authors_are_told_what_is_wrong_and_where() {
+fn problems_of_a_manifest_have_their_line() {
     let manifest = "name: Nginx\ntitel: x\nversion: one\nsummary: s\ncategory: web\nlistens: [{port: prot, protocol: sctp}]\noutputs: {url: 'http://{adress}/'}\n";
     let specs = "argument_specs:\n  main:\n    options:\n      port: {type: integer}\n      host: {type: str, required: maybe}\n      x: {typ: str}\n";
     insta::assert_snapshot!(listing(&CatalogItem::parse(manifest, specs).unwrap_err()), @r"

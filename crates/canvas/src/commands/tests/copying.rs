@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_twin_has_its_own_software_and_shares_no_port() {
+fn a_duplicated_server_has_its_own_software_and_ports() {
     let mut hands = Hands::on(TWO_TIER);
     let proposal = hands
         .with(|input| duplicate(input, &["web".to_owned()]))
@@ -20,7 +20,7 @@ fn a_twin_has_its_own_software_and_shares_no_port() {
 }
 
 #[test]
-fn what_is_duplicated_together_keeps_its_arrangement() {
+fn resources_duplicated_together_keep_their_arrangement() {
     let mut hands = Hands::on(TWO_TIER);
     let names = ["front", "web", "edge"].map(str::to_owned);
     let at = |hands: &Hands, name: &str| {
@@ -35,7 +35,7 @@ fn what_is_duplicated_together_keeps_its_arrangement() {
 }
 
 #[test]
-fn a_twin_has_addresses_of_its_own_where_the_network_is_the_same() {
+fn a_duplicate_in_the_same_network_has_its_own_addresses() {
     let text = "\
 heat_template_version: 2021-04-16
 resources:
@@ -83,7 +83,7 @@ resources:
 }
 
 #[test]
-fn a_thousand_are_duplicated_by_one_edit() {
+fn a_thousand_resources_are_duplicated_by_one_edit() {
     let (text, names) = networks(1_000);
     let mut hands = Hands::on(&text);
     let proposal = hands.with(|input| duplicate(input, &names));
@@ -112,7 +112,7 @@ fn a_server_is_copied_with_its_software_and_pasted_beside_itself() {
 }
 
 #[test]
-fn what_is_pasted_elsewhere_keeps_its_names_and_marks() {
+fn resources_pasted_into_another_design_keep_names_and_marks() {
     let text = Hands::on(TWO_TIER).with(|input| copy(input, &["edge".to_owned()]));
     let mut hands = Hands::on(EMPTY);
     let proposal = hands.with(|input| paste(input, &text.expect("edge is there")));
@@ -122,7 +122,7 @@ fn what_is_pasted_elsewhere_keeps_its_names_and_marks() {
 }
 
 #[test]
-fn what_is_copied_is_a_template_in_the_order_of_the_selection() {
+fn the_clipboard_is_a_template_in_the_order_of_the_selection() {
     let names = ["web", "edge"].map(str::to_owned);
     let text = Hands::on(TWO_TIER).with(|input| copy(input, &names));
     let document = hot::document::Document::parse(text.expect("both are there"));
@@ -146,7 +146,7 @@ fn a_large_design_is_copied_whole_and_pasted_by_one_edit() {
 }
 
 #[test]
-fn a_little_is_not_pasted_into_a_design_that_is_too_large_for_it() {
+fn nothing_is_pasted_into_a_design_at_its_size_limit() {
     let (little, _) = networks(60);
     let large = format!("{TWO_TIER}# {}\n", "x".repeat(523_000));
     assert!(
@@ -161,7 +161,7 @@ fn a_little_is_not_pasted_into_a_design_that_is_too_large_for_it() {
 }
 
 #[test]
-fn no_two_of_what_is_pasted_get_the_same_name() {
+fn pasted_resources_get_different_names() {
     let mut hands =
         Hands::on("heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Neutron::Net}\n");
     let text = "resources:\n  a: {type: OS::Neutron::Net}\n  a_2: {type: OS::Neutron::Net}\n";
@@ -173,7 +173,7 @@ fn no_two_of_what_is_pasted_get_the_same_name() {
 }
 
 #[test]
-fn what_is_no_template_is_not_pasted() {
+fn a_text_that_is_not_a_template_is_not_pasted() {
     let hands = Hands::on(TWO_TIER);
     for text in ["hello", "{[", "heat_template_version: 2021-04-16\n", ""] {
         let refused = hands.with(|input| paste(input, text)).expect_err(text);

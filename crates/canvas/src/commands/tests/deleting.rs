@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_deleted_network_takes_along_what_means_nothing_without_it() {
+fn a_deleted_network_takes_along_its_subnets_and_ports() {
     let mut hands = Hands::on(TWO_TIER);
     let deletion = hands
         .with(|input| delete(input, &["front".to_owned()]))
@@ -62,7 +62,7 @@ fn a_deleted_server_takes_its_software_and_its_ports() {
 }
 
 #[test]
-fn a_network_of_three_hundred_servers_goes_by_one_edit_and_comes_back() {
+fn a_network_of_three_hundred_servers_is_deleted_and_restored_by_one_edit() {
     let servers: String = (0..300)
         .map(|number| {
             format!(
@@ -97,7 +97,7 @@ fn a_network_of_three_hundred_servers_goes_by_one_edit_and_comes_back() {
 }
 
 #[test]
-fn three_hundred_ports_beside_as_many_that_stay_go_within_a_moment() {
+fn three_hundred_of_six_hundred_ports_are_deleted_quickly() {
     let of = |net: &str| -> String {
         let one = |number: usize| {
             format!(

@@ -77,7 +77,7 @@ fn a_second_network_gets_another_range() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_a_reason() {
+fn invalid_connections_are_refused_with_a_reason() {
     let hands = Hands::on(TWO_TIER);
     let refused = |answer: Result<Proposal, Refusal>| answer.expect_err("a refusal").0;
     hands.with(|input| {
@@ -98,7 +98,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_line_ends_where_it_can() {
+fn a_connection_offers_its_valid_targets() {
     let hands = Hands::on(TWO_TIER);
     assert_eq!(hands.with(|input| can_connect(input, "router")), ["back"]);
     assert_eq!(

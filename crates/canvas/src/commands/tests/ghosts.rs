@@ -42,7 +42,7 @@ impl Hands {
 }
 
 #[test]
-fn a_value_that_is_wrong_for_a_moment_takes_nothing_from_the_drawing() {
+fn an_invalid_value_removes_nothing_from_the_drawing() {
     let mut hands = Hands::on(ONE_SERVER);
     let (sound, all) = hands.ghosts(ONE_SERVER);
     assert!(sound && all.iter().any(|name| name.starts_with("web_")));

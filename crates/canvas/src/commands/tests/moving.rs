@@ -4,7 +4,7 @@ use super::*;
 use crate::geometry::CanvasVector;
 
 #[test]
-fn a_server_carried_into_another_network_joins_it() {
+fn a_server_moved_into_another_network_joins_it() {
     let mut hands = Hands::on(TWO_TIER);
     let answer = hands.with(|input| {
         let to = input.drawing.node("back").expect("back").rect.centre();
@@ -41,7 +41,7 @@ fn a_server_on_both_networks_moves_by_changing_their_order() {
 }
 
 #[test]
-fn a_frame_carries_its_servers() {
+fn a_moved_network_moves_its_servers() {
     let mut hands = Hands::on(TWO_TIER);
     let before = hands.with(|input| input.drawing.node("edge").expect("edge").rect);
     let answer = hands.with(|input| {

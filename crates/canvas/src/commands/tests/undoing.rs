@@ -6,7 +6,7 @@ use super::*;
 use crate::{drawing::tests::torn_template, geometry::CanvasVector};
 
 #[test]
-fn undo_gives_back_the_same_bytes_and_places() {
+fn undo_restores_text_and_positions() {
     let mut hands = Hands::on(TWO_TIER);
     let places = hands.editor.places().clone();
     hands.drop_on(item("nginx"), "edge");
@@ -24,7 +24,7 @@ fn undo_gives_back_the_same_bytes_and_places() {
 }
 
 #[test]
-fn broken_text_keeps_the_last_good_drawing() {
+fn invalid_text_keeps_the_last_valid_drawing() {
     let mut hands = Hands::on(TWO_TIER);
     hands
         .editor
@@ -51,7 +51,7 @@ fn a_letter_in_the_code_view_keeps_windows_line_ends() {
 }
 
 #[test]
-fn undo_brings_files_back_in_their_turn() {
+fn undo_restores_files_in_order() {
     let bundle = |text: &str| {
         let file = ("web.yaml".to_owned(), text.to_owned());
         Bundle::new([file], [])
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn no_gesture_breaks_a_torn_template(text in torn_template(), acts in proptest::collection::vec(act(), 1..4)) {
+    fn no_gesture_panics_on_an_invalid_template(text in torn_template(), acts in proptest::collection::vec(act(), 1..4)) {
         let mut hands = Hands::on(&text);
         for act in &acts {
             if let Some(proposal) = hands.with(|input| proposal(input, act)) {

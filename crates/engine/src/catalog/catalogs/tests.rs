@@ -146,7 +146,7 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_read_for_a_moment_is_there_again() {
+async fn an_item_that_was_unreadable_for_a_moment_is_available_again() {
     let folder = tempfile::tempdir().unwrap();
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let archive = archive("hello", "1.0.0", "first");
@@ -163,7 +163,7 @@ async fn what_could_not_be_read_for_a_moment_is_there_again() {
 }
 
 #[tokio::test]
-async fn small_files_count_as_what_the_disk_loses() {
+async fn small_files_count_with_their_size_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let first = archive("hello", "1.0.0", "first");
@@ -176,7 +176,7 @@ async fn small_files_count_as_what_the_disk_loses() {
 }
 
 #[tokio::test]
-async fn an_item_has_so_many_versions_and_no_more() {
+async fn the_number_of_versions_of_an_item_is_limited() {
     let folder = tempfile::tempdir().unwrap();
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |name: &str, version: &str| {

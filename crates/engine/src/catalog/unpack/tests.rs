@@ -56,7 +56,7 @@ fn listed(result: Result<Files, Vec<Diagnostic>>) -> Result<Vec<String>, String>
 }
 
 #[test]
-fn the_item_itself_or_one_folder_with_it() {
+fn an_archive_has_the_item_at_its_root_or_in_one_folder() {
     let inside = ["item.yml", "tasks/main.yml"];
     let whole = [file("./item.yml", MANIFEST), file("./tasks/main.yml", b"")];
     assert_eq!(taken(&whole).unwrap(), inside);
@@ -72,7 +72,7 @@ fn the_item_itself_or_one_folder_with_it() {
 }
 
 #[test]
-fn what_a_builder_makes_with_long_names_is_read() {
+fn archives_with_long_names_are_read() {
     let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     let long = format!("templates/{}.j2", "x".repeat(120));
     for path in ["item.yml", &long] {
@@ -86,7 +86,7 @@ fn what_a_builder_makes_with_long_names_is_read() {
 }
 
 #[test]
-fn nothing_leads_out_and_nothing_is_special() {
+fn paths_out_of_the_folder_and_special_files_are_refused() {
     let item = || file("item.yml", MANIFEST);
     for (hostile, why) in [
         (file("../evil", b"x"), "`..` leads out"),
@@ -150,7 +150,7 @@ fn an_archive_cannot_become_large() {
 }
 
 #[test]
-fn what_is_no_archive_is_called_so() {
+fn a_file_that_is_not_an_archive_is_refused() {
     let whole = zipped(&[file("item.yml", &[b'x'; 4000])]);
     for broken in [b"PK\x03\x04".as_slice(), b"", &whole[..whole.len() / 2]] {
         let message = listed(unpack(broken, &Limits::default())).unwrap_err();
@@ -165,7 +165,7 @@ proptest! {
 
     /// Any bytes give either files with plain paths within the limits, or problems.
     #[test]
-    fn no_bytes_break_it(parts in prop::collection::vec((".{0,99}", 0u8..128, prop::collection::vec(any::<u8>(), 0..700)), 0..8), cut in 0usize..4096, flip in any::<(u16, u8)>()) {
+    fn no_bytes_make_unpacking_panic(parts in prop::collection::vec((".{0,99}", 0u8..128, prop::collection::vec(any::<u8>(), 0..700)), 0..8), cut in 0usize..4096, flip in any::<(u16, u8)>()) {
         let mut parts: Vec<Vec<u8>> = parts
             .iter()
             .map(|(path, kind, content)| {

@@ -80,7 +80,7 @@ fn any_happening() -> impl Strategy<Value = Happening> {
 impl Walk {
     fn happen(&mut self, happening: &Happening) {
         let pick = |walk: &Walk, index: &prop::sample::Index| {
-            (!walk.at_work.is_empty()).then(|| *index.get(&walk.at_work))
+            (!walk.active.is_empty()).then(|| *index.get(&walk.active))
         };
         let event = match happening {
             Happening::Success(index) => pick(self, index).map(Event::Succeeded),
@@ -99,7 +99,7 @@ impl Walk {
             Happening::Crash => Some(Event::Recover),
             Happening::CrashAndTokenEnds => Some(Event::RecoverWithoutToken),
             Happening::Nonsense(step) => {
-                Some(Event::Stopped(*step)).filter(|_| !self.at_work.contains(step))
+                Some(Event::Stopped(*step)).filter(|_| !self.active.contains(step))
             }
         };
         if let Some(event) = event {
@@ -136,7 +136,7 @@ impl Walk {
         for (step, status) in run.steps.iter().enumerate() {
             assert_eq!(
                 status.state == StepState::Running,
-                self.at_work.contains(&step),
+                self.active.contains(&step),
                 "running means at work"
             );
         }
@@ -165,7 +165,7 @@ impl Walk {
             }
             if self.run.state == RunState::Paused {
                 self.happen(&Happening::Resume);
-            } else if let Some(&step) = self.at_work.first() {
+            } else if let Some(&step) = self.active.first() {
                 let stop = self.told_to_stop.contains(&step);
                 self.take(if stop {
                     Event::Stopped(step)

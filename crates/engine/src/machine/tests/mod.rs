@@ -15,7 +15,7 @@ mod laws;
 struct Walk {
     run: Run,
     now: Timestamp,
-    at_work: Vec<StepIndex>,
+    active: Vec<StepIndex>,
     told_to_stop: Vec<StepIndex>,
     starts: Vec<StepIndex>,
 }
@@ -31,7 +31,7 @@ impl Walk {
         Walk {
             run: Run::new(Arc::new(Graph::of(workflow).unwrap()), settings),
             now: Timestamp::UNIX_EPOCH,
-            at_work: Vec::new(),
+            active: Vec::new(),
             told_to_stop: Vec::new(),
             starts: Vec::new(),
         }
@@ -73,18 +73,18 @@ impl Walk {
         | Event::Stopped(step)
         | Event::TokenEnded(step) = event
         {
-            self.at_work.retain(|at_work| *at_work != step);
+            self.active.retain(|active| *active != step);
             self.told_to_stop.retain(|told| *told != step);
         }
         if matches!(event, Event::Recover | Event::RecoverWithoutToken) {
-            self.at_work.clear();
+            self.active.clear();
             self.told_to_stop.clear();
         }
         for effect in &advance.effects {
             match *effect {
                 Effect::Start(step) => {
-                    assert!(!self.at_work.contains(&step), "a step is at work once");
-                    self.at_work.push(step);
+                    assert!(!self.active.contains(&step), "a step is at work once");
+                    self.active.push(step);
                     self.starts.push(step);
                 }
                 Effect::Stop(step) | Effect::CutOff(step) => {
@@ -169,12 +169,12 @@ fn software() -> Workflow {
 }
 
 #[test]
-fn all_goes_well() {
+fn a_run_without_failures_succeeds() {
     let mut walk = Walk::started(&software());
     assert_eq!(walk.run.state, RunState::Running);
     walk.succeed("net:create");
     assert_eq!(
-        walk.at_work.len(),
+        walk.active.len(),
         2,
         "the bastion opens while the server is made"
     );
@@ -231,7 +231,7 @@ fn an_unreachable_cloud_is_asked_six_times_ten_seconds_apart() {
 }
 
 #[test]
-fn parallel_steps_get_grace_and_are_then_given_up() {
+fn running_steps_get_grace_after_a_failure_and_are_then_abandoned() {
     let mut walk = Walk::started(&software());
     walk.succeed("net:create")
         .fail("bastion:open", FailureClass::Lasting);
@@ -288,7 +288,7 @@ fn a_step_has_one_deadline_for_all_its_attempts() {
 }
 
 #[test]
-fn a_cancel_stops_what_is_at_work_and_closes_the_bastion() {
+fn a_cancel_stops_running_steps_and_closes_the_bastion() {
     let mut walk = Walk::started(&software());
     walk.succeed("net:create")
         .succeed("bastion:open")
@@ -312,7 +312,7 @@ fn a_cancel_stops_what_is_at_work_and_closes_the_bastion() {
 }
 
 #[test]
-fn a_resumed_run_walks_only_what_is_not_done_and_opens_the_bastion_again() {
+fn a_resumed_run_does_only_remaining_steps_and_reopens_the_bastion() {
     let mut walk = Walk::started(&software());
     walk.succeed("net:create")
         .succeed("bastion:open")
@@ -350,7 +350,7 @@ fn time_in_a_queue_of_the_engine_does_not_count_against_a_steps_time_limit() {
 }
 
 #[test]
-fn a_token_that_ends_pauses_the_run_until_somebody_brings_another() {
+fn an_expired_token_pauses_the_run_until_the_next_login() {
     let mut walk = Walk::started(&software());
     walk.take(Event::TokenEnded(0));
     assert_eq!(
@@ -368,17 +368,17 @@ fn a_token_that_ends_pauses_the_run_until_somebody_brings_another() {
         (walk.run.state, walk.run.reason.as_deref()),
         (RunState::Running, None)
     );
-    assert_eq!(walk.at_work, [0]);
+    assert_eq!(walk.active, [0]);
 }
 
 #[test]
-fn a_paused_run_that_is_cancelled_still_owes_its_always_run_steps() {
+fn a_cancelled_paused_run_still_has_its_always_run_steps() {
     let mut walk = Walk::started(&software());
     walk.take(Event::TokenEnded(0)).take(Event::Cancel);
     assert_eq!(walk.run.state, RunState::Paused);
     walk.take(Event::Resume);
     assert_eq!(
-        (walk.run.state, walk.at_work.as_slice()),
+        (walk.run.state, walk.active.as_slice()),
         (RunState::Cancelling, &[5][..])
     );
     walk.succeed("bastion:close");
@@ -386,17 +386,17 @@ fn a_paused_run_that_is_cancelled_still_owes_its_always_run_steps() {
 }
 
 #[test]
-fn after_a_crash_what_was_at_work_starts_again() {
+fn after_a_crash_running_steps_start_again() {
     let mut walk = Walk::started(&software());
     walk.succeed("net:create").take(Event::Recover);
-    assert_eq!(walk.at_work.len(), 2);
+    assert_eq!(walk.active.len(), 2);
     assert_eq!(walk.run.steps[1].attempts, 1, "it is the same attempt");
     walk.take(Event::RecoverWithoutToken);
-    assert_eq!((walk.run.state, walk.at_work.len()), (RunState::Paused, 0));
+    assert_eq!((walk.run.state, walk.active.len()), (RunState::Paused, 0));
 }
 
 #[test]
-fn a_forced_run_goes_on_past_failures_and_tells_them() {
+fn a_forced_run_continues_past_failures_and_reports_them() {
     let steps = workflow([
         step("web:delete", StepKind::Delete, &[]),
         step("net:delete", StepKind::Delete, &["web:delete"]),
@@ -418,7 +418,7 @@ fn a_forced_run_goes_on_past_failures_and_tells_them() {
 }
 
 #[test]
-fn nonsense_is_refused_and_changes_nothing() {
+fn an_impossible_event_is_refused_and_changes_nothing() {
     let mut walk = Walk::of(&software());
     for event in [
         Event::Resume,

@@ -80,7 +80,7 @@ fn paths(value: &Value, path: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
 
 proptest! {
     #[test]
-    fn a_set_is_read_back_and_touches_nothing_else(text in text(), pick in any::<prop::sample::Index>(), value in tree()) {
+    fn a_set_value_is_read_back_and_nothing_else_changes(text in text(), pick in any::<prop::sample::Index>(), value in tree()) {
         let document = Document::parse(text.as_str());
         let mut all = Vec::new();
         paths(&document.root().unwrap().to_json(), &mut Vec::new(), &mut all);
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_parsed_is_printed_byte_for_byte(text in "\\PC{0,80}") {
+    fn a_parsed_text_is_printed_byte_for_byte(text in "\\PC{0,80}") {
         let document = Document::parse(text.as_str());
         prop_assert_eq!(document.text(), text.as_str());
     }
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_and_no_edit_makes_it_panic(text in "[a-c:\\-\\[\\]{}&*|>'\"#, \n]{0,50}", key in "[a-c0]") {
+    fn no_text_and_no_edit_makes_the_document_panic(text in "[a-c:\\-\\[\\]{}&*|>'\"#, \n]{0,50}", key in "[a-c0]") {
         let document = Document::parse(text);
         for edit in [set(&key, json!({"x": ["y"]})), remove(&key), add("n", "t", json!({})), Edit::RenameResource { from: "a".into(), to: "b".into() }] {
             let _ = document.edit(&edit);

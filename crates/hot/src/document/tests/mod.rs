@@ -144,7 +144,7 @@ fn flow_style_stays_flow_style() {
 }
 
 #[test]
-fn only_what_differs_is_written() {
+fn only_differences_are_written() {
     let networks = json!([{"network": {"get_resource": "front"}}, {"network": "dmz"}]);
     check_edit(
         WEB,
@@ -161,7 +161,7 @@ fn remove_resource(name: &str) -> Edit {
 }
 
 #[test]
-fn lists_in_lines_are_edited_in_lines() {
+fn block_lists_are_edited_as_block_lists() {
     let text = "a:\n- x: 1 # one\n  y: 2\n- z\n# end\n";
     check_edit(text, &remove("a.0.x"), "a:\n- y: 2\n- z\n# end\n");
     check_edit(text, &remove("a.0"), "a:\n- z\n# end\n");
@@ -185,7 +185,7 @@ fn lists_in_lines_are_edited_in_lines() {
 }
 
 #[test]
-fn windows_lines_stay_windows_lines() {
+fn windows_line_ends_are_kept() {
     check_edit(
         "a:\r\n  b: 1\r\n",
         &set("a.c", json!([{"x": 1}])),
@@ -237,7 +237,7 @@ fn paths_have_lines_and_places() {
 }
 
 #[test]
-fn what_must_come_first_is_set_and_taken_back() {
+fn a_key_that_must_come_first_is_set_and_removed() {
     let after = WEB.replace(
         "    type: OS::Neutron::Net\n",
         "    type: OS::Neutron::Net\n    depends_on: [web]\n",
@@ -266,7 +266,7 @@ fn what_must_come_first_is_set_and_taken_back() {
 }
 
 #[test]
-fn what_a_merge_key_brings_is_set_in_the_map_itself() {
+fn an_inherited_key_is_set_in_the_map_itself() {
     let text = "a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n";
     check_edit(
         text,
@@ -278,7 +278,7 @@ fn what_a_merge_key_brings_is_set_in_the_map_itself() {
 }
 
 #[test]
-fn beside_a_key_that_stands_twice_nothing_is_edited() {
+fn a_map_with_a_duplicate_key_is_not_edited() {
     let refused = Document::parse("a: 1\nb: 2\na: 3\n")
         .edit(&set("b", json!(4)))
         .unwrap_err();
@@ -334,7 +334,7 @@ fn json_stays_json() {
 
 /// Braces whose closing line is not indented, as people write them.
 #[test]
-fn braces_in_lines_are_edited_in_lines() {
+fn multi_line_flow_maps_are_edited_line_by_line() {
     let text = "\
 resources: {
   net: {type: OS::Neutron::Net},

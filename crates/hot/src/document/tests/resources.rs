@@ -85,7 +85,7 @@ fn a_first_resource_finds_its_section() {
 }
 
 #[test]
-fn references_go_with_a_resource() {
+fn references_are_removed_with_a_resource() {
     check_edit(
         WEB,
         &remove_resource("front"),
@@ -116,7 +116,7 @@ fn the_last_resource_leaves_its_section() {
 }
 
 #[test]
-fn a_required_reference_is_kept_for_the_person_to_mend() {
+fn a_required_reference_to_a_removed_resource_stays() {
     let text = "resources:\n  a: {type: OS::Neutron::Net}\n  b:\n    type: OS::Neutron::Subnet\n    properties: {network: {get_resource: a}, cidr: 10.0.0.0/24}\n";
     check_edit(
         text,

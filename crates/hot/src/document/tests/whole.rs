@@ -36,7 +36,7 @@ fn another_value_changes_only_what_differs() {
 }
 
 #[test]
-fn what_comes_and_what_goes_in_one_list() {
+fn items_are_added_to_and_removed_from_one_list() {
     check_value(
         "a:\n- p # one\n- q # two\n- r # three\n",
         |value| value["a"] = json!(["q", "s"]),
@@ -80,7 +80,7 @@ fn comments_stay_with_their_items() {
 }
 
 #[test]
-fn a_name_that_is_a_functions_is_a_name_where_names_stand() {
+fn a_function_name_as_a_key_of_names_is_a_name() {
     let text = "\
 resources:
   digest: # the only one
@@ -109,7 +109,7 @@ resources:
 }
 
 #[test]
-fn what_a_merge_key_brings_stays_its() {
+fn inherited_keys_stay_inherited() {
     let text = "base: &b {x: 1, y: 2}\nuse:\n  <<: *b # all of it\n  z: 3\n";
     check_value(
         text,
@@ -124,7 +124,7 @@ fn what_a_merge_key_brings_stays_its() {
 }
 
 #[test]
-fn what_would_change_elsewhere_is_refused() {
+fn an_edit_that_would_change_another_place_is_refused() {
     let text = "\
 resources:
   a: {type: x, properties: &p {flavor: small, size: 1}}
@@ -142,7 +142,7 @@ resources:
 }
 
 #[test]
-fn several_resources_go_with_what_names_them() {
+fn several_resources_are_removed_with_their_references() {
     let text = "\
 resources:
   a: {type: x}
@@ -181,7 +181,7 @@ outputs:
 }
 
 #[test]
-fn each_line_ends_as_its_neighbours_do() {
+fn each_line_has_the_line_end_of_its_neighbours() {
     let mixed = "a: 1\nb:\r\n  c: 2\r\n  d: 3\r\ne: 4\n";
     check_edit(mixed, &remove("b.d"), "a: 1\nb:\r\n  c: 2\r\ne: 4\n");
     check_edit(
@@ -195,7 +195,7 @@ fn each_line_ends_as_its_neighbours_do() {
 }
 
 #[test]
-fn marks_alone_are_a_name_in_quotes() {
+fn a_name_that_is_a_yaml_marker_is_quoted() {
     let text = "resources:\n  net: {type: x}\n";
     for name in ["-", "...", "---"] {
         let rename = Edit::RenameResource {

@@ -81,7 +81,7 @@ fn check_value(hot: Value, expected: Value) {
 mod versions;
 
 #[test]
-fn get_param_looks_into_its_value() {
+fn get_param_follows_a_path_into_its_value() {
     check_value(json!({"get_param": "port"}), json!(80));
     check_value(json!({"get_param": ["map", "a", 1, "b"]}), json!("c"));
     check_value(json!({"get_param": ["map", "a", -2]}), json!(1));
@@ -96,7 +96,7 @@ fn get_param_looks_into_its_value() {
 }
 
 #[test]
-fn get_resource_and_get_attr_ask_for_what_exists() {
+fn get_resource_and_get_attr_need_an_existing_resource() {
     check_value(json!({"get_resource": "web"}), json!("123"));
     check_value(
         json!({"get_attr": ["web", "networks", "front", 0]}),
@@ -352,7 +352,7 @@ fn if_gives_one_of_two_values_or_nothing() {
 }
 
 #[test]
-fn conditions_are_truths() {
+fn conditions_are_booleans() {
     let holds = |condition: Value| {
         value(json!({"if": [condition, "yes", "no"]})).map(|value| value == "yes")
     };
@@ -383,7 +383,7 @@ fn conditions_are_truths() {
 }
 
 #[test]
-fn simplify_puts_in_what_is_known() {
+fn simplify_substitutes_known_values() {
     let simple = |hot: Value| {
         Expr::from_json(&hot)
             .unwrap()
@@ -440,7 +440,7 @@ fn data_that_looks_like_a_call_stays_data() {
 }
 
 #[test]
-fn parts_are_picked_before_and_after_they_are_known() {
+fn paths_are_followed_in_known_and_unknown_values() {
     let picked = |hot: Value, path: Value| {
         let path = path
             .as_array()
@@ -510,7 +510,7 @@ conditions:
 }
 
 #[test]
-fn conditions_may_hang_on_each_other_as_far_as_they_like() {
+fn conditions_may_refer_to_each_other_to_any_depth() {
     let far: String = (1..20_000)
         .rev()
         .map(|at| format!("  c{at}: {{not: c{}}}\n", at - 1))
@@ -524,7 +524,7 @@ fn conditions_may_hang_on_each_other_as_far_as_they_like() {
 }
 
 #[test]
-fn conditions_within_each_other_are_asked_once() {
+fn nested_conditions_are_evaluated_once() {
     let within = (0..29).fold("true".to_owned(), |inner, _| {
         format!("{{and: [true, {inner}]}}")
     });

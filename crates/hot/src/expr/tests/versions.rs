@@ -211,7 +211,7 @@ fn other_versions_are_named() {
 }
 
 #[test]
-fn words_that_are_no_call_are_data() {
+fn maps_that_are_not_a_call_are_data() {
     for hot in [
         json!({"filter": "nginx"}),
         json!({"if": "x > 1"}),

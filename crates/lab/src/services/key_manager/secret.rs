@@ -131,7 +131,7 @@ mod tests {
     use crate::services::key_manager::secret::*;
 
     #[test]
-    fn readers_are_the_project_or_who_is_listed() {
+    fn a_secret_is_read_by_its_project_or_the_users_of_its_acl() {
         let guard = |acl: Option<(&[&str], bool)>| Guard {
             project_id: "ours".into(),
             creator_id: "ann".into(),

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_as_nft_says_them() {
+    fn rules_are_written_in_the_syntax_of_nft() {
         let anyone = || Remote::Anyone;
         check_ingress(rule(None, None, anyone()), &["accept"]);
         check_ingress(
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_bears_the_ports_own_address() {
+    fn outgoing_packets_have_the_ports_own_address() {
         let egress = vec![rule(None, None, Remote::Anyone)];
         let filters = vec![Some(FilterRules {
             ingress: vec![],

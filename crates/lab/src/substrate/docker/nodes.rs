@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_place_of_dev_is_not_followed() {
+    fn a_link_in_place_of_dev_is_not_followed() {
         let (server, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::os::unix::fs::symlink(elsewhere.path(), server.path().join("dev")).unwrap();
         assert!(devices(server.path()).is_err());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_place_of_a_node_goes_and_what_it_leads_to_stays() {
+    fn a_link_in_place_of_a_device_node_is_removed_without_its_target() {
         let (server, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (place, kept) = (server.path().join("dev"), elsewhere.path().join("kept"));
         std::fs::create_dir(&place).unwrap();

@@ -274,7 +274,7 @@ clouds:
 ";
 
     #[test]
-    fn a_cloud_with_all_that_matters() {
+    fn a_complete_cloud_is_read() {
         let clouds = Clouds::from_yaml(LAB).unwrap();
         let lab = clouds.get("lab").unwrap();
         assert_eq!(lab.auth_url, "http://127.0.0.1:9500/identity/v3");
@@ -340,7 +340,7 @@ clouds:
     }
 
     #[test]
-    fn variables_make_a_cloud() {
+    fn environment_variables_define_a_cloud() {
         let variables = [
             ("OS_AUTH_URL", "http://k/v3"),
             ("OS_APPLICATION_CREDENTIAL_ID", "id"),
@@ -357,7 +357,7 @@ clouds:
     }
 
     #[test]
-    fn which_cloud_is_meant() {
+    fn the_cloud_is_chosen_by_name_variable_or_being_the_only_one() {
         let variables = |extra: &[(&str, &str)]| {
             let all = [("OS_AUTH_URL", "http://k/v3")].iter().chain(extra);
             all.map(|(name, value)| (name.to_string(), value.to_string()))
@@ -415,7 +415,7 @@ clouds:
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_quoting_the_file() {
+    fn errors_of_clouds_yaml_do_not_quote_it() {
         let error = Clouds::from_yaml("clouds: {a: {auth: {password: hunter2}}}").unwrap_err();
         assert_eq!(
             error.to_string(),

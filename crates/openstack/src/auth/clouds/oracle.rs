@@ -18,7 +18,7 @@ const SERVICES: [(&str, Service); 5] = [
 ];
 
 #[test]
-fn files_and_variables_mean_what_they_mean_to_the_sdk() {
+fn files_and_variables_are_read_as_by_the_python_sdk() {
     let cases: Vec<Value> = serde_json::from_str(CASES).unwrap();
     let mut wrong = Vec::new();
     for case in &cases {

@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refused_credentials_are_told_by_their_kind() {
+    fn refused_credentials_name_their_kind() {
         let refused = |method| {
             let error = Error::WrongCredentials {
                 cloud: "prod".into(),
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_worth_another_try() {
+    fn transient_errors_are_tried_again() {
         for status in [429, 502, 503, 504] {
             assert!(api(status, "").is_transient(), "{status}");
         }
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_answered_may_still_be_carried_out() {
+    fn a_request_without_a_response_may_still_be_carried_out() {
         let api = |method: &str, status: u16| match api(status, "") {
             Error::Api(error) => Error::Api(Box::new(ApiError {
                 method: method.into(),
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_says_what_was_tried_and_what_came_back() {
+    fn an_error_shows_the_request_and_the_response() {
         assert_eq!(
             api(409, "Port in use").to_string(),
             "network service: DELETE /v2.0/ports/abc was answered with 409: Port in use (request req-1)"

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_service_is_understood() {
+    fn error_bodies_of_every_service_are_read() {
         check(
             r#"{"error": {"code": 401, "message": "The request you have made requires authentication.", "title": "Unauthorized"}}"#,
             "The request you have made requires authentication",
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_a_load_balancer_is_shortened_to_its_words() {
+    fn an_html_error_page_is_shortened_to_its_text() {
         let (message, _) = words(
             b"<html><body><h1>503 Service Unavailable</h1>\n</body></html>",
             503,

@@ -15,7 +15,7 @@ resources:
 ";
 
 #[test]
-fn a_nested_template_knows_the_resource_that_it_stands_for() {
+fn a_nested_template_reads_its_parent_resource() {
     let template = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -64,7 +64,7 @@ resources:
 ";
 
 #[test]
-fn locks_are_kept_and_hooks_are_told() {
+fn restricted_actions_are_kept_and_hooks_reported() {
     let environment = "\
 resource_registry:
   resources:
@@ -119,7 +119,7 @@ fn nothing_is_fetched_from_elsewhere() {
 
 /// Heat creates a nested stack when all its arguments exist; a condition may depend on them.
 #[test]
-fn a_value_is_chosen_when_the_run_comes_to_it() {
+fn an_if_on_a_late_value_is_evaluated_by_the_run() {
     let inner = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -192,7 +192,7 @@ outputs:
 }
 
 #[test]
-fn conditions_know_whose_they_are() {
+fn conditions_belong_to_their_own_template() {
     let inner = "\
 heat_template_version: 2021-04-16
 conditions:
@@ -235,7 +235,7 @@ outputs:
 }
 
 #[test]
-fn whether_a_resource_is_there_must_be_known_before() {
+fn a_resource_condition_must_be_known_before_the_run() {
     let inner = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -309,7 +309,7 @@ resources:
 }
 
 #[test]
-fn conditions_that_name_each_other_are_spelled_out_to_a_limit() {
+fn conditions_that_refer_to_each_other_are_expanded_to_a_limit() {
     let deep = |before: &str| format!("{{and: [{before}, true]}}");
     let plan = chained(deep, 40);
     let Some(workflow) = plan.workflow else {

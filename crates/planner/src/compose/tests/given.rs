@@ -45,7 +45,7 @@ impl Scope for All {
 }
 
 #[test]
-fn what_a_run_knows_is_what_the_parameters_type_says() {
+fn late_values_are_converted_to_the_parameters_type() {
     let plan = Given {
         template: SITE,
         files: &[("disk.yaml", DISK)],
@@ -120,7 +120,7 @@ fn said_of_value(value: &str, levels: &[(String, String)]) -> Vec<Diagnostic> {
 }
 
 #[test]
-fn what_is_given_and_used_ever_more_often_has_an_end() {
+fn parameters_that_grow_exponentially_are_refused() {
     let given = |times: usize, _: &str| {
         let all = vec!["{get_param: value}"; times].join(", ");
         (format!("[{all}]"), "1".to_owned())
@@ -131,7 +131,7 @@ fn what_is_given_and_used_ever_more_often_has_an_end() {
 }
 
 #[test]
-fn what_is_told_and_asked_ever_more_often_has_an_end() {
+fn outputs_that_grow_exponentially_are_refused() {
     let told = |times: usize, _: &str| {
         let all = vec!["{get_attr: [in, value]}"; times].join(", ");
         ("{get_param: value}".to_owned(), format!("[{all}]"))
@@ -159,7 +159,7 @@ fn said_soon(template: &str, files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn what_is_known_and_used_ever_more_often_has_an_end() {
+fn known_values_that_grow_exponentially_are_refused() {
     let given = |times: usize, _: &str| {
         let all = vec!["{get_param: value}"; times].join(", ");
         (format!("[{all}]"), "1".to_owned())
@@ -173,7 +173,7 @@ fn what_is_known_and_used_ever_more_often_has_an_end() {
 }
 
 #[test]
-fn a_long_text_may_be_used_so_often_and_no_more() {
+fn the_uses_of_a_long_text_are_limited() {
     let text = "x".repeat(250_000);
     let uses = |times: usize, call: &str| {
         let all = vec![call; times].join(", ");
@@ -195,7 +195,7 @@ fn a_long_text_may_be_used_so_often_and_no_more() {
 }
 
 #[test]
-fn a_file_with_a_long_text_may_be_used_so_often_and_no_more() {
+fn the_uses_of_a_long_file_are_limited() {
     let text = "x".repeat(250_000);
     let file = format!(
         "heat_template_version: 2021-04-16\nparameters:\n  p: {{type: string, default: {text}}}\nresources:\n  a: {{type: OS::Heat::Value, properties: {{value: {text}}}}}\noutputs:\n  o: {{value: {{get_param: p}}}}\n"
@@ -208,7 +208,7 @@ fn a_file_with_a_long_text_may_be_used_so_often_and_no_more() {
 
 /// The same file with the same wrong argument, once in the template and once in a file that the template uses.
 #[test]
-fn where_a_file_is_used_decides_and_not_which_use_comes_first() {
+fn a_problem_is_an_error_if_the_template_itself_uses_the_file() {
     let db = "heat_template_version: 2021-04-16\nparameters:\n  size: {type: string, constraints: [{allowed_values: [a, b]}]}\nresources:\n  v: {type: OS::Heat::Value, properties: {value: {get_param: size}}}\n";
     let a = "heat_template_version: 2021-04-16\nresources:\n  db: {type: db.yaml, properties: {size: x}}\n";
     let files = [("db.yaml", db), ("a.yaml", a)];

@@ -55,7 +55,7 @@ fn a_removed_member_keeps_its_number() {
 
 /// As in Heat: without existing members, a name can only mean a new member.
 #[test]
-fn a_new_group_skips_what_is_removed_from_the_start() {
+fn a_new_group_skips_initially_removed_members() {
     let template = resources(
         "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: 2\n      removal_policies: [{resource_list: [0]}]\n      \
          resource_def: {type: OS::Heat::RandomString}\n",
@@ -149,7 +149,7 @@ fn batches_follow_each_other() {
 }
 
 #[test]
-fn a_chain_goes_one_after_the_other() {
+fn members_of_a_chain_depend_on_each_other() {
     let chain = |concurrent: bool| {
         resources(&format!(
             "  c:\n    type: OS::Heat::ResourceChain\n    properties:\n      concurrent: {concurrent}\n      resources: [OS::Neutron::Net, OS::Neutron::Router]\n      \
@@ -208,7 +208,7 @@ proptest! {
 
     /// For any nesting, names are unique, requirements exist, and the same template again changes nothing.
     #[test]
-    fn flat_is_whole(counts in proptest::collection::vec(0_u8..4, 1..4), nested in any::<bool>(), ask in any::<bool>()) {
+    fn a_flattened_design_has_every_resource(counts in proptest::collection::vec(0_u8..4, 1..4), nested in any::<bool>(), ask in any::<bool>()) {
         let mut definition = if nested { "{type: leaf.yaml, properties: {label: 'l%index%'}}".to_owned() } else { "{type: OS::Neutron::Net, properties: {name: 'n%index%'}}".to_owned() };
         for count in &counts {
             definition = format!("{{type: OS::Heat::ResourceGroup, properties: {{count: {count}, resource_def: {definition}}}}}");
@@ -310,7 +310,7 @@ fn a_member_is_removed_by_its_name_its_number_or_its_id() {
 }
 
 #[test]
-fn a_word_of_ones_own_for_the_number() {
+fn index_var_replaces_the_member_number() {
     let template = resources(
         "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: 2\n      index_var: NUMBER\n      \
          resource_def:\n        type: OS::Heat::ResourceGroup\n        properties: {count: 1, resource_def: {type: OS::Neutron::Net, properties: {name: NUMBER-%index%}}}\n",
@@ -324,7 +324,7 @@ fn a_word_of_ones_own_for_the_number() {
 }
 
 #[test]
-fn what_is_wrong_in_a_definition_is_told_where_it_stands() {
+fn problems_of_a_member_definition_have_its_path() {
     let wrong = |text: &str| {
         Given {
             template: &resources(text),

@@ -34,7 +34,7 @@ fn stands_for(kind: &str) -> Value {
 }
 
 #[test]
-fn a_hidden_default_is_used_and_not_told() {
+fn a_hidden_default_is_used_and_not_shown() {
     let given = Given {
         template: SITE,
         files: &[("db.yaml", DB), ("env.yaml", SECRET)],
@@ -61,13 +61,13 @@ fn a_hidden_default_is_used_and_not_told() {
 }
 
 #[test]
-fn what_is_kept_counts_where_the_file_says_it_no_longer() {
+fn a_stored_hidden_default_is_used_if_the_file_no_longer_has_it() {
     let kept = format!("{HIDDEN_DEFAULTS}string/pw");
     let given = Given {
         template: SITE,
         files: &[("db.yaml", DB), ("env.yaml", TAKEN_OUT)],
         deployed: Deployed {
-            kept: BTreeMap::from([(kept, json!("s3cret"))]),
+            stored_hidden: BTreeMap::from([(kept, json!("s3cret"))]),
             ..Deployed::default()
         },
         ..Given::default()
@@ -104,7 +104,7 @@ fn what_is_kept_counts_where_the_file_says_it_no_longer() {
 }
 
 #[test]
-fn each_type_of_parameter_sees_what_it_would_see() {
+fn hidden_defaults_are_converted_to_the_parameters_type() {
     let list = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -159,7 +159,7 @@ fn another_hidden_default_is_a_change() {
 }
 
 #[test]
-fn a_name_that_stands_for_one_cannot_be_declared_or_asked_for() {
+fn names_reserved_for_hidden_defaults_are_refused() {
     let name = format!("{HIDDEN_DEFAULTS}string/pw");
     let declares = format!(
         "heat_template_version: 2021-04-16\nparameters:\n  {name}: {{type: string, default: x}}\n"

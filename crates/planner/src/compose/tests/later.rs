@@ -222,14 +222,14 @@ fn check(line: &Line, is_late: bool, template: &str) {
 }
 
 #[test]
-fn at_the_top_all_of_it_is_an_error() {
+fn invalid_values_in_the_template_are_errors() {
     for line in LINES {
         check(line, NO, &resources(&format!("  m: {}\n", line.text)));
     }
 }
 
 #[test]
-fn of_a_groups_members_most_values_come_later() {
+fn invalid_values_in_group_members_are_mostly_warnings() {
     for line in LINES {
         let member = format!(
             "  g: {{type: OS::Heat::ResourceGroup, properties: {{count: 1, resource_def: {}}}}}\n",
@@ -245,14 +245,14 @@ fn of_a_groups_members_most_values_come_later() {
 }
 
 #[test]
-fn of_nested_templates_too() {
+fn invalid_values_in_nested_templates_are_mostly_warnings() {
     for line in LINES {
         check(line, line.nested, &resources("  n: {type: inner.yaml}\n"));
     }
 }
 
 #[test]
-fn a_parameter_without_a_value_counts_where_it_is_read_at_once() {
+fn a_parameter_without_a_value_is_an_error_where_it_is_read_at_creation() {
     let of = |inner: &str| said(&resources("  n: {type: inner.yaml}\n"), &resources(inner));
     let (errors, _) = of("  m: {type: volume.yaml}\n");
     assert_eq!(errors, ["parameter-missing"]);
@@ -264,7 +264,7 @@ fn a_parameter_without_a_value_counts_where_it_is_read_at_once() {
 }
 
 #[test]
-fn the_use_at_the_top_is_an_error_whichever_use_comes_first() {
+fn a_use_in_the_template_is_an_error_in_any_order() {
     let uses = [
         "  a: {type: deep.yaml}\n  b: {type: volume.yaml, properties: {size: 99}}\n",
         "  b: {type: volume.yaml, properties: {size: 99}}\n  a: {type: deep.yaml}\n",

@@ -162,7 +162,7 @@ fn a_group_becomes_its_members() {
 }
 
 #[test]
-fn a_group_of_none_is_there_and_is_not_looked_into() {
+fn an_empty_group_exists_without_its_definition_being_checked() {
     let template = GROUP_OF_THREE.replace(
         "image: debian-12",
         "image: debian-12\n          nonsense: 1",
@@ -268,7 +268,7 @@ fn a_nested_template_becomes_its_resources() {
 }
 
 #[test]
-fn what_a_nested_parameter_is_given_hides_its_default() {
+fn a_value_for_a_nested_parameter_replaces_its_default() {
     let web = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -321,7 +321,7 @@ resources:
 }
 
 #[test]
-fn groups_and_nested_templates_stand_in_each_other() {
+fn groups_and_nested_templates_are_nested() {
     let tier = "\
 heat_template_version: 2021-04-16
 parameters:
@@ -457,7 +457,7 @@ fn a_nested_template_is_checked_as_a_type_and_as_a_file() {
 }
 
 #[test]
-fn what_cannot_be_flattened_says_why() {
+fn a_group_that_cannot_be_flattened_gives_a_reason() {
     let head = "heat_template_version: 2021-04-16\nresources:\n";
     let one = |template: &str, files: &[(&str, &str)]| {
         Given {

@@ -55,7 +55,7 @@ fn the_address_comes_by_the_router_that_the_server_is_behind() {
 }
 
 #[test]
-fn of_two_networks_the_one_with_a_way_outside_counts() {
+fn a_public_server_uses_its_network_with_an_external_gateway() {
     let text = resources(
         &[
             network("back", "10.1.0.0/24"),
@@ -74,7 +74,7 @@ fn of_two_networks_the_one_with_a_way_outside_counts() {
 }
 
 #[test]
-fn networks_of_one_range_get_a_router_each() {
+fn networks_with_the_same_range_get_a_router_each() {
     let text = resources(
         &[
             network("a", "10.1.0.0/24"),
@@ -96,7 +96,7 @@ fn networks_of_one_range_get_a_router_each() {
 }
 
 #[test]
-fn a_gateway_that_is_drawn_apart_is_a_gateway() {
+fn a_router_gateway_resource_counts_as_a_gateway() {
     let text = resources(&[
         network("a", "10.1.0.0/24"),
         router("gate", "", &["a_sub"]),
@@ -111,7 +111,7 @@ fn a_gateway_that_is_drawn_apart_is_a_gateway() {
 }
 
 #[test]
-fn what_is_there_already_is_used_as_it_is() {
+fn existing_resources_are_used_unchanged() {
     let text = resources(
         &[
             server_in("web", PUBLIC, &["{network: office}"]),
@@ -131,7 +131,7 @@ fn what_is_there_already_is_used_as_it_is() {
 }
 
 #[test]
-fn who_stands_outside_needs_no_other_address() {
+fn a_server_in_the_external_network_needs_no_floating_ip() {
     let text = resources(
         &[
             server_in("web", "", &["{network: public}"]),
@@ -150,7 +150,7 @@ fn who_stands_outside_needs_no_other_address() {
 }
 
 #[test]
-fn a_port_that_is_there_already_takes_the_address() {
+fn an_existing_port_gets_the_floating_ip() {
     let text = resources(&server_in(
         "web",
         PUBLIC,
@@ -160,7 +160,7 @@ fn a_port_that_is_there_already_takes_the_address() {
 }
 
 #[test]
-fn both_versions_of_ip_are_let_in_and_the_fourth_gets_the_address() {
+fn rules_allow_ipv4_and_ipv6_and_the_floating_ip_is_for_ipv4() {
     let six = "  sub6: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, ip_version: 6, cidr: 'fd00:1::/64'}}\n";
     let first = NET.replace("  sub:", &format!("{six}  sub:"));
     let text = resources(&format!(
@@ -188,7 +188,7 @@ fn both_versions_of_ip_are_let_in_and_the_fourth_gets_the_address() {
 }
 
 #[test]
-fn ranges_that_are_made_up_do_not_overlap_what_is_drawn() {
+fn generated_ranges_do_not_overlap_drawn_ones() {
     let text = resources(
         &[
             network("a", "10.0.0.0/16"),

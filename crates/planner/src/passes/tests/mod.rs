@@ -111,7 +111,7 @@ fn a_plain_server_gets_a_port_and_nothing_else() {
 }
 
 #[test]
-fn a_public_server_gets_an_address_and_a_way() {
+fn a_public_server_gets_a_floating_ip_and_a_router() {
     insta::assert_snapshot!(check(&resources(&format!("{NET}{}", server("web", PUBLIC)))), @r"
     ~ web: Server networks=[{port: {get_resource: web_port}}]
     + web_port: Port network={get_resource: net}
@@ -122,7 +122,7 @@ fn a_public_server_gets_an_address_and_a_way() {
 }
 
 #[test]
-fn what_is_drawn_is_used() {
+fn drawn_resources_are_used() {
     insta::assert_snapshot!(check(&resources(&format!("{NET}
   way: {{type: OS::Neutron::Router, properties: {{external_gateway_info: {{network: outside}}}}}}
   foot: {{type: OS::Neutron::RouterInterface, properties: {{router: {{get_resource: way}}, subnet: {{get_resource: sub}}}}}}
@@ -194,7 +194,7 @@ fn a_bastion_may_be_marked_once() {
 }
 
 #[test]
-fn groups_that_look_at_each_other_make_no_circle() {
+fn security_groups_that_refer_to_each_other_make_no_circle() {
     let proxy = |name: &str, host: &str, to: &str, port: u16| {
         format!(
             "  {name}: {{type: 'Stackloom::Catalog::haproxy', properties: {{host: {{get_resource: {host}}}, listen_port: {port}, backends: [{{get_resource: {to}}}]}}}}\n"
@@ -227,7 +227,7 @@ fn groups_that_look_at_each_other_make_no_circle() {
 }
 
 #[test]
-fn which_network_leads_outside() {
+fn the_external_network_is_chosen() {
     let text = resources(&format!("{NET}{}", server("web", PUBLIC)));
     let said = |names: Option<&[&str]>| {
         let named = |name: &&str| crate::cloud::Named {
@@ -253,7 +253,7 @@ fn which_network_leads_outside() {
 }
 
 #[test]
-fn former_names_become_present_ones() {
+fn former_type_names_become_present_ones() {
     let document = Document::parse(resources(
         "
   net: {type: OS::Quantum::Net}

@@ -1,6 +1,6 @@
 //! Claims of resources on exclusive properties, as texts that are equal if the cloud would see the same value.
 
-use super::Thing;
+use super::Claimant;
 use crate::range::{self, Range};
 use hot::expr::Expr;
 
@@ -33,55 +33,55 @@ impl Claim {
 }
 
 /// The name. A resource without a name gets one from the resource's name in the template.
-pub(super) fn name(thing: &Thing<'_>) -> Vec<Claim> {
-    let resource = crate::workflow::copy_of(thing.name).unwrap_or(thing.name);
-    let name = thing.property("name").filter(|name| !name.is_empty());
+pub(super) fn name(claimant: &Claimant<'_>) -> Vec<Claim> {
+    let resource = crate::workflow::copy_of(claimant.name).unwrap_or(claimant.name);
+    let name = claimant.property("name").filter(|name| !name.is_empty());
     vec![Claim::of(
         &[name.unwrap_or_else(|| format!("{resource}\n"))],
     )]
 }
 
 /// These properties together. Empty unless all are given.
-pub(super) fn all_of(thing: &Thing<'_>, properties: &[&str]) -> Vec<Claim> {
+pub(super) fn all_of(claimant: &Claimant<'_>, properties: &[&str]) -> Vec<Claim> {
     let keys: Option<Vec<String>> = properties
         .iter()
-        .map(|property| thing.property(property).filter(|key| !key.is_empty()))
+        .map(|property| claimant.property(property).filter(|key| !key.is_empty()))
         .collect();
     keys.map(|keys| vec![Claim::of(&keys)]).unwrap_or_default()
 }
 
 /// A key of each map in these lists.
-pub(super) fn each(thing: &Thing<'_>, lists: &[&str], key: &str) -> Vec<Claim> {
-    let entries = lists.iter().flat_map(|list| items(thing, list));
+pub(super) fn each(claimant: &Claimant<'_>, lists: &[&str], key: &str) -> Vec<Claim> {
+    let entries = lists.iter().flat_map(|list| items(claimant, list));
     entries
-        .filter_map(|entry| Some(Claim::of(&[thing.key(entry.get(key))?])))
+        .filter_map(|entry| Some(Claim::of(&[claimant.key(entry.get(key))?])))
         .collect()
 }
 
 /// A key of each map in a list, within the value of the property `within`.
-pub(super) fn each_in(thing: &Thing<'_>, within: &str, list: &str, key: &str) -> Vec<Claim> {
-    let Some(within) = thing.property(within) else {
+pub(super) fn each_in(claimant: &Claimant<'_>, within: &str, list: &str, key: &str) -> Vec<Claim> {
+    let Some(within) = claimant.property(within) else {
         return Vec::new();
     };
-    items(thing, list)
+    items(claimant, list)
         .iter()
-        .filter_map(|entry| Some(Claim::of(&[within.clone(), thing.key(entry.get(key))?])))
+        .filter_map(|entry| Some(Claim::of(&[within.clone(), claimant.key(entry.get(key))?])))
         .collect()
 }
 
 /// Each text of a list.
-pub(super) fn texts(thing: &Thing<'_>, list: &str) -> Vec<Claim> {
-    let texts = items(thing, list).iter();
+pub(super) fn texts(claimant: &Claimant<'_>, list: &str) -> Vec<Claim> {
+    let texts = items(claimant, list).iter();
     texts
-        .filter_map(|one| Some(Claim::of(&[thing.key(Some(one))?])))
+        .filter_map(|one| Some(Claim::of(&[claimant.key(Some(one))?])))
         .collect()
 }
 
 /// A name that is unique in its Keystone domain, by default the first domain.
-pub(super) fn name_in_domain(thing: &Thing<'_>) -> Vec<Claim> {
-    let domain = thing.property("domain");
+pub(super) fn name_in_domain(claimant: &Claimant<'_>) -> Vec<Claim> {
+    let domain = claimant.property("domain");
     let domain = domain.unwrap_or_else(|| "default".to_owned());
-    let mut found = all_of(thing, &["name"]);
+    let mut found = all_of(claimant, &["name"]);
     for claim in &mut found {
         claim.key = format!("{domain}\n{}", claim.key);
     }
@@ -89,24 +89,24 @@ pub(super) fn name_in_domain(thing: &Thing<'_>) -> Vec<Claim> {
 }
 
 /// A user's or group's roles in projects and domains.
-pub(super) fn grants(thing: &Thing<'_>, who: &str) -> Vec<Claim> {
-    let Some(who) = thing.property(who) else {
+pub(super) fn grants(claimant: &Claimant<'_>, who: &str) -> Vec<Claim> {
+    let Some(who) = claimant.property(who) else {
         return Vec::new();
     };
-    let roles = items(thing, "roles").iter();
+    let roles = items(claimant, "roles").iter();
     roles
         .filter_map(|one| {
-            let place = ["project", "domain"].map(|name| thing.key(one.get(name)));
+            let place = ["project", "domain"].map(|name| claimant.key(one.get(name)));
             let [project, domain] = place.map(Option::unwrap_or_default);
-            let role = thing.key(one.get("role"))?;
+            let role = claimant.key(one.get("role"))?;
             Some(Claim::of(&[who.clone(), role, project, domain]))
         })
         .collect()
 }
 
 /// A range within the value of a property.
-pub(super) fn range_in(thing: &Thing<'_>, within: &str, range: Option<Range>) -> Vec<Claim> {
-    match (thing.property(within), range) {
+pub(super) fn range_in(claimant: &Claimant<'_>, within: &str, range: Option<Range>) -> Vec<Claim> {
+    match (claimant.property(within), range) {
         (Some(key), Some(range)) => vec![Claim {
             key,
             range: Some(range),
@@ -116,23 +116,23 @@ pub(super) fn range_in(thing: &Thing<'_>, within: &str, range: Option<Range>) ->
 }
 
 /// Several ranges within the value of a property.
-pub(super) fn ranges_in(thing: &Thing<'_>, within: &str, list: &str) -> Vec<Claim> {
-    let ranges = items(thing, list).iter();
+pub(super) fn ranges_in(claimant: &Claimant<'_>, within: &str, list: &str) -> Vec<Claim> {
+    let ranges = items(claimant, list).iter();
     ranges
         .filter_map(|one| range::parse(one.as_str()?))
-        .flat_map(|range| range_in(thing, within, Some(range)))
+        .flat_map(|range| range_in(claimant, within, Some(range)))
         .collect()
 }
 
 /// A port's fixed addresses and MAC address.
-pub(super) fn addresses(port: &Thing<'_>) -> Vec<Claim> {
+pub(super) fn addresses(port: &Claimant<'_>) -> Vec<Claim> {
     let mut found = each_in(port, "network", "fixed_ips", "ip_address");
     found.extend(all_of(port, &["network", "mac_address"]));
     found
 }
 
 /// A router's external addresses.
-pub(super) fn outside_addresses(router: &Thing<'_>) -> Vec<Claim> {
+pub(super) fn outside_addresses(router: &Claimant<'_>) -> Vec<Claim> {
     let info = router.spec.properties.get("external_gateway_info");
     let network = router.key(info.and_then(|info| info.get("network")));
     let (Some(network), Some(Expr::List(addresses))) = (
@@ -153,7 +153,7 @@ pub(super) fn outside_addresses(router: &Thing<'_>) -> Vec<Claim> {
 }
 
 /// The `provider:` keys of a network's extensions.
-pub(super) fn segment(network: &Thing<'_>) -> Vec<Claim> {
+pub(super) fn segment(network: &Claimant<'_>) -> Vec<Claim> {
     let specs = network.spec.properties.get("value_specs");
     let of = |key: &str| network.key(specs.and_then(|specs| specs.get(key)));
     let physical = of("provider:physical_network").unwrap_or_default();
@@ -162,9 +162,9 @@ pub(super) fn segment(network: &Thing<'_>) -> Vec<Claim> {
 }
 
 /// The same for types that have properties for it.
-pub(super) fn own_segment(thing: &Thing<'_>) -> Vec<Claim> {
-    let of = |name: &str| thing.property(name).unwrap_or_default();
-    let number = thing.property("segmentation_id");
+pub(super) fn own_segment(claimant: &Claimant<'_>) -> Vec<Claim> {
+    let of = |name: &str| claimant.property(name).unwrap_or_default();
+    let number = claimant.property("segmentation_id");
     segment_of(of("network_type"), of("physical_network"), number)
 }
 
@@ -177,16 +177,16 @@ fn segment_of(kind: String, physical: String, number: Option<String>) -> Vec<Cla
 }
 
 /// The address that a floating IP is associated with, by default the port's first one.
-pub(super) fn address_led_to(thing: &Thing<'_>) -> Vec<Claim> {
-    let Some(port) = thing.property("port_id") else {
+pub(super) fn address_led_to(claimant: &Claimant<'_>) -> Vec<Claim> {
+    let Some(port) = claimant.property("port_id") else {
         return Vec::new();
     };
-    let address = thing.property("fixed_ip_address").unwrap_or_default();
+    let address = claimant.property("fixed_ip_address").unwrap_or_default();
     vec![Claim::of(&[port, address])]
 }
 
 /// All properties except the description: two rules with the same content are the same rule.
-pub(super) fn all_but_description(rule: &Thing<'_>) -> Vec<Claim> {
+pub(super) fn all_but_description(rule: &Claimant<'_>) -> Vec<Claim> {
     let properties = &rule.spec.properties;
     let said = properties.keys().filter(|name| *name != "description");
     let keys: Vec<String> = said
@@ -196,7 +196,7 @@ pub(super) fn all_but_description(rule: &Thing<'_>) -> Vec<Claim> {
 }
 
 /// A listener's port. Protocols over UDP may use the same number as those over TCP.
-pub(super) fn listening(listener: &Thing<'_>) -> Vec<Claim> {
+pub(super) fn listening(listener: &Claimant<'_>) -> Vec<Claim> {
     let carrier = match listener.property("protocol").as_deref() {
         Some("UDP") => "udp",
         Some("SCTP") => "sctp",
@@ -210,8 +210,8 @@ pub(super) fn listening(listener: &Thing<'_>) -> Vec<Claim> {
     claims
 }
 
-fn items<'t>(thing: &'t Thing<'_>, list: &str) -> &'t [Expr] {
-    match thing.spec.properties.get(list) {
+fn items<'t>(claimant: &'t Claimant<'_>, list: &str) -> &'t [Expr] {
+    match claimant.spec.properties.get(list) {
         Some(Expr::List(items)) => items,
         _ => &[],
     }

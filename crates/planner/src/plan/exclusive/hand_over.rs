@@ -76,13 +76,15 @@ fn before_and_after(
 ) -> (Vec<Claim>, Vec<Claim>) {
     let name = change.resource.as_str();
     let claims = |spec: Option<&ResourceSpec>, side| {
-        let thing = spec.map(|spec| Thing {
+        let claimant = spec.map(|spec| Claimant {
             name,
             spec,
             side,
             scope,
         });
-        thing.map(|thing| (row.claims)(&thing)).unwrap_or_default()
+        claimant
+            .map(|claimant| (row.claims)(&claimant))
+            .unwrap_or_default()
     };
     if row.because == NO_SUBNET_NAMED || matches!(change.action, Action::None | Action::Delete) {
         return (Vec::new(), Vec::new());

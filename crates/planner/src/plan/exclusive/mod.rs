@@ -56,7 +56,7 @@ struct Exclusive {
     /// The reason for the early removal, as a text for users.
     because: &'static str,
     /// The claims of a resource. Claims with the same `because` are compared with each other, whatever their types.
-    claims: fn(&Thing<'_>) -> Vec<Claim>,
+    claims: fn(&Claimant<'_>) -> Vec<Claim>,
     /// True if it is no conflict between a resource and its own successor.
     own_is_fine: bool,
 }
@@ -64,7 +64,7 @@ struct Exclusive {
 const fn exclusive(
     of: &'static str,
     because: &'static str,
-    claims: fn(&Thing<'_>) -> Vec<Claim>,
+    claims: fn(&Claimant<'_>) -> Vec<Claim>,
 ) -> Exclusive {
     Exclusive {
         of,
@@ -246,13 +246,13 @@ pub(super) fn is_crowded(scope: &Scope<'_>, subnet: &str) -> bool {
         return false;
     };
     let of = |side, name, spec| {
-        let thing = Thing {
+        let claimant = Claimant {
             name,
             spec,
             side,
             scope,
         };
-        claims::range_in(&thing, "network", range::of_subnet(spec))
+        claims::range_in(&claimant, "network", range::of_subnet(spec))
     };
     let holds = of(Side::Old, subnet, old);
     let mut fresh = scope.model.of_type(SUBNET);
@@ -285,14 +285,14 @@ pub(super) enum Side {
 }
 
 /// A resource on one side of the change.
-pub(super) struct Thing<'a> {
+pub(super) struct Claimant<'a> {
     name: &'a str,
     spec: &'a ResourceSpec,
     side: Side,
     scope: &'a Scope<'a>,
 }
 
-impl<'a> Thing<'a> {
+impl<'a> Claimant<'a> {
     /// The value as text, comparable between old and new. `None` if it is not given.
     fn key(&self, value: Option<&Expr>) -> Option<String> {
         let value = value.filter(|value| !value.is_null())?;
@@ -359,18 +359,18 @@ pub(super) fn early<'a>(
     // Holders by value.
     let mut held: HashMap<(&str, String), Vec<Holder<'_>>> = HashMap::new();
     for name in going {
-        let thing = Thing {
+        let claimant = Claimant {
             name,
             spec: &scope.deployed.resources[*name],
             side: Side::Old,
             scope,
         };
-        for row in rows(&thing.spec.resource_type) {
+        for row in rows(&claimant.spec.resource_type) {
             // Ports hold no network: only subnets claim it.
             if row.of == PORT && row.because == NO_SUBNET_NAMED {
                 continue;
             }
-            for claim in (row.claims)(&thing) {
+            for claim in (row.claims)(&claimant) {
                 let holder = Holder {
                     name,
                     range: claim.range,
@@ -392,20 +392,20 @@ pub(super) fn early<'a>(
         if !is_new && change.action != Action::Update {
             continue;
         }
-        let thing = |spec, side| Thing {
+        let claimant = |spec, side| Claimant {
             name,
             spec,
             side,
             scope,
         };
-        let fresh = thing(spec, Side::New);
+        let fresh = claimant(spec, Side::New);
         for row in rows(&spec.resource_type) {
             if row.of == SUBNET && row.because == NO_SUBNET_NAMED {
                 continue;
             }
             // A resource that is updated in place needs only the values that it did not have.
             let had: HashSet<String> = match before.filter(|_| !is_new) {
-                Some(before) => (row.claims)(&thing(before, Side::Old))
+                Some(before) => (row.claims)(&claimant(before, Side::Old))
                     .into_iter()
                     .map(|claim| claim.key)
                     .collect(),

@@ -48,7 +48,7 @@ const ROUTED: &str = "
 ";
 
 #[test]
-fn a_routers_foot_moves_and_the_floating_ip_stays() {
+fn a_router_interface_moves_and_the_floating_ip_stays() {
     let before = resources(ROUTED);
     let after = before.replace(
         "router: {get_resource: gate}",
@@ -67,7 +67,7 @@ fn a_routers_foot_moves_and_the_floating_ip_stays() {
 }
 
 #[test]
-fn a_subnet_of_the_same_range_pulls_along_what_stands_in_it() {
+fn a_subnet_replaced_with_the_same_range_replaces_its_ports() {
     let before = resources(ROUTED);
     let after = before.replace("cidr: 10.0.0.0/24", "cidr: 10.0.0.0/25");
     let (changes, steps) = from_to(&before, &after);
@@ -94,7 +94,7 @@ fn a_subnet_of_the_same_range_pulls_along_what_stands_in_it() {
 }
 
 #[test]
-fn a_routers_foot_that_hangs_on_a_port_goes_before_it() {
+fn a_router_interface_is_deleted_before_its_port() {
     // Directly, and through a second port.
     for middle in ["plug", "second"] {
         let before = resources(&format!(
@@ -116,7 +116,7 @@ fn a_routers_foot_that_hangs_on_a_port_goes_before_it() {
 }
 
 #[test]
-fn a_network_made_anew_has_the_same_range_at_the_same_router() {
+fn a_replaced_network_keeps_range_and_router() {
     let before = resources(ROUTED);
     let after = before.replace(
         "net: {type: OS::Neutron::Net}",
@@ -157,7 +157,7 @@ fn a_port_that_names_its_subnet_moves_over_in_place() {
 }
 
 #[test]
-fn another_name_for_the_same_thing() {
+fn a_renamed_resource_releases_its_exclusive_value_first() {
     let renamed = |text: &str, old: &str, new: &str| {
         let text = resources(text);
         let after = text.replace(&format!("{old}:"), &format!("{new}:"));
@@ -181,7 +181,7 @@ fn another_name_for_the_same_thing() {
 }
 
 #[test]
-fn what_is_changed_in_place_may_want_what_another_one_holds() {
+fn an_update_in_place_may_need_a_value_of_another_resource() {
     let text = |first: &str, second: &str| {
         resources(&format!("{ROUTED}
   parent: {{type: OS::Neutron::Port, properties: {{network: {{get_resource: net}}}}}}
@@ -214,7 +214,7 @@ const BALANCED: &str = "
 ";
 
 #[test]
-fn pieces_of_a_load_balancer() {
+fn exclusive_values_of_load_balancer_children() {
     let before = resources(BALANCED);
     let changed = |from: &str, to: &str| first(&before, &before.replace(from, to));
     // A listener with the same port; the resources on it are deleted with it.
@@ -275,7 +275,7 @@ fn pieces_of_a_load_balancer() {
 }
 
 #[test]
-fn a_load_balancer_takes_its_pieces_along() {
+fn a_replaced_load_balancer_replaces_its_children() {
     let undeploy = |text: &str| {
         let deployed = made(&plan_of(&resources(text)));
         let plan = plan_undeploy(&deployed, &types::Registry::openstack());
@@ -304,7 +304,7 @@ fn a_load_balancer_takes_its_pieces_along() {
 }
 
 #[test]
-fn a_router_gets_its_new_way_outside_when_old_addresses_are_gone() {
+fn a_router_gets_its_new_gateway_after_old_floating_ips_are_deleted() {
     let before = resources(ROUTED);
     let plan = plan_with(
         &before.replace("public", "public-id"),
@@ -321,7 +321,7 @@ fn a_router_gets_its_new_way_outside_when_old_addresses_are_gone() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_given_up_first() {
+fn a_name_in_use_is_released_first() {
     for (of, said, other) in [
         (
             "OS::Nova::Flavor",
@@ -359,7 +359,7 @@ fn a_name_that_is_taken_is_given_up_first() {
 }
 
 #[test]
-fn what_one_gives_up_another_can_have() {
+fn a_released_value_can_be_taken() {
     let before = resources(
         "
   one: {type: OS::Keystone::UserRoleAssignment, properties: {user: ann, roles: [{role: member, project: shop}]}}

@@ -31,7 +31,7 @@ fn one_bastion_is_enough() {
 }
 
 #[test]
-fn software_stays_where_it_was() {
+fn software_of_a_removed_or_moved_component_stays_installed() {
     let with = |software: &str| resources(&format!("{HOST}{software}"));
     let on = |host: &str| {
         with(&format!(
@@ -44,7 +44,7 @@ fn software_stays_where_it_was() {
 }
 
 #[test]
-fn what_is_taken_as_it_is_stays_that() {
+fn the_external_id_of_a_resource_cannot_change() {
     let net = |id: &str| {
         resources(&format!(
             "  net: {{type: OS::Neutron::Net, external_id: {id}}}\n"
@@ -55,7 +55,7 @@ fn what_is_taken_as_it_is_stays_that() {
 }
 
 #[test]
-fn nobody_is_let_in_from_a_network_without_a_range() {
+fn a_network_without_a_range_is_in_no_rule() {
     let text = resources(&format!(
         "{}  nginx: {{type: 'Stackloom::Catalog::nginx', properties: {{host: {{get_resource: web}}}}}}\n",
         HOST.replace("  sub:", "  more: {type: OS::Neutron::Net}\n  sub:").replace(
@@ -70,7 +70,7 @@ fn nobody_is_let_in_from_a_network_without_a_range() {
 }
 
 #[test]
-fn a_group_says_what_its_members_are() {
+fn a_group_must_define_its_members() {
     let chain = resources(
         "  chain: {type: OS::Heat::ResourceChain, properties: {resources: {get_attr: [x, value]}}}\n  x: {type: OS::Heat::Value, properties: {value: [a]}}\n",
     );

@@ -119,7 +119,7 @@ fn undeploy_goes_backwards() {
 }
 
 #[test]
-fn an_address_goes_after_the_server_at_its_port() {
+fn a_floating_ip_is_deleted_after_the_server_at_its_port() {
     let undeploy = |text: &str| {
         let plan = plan_undeploy(&deployed(&plan_of(&resources(text))), &types());
         let workflow = plan.workflow.unwrap();
@@ -189,7 +189,7 @@ outputs:
 }
 
 #[test]
-fn other_types_are_refused_when_planned() {
+fn unsupported_types_are_refused_by_a_plan() {
     let plan = plan_of(&resources("  objects: {type: OS::Swift::Container}\n"));
     insta::assert_snapshot!(listing(&plan.diagnostics), @"3:13 Error resource-type-not-deployable resources.objects.type: `objects` cannot be deployed yet: Stackloom has no driver for `OS::Swift::Container`; remove it, or deploy it with Heat");
     assert_eq!(plan.changes.len(), 1, "it is shown all the same");
@@ -202,7 +202,7 @@ fn unreadable_text_has_no_plan() {
 }
 
 #[test]
-fn heats_unwritten_rules() {
+fn heats_implicit_dependencies() {
     let text = resources("
   net: {type: OS::Neutron::Net}
   sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
@@ -340,7 +340,7 @@ fn planned(
 }
 
 #[test]
-fn what_is_switched_off_is_not_deployed() {
+fn a_disabled_resource_is_not_deployed() {
     let text = "\
 heat_template_version: 2021-04-16
 parameters:

@@ -154,7 +154,7 @@ fn each_example_is_of_a_software_type() {
 }
 
 #[test]
-fn they_are_read_and_checked() {
+fn software_types_are_read_and_checked() {
     for (described, example) in all() {
         let document = Document::parse(example.template());
         let read = document.template().resource("it").unwrap();
@@ -182,7 +182,7 @@ fn they_are_read_and_checked() {
 }
 
 #[test]
-fn what_is_wrong_in_them_is_said() {
+fn problems_of_software_configurations_are_reported() {
     for (described, example) in all() {
         let template = example.template();
         let wrong = if template.contains("properties: {") && example.text.starts_with("properties")
@@ -203,7 +203,7 @@ fn what_is_wrong_in_them_is_said() {
 }
 
 #[test]
-fn they_wait_for_what_they_refer_to() {
+fn software_deployments_wait_for_their_references() {
     for (described, example) in all() {
         let document = Document::parse(example.template());
         let order: BTreeMap<_, _> = dependencies(&document, &Default::default(), &BTreeMap::new())
@@ -216,7 +216,7 @@ fn they_wait_for_what_they_refer_to() {
 }
 
 #[test]
-fn a_plan_refuses_them_by_their_sentence() {
+fn a_plan_refuses_software_deployments_with_their_message() {
     for (described, example) in all() {
         let plan = plan_of(&example.template());
         let name = &described.name;

@@ -100,7 +100,7 @@ fn dependents_move_over_before_the_old_one_goes() {
 }
 
 #[test]
-fn what_the_cloud_holds_once_goes_first() {
+fn the_old_holder_of_an_exclusive_value_is_deleted_first() {
     let text = resources("
   key: {type: OS::Nova::KeyPair, properties: {name: mine, public_key: ssh-ed25519 A}}
   net: {type: OS::Neutron::Net}
@@ -120,7 +120,7 @@ fn what_the_cloud_holds_once_goes_first() {
 }
 
 #[test]
-fn what_vanishes_goes_when_the_rest_is_done() {
+fn removed_resources_are_deleted_last() {
     let text = resources(SMALL);
     let (changes, done) = from_to(
         &text,
@@ -140,7 +140,7 @@ fn what_vanishes_goes_when_the_rest_is_done() {
 }
 
 #[test]
-fn an_attribute_that_may_change_is_looked_at_when_it_is_known() {
+fn a_possibly_changed_attribute_is_compared_by_the_run() {
     let text = resources(&format!(
         "{SMALL}  other: {{type: OS::Nova::Server, properties: {{flavor: m1.small, image: debian-12, user_data: {{get_attr: [web, first_address]}}, networks: [{{network: {{get_resource: net}}}}]}}}}\n"
     ));
@@ -165,7 +165,7 @@ fn an_attribute_that_may_change_is_looked_at_when_it_is_known() {
 }
 
 #[test]
-fn software_is_added_to_what_is_there() {
+fn software_is_added_to_an_existing_server() {
     let before = DEMO.split("  proxy:").next().unwrap();
     let with_nginx = format!(
         "{before}  nginx: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: gate}}}}}}\n"
@@ -234,7 +234,7 @@ fn software_follows_its_server() {
 }
 
 #[test]
-fn an_update_that_broke_off_goes_on_or_back() {
+fn an_interrupted_update_is_resumed_or_rolled_back() {
     let before = resources(SMALL);
     let after = before.replace("image: debian-12", "image: debian-12-id");
     let mut world = simulate::World::default();
@@ -264,7 +264,7 @@ fn an_update_that_broke_off_goes_on_or_back() {
 }
 
 #[test]
-fn the_place_that_differs_is_told_and_secrets_are_not() {
+fn a_difference_is_shown_with_its_path_and_without_secrets() {
     let before = resources(SMALL).replace(
         "image: debian-12",
         "image: debian-12, admin_pass: hunter1, metadata: {a: {b: 1}, c: 2}",
@@ -319,7 +319,7 @@ resources:
 }
 
 #[test]
-fn what_is_retained_or_not_ours_is_told() {
+fn retained_and_foreign_resources_are_reported() {
     let mut deployed = made(&plan_of(&resources(SMALL)));
     for (name, change) in [
         ("net", DeletionPolicy::Retain),
@@ -338,7 +338,7 @@ fn what_is_retained_or_not_ours_is_told() {
 }
 
 #[test]
-fn what_was_never_made_is_made_and_looked_for_as_it_was() {
+fn a_resource_never_created_is_looked_for_with_its_former_properties() {
     let text = resources("  net: {type: OS::Neutron::Net}\n");
     let mut deployed = made(&plan_of(&text));
     let lost = Actual {
@@ -383,7 +383,7 @@ resources:
 }
 
 #[test]
-fn what_was_deployed_can_go_though_its_wishes_contradict_each_other() {
+fn a_deployment_with_contradicting_dependencies_can_be_undeployed() {
     let first = resources(
         "
   x: {type: OS::Neutron::Net, depends_on: y}
@@ -408,7 +408,7 @@ fn what_was_deployed_can_go_though_its_wishes_contradict_each_other() {
 }
 
 #[test]
-fn reasons_that_only_the_whole_shows() {
+fn changes_that_follow_from_conditions_or_other_changes_have_reasons() {
     let text = "heat_template_version: wallaby
 parameters:
   extra: {type: boolean, default: true}
@@ -445,7 +445,7 @@ resources:
 }
 
 #[test]
-fn another_deletion_policy_is_remembered() {
+fn a_changed_deletion_policy_is_stored() {
     let before = resources(SMALL);
     let after = before.replace(
         "net: {type: OS::Neutron::Net}",
@@ -457,7 +457,7 @@ fn another_deletion_policy_is_remembered() {
 }
 
 #[test]
-fn a_value_says_what_it_is_known_after() {
+fn a_late_value_names_the_resource_that_gives_it() {
     let before = resources(&format!(
         "{SMALL}  other: {{type: OS::Neutron::Net, properties: {{name: x}}}}\n"
     ));
@@ -475,7 +475,7 @@ fn a_value_says_what_it_is_known_after() {
 }
 
 #[test]
-fn a_hidden_value_that_reached_one_only_is_a_change_of_the_other() {
+fn a_hidden_value_that_reached_one_resource_is_a_change_of_the_other() {
     let text = "heat_template_version: wallaby
 parameters:
   word: {type: string, hidden: true}

@@ -13,7 +13,7 @@ mod read;
 pub(crate) use read::is_read_at_once;
 
 /// Turns an error into a warning.
-pub(crate) fn said_when_made(one: &mut Diagnostic) {
+pub(crate) fn reported_at_creation(one: &mut Diagnostic) {
     one.severity = Severity::Warning;
     one.message
         .push_str("; Heat reports it only when it creates the resource");
@@ -38,6 +38,6 @@ pub(crate) fn look_later(one: &mut Diagnostic, resource_type: &str) {
         _ => false,
     };
     if later && one.is_error() {
-        said_when_made(one);
+        reported_at_creation(one);
     }
 }

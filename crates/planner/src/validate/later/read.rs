@@ -273,7 +273,7 @@ mod tests {
     use types::Registry;
 
     #[test]
-    fn the_table_is_in_order_and_of_what_there_is() {
+    fn the_table_is_sorted_and_names_known_properties() {
         assert!(READ.is_sorted_by_key(|(name, _)| *name));
         let types = Registry::openstack();
         for (name, properties) in READ {

@@ -46,14 +46,16 @@ impl Names {
 }
 
 /// The attributes that expressions use, by resource.
-pub fn asked<'e>(values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String, Names> {
-    let mut asked: BTreeMap<String, Names> = BTreeMap::new();
+pub fn requested_attributes<'e>(
+    values: impl IntoIterator<Item = &'e Expr>,
+) -> BTreeMap<String, Names> {
+    let mut requested: BTreeMap<String, Names> = BTreeMap::new();
     for value in values {
         value.walk(&mut |expr| {
             let Expr::GetAttr(resource, path) = expr else {
                 return;
             };
-            let of = asked.entry(resource.clone()).or_default();
+            let of = requested.entry(resource.clone()).or_default();
             match path.first().and_then(Expr::as_str) {
                 Some(name) => {
                     of.names.insert(name.to_owned());
@@ -62,14 +64,14 @@ pub fn asked<'e>(values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String,
             }
         });
     }
-    asked
+    requested
 }
 
 impl Attempt {
     /// Reads the on-demand attributes that the step's properties use, and logs each `get_attr` whose path leads to nothing.
-    pub(super) async fn read_asked(&self) -> StepResult {
+    pub(super) async fn read_requested_attributes(&self) -> StepResult {
         let spec = self.spec()?;
-        for (name, names) in asked(spec.properties.values()) {
+        for (name, names) in requested_attributes(spec.properties.values()) {
             let Some(thing) = self.run_context.known.get(&name) else {
                 continue;
             };
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_says_where_the_path_ends() {
+    fn a_null_attribute_names_the_end_of_the_path() {
         let said = |path: &str| {
             let values = values(&format!("  a: {{value: {{get_attr: [web, {path}]}}}}\n"));
             nothing(&values["a"], &Web)
@@ -212,10 +214,10 @@ mod tests {
             "  a: {value: {list_join: ['', [{get_attr: [web, networks, front, 0]}, {get_attr: [web, name]}]]}}\n  \
              b: {value: {get_attr: [db]}}\n",
         );
-        let asked = asked(values.values());
+        let requested = requested_attributes(values.values());
         let server = crate::drivers::driver_for("OS::Nova::Server").unwrap();
-        assert_eq!(asked["web"].on_demand(server), ["networks"]);
-        assert!(asked["web"].has_others(server));
-        assert_eq!(asked["db"].on_demand(server), server.names_on_demand());
+        assert_eq!(requested["web"].on_demand(server), ["networks"]);
+        assert!(requested["web"].has_others(server));
+        assert_eq!(requested["db"].on_demand(server), server.names_on_demand());
     }
 }

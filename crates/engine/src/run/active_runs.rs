@@ -22,9 +22,9 @@ pub enum Command {
 
 /// The senders of commands, by run.
 #[derive(Default)]
-pub struct RunsAtWork(Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>);
+pub struct ActiveRuns(Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>);
 
-impl RunsAtWork {
+impl ActiveRuns {
     /// Creates the channel to a run's task. Call it once per task.
     pub fn register(&self, run: &str) -> mpsc::UnboundedReceiver<Command> {
         let (sender, receiver) = mpsc::unbounded_channel();
