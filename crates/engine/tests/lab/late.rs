@@ -106,26 +106,48 @@ impl Bench {
     }
 }
 
-/// The first requests time out and are carried out late, later ones are refused: the step fails.
-fn fails_with_late_creations(service: &str, path: &str) -> Vec<Fault> {
-    let late = CallFault {
+/// Requests without an answer, which are carried out late.
+fn late_creation() -> CallFault {
+    CallFault {
         damage: Some(Damage::CutBefore),
-        commits_after_ms: Some(500),
+        is_held: true,
         ..CallFault::default()
-    };
-    let refused = CallFault {
+    }
+}
+
+/// The first requests time out, later ones are refused: the step fails. The first ones are carried out during the last one, after
+/// the step has looked for their results.
+fn fails_with_late_creations(service: &str, path: &str) -> Vec<Fault> {
+    let refused = |releases_held: bool| CallFault {
         status: Some(400),
+        releases_held,
         ..CallFault::default()
     };
-    let in_order = [&late, &late, &refused, &refused].into_iter().zip(1..);
-    in_order
+    let faults = [
+        late_creation(),
+        late_creation(),
+        refused(false),
+        refused(true),
+    ];
+    in_order(service, path, faults)
+}
+
+/// Each fault for one creation, in this order.
+fn in_order(
+    service: &str,
+    path: &str,
+    faults: impl IntoIterator<Item = CallFault>,
+) -> Vec<Fault> {
+    faults
+        .into_iter()
+        .zip(1..)
         .map(|(fault, nth)| {
             Fault::Call(CallFault {
                 service: Some(service.into()),
                 method: Some("POST".into()),
                 path: Some(path.into()),
                 nth: Some(nth),
-                ..fault.clone()
+                ..fault
             })
         })
         .collect()
@@ -491,9 +513,14 @@ resources:
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
     assert_eq!(bench.strays(&started.deployment).await, Vec::new());
-    // The first request times out and is carried out late, and the change continues.
-    let late = fails_with_late_creations("compute", "*/os-server-groups*").swap_remove(0);
-    bench.lab.faults().add(late);
+    // The first request times out and is carried out with the second one, and the change continues.
+    let second = CallFault {
+        releases_held: true,
+        ..CallFault::default()
+    };
+    for fault in in_order("compute", "*/os-server-groups*", [late_creation(), second]) {
+        bench.lab.faults().add(fault);
+    }
     let run = bench.update(&started.deployment, to(&after)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 1, "{:?}", bench.left());

@@ -1,6 +1,8 @@
 //! Faults that tests arm, and a log of calls.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,6 +48,11 @@ pub struct CallFault {
     /// Milliseconds between the call's arrival and carrying it out: a change that is made late. The state that the call finds is
     /// the state of that later moment. `None` carries the call out at once, or not at all where another effect says so.
     pub commits_after_ms: Option<u64>,
+    /// Answer at once, with [`status`](Self::status) or without an answer, and carry the call out when a fault with
+    /// [`releases_held`](Self::releases_held) strikes another call: a change that is made late, at a moment that is known.
+    pub is_held: bool,
+    /// Before this call, carry out all held calls.
+    pub releases_held: bool,
     /// Milliseconds for which lists miss a new thing. A GET with its id finds it from the beginning.
     ///
     /// On a real cloud, lists lag where the API reads from a database replica, and there a GET by id can miss the thing as well.
@@ -172,6 +179,16 @@ struct State {
     counts: BTreeMap<String, BTreeMap<String, u64>>,
     /// Ids of things that were made while lists lag, with the time.
     births: HashMap<String, Instant>,
+    held: Vec<Held>,
+}
+
+/// A call that is answered and not yet carried out.
+struct Held(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Held")
+    }
 }
 
 #[derive(Debug)]
@@ -212,6 +229,20 @@ impl Faults {
         let mut state = self.state();
         state.armed.clear();
         state.births.clear();
+        state.held.clear();
+    }
+
+    /// Keep a call until [`Faults::release`].
+    pub(crate) fn hold(&self, call: impl Future<Output = ()> + Send + 'static) {
+        self.state().held.push(Held(Box::pin(call)));
+    }
+
+    /// Carry out all held calls, in the order of their arrival.
+    pub(crate) async fn release(&self) {
+        let held = std::mem::take(&mut self.state().held);
+        for call in held {
+            call.0.await;
+        }
     }
 
     /// Whether any list lags, so that births have to be noted.

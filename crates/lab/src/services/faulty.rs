@@ -16,12 +16,24 @@ use crate::services::lagging::{cut, without_young};
 /// Carry a call out, and answer it, as the fault says.
 pub(crate) async fn answer(incoming: Incoming, fault: CallFault) -> Response {
     let (cloud, service) = (App::clone(&incoming.cloud), incoming.service);
+    if fault.releases_held {
+        cloud.faults.release().await;
+    }
     let instead = match (fault.damage, fault.status) {
         (Some(Damage::CutBefore), _) => Some(cut()),
         (None, Some(status)) => Some(failed(service, status, fault.body.clone())),
         _ => None,
     };
     let mut response = match (instead, fault.commits_after_ms) {
+        (instead, _) if fault.is_held => match received(incoming).await {
+            Err(incomplete) => incomplete,
+            Ok(incoming) => {
+                cloud.faults.hold(async move {
+                    incoming.answer().await;
+                });
+                instead.unwrap_or_else(cut)
+            }
+        },
         (Some(response), None) => response,
         (None, None) => incoming.carry_out().await,
         (instead, Some(after)) => match received(incoming).await {

@@ -242,3 +242,26 @@ async fn late_changes_are_configured_over_http() {
     let seen = listed(&client, &format!("{NETWORKS}?name=n"), "networks", "id").await;
     assert_eq!(seen, Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_held_change_is_made_before_the_call_that_releases_it() {
+    let (lab, client) = memory().await;
+    on_create(
+        &lab,
+        CallFault {
+            status: Some(504),
+            is_held: true,
+            ..Default::default()
+        },
+    );
+    let before = networks(&lab);
+    assert_eq!(answered(create(&lab, &client)).await, Some(504));
+    assert_eq!(networks(&lab), before);
+    lab.faults().add(Fault::Call(CallFault {
+        method: Some("GET".into()),
+        releases_held: true,
+        ..Default::default()
+    }));
+    assert_eq!(client.get(NETWORKS).await.status, 200);
+    assert_eq!(networks(&lab), before + 1);
+}
