@@ -19,7 +19,7 @@ use crate::services::leftovers::leftovers;
 use crate::services::quota::Quotas;
 use crate::services::router;
 use crate::services::store::Store;
-use crate::services::wires::wiring;
+use crate::services::wiring::wiring;
 use crate::substrate::docker::DockerSubstrate;
 use crate::substrate::memory::MemorySubstrate;
 use crate::substrate::{Close, Substrate};

@@ -21,7 +21,7 @@
 //!
 //! # What is real
 //!
-//! One task makes the wires agree with all rows, again and again until they do; nothing tells it what has
+//! One task makes the wiring agree with all rows, again and again until they do; nothing tells it what has
 //! changed. A load balancer is ACTIVE when HAProxy itself says that it runs the configuration that it got last.
 //! On Docker these are real: servers with cloud-init (from a NoCloud seed, as from a config drive), the metadata
 //! service (a socket in each server's network namespace), networks, routers, floating IPs (whole or port by

@@ -133,11 +133,7 @@ fn fails_with_late_creations(service: &str, path: &str) -> Vec<Fault> {
 }
 
 /// Each fault for one creation, in this order.
-fn in_order(
-    service: &str,
-    path: &str,
-    faults: impl IntoIterator<Item = CallFault>,
-) -> Vec<Fault> {
+fn in_order(service: &str, path: &str, faults: impl IntoIterator<Item = CallFault>) -> Vec<Fault> {
     faults
         .into_iter()
         .zip(1..)

@@ -83,7 +83,7 @@ impl Cloud {
         result
     }
 
-    /// Change the model, and wait until the wires agree with it.
+    /// Change the model, and wait until the wiring agrees with it.
     pub async fn rewire<R>(
         &self,
         change: impl FnOnce(&mut Model) -> Result<R, Refusal>,
@@ -100,7 +100,7 @@ impl Cloud {
 
     /// Waits until the wiring has been applied, or has failed once. A failure is repeated without further requests.
     pub async fn wire(&self) {
-        if self.substrate.has_wires() {
+        if self.substrate.has_wiring() {
             self.wiring_passes.request().await;
         }
     }

@@ -19,7 +19,7 @@ pub(crate) mod network;
 pub mod quota;
 pub(crate) mod router;
 pub mod store;
-pub(crate) mod wires;
+pub(crate) mod wiring;
 
 pub use crate::services::block_storage::volume::VolumeStatus;
 pub use crate::services::compute::server::Status;
@@ -142,7 +142,7 @@ pub struct Model {
     pub block_storage: BlockStorage,
     /// Octavia.
     #[serde(default)]
-    pub balancing: Table<load_balancer::Piece>,
+    pub balancing: Table<load_balancer::Resource>,
     /// Octavia.
     #[serde(default)]
     pub balancing_flavors: Table<Record>,

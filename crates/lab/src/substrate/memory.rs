@@ -99,11 +99,11 @@ impl Substrate for MemorySubstrate {
         self.gone_after
     }
 
-    fn has_wires(&self) -> bool {
+    fn has_wiring(&self) -> bool {
         false
     }
 
-    async fn wires_lost(&self) -> bool {
+    async fn wiring_lost(&self) -> bool {
         false
     }
 

@@ -174,7 +174,7 @@ pub trait Substrate: Send + Sync {
     /// Give a server the size that its spec says; it goes on running.
     async fn server_resize(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
-    /// Make a running server have the interfaces of its spec. Only asked for if there are wires.
+    /// Make a running server have the interfaces of its spec. Called only if there is wiring.
     async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
     /// Remove a server.
@@ -223,12 +223,12 @@ pub trait Substrate: Send + Sync {
     /// How long a change takes of which nothing is made here.
     fn beat(&self) -> Duration;
 
-    /// Whether it has wires at all; if not, [`Substrate::wire`] is never called.
-    fn has_wires(&self) -> bool;
+    /// Whether it has wiring at all; if not, [`Substrate::wire`] is never called.
+    fn has_wiring(&self) -> bool;
 
-    /// Forget what wires run through where it died by itself, routers and load balancers; whether there was any. The next
+    /// Forget routers and load balancers that died by themselves, which the wiring runs through; whether there were any. The next
     /// [`Substrate::wire`] makes it anew.
-    async fn wires_lost(&self) -> bool;
+    async fn wiring_lost(&self) -> bool;
 
     /// Whether a load balancer does what it should: this, or nothing any more.
     async fn balancer_follows(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool;

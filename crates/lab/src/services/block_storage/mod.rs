@@ -5,10 +5,10 @@
 
 pub(crate) mod backups;
 pub(crate) mod body;
-pub(crate) mod pieces;
 pub(crate) mod progress;
 pub(crate) mod qos_spec;
 pub(crate) mod qos_specs;
+pub(crate) mod resources;
 pub(crate) mod snapshot;
 pub(crate) mod snapshots;
 pub(crate) mod type_admin;

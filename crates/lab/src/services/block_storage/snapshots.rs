@@ -11,21 +11,21 @@ use crate::kit::microversion::Microversion;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::services::block_storage::body::{id, object, pairs, text};
-use crate::services::block_storage::pieces;
-use crate::services::block_storage::pieces::{Common, Detail, Piece, change};
+use crate::services::block_storage::resources;
+use crate::services::block_storage::resources::{Common, Detail, Resource, change};
 use crate::services::block_storage::snapshot::{CreateSnapshot, Snapshot, snapshot_not_found};
 use crate::services::block_storage::view::snapshot_document;
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
-    pieces::routes::<Snapshot>()
+    resources::routes::<Snapshot>()
         .post("/snapshots", create)
         .get("/snapshots/{id}", show)
         .put("/snapshots/{id}", update)
         .delete("/snapshots/{id}", delete)
 }
 
-impl Piece for Snapshot {
+impl Resource for Snapshot {
     const COLLECTION: &'static str = "snapshots";
     const WORD: &'static str = "Snapshot";
     const FILTERS: &'static [&'static str] = &[

@@ -8,7 +8,7 @@ use crate::kit::python;
 use crate::kit::refusal::Refusal;
 use crate::services::block_storage::PREFIXES;
 use crate::services::block_storage::body::{pairs, wrong};
-use crate::services::block_storage::pieces::change;
+use crate::services::block_storage::resources::change;
 use crate::services::block_storage::volume::{Volume, VolumeStatus};
 use crate::services::block_storage::volumes::whole;
 use crate::services::{Call, Routes};

@@ -11,21 +11,21 @@ use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::services::block_storage::body::{id, object, pairs, text, wrong};
-use crate::services::block_storage::pieces;
-use crate::services::block_storage::pieces::{Common, Detail, Piece, change};
+use crate::services::block_storage::resources;
+use crate::services::block_storage::resources::{Common, Detail, Resource, change};
 use crate::services::block_storage::view::{volume_document, volume_summary};
 use crate::services::block_storage::volume::{CreateVolume, Volume, volume_not_found};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
-    pieces::routes::<Volume>()
+    resources::routes::<Volume>()
         .post("/volumes", create)
         .get("/volumes/{id}", show)
         .put("/volumes/{id}", update)
         .delete("/volumes/{id}", delete)
 }
 
-impl Piece for Volume {
+impl Resource for Volume {
     const COLLECTION: &'static str = "volumes";
     const WORD: &'static str = "Volume";
     const FILTERS: &'static [&'static str] = &[

@@ -258,7 +258,7 @@ impl Cloud {
 
     /// Make a running server's interfaces agree with its ports.
     pub async fn rewire_server(&self, id: &str) {
-        if !self.substrate.has_wires() {
+        if !self.substrate.has_wiring() {
             return;
         }
         {
@@ -307,8 +307,8 @@ impl Cloud {
     }
 
     pub(crate) fn spec(&self, id: &str) -> Option<ServerSpec> {
-        let wires = self.substrate.has_wires();
-        let wiring = if wires {
+        let has_wiring = self.substrate.has_wiring();
+        let wiring = if has_wiring {
             self.wiring().servers.remove(id)?
         } else {
             ServerWiring::default()

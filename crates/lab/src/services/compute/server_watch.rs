@@ -38,7 +38,7 @@ impl Cloud {
     /// Checks regularly whether servers still run, as Nova does; never returns. A server that died becomes SHUTOFF, and lost
     /// wiring is applied again.
     pub async fn watch_servers(&self) {
-        if !self.substrate.has_wires() {
+        if !self.substrate.has_wiring() {
             return;
         }
         let up = |server: &Server| server.status == Status::Active && server.task_state.is_none();
@@ -57,7 +57,7 @@ impl Cloud {
                     self.bury(&id, up).await;
                 }
             }
-            if self.substrate.wires_lost().await {
+            if self.substrate.wiring_lost().await {
                 self.wire().await;
             }
         }

@@ -8,7 +8,7 @@ use crate::kit::ids::{digest, new_hex_id};
 use crate::kit::query::attribute_is;
 use crate::kit::record::{Attributes, Fields, Record};
 use crate::kit::refusal::Refusal;
-use crate::services::identity::kinds::{KINDS, Kind, Verb};
+use crate::services::identity::kinds::{Collection, KINDS, Verb};
 use crate::services::identity::{Identity, admin, list, not_found, object};
 use crate::services::{Call, Routes};
 
@@ -31,7 +31,7 @@ pub fn routes() -> Routes {
 }
 
 /// An administrator, or a caller for whom the record is open.
-fn may(kind: &Kind, call: &Call, verb: Verb, record: &Value) -> Result<(), Refusal> {
+fn may(kind: &Collection, call: &Call, verb: Verb, record: &Value) -> Result<(), Refusal> {
     if (kind.is_open)(call.token()?, verb, record) {
         return Ok(());
     }
@@ -45,7 +45,7 @@ fn may(kind: &Kind, call: &Call, verb: Verb, record: &Value) -> Result<(), Refus
 }
 
 /// All records, those of the lab itself first.
-fn rows(kind: &Kind, call: &Call) -> Vec<Value> {
+fn rows(kind: &Collection, call: &Call) -> Vec<Value> {
     let mut rows = (kind.built_in)(&call.base);
     call.app.read(|model| {
         let kept = (kind.table)(&model.identity).iter();
@@ -54,7 +54,7 @@ fn rows(kind: &Kind, call: &Call) -> Vec<Value> {
     rows
 }
 
-async fn all(kind: &Kind, call: Call) -> Answer {
+async fn all(kind: &Collection, call: Call) -> Answer {
     may(kind, &call, Verb::List, &Value::Null)?;
     let token = call.token()?;
     let mut rows = rows(kind, &call);
@@ -78,13 +78,13 @@ async fn all(kind: &Kind, call: Call) -> Answer {
     ))
 }
 
-fn find(kind: &Kind, call: &Call) -> Value {
+fn find(kind: &Collection, call: &Call) -> Value {
     let mut rows = rows(kind, call).into_iter();
     let found = rows.find(|row| row["id"] == call.id());
     found.unwrap_or_default()
 }
 
-async fn show(kind: &Kind, call: Call) -> Answer {
+async fn show(kind: &Collection, call: Call) -> Answer {
     let found = find(kind, &call);
     may(kind, &call, Verb::Get, &found)?;
     if found.is_null() {
@@ -94,7 +94,7 @@ async fn show(kind: &Kind, call: Call) -> Answer {
 }
 
 /// Checks a new or changed record.
-fn check(kind: &Kind, identity: &Identity, row: &mut Record) -> Result<(), Refusal> {
+fn check(kind: &Collection, identity: &Identity, row: &mut Record) -> Result<(), Refusal> {
     (kind.check)(identity, &mut row.fields)?;
     let (name, domain) = (row.text("name"), row.text("domain_id"));
     let same = |other: &Record| {
@@ -117,7 +117,7 @@ fn check(kind: &Kind, identity: &Identity, row: &mut Record) -> Result<(), Refus
     ))
 }
 
-async fn create(kind: &Kind, call: Call, body: Bytes) -> Answer {
+async fn create(kind: &Collection, call: Call, body: Bytes) -> Answer {
     let body = read_json(&body)?;
     may(kind, &call, Verb::Create, &body[kind.one])?;
     let mut wanted = object(&body, kind.one)?.clone();
@@ -176,7 +176,7 @@ fn merge(fields: &mut Fields, wanted: &Fields) {
     }
 }
 
-async fn update(kind: &Kind, call: Call, body: Bytes) -> Answer {
+async fn update(kind: &Collection, call: Call, body: Bytes) -> Answer {
     may(kind, &call, Verb::Update, &Value::Null)?;
     let body = read_json(&body)?;
     let wanted = object(&body, kind.one)?;
@@ -200,7 +200,7 @@ async fn update(kind: &Kind, call: Call, body: Bytes) -> Answer {
     reply(200, json!({ kind.one: shown }))
 }
 
-async fn delete(kind: &Kind, call: Call) -> Answer {
+async fn delete(kind: &Collection, call: Call) -> Answer {
     may(kind, &call, Verb::Delete, &find(kind, &call))?;
     call.app.change(|model| {
         let found = (kind.table)(&model.identity).get(call.id());

@@ -23,7 +23,7 @@ pub enum Verb {
 }
 
 /// A collection.
-pub struct Kind {
+pub struct Collection {
     /// The name of one in bodies.
     pub one: &'static str,
     /// The name of the list, and the path.
@@ -52,7 +52,7 @@ pub struct Kind {
     pub remove: fn(&mut Identity, &str) -> Result<(), Refusal>,
 }
 
-const PLAIN: Kind = Kind {
+const PLAIN: Collection = Collection {
     one: "",
     many: "",
     required: &["name"],
@@ -69,7 +69,7 @@ const PLAIN: Kind = Kind {
     remove: |_, _| Ok(()),
 };
 
-static DOMAIN: Kind = Kind {
+static DOMAIN: Collection = Collection {
     one: "domain",
     many: "domains",
     filters: &["name", "enabled"],
@@ -87,7 +87,7 @@ static DOMAIN: Kind = Kind {
     ..PLAIN
 };
 
-pub static PROJECT: Kind = Kind {
+pub static PROJECT: Collection = Collection {
     one: "project",
     many: "projects",
     defaults: || json!({"description": "", "enabled": true, "parent_id": null, "tags": [], "options": {}, "is_domain": false}),
@@ -123,7 +123,7 @@ pub static PROJECT: Kind = Kind {
     ..PLAIN
 };
 
-pub static USER: Kind = Kind {
+pub static USER: Collection = Collection {
     one: "user",
     many: "users",
     defaults: || json!({"enabled": true, "default_project_id": null, "options": {}}),
@@ -162,7 +162,7 @@ pub static USER: Kind = Kind {
     ..PLAIN
 };
 
-pub static ROLE: Kind = Kind {
+pub static ROLE: Collection = Collection {
     one: "role",
     many: "roles",
     defaults: || json!({"domain_id": null, "description": null, "options": {}}),
@@ -183,7 +183,7 @@ pub static ROLE: Kind = Kind {
     ..PLAIN
 };
 
-pub static GROUP: Kind = Kind {
+pub static GROUP: Collection = Collection {
     one: "group",
     many: "groups",
     filters: &["name", "domain_id"],
@@ -198,7 +198,7 @@ pub static GROUP: Kind = Kind {
     ..PLAIN
 };
 
-static CREDENTIAL: Kind = Kind {
+static CREDENTIAL: Collection = Collection {
     one: "credential",
     many: "credentials",
     required: &["user_id", "type", "blob"],
@@ -215,7 +215,7 @@ static CREDENTIAL: Kind = Kind {
     ..PLAIN
 };
 
-static REGION: Kind = Kind {
+static REGION: Collection = Collection {
     one: "region",
     many: "regions",
     required: &[],
@@ -247,7 +247,7 @@ static REGION: Kind = Kind {
     ..PLAIN
 };
 
-static SERVICE: Kind = Kind {
+static SERVICE: Collection = Collection {
     one: "service",
     many: "services",
     required: &["type"],
@@ -266,7 +266,7 @@ static SERVICE: Kind = Kind {
     ..PLAIN
 };
 
-static ENDPOINT: Kind = Kind {
+static ENDPOINT: Collection = Collection {
     one: "endpoint",
     many: "endpoints",
     required: &["service_id", "interface", "url"],
@@ -312,7 +312,7 @@ static ENDPOINT: Kind = Kind {
 };
 
 /// All collections.
-pub static KINDS: [&Kind; 9] = [
+pub static KINDS: [&Collection; 9] = [
     &DOMAIN,
     &PROJECT,
     &USER,
@@ -324,7 +324,7 @@ pub static KINDS: [&Kind; 9] = [
     &ENDPOINT,
 ];
 
-impl Kind {
+impl Collection {
     /// A new record's domain: the named one, or the first.
     pub fn domain_of(&self, identity: &Identity, wanted: &Fields) -> Result<String, Refusal> {
         let named = wanted.get("domain_id").and_then(Value::as_str);

@@ -12,7 +12,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::load_balancer::change::Children;
 use crate::services::load_balancer::settle::BalancerAction;
 use crate::services::load_balancer::show::{document, status_tree};
-use crate::services::load_balancer::{PREFIXES, Part, Piece, flavors, quotas};
+use crate::services::load_balancer::{PREFIXES, Resource, ResourceType, flavors, quotas};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -48,13 +48,13 @@ fn lbaas() -> Routes {
 
 impl Call {
     /// Members and rules live below another piece, all others on their own.
-    fn part_kind(&self) -> Result<Part, Refusal> {
-        let kind = Part::of_collection(self.part("kind"));
+    fn part_kind(&self) -> Result<ResourceType, Refusal> {
+        let kind = ResourceType::of_collection(self.part("kind"));
         let fits = match (self.part("upper"), kind) {
-            ("", Some(Part::Member | Part::L7Rule)) => false,
-            ("", Some(_)) | ("pools", Some(Part::Member)) | ("l7policies", Some(Part::L7Rule)) => {
-                true
-            }
+            ("", Some(ResourceType::Member | ResourceType::L7Rule)) => false,
+            ("", Some(_))
+            | ("pools", Some(ResourceType::Member))
+            | ("l7policies", Some(ResourceType::L7Rule)) => true,
             _ => false,
         };
         kind.filter(|_| fits)
@@ -66,7 +66,11 @@ impl Call {
     }
 
     /// The piece, if it is the caller's and lives where the path says.
-    fn seen_piece<'a>(&self, model: &'a Model, kind: Part) -> Result<&'a Piece, Refusal> {
+    fn seen_piece<'a>(
+        &self,
+        model: &'a Model,
+        kind: ResourceType,
+    ) -> Result<&'a Resource, Refusal> {
         let member = self.member()?;
         let piece = model.piece(kind, self.id())?;
         let here = self
@@ -105,14 +109,14 @@ async fn list(call: Call) -> Answer {
     let (member, kind) = (call.member()?, call.part_kind()?);
     let page = call.app.read(|model| {
         if let Some(parent) = call.parent_piece() {
-            let above = if kind == Part::Member {
-                Part::Pool
+            let above = if kind == ResourceType::Member {
+                ResourceType::Pool
             } else {
-                Part::L7Policy
+                ResourceType::L7Policy
             };
             model.piece(above, parent)?;
         }
-        let here = |row: &&Piece| {
+        let here = |row: &&Resource| {
             row.part == kind
                 && member.may_touch(&row.project_id)
                 && call
@@ -172,7 +176,7 @@ async fn show(call: Call) -> Answer {
 }
 
 /// The fields of a body.
-fn said(kind: Part, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+fn said(kind: ResourceType, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let (one, _) = kind.words();
     match read_json(body)?.get(one) {
         Some(Value::Object(said)) => Ok(said.clone()),
@@ -184,7 +188,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let (member, kind) = (call.member()?, call.part_kind()?);
     let said = said(kind, &body)?;
     let (shown, balancer) = call.app.change(|model| {
-        let is_mine = |row: &&Piece| row.part == kind && row.project_id == member.project_id;
+        let is_mine = |row: &&Resource| row.part == kind && row.project_id == member.project_id;
         let mine = model.balancing.iter().filter(is_mine).count() as i64;
         let limit = model.quotas.limit(&member.project_id, kind.limit());
         if limit >= 0 && mine >= limit {
@@ -237,7 +241,7 @@ async fn delete(call: Call) -> Answer {
 async fn failover(call: Call) -> Answer {
     let member = call.member()?;
     call.app.change(|model| {
-        call.seen_piece(model, Part::LoadBalancer)?;
+        call.seen_piece(model, ResourceType::LoadBalancer)?;
         if !member.admin {
             let sentence = "Policy does not allow this request to be performed.";
             return Err(Refusal::forbidden(sentence));
@@ -251,7 +255,7 @@ async fn failover(call: Call) -> Answer {
 
 async fn status(call: Call) -> Answer {
     let tree = call.app.read(|model| {
-        let piece = call.seen_piece(model, Part::LoadBalancer)?;
+        let piece = call.seen_piece(model, ResourceType::LoadBalancer)?;
         Ok::<_, Refusal>(status_tree(model, piece))
     })?;
     reply(200, json!({"statuses": {"loadbalancer": tree}}))
@@ -260,8 +264,10 @@ async fn status(call: Call) -> Answer {
 /// The lab does not count.
 async fn stats(call: Call) -> Answer {
     let found = call.app.read(|model| {
-        let balancer = call.seen_piece(model, Part::LoadBalancer).map(|_| ());
-        balancer.or_else(|_| call.seen_piece(model, Part::Listener).map(|_| ()))
+        let balancer = call
+            .seen_piece(model, ResourceType::LoadBalancer)
+            .map(|_| ());
+        balancer.or_else(|_| call.seen_piece(model, ResourceType::Listener).map(|_| ()))
     });
     found?;
     let names = [

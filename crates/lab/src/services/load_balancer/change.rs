@@ -11,7 +11,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::load_balancer::checks::{check_rule, invalid, said};
 use crate::services::load_balancer::fields::{read_change, read_new};
-use crate::services::load_balancer::{Part, Piece, Provisioning};
+use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
 use crate::services::network::port::Port;
 
 /// The owner of the ports that Octavia makes.
@@ -28,14 +28,14 @@ pub enum Children {
 
 impl Model {
     /// Refuse if something of a load balancer is being changed. The load balancer itself has words of its own for it.
-    fn unlocked(&self, balancer: &str, changed: Part) -> Result<(), Refusal> {
+    fn unlocked(&self, balancer: &str, changed: ResourceType) -> Result<(), Refusal> {
         let Some(row) = self.balancing.get(balancer) else {
-            return Err(Part::LoadBalancer.not_found(balancer));
+            return Err(ResourceType::LoadBalancer.not_found(balancer));
         };
         let state = json!(row.status);
         match (row.status, changed) {
             (Provisioning::Active, _) => Ok(()),
-            (_, Part::LoadBalancer) => Err(Refusal::conflict(
+            (_, ResourceType::LoadBalancer) => Err(Refusal::conflict(
                 "LBPendingStateError",
                 format!(
                     "Invalid state {} of loadbalancer resource {balancer}",
@@ -66,26 +66,26 @@ impl Model {
     pub fn create_piece(
         &mut self,
         project_id: &str,
-        part: Part,
+        part: ResourceType,
         parent: Option<&str>,
         body: &Map<String, Value>,
     ) -> Result<String, Refusal> {
         let mut fields = read_new(part, body)?;
         let parent = self.parent_of_new(project_id, part, parent, body)?;
         let id = new_id();
-        if part == Part::LoadBalancer {
+        if part == ResourceType::LoadBalancer {
             self.give_vip(project_id, &id, &mut fields)?;
         } else {
             let balancer = self.balancer_of(&parent).unwrap_or_default();
             self.check_new(project_id, part, &parent, &mut fields)?;
-            if let (Part::Pool, Some(listener)) = (part, said(body, "listener_id")) {
+            if let (ResourceType::Pool, Some(listener)) = (part, said(body, "listener_id")) {
                 let protocol = said(&fields, "protocol").unwrap_or_default();
                 self.check_listener(project_id, listener, protocol)?;
             }
             self.unlocked(&balancer, part)?;
         }
         let position = fields.get("position").and_then(Value::as_i64);
-        self.balancing.insert(Piece {
+        self.balancing.insert(Resource {
             id: id.clone(),
             part,
             project_id: project_id.into(),
@@ -97,14 +97,14 @@ impl Model {
         });
         self.mark(&id, Provisioning::PendingCreate);
         match (part, said(body, "listener_id")) {
-            (Part::Pool, Some(listener)) => {
+            (ResourceType::Pool, Some(listener)) => {
                 if let Some(row) = self.balancing.get_mut(listener) {
                     row.fields
                         .insert("default_pool_id".into(), id.clone().into());
                     row.status = Provisioning::PendingUpdate;
                 }
             }
-            (Part::L7Policy, _) => self.place_policy(&parent, &id, position),
+            (ResourceType::L7Policy, _) => self.place_policy(&parent, &id, position),
             _ => {}
         }
         Ok(id)
@@ -185,7 +185,7 @@ impl Model {
     /// Put a policy at its place among those of its listener; at the end if none is said.
     fn place_policy(&mut self, listener: &str, id: &str, position: Option<i64>) {
         let mut order: Vec<(i64, String)> = self
-            .hanging_on(listener, Part::L7Policy)
+            .hanging_on(listener, ResourceType::L7Policy)
             .filter(|policy| policy.id != id)
             .map(|policy| {
                 (
@@ -208,7 +208,7 @@ impl Model {
     /// Begin to change a piece.
     pub fn update_piece(
         &mut self,
-        part: Part,
+        part: ResourceType,
         id: &str,
         body: &Map<String, Value>,
     ) -> Result<(), Refusal> {
@@ -219,7 +219,7 @@ impl Model {
         let position = change.get("position").and_then(Value::as_i64);
         all.extend(change);
         match part {
-            Part::Listener => {
+            ResourceType::Listener => {
                 let protocol = said(&all, "protocol").unwrap_or_default();
                 self.check_pool(
                     &parent,
@@ -227,8 +227,8 @@ impl Model {
                     Some(protocol),
                 )?;
             }
-            Part::L7Policy => self.check_policy(&parent, &mut all)?,
-            Part::L7Rule => check_rule(&all)?,
+            ResourceType::L7Policy => self.check_policy(&parent, &mut all)?,
+            ResourceType::L7Rule => check_rule(&all)?,
             _ => {}
         }
         let balancer = self.balancer_of(id).unwrap_or_default();
@@ -238,7 +238,7 @@ impl Model {
             row.updated_at = Some(now());
         }
         self.mark(id, Provisioning::PendingUpdate);
-        if part == Part::L7Policy && position.is_some() {
+        if part == ResourceType::L7Policy && position.is_some() {
             self.place_policy(&parent, id, position);
         }
         Ok(())
@@ -247,12 +247,12 @@ impl Model {
     /// Begin to take a piece away.
     pub fn delete_piece(
         &mut self,
-        part: Part,
+        part: ResourceType,
         id: &str,
         children: Children,
     ) -> Result<(), Refusal> {
         let piece = self.piece(part, id)?;
-        if part == Part::LoadBalancer
+        if part == ResourceType::LoadBalancer
             && children == Children::KeepIt
             && self.down_from(id).len() > 1
         {
@@ -263,8 +263,8 @@ impl Model {
         let user = self
             .balancing
             .iter()
-            .find(|row| row.part == Part::L7Policy && row.text("redirect_pool_id") == id)
-            .filter(|_| part == Part::Pool);
+            .find(|row| row.part == ResourceType::L7Policy && row.text("redirect_pool_id") == id)
+            .filter(|_| part == ResourceType::Pool);
         if let Some(policy) = user {
             return Err(Refusal::conflict(
                 "PoolInUseByL7Policy",
@@ -272,7 +272,7 @@ impl Model {
             ));
         }
         // One that is broken can still go.
-        if !(part == Part::LoadBalancer && piece.status == Provisioning::Error) {
+        if !(part == ResourceType::LoadBalancer && piece.status == Provisioning::Error) {
             let balancer = self.balancer_of(id).unwrap_or_default();
             self.unlocked(&balancer, part)?;
         }
@@ -282,9 +282,9 @@ impl Model {
 
     /// Begin to fail a load balancer over. One in ERROR may be: that is how administrators repair it.
     pub fn begin_failover(&mut self, balancer: &str) -> Result<(), Refusal> {
-        let error = self.piece(Part::LoadBalancer, balancer)?.status == Provisioning::Error;
+        let error = self.piece(ResourceType::LoadBalancer, balancer)?.status == Provisioning::Error;
         if !error {
-            self.unlocked(balancer, Part::LoadBalancer)?;
+            self.unlocked(balancer, ResourceType::LoadBalancer)?;
         }
         self.mark(balancer, Provisioning::PendingUpdate);
         Ok(())
@@ -323,13 +323,13 @@ impl Model {
                 continue;
             };
             match gone.part {
-                Part::LoadBalancer => {
+                ResourceType::LoadBalancer => {
                     let port = gone.text("vip_port_id").to_owned();
                     let own = self.ports.get(&port);
                     let own = own.is_some_and(|port| port.device_owner == OWNER);
                     self.release_port(&port, own);
                 }
-                Part::Pool => {
+                ResourceType::Pool => {
                     for row in self.balancing.iter_mut() {
                         if row.text("default_pool_id") == id {
                             row.fields.insert("default_pool_id".into(), Value::Null);

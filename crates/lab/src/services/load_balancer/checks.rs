@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::load_balancer::{Part, Piece};
+use crate::services::load_balancer::{Resource, ResourceType};
 
 /// Protocols that the lab does not support.
 const UNSUPPORTED: &[&str] = &["TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"];
@@ -23,9 +23,9 @@ impl Model {
     pub(crate) fn own_piece(
         &self,
         project_id: &str,
-        part: Part,
+        part: ResourceType,
         id: &str,
-    ) -> Result<&Piece, Refusal> {
+    ) -> Result<&Resource, Refusal> {
         let piece = self.piece(part, id)?;
         if piece.project_id == project_id {
             Ok(piece)
@@ -38,7 +38,7 @@ impl Model {
     pub(crate) fn parent_of_new(
         &self,
         project_id: &str,
-        part: Part,
+        part: ResourceType,
         parent: Option<&str>,
         body: &Map<String, Value>,
     ) -> Result<String, Refusal> {
@@ -50,24 +50,26 @@ impl Model {
             })
         };
         let (kind, id) = match part {
-            Part::LoadBalancer => return Ok(String::new()),
-            Part::Listener => (Part::LoadBalancer, named("loadbalancer_id")?),
-            Part::Pool => match (said(body, "loadbalancer_id"), said(body, "listener_id")) {
-                (Some(id), _) => (Part::LoadBalancer, id),
-                (None, Some(id)) => {
-                    let listener = self.own_piece(project_id, Part::Listener, id)?;
-                    return Ok(listener.parent.clone());
+            ResourceType::LoadBalancer => return Ok(String::new()),
+            ResourceType::Listener => (ResourceType::LoadBalancer, named("loadbalancer_id")?),
+            ResourceType::Pool => {
+                match (said(body, "loadbalancer_id"), said(body, "listener_id")) {
+                    (Some(id), _) => (ResourceType::LoadBalancer, id),
+                    (None, Some(id)) => {
+                        let listener = self.own_piece(project_id, ResourceType::Listener, id)?;
+                        return Ok(listener.parent.clone());
+                    }
+                    (None, None) => {
+                        return Err(invalid(
+                            "Must provide at least one of: listener_id, loadbalancer_id",
+                        ));
+                    }
                 }
-                (None, None) => {
-                    return Err(invalid(
-                        "Must provide at least one of: listener_id, loadbalancer_id",
-                    ));
-                }
-            },
-            Part::HealthMonitor => (Part::Pool, named("pool_id")?),
-            Part::L7Policy => (Part::Listener, named("listener_id")?),
-            Part::Member => (Part::Pool, parent.unwrap_or_default()),
-            Part::L7Rule => (Part::L7Policy, parent.unwrap_or_default()),
+            }
+            ResourceType::HealthMonitor => (ResourceType::Pool, named("pool_id")?),
+            ResourceType::L7Policy => (ResourceType::Listener, named("listener_id")?),
+            ResourceType::Member => (ResourceType::Pool, parent.unwrap_or_default()),
+            ResourceType::L7Rule => (ResourceType::L7Policy, parent.unwrap_or_default()),
         };
         Ok(self.own_piece(project_id, kind, id)?.id.clone())
     }
@@ -75,7 +77,7 @@ impl Model {
     pub(crate) fn check_new(
         &self,
         project_id: &str,
-        part: Part,
+        part: ResourceType,
         parent: &str,
         fields: &mut Map<String, Value>,
     ) -> Result<(), Refusal> {
@@ -98,8 +100,8 @@ impl Model {
         }
         let port = fields.get("protocol_port").and_then(Value::as_i64);
         match part {
-            Part::Listener => {
-                let mut others = self.hanging_on(parent, Part::Listener);
+            ResourceType::Listener => {
+                let mut others = self.hanging_on(parent, ResourceType::Listener);
                 if others.any(|other| other.number("protocol_port") == port) {
                     return Err(Refusal::conflict(
                         "DuplicateListenerEntry",
@@ -111,9 +113,9 @@ impl Model {
                 }
                 self.check_pool(parent, &text("default_pool_id"), Some(&protocol))
             }
-            Part::Member => {
+            ResourceType::Member => {
                 let address = text("address");
-                let mut others = self.hanging_on(parent, Part::Member);
+                let mut others = self.hanging_on(parent, ResourceType::Member);
                 if others.any(|other| {
                     other.text("address") == address && other.number("protocol_port") == port
                 }) {
@@ -131,9 +133,9 @@ impl Model {
                 }
                 Ok(())
             }
-            Part::HealthMonitor => {
+            ResourceType::HealthMonitor => {
                 if self
-                    .hanging_on(parent, Part::HealthMonitor)
+                    .hanging_on(parent, ResourceType::HealthMonitor)
                     .next()
                     .is_some()
                 {
@@ -155,9 +157,9 @@ impl Model {
                 }
                 Ok(())
             }
-            Part::L7Policy => self.check_policy(parent, fields),
-            Part::L7Rule => check_rule(fields),
-            Part::LoadBalancer | Part::Pool => Ok(()),
+            ResourceType::L7Policy => self.check_policy(parent, fields),
+            ResourceType::L7Rule => check_rule(fields),
+            ResourceType::LoadBalancer | ResourceType::Pool => Ok(()),
         }
     }
 
@@ -168,7 +170,7 @@ impl Model {
         id: &str,
         protocol: &str,
     ) -> Result<(), Refusal> {
-        let listener = self.own_piece(project_id, Part::Listener, id)?;
+        let listener = self.own_piece(project_id, ResourceType::Listener, id)?;
         fitting(listener.text("protocol"), protocol)?;
         if listener.text("default_pool_id").is_empty() {
             Ok(())
@@ -190,9 +192,9 @@ impl Model {
         if pool.is_empty() {
             return Ok(());
         }
-        let found = self.piece(Part::Pool, pool)?;
+        let found = self.piece(ResourceType::Pool, pool)?;
         if found.parent != balancer {
-            return Err(Part::Pool.not_found(pool));
+            return Err(ResourceType::Pool.not_found(pool));
         }
         listens.map_or(Ok(()), |listens| fitting(listens, found.text("protocol")))
     }

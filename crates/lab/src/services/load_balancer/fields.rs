@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::kit::field::{Field, Form, Problem, Set, Usual, always, on_create, required};
 use crate::kit::record::Fields;
 use crate::kit::refusal::Refusal;
-use crate::services::load_balancer::Part;
+use crate::services::load_balancer::ResourceType;
 
 const PORTS: Form = Form::Range(1, 65_535);
 const TIMEOUT: Form = Form::Range(0, 31_536_000_000);
@@ -181,15 +181,15 @@ static L7_RULE: &[Field] = &[
 ];
 
 /// The fields of a kind.
-pub fn fields(part: Part) -> &'static [Field] {
+pub fn fields(part: ResourceType) -> &'static [Field] {
     match part {
-        Part::LoadBalancer => LOAD_BALANCER,
-        Part::Listener => LISTENER,
-        Part::Pool => POOL,
-        Part::Member => MEMBER,
-        Part::HealthMonitor => HEALTH_MONITOR,
-        Part::L7Policy => L7_POLICY,
-        Part::L7Rule => L7_RULE,
+        ResourceType::LoadBalancer => LOAD_BALANCER,
+        ResourceType::Listener => LISTENER,
+        ResourceType::Pool => POOL,
+        ResourceType::Member => MEMBER,
+        ResourceType::HealthMonitor => HEALTH_MONITOR,
+        ResourceType::L7Policy => L7_POLICY,
+        ResourceType::L7Rule => L7_RULE,
     }
 }
 
@@ -204,7 +204,7 @@ fn invalid(name: &str, value: &Value, reason: &str) -> Refusal {
     ))
 }
 
-fn unknown(part: Part, name: &str) -> Refusal {
+fn unknown(part: ResourceType, name: &str) -> Refusal {
     Refusal::bad_request(format!(
         "Unknown attribute for argument {}: {name}",
         part.words().0
@@ -249,7 +249,7 @@ const CHILDREN: &[&str] = &[
 ];
 
 /// The fields of a new resource.
-pub fn read_new(part: Part, wanted: &Fields) -> Result<Fields, Refusal> {
+pub fn read_new(part: ResourceType, wanted: &Fields) -> Result<Fields, Refusal> {
     let table = fields(part);
     for (name, value) in wanted {
         let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
@@ -280,7 +280,7 @@ pub fn read_new(part: Part, wanted: &Fields) -> Result<Fields, Refusal> {
 }
 
 /// The fields of a change.
-pub fn read_change(part: Part, wanted: &Fields) -> Result<Fields, Refusal> {
+pub fn read_change(part: ResourceType, wanted: &Fields) -> Result<Fields, Refusal> {
     let mut changes = Fields::new();
     for (name, value) in wanted {
         let mut table = fields(part).iter();

@@ -13,7 +13,7 @@ use crate::services::load_balancer::PREFIXES;
 use crate::services::{Call, Model, Routes};
 
 /// A collection.
-struct Kind {
+struct Collection {
     one: &'static str,
     many: &'static str,
     /// The name in refusals.
@@ -26,7 +26,7 @@ struct Kind {
     table_mut: fn(&mut Model) -> &mut Table<Record>,
 }
 
-static FLAVORS: Kind = Kind {
+static FLAVORS: Collection = Collection {
     one: "flavor",
     many: "flavors",
     title: "Flavor",
@@ -36,7 +36,7 @@ static FLAVORS: Kind = Kind {
     table_mut: |model| &mut model.balancing_flavors,
 };
 
-static PROFILES: Kind = Kind {
+static PROFILES: Collection = Collection {
     one: "flavorprofile",
     many: "flavorprofiles",
     title: "Flavor profile",
@@ -47,20 +47,20 @@ static PROFILES: Kind = Kind {
 };
 
 pub(crate) fn routes() -> Routes {
-    let kinds = [&FLAVORS, &PROFILES].into_iter();
-    kinds.fold(Routes::below_each(PREFIXES), |routes, kind| {
-        let many = format!("/{}", kind.many);
+    let collections = [&FLAVORS, &PROFILES].into_iter();
+    collections.fold(Routes::below_each(PREFIXES), |routes, collection| {
+        let many = format!("/{}", collection.many);
         let one = format!("{many}/{{id}}");
         routes
-            .get(&many, move |call| list(kind, call))
-            .post(&many, move |call, body| create(kind, call, body))
-            .get(&one, move |call| show(kind, call))
-            .put(&one, move |call, body| update(kind, call, body))
-            .delete(&one, move |call| delete(kind, call))
+            .get(&many, move |call| list(collection, call))
+            .post(&many, move |call, body| create(collection, call, body))
+            .get(&one, move |call| show(collection, call))
+            .put(&one, move |call, body| update(collection, call, body))
+            .delete(&one, move |call| delete(collection, call))
     })
 }
 
-impl Kind {
+impl Collection {
     /// Everybody may look at flavors; all else is for administrators.
     fn may(&self, call: &Call, is_look: bool) -> Result<(), Refusal> {
         let member = call.member()?;
@@ -99,56 +99,56 @@ fn document(record: &Record) -> Value {
 }
 
 /// The fields of a body.
-fn fields(kind: &Kind, body: &Bytes) -> Result<Value, Refusal> {
+fn fields(collection: &Collection, body: &Bytes) -> Result<Value, Refusal> {
     let mut body = read_json(body)?;
-    match body.get_mut(kind.one) {
+    match body.get_mut(collection.one) {
         Some(fields) if fields.is_object() => Ok(fields.take()),
         _ => Err(Refusal::bad_request(format!(
             "Missing argument: \"{}\"",
-            kind.one
+            collection.one
         ))),
     }
 }
 
-async fn list(kind: &'static Kind, call: Call) -> Answer {
-    kind.may(&call, true)?;
+async fn list(collection: &'static Collection, call: Call) -> Answer {
+    collection.may(&call, true)?;
     let rows: Vec<Value> = call.app.read(|model| {
-        let rows = (kind.table)(model).iter().map(document);
+        let rows = (collection.table)(model).iter().map(document);
         let name = call.asked("name");
         rows.filter(|row| name.is_none_or(|name| attribute_is(row, "name", name)))
             .collect()
     });
     reply(
         200,
-        json!({kind.many: rows, format!("{}_links", kind.many): []}),
+        json!({collection.many: rows, format!("{}_links", collection.many): []}),
     )
 }
 
-async fn show(kind: &'static Kind, call: Call) -> Answer {
-    kind.may(&call, true)?;
+async fn show(collection: &'static Collection, call: Call) -> Answer {
+    collection.may(&call, true)?;
     let shown = call
         .app
-        .read(|model| kind.find(model, call.id()).map(document))?;
-    reply(200, json!({ kind.one: shown }))
+        .read(|model| collection.find(model, call.id()).map(document))?;
+    reply(200, json!({ collection.one: shown }))
 }
 
-async fn create(kind: &'static Kind, call: Call, body: Bytes) -> Answer {
-    kind.may(&call, false)?;
-    let mut fields = fields(kind, &body)?;
-    for name in kind.required {
+async fn create(collection: &'static Collection, call: Call, body: Bytes) -> Answer {
+    collection.may(&call, false)?;
+    let mut fields = fields(collection, &body)?;
+    for name in collection.required {
         if !fields[name].is_string() {
             return Err(Refusal::bad_request(format!(
                 "Invalid input for field/attribute {name}. Value: 'None'. Mandatory field missing."
             )));
         }
     }
-    if kind.one == FLAVORS.one && fields["enabled"].is_null() {
+    if collection.one == FLAVORS.one && fields["enabled"].is_null() {
         fields["enabled"] = true.into();
     }
     let row = Record::new(&new_id(), fields);
     let shown = document(&row);
     call.app.change(|model| {
-        if kind.one == FLAVORS.one {
+        if collection.one == FLAVORS.one {
             PROFILES.find(model, row.text("flavor_profile_id"))?;
             let mut others = model.balancing_flavors.iter();
             if others.any(|other| other.text("name") == row.text("name")) {
@@ -156,37 +156,37 @@ async fn create(kind: &'static Kind, call: Call, body: Bytes) -> Answer {
                 return Err(Refusal::conflict("RecordAlreadyExists", message));
             }
         }
-        (kind.table_mut)(model).insert(row);
+        (collection.table_mut)(model).insert(row);
         Ok(())
     })?;
-    reply(201, json!({ kind.one: shown }))
+    reply(201, json!({ collection.one: shown }))
 }
 
-async fn update(kind: &'static Kind, call: Call, body: Bytes) -> Answer {
-    kind.may(&call, false)?;
-    let fields = fields(kind, &body)?;
+async fn update(collection: &'static Collection, call: Call, body: Bytes) -> Answer {
+    collection.may(&call, false)?;
+    let fields = fields(collection, &body)?;
     let shown = call.app.change(|model| {
-        let mut row = kind.find(model, call.id())?.clone();
-        let is_fixed = kind.one == FLAVORS.one || kind.is_in_use(model, call.id());
-        if is_fixed && kind.fixed.iter().any(|name| !fields[*name].is_null()) {
-            return Err(kind.in_use(call.id()));
+        let mut row = collection.find(model, call.id())?.clone();
+        let is_fixed = collection.one == FLAVORS.one || collection.is_in_use(model, call.id());
+        if is_fixed && collection.fixed.iter().any(|name| !fields[*name].is_null()) {
+            return Err(collection.in_use(call.id()));
         }
         row.fields.extend(Record::new("", fields).fields);
         let shown = document(&row);
-        (kind.table_mut)(model).insert(row);
+        (collection.table_mut)(model).insert(row);
         Ok(shown)
     })?;
-    reply(200, json!({ kind.one: shown }))
+    reply(200, json!({ collection.one: shown }))
 }
 
-async fn delete(kind: &'static Kind, call: Call) -> Answer {
-    kind.may(&call, false)?;
+async fn delete(collection: &'static Collection, call: Call) -> Answer {
+    collection.may(&call, false)?;
     call.app.change(|model| {
-        kind.find(model, call.id())?;
-        if kind.is_in_use(model, call.id()) {
-            return Err(kind.in_use(call.id()));
+        collection.find(model, call.id())?;
+        if collection.is_in_use(model, call.id()) {
+            return Err(collection.in_use(call.id()));
         }
-        (kind.table_mut)(model).remove(call.id());
+        (collection.table_mut)(model).remove(call.id());
         Ok(())
     })?;
     empty(204)

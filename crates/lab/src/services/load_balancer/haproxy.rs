@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 use crate::kit::record::Attributes;
 use crate::services::Model;
-use crate::services::load_balancer::{Part, Piece, Provisioning};
+use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
 
 /// The configuration of a load balancer.
-pub fn configuration(model: &Model, balancer: &Piece) -> String {
+pub fn configuration(model: &Model, balancer: &Resource) -> String {
     let mut text = String::from(
         "global\n  maxconn 4000\n  log stdout format raw local0 notice\ndefaults\n  log global\n  timeout connect 5s\n  timeout \
          client 50s\n  timeout server 50s\n  option redispatch\n",
@@ -18,7 +18,7 @@ pub fn configuration(model: &Model, balancer: &Piece) -> String {
     if !balancer.is_on("admin_state_up") {
         return text;
     }
-    for listener in standing(model, &balancer.id, Part::Listener) {
+    for listener in standing(model, &balancer.id, ResourceType::Listener) {
         frontend(&mut text, model, balancer, listener);
     }
     text
@@ -28,8 +28,8 @@ pub fn configuration(model: &Model, balancer: &Piece) -> String {
 pub fn standing<'a>(
     model: &'a Model,
     parent: &'a str,
-    part: Part,
-) -> impl Iterator<Item = &'a Piece> + use<'a> {
+    part: ResourceType,
+) -> impl Iterator<Item = &'a Resource> + use<'a> {
     let all = model.hanging_on(parent, part);
     all.filter(|one| one.is_on("admin_state_up") && one.status != Provisioning::PendingDelete)
 }
@@ -40,7 +40,7 @@ fn word(text: &str) -> String {
     format!("'{}'", plain.replace('\'', r"'\''"))
 }
 
-fn frontend(text: &mut String, model: &Model, balancer: &Piece, listener: &Piece) {
+fn frontend(text: &mut String, model: &Model, balancer: &Resource, listener: &Resource) {
     let http = listener.text("protocol") == "HTTP";
     let port = listener.number("protocol_port").unwrap_or(0);
     let _ = writeln!(
@@ -60,7 +60,8 @@ fn frontend(text: &mut String, model: &Model, balancer: &Piece, listener: &Piece
     let mut pools = Vec::new();
     if http {
         headers(text, listener);
-        let mut policies: Vec<&Piece> = standing(model, &listener.id, Part::L7Policy).collect();
+        let mut policies: Vec<&Resource> =
+            standing(model, &listener.id, ResourceType::L7Policy).collect();
         // As Octavia has it: refusals come first, then redirections, then other pools.
         policies.sort_by_key(|policy| {
             let rank = match policy.text("action") {
@@ -79,7 +80,7 @@ fn frontend(text: &mut String, model: &Model, balancer: &Piece, listener: &Piece
     pools.sort_unstable();
     pools.dedup();
     let pool_of = |id: &str| {
-        let pool = model.piece(Part::Pool, id).ok()?;
+        let pool = model.piece(ResourceType::Pool, id).ok()?;
         (pool.is_on("admin_state_up") && pool.status != Provisioning::PendingDelete).then_some(pool)
     };
     if pool_of(listener.text("default_pool_id")).is_some() {
@@ -94,11 +95,11 @@ fn frontend(text: &mut String, model: &Model, balancer: &Piece, listener: &Piece
     }
 }
 
-fn backend_name(pool: &str, listener: &Piece) -> String {
+fn backend_name(pool: &str, listener: &Resource) -> String {
     format!("{pool}:{}", listener.id)
 }
 
-fn headers(text: &mut String, listener: &Piece) {
+fn headers(text: &mut String, listener: &Resource) {
     let asked = |name: &str| {
         let value = listener
             .fields
@@ -117,9 +118,9 @@ fn headers(text: &mut String, listener: &Piece) {
     }
 }
 
-fn l7_policy(text: &mut String, model: &Model, listener: &Piece, policy: &Piece) {
+fn l7_policy(text: &mut String, model: &Model, listener: &Resource, policy: &Resource) {
     let mut conditions = Vec::new();
-    for rule in standing(model, &policy.id, Part::L7Rule) {
+    for rule in standing(model, &policy.id, ResourceType::L7Rule) {
         let key = rule.text("key");
         let fetch = match rule.text("type") {
             "HOST_NAME" => "req.hdr(host)".to_owned(),
@@ -171,7 +172,7 @@ fn l7_policy(text: &mut String, model: &Model, listener: &Piece, policy: &Piece)
     };
 }
 
-fn backend(text: &mut String, model: &Model, listener: &Piece, pool: &Piece) {
+fn backend(text: &mut String, model: &Model, listener: &Resource, pool: &Resource) {
     let http = listener.text("protocol") == "HTTP";
     let balance = match pool.text("lb_algorithm") {
         "LEAST_CONNECTIONS" => "leastconn",
@@ -203,11 +204,11 @@ fn backend(text: &mut String, model: &Model, listener: &Piece, pool: &Piece) {
         }
         _ => {}
     }
-    let monitor = standing(model, &pool.id, Part::HealthMonitor).next();
+    let monitor = standing(model, &pool.id, ResourceType::HealthMonitor).next();
     let check = monitor
         .map(|monitor| health_check(text, monitor))
         .unwrap_or_default();
-    for member in standing(model, &pool.id, Part::Member) {
+    for member in standing(model, &pool.id, ResourceType::Member) {
         let _ = write!(
             text,
             "  server {} {}:{} weight {}{check}",
@@ -240,7 +241,7 @@ fn backend(text: &mut String, model: &Model, listener: &Piece, pool: &Piece) {
 }
 
 /// The lines of a monitor, and what each server's line says of it. A ping is no check of HAProxy's: a connection stands for it.
-fn health_check(text: &mut String, monitor: &Piece) -> String {
+fn health_check(text: &mut String, monitor: &Resource) -> String {
     let seconds = |name: &str| monitor.number(name).unwrap_or(5).max(1);
     let _ = writeln!(text, "  timeout check {}s", seconds("timeout"));
     let kind = monitor.text("type");

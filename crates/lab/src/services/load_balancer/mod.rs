@@ -29,10 +29,10 @@ use crate::services::Model;
 /// Clients write the version as `v2` or `v2.0`.
 pub const PREFIXES: &[&str] = &["/load-balancer/v2/lbaas", "/load-balancer/v2.0/lbaas"];
 
-/// A kind of piece.
+/// The type of a resource of Octavia.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ResourceType {
     /// The address where clients arrive.
     LoadBalancer,
     /// A port of it that listens.
@@ -49,17 +49,17 @@ pub enum Part {
     L7Rule,
 }
 
-impl Part {
+impl ResourceType {
     /// The kind of a collection's name in a path.
     pub fn of_collection(name: &str) -> Option<Self> {
         Some(match name {
-            "loadbalancers" => Part::LoadBalancer,
-            "listeners" => Part::Listener,
-            "pools" => Part::Pool,
-            "members" => Part::Member,
-            "healthmonitors" => Part::HealthMonitor,
-            "l7policies" => Part::L7Policy,
-            "rules" => Part::L7Rule,
+            "loadbalancers" => ResourceType::LoadBalancer,
+            "listeners" => ResourceType::Listener,
+            "pools" => ResourceType::Pool,
+            "members" => ResourceType::Member,
+            "healthmonitors" => ResourceType::HealthMonitor,
+            "l7policies" => ResourceType::L7Policy,
+            "rules" => ResourceType::L7Rule,
             _ => return None,
         })
     }
@@ -67,22 +67,22 @@ impl Part {
     /// The words for one and for many in bodies.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
-            Part::LoadBalancer => ("loadbalancer", "loadbalancers"),
-            Part::Listener => ("listener", "listeners"),
-            Part::Pool => ("pool", "pools"),
-            Part::Member => ("member", "members"),
-            Part::HealthMonitor => ("healthmonitor", "healthmonitors"),
-            Part::L7Policy => ("l7policy", "l7policies"),
-            Part::L7Rule => ("rule", "rules"),
+            ResourceType::LoadBalancer => ("loadbalancer", "loadbalancers"),
+            ResourceType::Listener => ("listener", "listeners"),
+            ResourceType::Pool => ("pool", "pools"),
+            ResourceType::Member => ("member", "members"),
+            ResourceType::HealthMonitor => ("healthmonitor", "healthmonitors"),
+            ResourceType::L7Policy => ("l7policy", "l7policies"),
+            ResourceType::L7Rule => ("rule", "rules"),
         }
     }
 
     /// The name of the limit on how many a project may have.
     pub fn limit(self) -> &'static str {
         match self {
-            Part::LoadBalancer => "load_balancer",
-            Part::HealthMonitor => "health_monitor",
-            Part::L7Rule => "l7rule",
+            ResourceType::LoadBalancer => "load_balancer",
+            ResourceType::HealthMonitor => "health_monitor",
+            ResourceType::L7Rule => "l7rule",
             other => other.words().0,
         }
     }
@@ -90,13 +90,13 @@ impl Part {
     /// As Octavia says it in refusals.
     pub fn title(self) -> &'static str {
         match self {
-            Part::LoadBalancer => "Load Balancer",
-            Part::Listener => "Listener",
-            Part::Pool => "Pool",
-            Part::Member => "Member",
-            Part::HealthMonitor => "Health Monitor",
-            Part::L7Policy => "L7 Policy",
-            Part::L7Rule => "L7 Rule",
+            ResourceType::LoadBalancer => "Load Balancer",
+            ResourceType::Listener => "Listener",
+            ResourceType::Pool => "Pool",
+            ResourceType::Member => "Member",
+            ResourceType::HealthMonitor => "Health Monitor",
+            ResourceType::L7Policy => "L7 Policy",
+            ResourceType::L7Rule => "L7 Rule",
         }
     }
 
@@ -121,12 +121,12 @@ pub enum Provisioning {
     Error,
 }
 
-/// A piece.
+/// A resource of Octavia: a load balancer, or a child of one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Piece {
+pub struct Resource {
     pub id: String,
-    /// Its kind.
-    pub part: Part,
+    /// The type.
+    pub part: ResourceType,
     pub project_id: String,
     /// The parent's id. Empty for a load balancer.
     pub parent: String,
@@ -139,9 +139,9 @@ pub struct Piece {
     pub updated_at: Option<String>,
 }
 
-keyed_by_id!(Piece);
+keyed_by_id!(Resource);
 
-impl Attributes for Piece {
+impl Attributes for Resource {
     fn fields(&self) -> &Fields {
         &self.fields
     }
@@ -149,7 +149,7 @@ impl Attributes for Piece {
 
 impl Model {
     /// A piece of this kind.
-    pub fn piece(&self, part: Part, id: &str) -> Result<&Piece, Refusal> {
+    pub fn piece(&self, part: ResourceType, id: &str) -> Result<&Resource, Refusal> {
         let piece = self.balancing.get(id).filter(|piece| piece.part == part);
         piece.ok_or_else(|| part.not_found(id))
     }
@@ -158,14 +158,14 @@ impl Model {
     pub fn hanging_on<'a>(
         &'a self,
         parent: &'a str,
-        part: Part,
-    ) -> impl Iterator<Item = &'a Piece> + use<'a> {
+        part: ResourceType,
+    ) -> impl Iterator<Item = &'a Resource> + use<'a> {
         let all = self.balancing.iter();
         all.filter(move |piece| piece.part == part && piece.parent == parent)
     }
 
     /// A piece and all that it hangs on, up to its load balancer.
-    pub fn up_from(&self, id: &str) -> Vec<&Piece> {
+    pub fn up_from(&self, id: &str) -> Vec<&Resource> {
         let mut up = Vec::new();
         let mut next = self.balancing.get(id);
         while let Some(piece) = next {

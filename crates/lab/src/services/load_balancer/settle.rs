@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::kit::record::Attributes;
 use crate::services::cloud::Cloud;
-use crate::services::load_balancer::{Part, Provisioning};
+use crate::services::load_balancer::{Provisioning, ResourceType};
 
 /// A load balancer that does not do what it is told for so long is broken.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -59,7 +59,7 @@ impl Cloud {
 
     /// Wait until a load balancer does what the model says; whether it came to that.
     async fn balances(&self, balancer: &str) -> bool {
-        if !self.substrate.has_wires() {
+        if !self.substrate.has_wiring() {
             return true;
         }
         let started = Instant::now();
@@ -81,7 +81,7 @@ impl Cloud {
     /// Resumes the work on load balancers that was interrupted when the lab stopped.
     pub(crate) fn resume_balancers(self: &Arc<Self>) {
         let all: Vec<String> = self.read(|model| {
-            let all = model.hanging_on("", Part::LoadBalancer);
+            let all = model.hanging_on("", ResourceType::LoadBalancer);
             all.map(|row| row.id.clone()).collect()
         });
         for balancer in all {

@@ -6,9 +6,9 @@ use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::network::body::{Author, only_admin};
 use crate::services::network::records::Records;
-use crate::services::network::{Kind, Makers, Rows};
+use crate::services::network::{Collection, Makers, Rows};
 
-pub static ADDRESS_SCOPE: Kind = Kind {
+pub static ADDRESS_SCOPE: Collection = Collection {
     collection: "address-scopes",
     singular: "address_scope",
     fields: &[

@@ -11,7 +11,7 @@ use crate::kit::token::Member;
 use crate::services::network::body::only_admin;
 use crate::services::network::body::{Author, Body, is_known};
 use crate::services::network::provider::hide;
-use crate::services::network::{KINDS, Kind, Look, Makers};
+use crate::services::network::{Collection, KINDS, Look, Makers};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -27,7 +27,7 @@ pub fn routes() -> Routes {
     .delete("/{collection}/{id}", delete)
 }
 
-pub(crate) fn kind_of(collection: &str) -> Result<&'static Kind, Refusal> {
+pub(crate) fn kind_of(collection: &str) -> Result<&'static Collection, Refusal> {
     let collection = collection.trim_end_matches(".json");
     let found = KINDS
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn kind_of(collection: &str) -> Result<&'static Kind, Refusal> {
     found.ok_or_else(|| Refusal::not_found("HTTPNotFound", "The resource could not be found."))
 }
 
-fn visible(model: &Model, kind: &Kind, member: &Member, thing: &Value) -> bool {
+fn visible(model: &Model, kind: &Collection, member: &Member, thing: &Value) -> bool {
     let owner = thing["project_id"].as_str().unwrap_or_default();
     member.may_touch(owner) || (kind.shared)(model, thing, &member.project_id)
 }
@@ -44,7 +44,7 @@ fn visible(model: &Model, kind: &Kind, member: &Member, thing: &Value) -> bool {
 /// The thing, if the caller may see it.
 pub(crate) fn seen(
     model: &Model,
-    kind: &Kind,
+    kind: &Collection,
     member: &Member,
     id: &str,
 ) -> Result<Value, Refusal> {
@@ -57,7 +57,7 @@ pub(crate) fn seen(
 /// The thing, if it is the caller's own. One that can only be seen is forbidden.
 pub(crate) fn owned(
     model: &Model,
-    kind: &Kind,
+    kind: &Collection,
     member: &Member,
     id: &str,
     verb: &str,
@@ -72,7 +72,7 @@ pub(crate) fn owned(
 }
 
 /// Some kinds are for administrators to make.
-fn may_make(kind: &Kind, member: &Member, verb: &str) -> Result<(), Refusal> {
+fn may_make(kind: &Collection, member: &Member, verb: &str) -> Result<(), Refusal> {
     if kind.makers == Makers::Members || member.admin {
         Ok(())
     } else {
@@ -118,7 +118,7 @@ const NOT_FILTERS: &[&str] = &[
 const SHOWN: &[&str] = &["shared", "rules", "rule_ids", "port_forwardings"];
 
 /// Whether a list of this kind may be asked so.
-fn may_be_asked(kind: &Kind, asked: &[(String, String)]) -> Result<(), Refusal> {
+fn may_be_asked(kind: &Collection, asked: &[(String, String)]) -> Result<(), Refusal> {
     let known = |name: &str| is_known(kind.fields, name) || SHOWN.contains(&name);
     for (name, value) in asked {
         match name.as_str() {
@@ -235,7 +235,7 @@ fn read_body(bytes: &Bytes) -> Result<Value, Refusal> {
 }
 
 /// The bodies of a creation: one, or many under the collection's name.
-fn bodies(kind: &Kind, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
+fn bodies(kind: &Collection, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
     let plural = kind.collection.replace('-', "_");
     match body.get(&plural) {
         None => Ok((vec![body], Amount::One)),
@@ -295,7 +295,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
 }
 
 /// The project that a new thing is for: the caller's own, or any if an administrator says so.
-fn owner(kind: &Kind, member: &Member, body: &Value) -> Result<String, Refusal> {
+fn owner(kind: &Collection, member: &Member, body: &Value) -> Result<String, Refusal> {
     for name in ["project_id", "tenant_id"] {
         let said = body[kind.singular].get(name).and_then(Value::as_str);
         match said {

@@ -18,7 +18,7 @@ use crate::services::Model;
 use crate::services::network::body::Body;
 use crate::services::network::port::{FLOATING_IP as OWNER, PORT, Taker};
 use crate::services::network::port_forwarding::PortForwarding;
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
 /// A floating IP.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ const FIELDS: &[Field] = &[
     on_create("dns_domain", Form::Text),
 ];
 
-pub static FLOATING_IP: Kind = Kind {
+pub static FLOATING_IP: Collection = Collection {
     collection: "floatingips",
     singular: "floatingip",
     fields: FIELDS,

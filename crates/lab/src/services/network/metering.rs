@@ -5,9 +5,9 @@ use crate::kit::ip::Cidr;
 use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::network::records::Records;
-use crate::services::network::{Kind, Makers, Rows};
+use crate::services::network::{Collection, Makers, Rows};
 
-pub static METERING_LABEL: Kind = Kind {
+pub static METERING_LABEL: Collection = Collection {
     collection: "metering-labels",
     singular: "metering_label",
     fields: &[
@@ -31,7 +31,7 @@ pub static METERING_LABEL: Kind = Kind {
     }),
 };
 
-pub static METERING_RULE: Kind = Kind {
+pub static METERING_RULE: Collection = Collection {
     collection: "metering-label-rules",
     singular: "metering_label_rule",
     fields: &[

@@ -64,7 +64,7 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// A collection of Neutron.
-pub struct Kind {
+pub struct Collection {
     /// `networks`: the path, and the list's name in bodies.
     pub collection: &'static str,
     /// `network`: the name of one in bodies.
@@ -94,7 +94,7 @@ pub enum Rows {
     Records(Records),
 }
 
-impl Kind {
+impl Collection {
     pub fn list(&self, model: &Model, look: &Look) -> Vec<Value> {
         match &self.rows {
             Rows::Typed { list, .. } => list(model, look),
@@ -232,7 +232,7 @@ impl Look<'_> {
 }
 
 /// All kinds.
-pub static KINDS: &[&Kind] = &[
+pub static KINDS: &[&Collection] = &[
     &network::NETWORK,
     &subnet::SUBNET,
     &port::PORT,

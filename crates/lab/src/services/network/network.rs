@@ -1,4 +1,4 @@
-//! Networks: the wires. The external one comes with the lab; projects make the rest.
+//! Networks. The external one comes with the lab; projects make the rest.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::Body;
 use crate::services::network::provider::Provider;
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
 /// A network.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ const FIELDS: &[Field] = &[
     admins("is_default", Form::Bool),
 ];
 
-pub static NETWORK: Kind = Kind {
+pub static NETWORK: Collection = Collection {
     collection: "networks",
     singular: "network",
     fields: FIELDS,

@@ -17,7 +17,7 @@ use crate::services::network::port_checks::{
     GROUPS_WITHOUT_FILTER, NO_FILTER_FOR_GROUPS, address_pairs, groups, groups_need_a_filter,
     is_mac, is_vnic_type, list, owner, qos_policy,
 };
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
 /// A port.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -142,7 +142,7 @@ const FIELDS: &[Field] = &[
     admins("binding:profile", Form::Any),
 ];
 
-pub static PORT: Kind = Kind {
+pub static PORT: Collection = Collection {
     collection: "ports",
     singular: "port",
     fields: FIELDS,

@@ -8,9 +8,9 @@ use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::network::records::{Records, STANDARD};
-use crate::services::network::{Kind, Makers, Rows};
+use crate::services::network::{Collection, Makers, Rows};
 
-pub static QOS_POLICY: Kind = Kind {
+pub static QOS_POLICY: Collection = Collection {
     collection: "policies",
     singular: "policy",
     fields: &[

@@ -12,7 +12,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::network::body::{Author, only_admin};
 use crate::services::network::records::Records;
-use crate::services::network::{KINDS, Kind, Makers, Rows};
+use crate::services::network::{Collection, KINDS, Makers, Rows};
 
 /// The resources that can be shared: the name in the policy, and the name of the kind.
 const TYPES: &[(&str, &str)] = &[
@@ -29,7 +29,7 @@ const EXTERNAL: &str = "access_as_external";
 /// All projects.
 const ALL: &str = "*";
 
-pub static RBAC_POLICY: Kind = Kind {
+pub static RBAC_POLICY: Collection = Collection {
     collection: "rbac-policies",
     singular: "rbac_policy",
     fields: &[

@@ -11,7 +11,7 @@ use crate::services::Model;
 use crate::services::network::body::{Body, bare};
 use crate::services::network::port::{FixedIp, ROUTER_GATEWAY, Taker};
 use crate::services::network::subnet_checks::routes;
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 use crate::wiring::HostRoute;
 
 /// A router.
@@ -59,7 +59,7 @@ const FIELDS: &[Field] = &[
     on_create("flavor_id", Form::Id),
 ];
 
-pub static ROUTER: Kind = Kind {
+pub static ROUTER: Collection = Collection {
     collection: "routers",
     singular: "router",
     fields: FIELDS,

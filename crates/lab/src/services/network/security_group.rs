@@ -10,7 +10,7 @@ use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::Body;
 use crate::services::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
 /// A security group; its rules are rows of their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ const FIELDS: &[Field] = &[
     never("security_group_rules", Form::Any),
 ];
 
-pub static SECURITY_GROUP: Kind = Kind {
+pub static SECURITY_GROUP: Collection = Collection {
     collection: "security-groups",
     singular: "security_group",
     fields: FIELDS,

@@ -10,7 +10,7 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::{Body, bare};
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
 /// Seen from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ fn number_of(protocol: &Option<String>) -> Option<&str> {
     Some(same.map_or(text, |(_, number)| number))
 }
 
-pub static SECURITY_GROUP_RULE: Kind = Kind {
+pub static SECURITY_GROUP_RULE: Collection = Collection {
     collection: "security-group-rules",
     singular: "security_group_rule",
     fields: FIELDS,

@@ -6,9 +6,9 @@ use crate::kit::refusal::Refusal;
 use crate::services::network::network::NETWORK;
 use crate::services::network::provider::{FLAT, LOCAL, TYPES, VLAN};
 use crate::services::network::records::{Records, STANDARD};
-use crate::services::network::{Kind, Makers, Rows};
+use crate::services::network::{Collection, Makers, Rows};
 
-pub static SEGMENT: Kind = Kind {
+pub static SEGMENT: Collection = Collection {
     collection: "segments",
     singular: "segment",
     fields: &[

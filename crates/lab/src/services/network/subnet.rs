@@ -20,7 +20,7 @@ use crate::services::network::port::ROUTER_INTERFACE;
 use crate::services::network::subnet_checks::{
     gateway_fits, is_of, mode, modes_fit, name_servers, outside_of, pools, routes, routes_are_of,
 };
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 use crate::wiring::HostRoute;
 
 /// A subnet.
@@ -82,7 +82,7 @@ const FIELDS: &[Field] = &[
     always("service_types", Form::Any),
 ];
 
-pub static SUBNET: Kind = Kind {
+pub static SUBNET: Collection = Collection {
     collection: "subnets",
     singular: "subnet",
     fields: FIELDS,

@@ -9,9 +9,9 @@ use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::network::body::{Author, only_admin};
 use crate::services::network::records::{Records, STANDARD};
-use crate::services::network::{Kind, Makers, Rows};
+use crate::services::network::{Collection, Makers, Rows};
 
-pub static SUBNET_POOL: Kind = Kind {
+pub static SUBNET_POOL: Collection = Collection {
     collection: "subnetpools",
     singular: "subnetpool",
     fields: &[

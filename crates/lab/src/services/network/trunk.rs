@@ -10,7 +10,7 @@ use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::Body;
 use crate::services::network::port::PORT;
-use crate::services::network::{Common, Kind, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
 /// A trunk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ const FIELDS: &[Field] = &[
     on_create("sub_ports", Form::Any),
 ];
 
-pub static TRUNK: Kind = Kind {
+pub static TRUNK: Collection = Collection {
     collection: "trunks",
     singular: "trunk",
     fields: FIELDS,

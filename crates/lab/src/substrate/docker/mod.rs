@@ -376,11 +376,11 @@ impl Substrate for DockerSubstrate {
         Duration::ZERO
     }
 
-    fn has_wires(&self) -> bool {
+    fn has_wiring(&self) -> bool {
         true
     }
 
-    async fn wires_lost(&self) -> bool {
+    async fn wiring_lost(&self) -> bool {
         // Nobody makes any while we look.
         let mut routers = self.routers.lock().await;
         let mut balancers = self.balancers.lock().await;

@@ -1,4 +1,4 @@
-//! Cinder v3: what volumes and snapshots have in common: lists with filters, order, pages and a count, metadata, changes.
+//! Cinder v3: the common part of volumes and snapshots: lists with filters, order, pages and a count, metadata, changes.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::services::block_storage::PREFIXES;
 use crate::services::block_storage::body::pairs;
 use crate::services::{Call, Model, Routes};
 
-/// A kind of thing in Cinder.
-pub trait Piece: Keyed + Sized + Send + Sync + 'static {
+/// A type of resource in Cinder that has lists, metadata and changes.
+pub trait Resource: Keyed + Sized + Send + Sync + 'static {
     /// `volumes`: the path, and the list's name in bodies.
     const COLLECTION: &'static str;
 
@@ -66,7 +66,7 @@ pub struct Common<'a> {
 }
 
 /// Whether a list's filters want it.
-fn fits<T: Piece>(row: &T, filters: &[(String, String)]) -> bool {
+fn fits<T: Resource>(row: &T, filters: &[(String, String)]) -> bool {
     let common = row.common();
     filters.iter().all(|(name, wanted)| match name.as_str() {
         "name" | "display_name" => common.name == wanted,
@@ -77,7 +77,7 @@ fn fits<T: Piece>(row: &T, filters: &[(String, String)]) -> bool {
 }
 
 /// The sort keys of lists.
-fn order<T: Piece>(row: &T, key: &str) -> String {
+fn order<T: Resource>(row: &T, key: &str) -> String {
     let common = row.common();
     let known = match key {
         "name" | "display_name" => common.name,
@@ -96,14 +96,18 @@ pub enum Detail {
 }
 
 /// The piece with this id, if it is the project's.
-pub fn owned<'a, T: Piece>(model: &'a Model, project_id: &str, id: &str) -> Result<&'a T, Refusal> {
+pub fn owned<'a, T: Resource>(
+    model: &'a Model,
+    project_id: &str,
+    id: &str,
+) -> Result<&'a T, Refusal> {
     let row = T::table(model).get(id);
     row.filter(|row| row.common().project_id == project_id)
         .ok_or_else(|| T::not_found(id))
 }
 
 /// Change the piece of the path, if it is the caller's.
-pub fn change<T: Piece, R>(call: &Call, change: impl FnOnce(&mut T) -> R) -> Result<R, Refusal> {
+pub fn change<T: Resource, R>(call: &Call, change: impl FnOnce(&mut T) -> R) -> Result<R, Refusal> {
     let member = call.member()?;
     call.app.change(|model| {
         owned::<T>(model, &member.project_id, call.id())?;
@@ -144,7 +148,7 @@ const ORDERS: &[&str] = &[
 ];
 
 /// Whether a list may be asked so.
-fn may_be_asked<T: Piece>(filters: &[(String, String)]) -> Result<(), Refusal> {
+fn may_be_asked<T: Resource>(filters: &[(String, String)]) -> Result<(), Refusal> {
     let order = |value: &str| {
         let mut keys = value
             .split(',')
@@ -173,7 +177,7 @@ fn may_be_asked<T: Piece>(filters: &[(String, String)]) -> Result<(), Refusal> {
 }
 
 /// A list.
-async fn list<T: Piece>(call: Call, detail: Detail) -> Answer {
+async fn list<T: Resource>(call: Call, detail: Detail) -> Answer {
     let (member, filters) = (call.member()?, &call.query);
     may_be_asked::<T>(filters)?;
     let (page, count) = call.app.read(|model| {
@@ -218,7 +222,7 @@ async fn list<T: Piece>(call: Call, detail: Detail) -> Answer {
 }
 
 /// The lists of a kind of piece, and its metadata.
-pub fn routes<T: Piece>() -> Routes {
+pub fn routes<T: Resource>() -> Routes {
     let all = format!("/{}", T::COLLECTION);
     let metadata_path = format!("{all}/{{id}}/metadata");
     let item = format!("{metadata_path}/{{key}}");
@@ -235,7 +239,7 @@ pub fn routes<T: Piece>() -> Routes {
         .delete(&item, delete_metadata_item::<T>)
 }
 
-async fn metadata<T: Piece>(call: Call) -> Answer {
+async fn metadata<T: Resource>(call: Call) -> Answer {
     let member = call.member()?;
     let pairs = call.app.read(|model| {
         let row = owned::<T>(model, &member.project_id, call.id())?;
@@ -252,7 +256,7 @@ fn metadata_of(body: &Bytes) -> Result<BTreeMap<String, String>, Refusal> {
     pairs(Some(said))
 }
 
-async fn add_metadata<T: Piece>(call: Call, body: Bytes) -> Answer {
+async fn add_metadata<T: Resource>(call: Call, body: Bytes) -> Answer {
     let new = metadata_of(&body)?;
     let all = change::<T, _>(&call, |row| {
         row.metadata_mut().extend(new);
@@ -261,20 +265,20 @@ async fn add_metadata<T: Piece>(call: Call, body: Bytes) -> Answer {
     reply(200, json!({ "metadata": all }))
 }
 
-async fn set_metadata<T: Piece>(call: Call, body: Bytes) -> Answer {
+async fn set_metadata<T: Resource>(call: Call, body: Bytes) -> Answer {
     let new = metadata_of(&body)?;
     change::<T, _>(&call, |row| *row.metadata_mut() = new.clone())?;
     reply(200, json!({ "metadata": new }))
 }
 
-fn no_such_key<T: Piece>(key: &str) -> Refusal {
+fn no_such_key<T: Resource>(key: &str) -> Refusal {
     Refusal::not_found(
         "MetadataNotFound",
         format!("{} has no metadata with key {key}.", T::WORD),
     )
 }
 
-async fn metadata_item<T: Piece>(call: Call) -> Answer {
+async fn metadata_item<T: Resource>(call: Call) -> Answer {
     let (member, key) = (call.member()?, call.part("key"));
     let value = call.app.read(|model| {
         let row = owned::<T>(model, &member.project_id, call.id())?;
@@ -284,7 +288,7 @@ async fn metadata_item<T: Piece>(call: Call) -> Answer {
     reply(200, json!({"meta": {key: value}}))
 }
 
-async fn set_metadata_item<T: Piece>(call: Call, body: Bytes) -> Answer {
+async fn set_metadata_item<T: Resource>(call: Call, body: Bytes) -> Answer {
     let (body, key) = (read_json(&body)?, call.part("key"));
     let said = body.get("meta");
     let said = said.ok_or_else(|| Refusal::bad_request("'meta' is a required property"))?;
@@ -296,7 +300,7 @@ async fn set_metadata_item<T: Piece>(call: Call, body: Bytes) -> Answer {
     reply(200, json!({ "meta": new }))
 }
 
-async fn delete_metadata_item<T: Piece>(call: Call) -> Answer {
+async fn delete_metadata_item<T: Resource>(call: Call) -> Answer {
     let key = call.part("key");
     let gone = change::<T, _>(&call, |row| row.metadata_mut().remove(key))?;
     gone.ok_or_else(|| no_such_key::<T>(key))?;

@@ -1,6 +1,6 @@
 //! The wiring of a model: the interfaces, routes, name servers, packet filters and address translation that have to exist.
 //!
-//! IPv4 only: subnets, addresses, routes and rules of IPv6 are data without wires.
+//! IPv4 only: subnets, addresses, routes and rules of IPv6 are data without wiring.
 //!
 //! A pure function of the model. The substrate compares its answer with what it has done already and does the rest, so it does
 //! not matter which call changed what: a rule, a member of a group, a floating IP.
@@ -13,7 +13,7 @@ use crate::kit::ip::Cidr;
 use crate::kit::record::Attributes;
 use crate::services::Model;
 use crate::services::load_balancer::haproxy::{configuration, standing};
-use crate::services::load_balancer::{Part, Piece, Provisioning};
+use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
 use crate::services::network::port::{Port, ROUTER_GATEWAY, ROUTER_INTERFACE};
 use crate::services::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
 use crate::wiring::{
@@ -42,7 +42,7 @@ pub fn wiring(model: &Model) -> Wiring {
             .servers
             .insert(server.id.clone(), server_wiring(model, &members, &ports));
     }
-    for balancer in model.hanging_on("", Part::LoadBalancer) {
+    for balancer in model.hanging_on("", ResourceType::LoadBalancer) {
         if let Some(wired) = balancer_wiring(model, &members, balancer) {
             wiring.balancers.insert(balancer.id.clone(), wired);
         }
@@ -144,7 +144,7 @@ fn server_wiring(
 fn balancer_wiring(
     model: &Model,
     members: &BTreeMap<&str, BTreeSet<Ipv4Addr>>,
-    balancer: &Piece,
+    balancer: &Resource,
 ) -> Option<BalancerWiring> {
     if balancer.status == Provisioning::PendingDelete {
         return None;
@@ -152,7 +152,7 @@ fn balancer_wiring(
     let port = model.ports.get(balancer.text("vip_port_id"))?;
     let mut host = server_wiring(model, members, &[port]);
     let mut ingress = Vec::new();
-    for listener in standing(model, &balancer.id, Part::Listener) {
+    for listener in standing(model, &balancer.id, ResourceType::Listener) {
         let port = listener
             .number("protocol_port")
             .and_then(|port| u16::try_from(port).ok());
