@@ -272,7 +272,7 @@ mod tests {
             "heat_template_version: 2021-04-16
 parameters:
   given: {type: string, hidden: true, default: d}
-  stored: {type: string, hidden: true, default: d}
+  kept: {type: string, hidden: true, default: d}
   neither: {type: string, hidden: true, default: d}
   nothing: {type: string, hidden: true}
   open: {type: string, default: d}
