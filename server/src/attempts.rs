@@ -1,16 +1,19 @@
 //! Rate limits for failed logins.
 //!
 //! Keystone locks nobody out by default, and a guess costs the server much more than the guesser. Therefore successive
-//! failures are counted twice:
+//! failures are counted three times:
 //!
 //! - For each account and client address. The first few failures are free. Each further one doubles the time until the
 //!   next attempt, up to a minute.
 //! - For each account over all addresses, because addresses are cheap. The rule is the same, with many more free
 //!   failures.
 //!
+//! - For each client address over all accounts and tokens, because names can be guessed with one password each. The rule
+//!   is the same; the number of free failures is a setting, since an office may share an address.
+//!
 //! So an attacker at one address does not delay users elsewhere, including the account's owner. An attacker with
-//! hundreds of addresses is limited as a whole. An address with a recent successful login is subject to the per-address
-//! limit only, so the owner can log in during such an attack. An account is never locked.
+//! hundreds of addresses is limited as a whole. An account at an address with a recent successful login is subject to the
+//! first limit only, so the owner can log in during such an attack. An account is never locked.
 //!
 //! An IPv6 address counts as its /64 network, because its owner has all of that network. Behind a proxy all clients
 //! have the proxy's address, unless the settings list it as trusted (`Config::proxies`).
@@ -48,6 +51,7 @@ const REMEMBERED_MAX: usize = 10_000;
 #[derive(Clone, Default)]
 pub struct Attempts {
     known: Arc<Mutex<Known>>,
+    free_at_address: u32,
 }
 
 #[derive(Default)]
@@ -73,6 +77,18 @@ pub struct Account([u8; 32]);
 struct Failures {
     count: u32,
     last: Instant,
+}
+
+/// A client's address, for limits over all accounts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Place(Account);
+
+impl Place {
+    /// The place of an address. All unknown addresses count as one.
+    pub fn of(address: Option<IpAddr>) -> Place {
+        // No account has no names.
+        Place(Account::new(&[]).from(address).here)
+    }
 }
 
 impl Account {
@@ -184,6 +200,34 @@ impl Known {
 }
 
 impl Attempts {
+    /// Attempts with this number of free failures of one address over all accounts.
+    pub fn new(free_at_address: u32) -> Attempts {
+        Attempts {
+            free_at_address,
+            ..Attempts::default()
+        }
+    }
+
+    /// Begins an attempt at an address, for `one` if it is for an account. It counts as a failure until
+    /// [`Attempts::withdraw`].
+    ///
+    /// # Errors
+    /// As [`Attempts::begin`].
+    pub fn begin_at(&self, place: Place, one: Option<Try>, now: Instant) -> Result<(), Duration> {
+        let mut known = self.lock();
+        let wait = known.wait(place.0, self.free_at_address, now);
+        if !wait.is_zero() && !one.is_some_and(|one| known.is_at_home(one, now)) {
+            return Err(wait);
+        }
+        known.count(place.0, now);
+        Ok(())
+    }
+
+    /// The attempt did not fail, or was not made.
+    pub fn withdraw(&self, place: Place) {
+        self.lock().uncount(place.0);
+    }
+
     /// Begins an attempt. It counts as a failure until [`Attempts::succeeded`] or [`Attempts::undecided`].
     ///
     /// # Errors
@@ -338,6 +382,26 @@ mod tests {
             assert_eq!(attempts.begin(made_up, now), Ok(()));
         }
         assert!(attempts.begin(ada(), now).is_err());
+    }
+
+    #[test]
+    fn names_and_tokens_cannot_be_sprayed_from_one_address() {
+        let attempts = Attempts::new(20);
+        let now = Instant::now();
+        let place = |address: &str| Place::of(Some(address.parse().unwrap()));
+        let here = place("192.0.2.1");
+        assert_eq!(attempts.begin_at(here, Some(ada()), now), Ok(()));
+        attempts.succeeded(ada(), now);
+        attempts.withdraw(here);
+        for _ in 0..20 {
+            assert_eq!(attempts.begin_at(here, None, now), Ok(()));
+        }
+        let other = at(&["lab", "Default", "eve"], "192.0.2.1");
+        assert!(attempts.begin_at(here, None, now).is_err());
+        assert!(attempts.begin_at(here, Some(other), now).is_err());
+        // An account that logged in here before is not held up by its neighbours.
+        assert_eq!(attempts.begin_at(here, Some(ada()), now), Ok(()));
+        assert_eq!(attempts.begin_at(place("192.0.2.2"), None, now), Ok(()));
     }
 
     #[test]

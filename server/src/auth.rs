@@ -6,6 +6,8 @@
 //! that takes one answers 401 to everybody else, a route that takes a [`Member`] answers 403 to
 //! those who may only look.
 
+use std::time::Instant;
+
 use api::Me;
 use axum::{
     extract::FromRequestParts,
@@ -19,8 +21,11 @@ use time::OffsetDateTime;
 use tower_sessions::{Expiry, Session, session::Id};
 
 use crate::{
+    attempts::Place,
+    client::ClientAddress,
     codes,
     config::Config,
+    doors::too_many_here,
     problem::{Error, Result},
     services::Services,
     token_logins::not_signed_in,
@@ -109,7 +114,10 @@ impl FromRequestParts<Services> for Caller {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<Caller> {
-        let (login, _) = login_of(parts).await?;
+        let (login, browser) = login_of(parts).await?;
+        if browser.is_none() {
+            check_token(services, &login, parts).await?;
+        }
         let session = openstack_session(services, &login).await?;
         let cloud = session.cloud().clone();
         Caller::new(&services.config, &cloud, session, login.vault_key())
@@ -125,6 +133,32 @@ pub async fn login_of(parts: &Parts) -> Result<(Login, Option<Id>)> {
     let session = session.ok_or_else(not_signed_in)?;
     let login = Login::of_session(session).await;
     Ok((login.ok_or_else(not_signed_in)?, session.id()))
+}
+
+/// Asks the cloud about a token that is not known yet, within the limits for strangers.
+///
+/// # Errors
+/// If the token was refused, or many of this address were.
+pub async fn check_token(services: &Services, login: &Login, parts: &mut Parts) -> Result<()> {
+    let cloud = services.cloud(&login.cloud)?;
+    if services.tokens.is_known(cloud, &login.token) {
+        return Ok(());
+    }
+    if services.tokens.is_refused(cloud, &login.token) {
+        return Err(not_signed_in());
+    }
+    let Ok(ClientAddress(address)) = ClientAddress::from_request_parts(parts, services).await;
+    let place = Place::of(address);
+    let attempts = &services.attempts;
+    let begun = attempts.begin_at(place, None, Instant::now());
+    begun.map_err(too_many_here)?;
+    let entered = services.doors.enter(place).await;
+    let _entered = entered.inspect_err(|_full| attempts.withdraw(place))?;
+    let checked = services.tokens.session(cloud, &login.token).await;
+    if !matches!(&checked, Err(error) if error.is(codes::NOT_SIGNED_IN)) {
+        attempts.withdraw(place);
+    }
+    checked.map(drop)
 }
 
 /// The OpenStack session of a login, if the cloud accepts its token.

@@ -4,7 +4,6 @@ use std::{
     any::Any,
     fs::{self, OpenOptions},
     io::ErrorKind,
-    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -14,14 +13,14 @@ use anyhow::Context as _;
 use axum::{
     Router,
     body::Body,
-    extract::connect_info::IntoMakeServiceWithConnectInfo,
     http::{HeaderName, Request},
     middleware,
     response::{IntoResponse, Response},
 };
+use engine::compute::Limits;
 use store::Operator;
 use time::OffsetDateTime;
-use tokio::time::MissedTickBehavior;
+use tokio::{net::TcpListener, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
 use tower_http::{
@@ -34,9 +33,9 @@ use tower_http::{
 use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
-    attempts::Attempts, auth, config::Config, designs::Designs, facts::Facts, headers, metrics,
-    pages, problem::Error, routes, services::Services, session_store::SealedStore,
-    token_logins::TokenLogins,
+    attempts::Attempts, auth, config::Config, designs::Designs, doors::Doors, facts::Facts,
+    headers, metrics, pages, problem::Error, routes, serve, services::Services,
+    session_store::SealedStore, token_logins::TokenLogins,
 };
 
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
@@ -65,11 +64,12 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         .context("the engine did not start")?;
     let services = Services {
         clouds,
-        engine,
         sessions: SealedStore::new(store.clone()),
         tokens: TokenLogins::default(),
-        attempts: Attempts::default(),
-        designs: Designs::new(store.clone()),
+        attempts: Attempts::new(config.address_failures),
+        doors: Doors::new(config.logins, config.address_logins),
+        designs: Designs::new(store.clone(), engine.clone()),
+        engine,
         facts: Facts::default(),
         metrics: metrics::Metrics::new(operator.clone()),
         leptos: pages::options(&config),
@@ -86,11 +86,10 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
 }
 
 impl Server {
-    /// The service for `axum::serve`. Requests carry the client's address.
-    pub fn service(&self) -> IntoMakeServiceWithConnectInfo<Router, SocketAddr> {
-        self.router
-            .clone()
-            .into_make_service_with_connect_info::<SocketAddr>()
+    /// Serves the connections of a listener until [`Server::closing`] is cancelled and all requests are answered.
+    pub fn serve(&self, listener: TcpListener) -> impl Future<Output = ()> + Send + use<> {
+        let config = self.services.config.clone();
+        serve::serve(listener, self.router.clone(), config, self.closing())
     }
 
     /// Token that is cancelled to close the sockets; see [`Server::stop`].
@@ -187,6 +186,12 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.grace = config.grace.0;
     engine.retry_pause = config.retry_pause.0;
     engine.parallel_steps = config.parallel_steps;
+    engine.computations = Limits {
+        parallel: config.computations,
+        per_project: config.project_computations,
+        patience: config.computation_wait.0,
+        deadline: config.computation_timeout.0,
+    };
     engine
 }
 
@@ -213,7 +218,11 @@ fn router(services: Services) -> Router {
             headers::secure,
         ))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        .layer(CatchPanicLayer::custom(panicked));
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(
+            services.config.clone(),
+            serve::limit_body,
+        ));
     Router::new()
         .merge(routes::api(&services))
         .merge(pages::routes(&services))

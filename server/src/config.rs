@@ -90,6 +90,50 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value_t = engine_defaults::PARALLEL_STEPS)]
     pub parallel_steps: usize,
 
+    /// Open connections.
+    #[arg(long, env = "STACKLOOM_CONNECTIONS", default_value_t = 1024)]
+    pub connections: usize,
+
+    /// Open connections of one client address. Trusted proxies have no such limit.
+    #[arg(long, env = "STACKLOOM_ADDRESS_CONNECTIONS", default_value_t = 256)]
+    pub address_connections: usize,
+
+    /// Time in which a request's head must arrive, and in which an idle connection is closed, in seconds.
+    #[arg(long, env = "STACKLOOM_HEADER_TIMEOUT", default_value_t = Seconds(Duration::from_secs(15)))]
+    pub header_timeout: Seconds,
+
+    /// Time in which a request's body must arrive, in seconds.
+    #[arg(long, env = "STACKLOOM_BODY_TIMEOUT", default_value_t = Seconds(Duration::from_secs(60)))]
+    pub body_timeout: Seconds,
+
+    /// Logins, and checks of unknown tokens, that are under way at the same time.
+    #[arg(long, env = "STACKLOOM_LOGINS", default_value_t = 8)]
+    pub logins: usize,
+
+    /// The same from one client address.
+    #[arg(long, env = "STACKLOOM_ADDRESS_LOGINS", default_value_t = 4)]
+    pub address_logins: usize,
+
+    /// Failed logins and refused tokens of one client address, under any names, before it has to wait.
+    #[arg(long, env = "STACKLOOM_ADDRESS_FAILURES", default_value_t = 30)]
+    pub address_failures: u32,
+
+    /// Templates that are checked, planned or converted at the same time.
+    #[arg(long, env = "STACKLOOM_COMPUTATIONS", default_value_t = engine_defaults::COMPUTATIONS)]
+    pub computations: usize,
+
+    /// The same for one project.
+    #[arg(long, env = "STACKLOOM_PROJECT_COMPUTATIONS", default_value_t = engine_defaults::PROJECT_COMPUTATIONS)]
+    pub project_computations: usize,
+
+    /// Time that a request waits for its turn, before it is refused, in seconds.
+    #[arg(long, env = "STACKLOOM_COMPUTATION_WAIT", default_value_t = Seconds(engine_defaults::COMPUTATION_PATIENCE))]
+    pub computation_wait: Seconds,
+
+    /// Time after which a check, plan or conversion is given up, in seconds.
+    #[arg(long, env = "STACKLOOM_COMPUTATION_TIMEOUT", default_value_t = Seconds(engine_defaults::COMPUTATION_DEADLINE))]
+    pub computation_timeout: Seconds,
+
     /// Keystone roles whose holders may change things. Other users only read.
     #[arg(
         long,

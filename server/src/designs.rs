@@ -8,7 +8,7 @@
 //! conflict that changes nothing.
 
 use api::{Beside, Design, DesignRequest, DesignSummary, DesignVersion};
-use engine::Tenant;
+use engine::{Engine, Tenant};
 use hot::document::Document;
 use store::{DesignContent, Outcome, Store, VersionLimits};
 
@@ -34,12 +34,13 @@ const NAME_CHARS_MAX: usize = 200;
 #[derive(Clone)]
 pub struct Designs {
     store: Store,
+    engine: Engine,
 }
 
 impl Designs {
-    /// The designs in this database.
-    pub fn new(store: Store) -> Designs {
-        Designs { store }
+    /// The designs in this database. The engine parses their templates.
+    pub fn new(store: Store, engine: Engine) -> Designs {
+        Designs { store, engine }
     }
 
     /// The project's designs, the last saved first.
@@ -55,7 +56,8 @@ impl Designs {
         request: &DesignRequest,
     ) -> Result<Design> {
         let name = checked_name(&request.name)?;
-        let content = content(name, author, request, &request.beside);
+        let resources = self.resources(tenant, &request.template).await?;
+        let content = content(name, author, request, &request.beside, resources);
         let id = self.store.design_insert(tenant, content).await?;
         self.get(tenant, &id).await
     }
@@ -78,6 +80,7 @@ impl Designs {
         request: &DesignRequest,
     ) -> Result<Design> {
         let name = checked_name(&request.name)?;
+        let resources = self.resources(tenant, &request.template).await?;
         loop {
             let stored = self.get(tenant, id).await?;
             if let Some(base) = request.base_version.filter(|base| *base != stored.version) {
@@ -92,7 +95,7 @@ impl Designs {
             {
                 return Ok(stored);
             }
-            let content = content(name, author, request, &beside);
+            let content = content(name, author, request, &beside, resources);
             let saved = self
                 .store
                 .design_save(tenant, id, stored.version, content, LIMITS);
@@ -120,6 +123,14 @@ impl Designs {
         }
         Ok(versions)
     }
+
+    /// Number of resources in the template. In a broken template, as many as can be read.
+    async fn resources(&self, tenant: &Tenant, template: &str) -> Result<i64> {
+        let template = template.to_owned();
+        let work = move || Document::parse(template).template().resources.len();
+        let resources = self.engine.compute(tenant, work).await?;
+        Ok(i64::try_from(resources).unwrap_or(i64::MAX))
+    }
 }
 
 fn conflict(stored: &Design, base: u32) -> Error {
@@ -139,13 +150,14 @@ fn content<'a>(
     author: &'a str,
     request: &'a DesignRequest,
     beside: &'a Beside,
+    resources: i64,
 ) -> DesignContent<'a> {
     DesignContent {
         name,
         template: &request.template,
         beside,
         layout: &request.layout,
-        resources: resources(&request.template),
+        resources,
         author,
     }
 }
@@ -164,9 +176,4 @@ fn checked_name(name: &str) -> Result<&str> {
         .path("name"));
     }
     Ok(name)
-}
-
-/// Number of resources in the template. In a broken template, as many as can be read.
-fn resources(template: &str) -> i64 {
-    i64::try_from(Document::parse(template).template().resources.len()).unwrap_or(i64::MAX)
 }

@@ -15,6 +15,7 @@ mod attempts;
 mod auth;
 mod client;
 pub mod codes;
+mod doors;
 mod extract;
 mod origin;
 mod problem;
@@ -32,6 +33,7 @@ mod headers;
 mod live_login;
 mod metrics;
 mod pages;
+mod serve;
 
 pub use build::{Server, build};
 pub use codes::CODES;

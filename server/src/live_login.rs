@@ -39,6 +39,9 @@ impl FromRequestParts<Services> for LiveLogin {
     async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<LiveLogin> {
         let ends = services.sessions.ends();
         let (login, session) = auth::login_of(parts).await?;
+        if session.is_none() {
+            auth::check_token(services, &login, parts).await?;
+        }
         let known = auth::openstack_session(services, &login).await?;
         Ok(LiveLogin {
             services: services.clone(),

@@ -4,6 +4,7 @@ use std::{io::IsTerminal, process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
 use clap::Parser;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use server::{Config, config::LogFormat};
 use tokio::{net::TcpListener, signal::unix};
 use tracing_subscriber::EnvFilter;
@@ -37,21 +38,18 @@ async fn run(config: Config) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("cannot listen on {}", config.addr))?;
     let address = listener.local_addr()?;
+    raise_descriptors();
     let server = server::build(config).await?;
     println!("stackloom: listening on http://{address}");
 
     let closing = server.closing();
-    let asked = {
-        let closing = closing.clone();
-        async move {
-            stop_asked().await;
-            tracing::info!("stopping; runs continue at the next start");
-            closing.cancel();
-        }
+    let serve = async {
+        let serving = tokio::spawn(server.serve(listener));
+        stop_asked().await;
+        tracing::info!("stopping; runs continue at the next start");
+        closing.cancel();
+        serving.await
     };
-    let serve = axum::serve(listener, server.service())
-        .with_graceful_shutdown(asked)
-        .into_future();
     let too_late = async {
         closing.cancelled().await;
         tokio::time::sleep(DRAIN).await;
@@ -62,6 +60,15 @@ async fn run(config: Config) -> anyhow::Result<()> {
     }
     server.stop().await;
     Ok(())
+}
+
+/// Raises the limit of open files as far as the system permits: connections, the engine and the database share them.
+fn raise_descriptors() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!("the limit of open files stays: {error}");
+    }
 }
 
 async fn stop_asked() {

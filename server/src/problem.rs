@@ -13,6 +13,9 @@ use axum::{
 
 use crate::codes::{self, Code};
 
+/// Time after which a request that met a busy server may be repeated.
+const BUSY_FOR: Duration = Duration::from_secs(5);
+
 /// The result of a route.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -184,6 +187,10 @@ impl From<engine::Error> for Error {
                 "Catalogue full"
             }
             engine::Error::Unavailable(_) => "Engine unavailable",
+            engine::Error::ProjectComputes => "Too many templates at once",
+            engine::Error::ServerComputes => "Server busy",
+            engine::Error::ComputesTooLong(_) => "Takes too long",
+            engine::Error::ComputationBroke => "Internal error",
             engine::Error::Storage(_) => "Database failed",
         };
         let mut problem = Error::of(error.code(), title, status, sentence(&error.to_string()));
@@ -192,6 +199,9 @@ impl From<engine::Error> for Error {
         }
         if status.is_server_error() {
             problem = problem.caused_by(chain(&error));
+        }
+        if let engine::Error::ProjectComputes | engine::Error::ServerComputes = error {
+            problem = problem.retry_after(BUSY_FOR);
         }
         match error {
             engine::Error::Refused(diagnostics)

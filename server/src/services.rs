@@ -12,6 +12,7 @@ use crate::{
     codes,
     config::Config,
     designs::Designs,
+    doors::Doors,
     facts::Facts,
     metrics::Metrics,
     problem::{Error, Result},
@@ -36,6 +37,8 @@ pub struct Services {
     pub tokens: TokenLogins,
     /// Rate limits for failed logins.
     pub attempts: Attempts,
+    /// Limits for logins under way.
+    pub doors: Doors,
     /// Stored designs.
     pub designs: Designs,
     /// Facts of clouds, cached briefly.

@@ -18,12 +18,15 @@ use crate::{
 };
 
 const REMEMBERED_FOR: Duration = Duration::from_secs(300);
+/// Time for which a refused token is refused again without a call.
+const REFUSED_FOR: Duration = Duration::from_secs(30);
 const REMEMBERED_MAX: usize = 10_000;
 
 /// The sessions behind tokens.
 #[derive(Clone, Default)]
 pub struct TokenLogins {
     known: Arc<Mutex<HashMap<[u8; 32], Known>>>,
+    refused: Arc<Mutex<HashMap<[u8; 32], Instant>>>,
 }
 
 #[derive(Clone)]
@@ -33,6 +36,20 @@ struct Known {
 }
 
 impl TokenLogins {
+    /// True if the cloud accepted the token before, and it has not ended.
+    pub fn is_known(&self, cloud: &CloudConfig, token: &str) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get(&key(&cloud.name, token));
+        known.is_some_and(|known| known.session.expires_at() > jiff::Timestamp::now())
+    }
+
+    /// True if the cloud has just refused the token.
+    pub fn is_refused(&self, cloud: &CloudConfig, token: &str) -> bool {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = refused.get(&key(&cloud.name, token));
+        at.is_some_and(|at| at.elapsed() < REFUSED_FOR)
+    }
+
     /// The OpenStack session of a token that the cloud accepts.
     pub async fn session(&self, cloud: &CloudConfig, token: &str) -> Result<openstack::Session> {
         let key = key(&cloud.name, token);
@@ -86,11 +103,19 @@ impl TokenLogins {
         all.insert(key, known);
     }
 
-    fn forget(&self, cloud: &str, token: &str) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&key(cloud, token));
+    /// Forgets a session, and refuses its token for a while.
+    pub fn forget(&self, cloud: &str, token: &str) {
+        let key = key(cloud, token);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(&key);
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() >= REMEMBERED_MAX {
+            refused.retain(|_, at| at.elapsed() < REFUSED_FOR);
+        }
+        if refused.len() >= REMEMBERED_MAX {
+            refused.clear();
+        }
+        refused.insert(key, Instant::now());
     }
 }
 

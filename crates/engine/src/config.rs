@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
-use crate::sandbox::OutputLimits;
+use crate::{compute, sandbox::OutputLimits};
 
 /// Default image of sandboxes.
 pub const SANDBOX_IMAGE: &str = "stackloom-sandbox";
@@ -19,6 +19,26 @@ pub const COMMIT_HORIZON: Duration = Duration::from_secs(120);
 pub const PARALLEL_STEPS: usize = 50;
 /// Default of [`Config::parallel_sandboxes`].
 pub const PARALLEL_SANDBOXES: usize = 8;
+
+/// Default of [`compute::Limits::parallel`].
+pub const COMPUTATIONS: usize = 4;
+/// Default of [`compute::Limits::per_project`].
+pub const PROJECT_COMPUTATIONS: usize = 2;
+/// Default of [`compute::Limits::patience`].
+pub const COMPUTATION_PATIENCE: Duration = Duration::from_secs(10);
+/// Default of [`compute::Limits::deadline`].
+pub const COMPUTATION_DEADLINE: Duration = Duration::from_secs(30);
+
+impl Default for compute::Limits {
+    fn default() -> compute::Limits {
+        compute::Limits {
+            parallel: COMPUTATIONS,
+            per_project: PROJECT_COMPUTATIONS,
+            patience: COMPUTATION_PATIENCE,
+            deadline: COMPUTATION_DEADLINE,
+        }
+    }
+}
 
 /// Settings of an engine.
 #[derive(Clone, Debug)]
@@ -51,6 +71,8 @@ pub struct Config {
     pub stop_patience: Duration,
     /// Maximum number of running steps of one run.
     pub parallel_steps: usize,
+    /// Limits of computations on templates.
+    pub computations: compute::Limits,
     /// Maximum number of sandboxes of all runs.
     pub parallel_sandboxes: usize,
     /// Memory limit of one sandbox in bytes.
@@ -83,6 +105,7 @@ impl Config {
             read_patience: Duration::from_secs(5),
             stop_patience: Duration::from_secs(10),
             parallel_steps: PARALLEL_STEPS,
+            computations: compute::Limits::default(),
             parallel_sandboxes: PARALLEL_SANDBOXES,
             sandbox_memory_bytes: 512 * 1024 * 1024,
             docker_hosts: Vec::new(),

@@ -16,6 +16,10 @@ pub const CODES: &[&str] = &[
     "no-vault",
     "cloud-refused",
     "engine-unavailable",
+    "project-busy",
+    "server-busy",
+    "takes-too-long",
+    "computation-failed",
     "storage",
     "item-refused",
     "item-name-taken",
@@ -91,6 +95,18 @@ pub enum Error {
     /// The engine is stopping, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
+    /// The project's slots for computations stayed taken.
+    #[error("this project has as many templates in work as it may have at once")]
+    ProjectComputes,
+    /// The server's slots for computations stayed taken.
+    #[error("the server has as many templates in work as it can take at once")]
+    ServerComputes,
+    /// A computation did not end in time.
+    #[error("the template takes more than {} s to compute", .0.as_secs_f64())]
+    ComputesTooLong(std::time::Duration),
+    /// A computation panicked.
+    #[error("the server failed while computing on the template")]
+    ComputationBroke,
     /// The database failed.
     #[error(transparent)]
     Storage(#[from] store::Error),
@@ -114,6 +130,10 @@ impl Error {
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
+            Error::ProjectComputes => "project-busy",
+            Error::ServerComputes => "server-busy",
+            Error::ComputesTooLong(_) => "takes-too-long",
+            Error::ComputationBroke => "computation-failed",
             Error::Storage(_) => "storage",
         }
     }
@@ -132,10 +152,14 @@ impl Error {
             | Error::ItemVersionTaken { .. }
             | Error::TooManyVersions { .. }
             | Error::CatalogFull(_) => 409,
-            Error::BadName(_) | Error::Refused(_) | Error::ItemRefused(_) => 422,
+            Error::BadName(_)
+            | Error::Refused(_)
+            | Error::ItemRefused(_)
+            | Error::ComputesTooLong(_) => 422,
+            Error::ProjectComputes => 429,
             Error::Cloud(_) => 502,
-            Error::Unavailable(_) => 503,
-            Error::Storage(_) => 500,
+            Error::Unavailable(_) | Error::ServerComputes => 503,
+            Error::Storage(_) | Error::ComputationBroke => 500,
         }
     }
 
@@ -166,6 +190,14 @@ impl Error {
             }
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",
+            Error::ProjectComputes => "Wait until the others are done, then try again.",
+            Error::ServerComputes => "Nothing was started. Try again in a few seconds.",
+            Error::ComputesTooLong(_) => {
+                "Give `yaql` expressions and patterns less text, or make the template smaller."
+            }
+            Error::ComputationBroke => {
+                "Try again. If the error stays, send the server's operator the `x-request-id` of this response."
+            }
             Error::Storage(_) => "Look at the server's log; the disk may be full.",
         })
     }

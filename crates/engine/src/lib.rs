@@ -55,6 +55,7 @@
 //!
 //! Reading order: the facade, then the machine, then the modules around it.
 
+pub mod compute;
 pub mod config;
 pub mod engine;
 pub mod error;

@@ -9,6 +9,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Config, Error, Result,
     catalog::{Catalog, Catalogs},
+    compute::Computations,
     journal::Journal,
     sandbox::{DockerHost, Host, Sandboxes},
     secrets::{RunSecrets, SealingKey},
@@ -24,6 +25,7 @@ pub struct Core {
     pub catalogs: Catalogs,
     pub key: SealingKey,
     pub sandboxes: Sandboxes,
+    pub computations: Computations,
     /// Cancelled when the engine stops and drops its runs.
     pub stopping: CancellationToken,
     /// Tasks of runs.
@@ -72,6 +74,7 @@ impl Core {
             operator,
             key,
             sandboxes,
+            computations: Computations::new(config.computations),
             config,
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),

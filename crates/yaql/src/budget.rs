@@ -2,11 +2,14 @@
 //!
 //! A short expression can create a value that doubles, or gets one level deeper, with every round of `reduce`. So every value is
 //! weighed when it is created, not only the result. The sum limits the memory of one expression, and the time to traverse it is
-//! at most a few times as much. Heat allows a list 10 000 bytes; no real expression comes near our limit.
+//! at most a few times as much. Searches are paid for before they begin, by the size of the pattern and of the text.
+//! Heat allows a list 10 000 bytes; no real expression comes near our limit.
 
 use std::cell::Cell;
 
 use serde_json::Value;
+
+use crate::stop;
 
 /// Maximum number of steps. Nested lists are traversed item by item.
 const STEPS_MAX: u32 = 200_000;
@@ -17,25 +20,34 @@ const WEIGHT_MAX: usize = 64 << 20;
 /// Maximum nesting of lists and maps, as in a template's text: values are copied and dropped recursively.
 const DEPTH_MAX: usize = 64;
 
+/// Maximum cost of searches: the size of the compiled pattern times the bytes of the text that is left, summed over all
+/// searches. A unit takes one to six nanoseconds at worst.
+pub(super) const SEARCH_MAX: u64 = 1 << 30;
+
 /// Weight of a value without its text or items.
 pub(super) const VALUE: usize = 32;
 
 thread_local! {
     static STEPS: Cell<u32> = const { Cell::new(0) };
     static WEIGHT: Cell<usize> = const { Cell::new(0) };
+    static SEARCH: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Resets the budget for another expression.
 pub(super) fn begin() {
     STEPS.set(0);
     WEIGHT.set(0);
+    SEARCH.set(0);
 }
 
 /// Counts a step.
 ///
 /// # Errors
-/// If there were too many steps.
+/// If there were too many steps, or the evaluation shall end.
 pub(super) fn step() -> Result<(), String> {
+    if stop::is_wanted() {
+        return Err(stop::STOPPED.to_owned());
+    }
     STEPS.set(STEPS.get().saturating_add(1));
     if STEPS.get() > STEPS_MAX {
         return Err(format!(
@@ -56,6 +68,23 @@ pub(super) fn spend(weight: usize) -> Result<(), String> {
             "an expression of `yaql` makes more than {} MiB on its way: give it less `data`, or let it repeat and put together less",
             WEIGHT_MAX >> 20
         ));
+    }
+    Ok(())
+}
+
+/// Pays for one search.
+///
+/// # Errors
+/// If less is left, or the evaluation shall end.
+pub(super) fn search(cost: u64) -> Result<(), String> {
+    if stop::is_wanted() {
+        return Err(stop::STOPPED.to_owned());
+    }
+    SEARCH.set(SEARCH.get().saturating_add(cost));
+    if SEARCH.get() > SEARCH_MAX {
+        return Err(
+            "an expression of `yaql` searches too much: give it less text, or patterns without large repetitions".to_owned(),
+        );
     }
     Ok(())
 }

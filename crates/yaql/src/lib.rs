@@ -18,6 +18,7 @@ mod parse;
 pub mod pattern;
 pub mod python;
 mod signatures;
+pub mod stop;
 mod value;
 
 /// Maximum number of items of a list that is traversed.
@@ -258,6 +259,42 @@ mod tests {
         insta::assert_snapshot!(said("range(100).reduce([$1], 0)"), @"`yaql` makes at most 64 lists and maps within each other: `flatten` them, or put items side by side");
         insta::assert_snapshot!(said("range(200).reduce(range(9).reduce($1 -> let(a => 1), $1), let(a => 1))"), @"names of `yaql` are nested at most 200 times: a loop cannot pass on the names of `let` or `with`");
         insta::assert_snapshot!(said("range(200).select(range(200).select($ + $ + $))"), @"an expression of `yaql` takes more than 200000 steps: give it less `data`, or let fewer lists go through each other");
+    }
+
+    #[test]
+    fn searches_are_paid_for_by_pattern_and_text() {
+        for expression in [
+            "('a' * 4000000) =~ 'a{30000}b'",
+            "('a' * 1000000) =~ '(a{100}){9}b'",
+            "('a' * 1000000) !~ '(a?){900}b'",
+            "regex('(a{100}){9}b').matches('a' * 1000000)",
+            "regex('a.*b|a').searchAll('a' * 1000000)",
+            "('a' * 1000000).split(regex('a.*b|a'))",
+            "('a' * 1000000).replace(regex('a.*b|a'), 'b')",
+            "range(200).select(('a' * 20000) =~ '^b{200}')",
+        ] {
+            let why = value(expression, json!({})).unwrap_err();
+            let is_limit = ["searches too much", "pattern that we can read"];
+            assert!(
+                is_limit.iter().any(|limit| why.contains(limit)),
+                "{expression}: {why}"
+            );
+        }
+        // As much as Heat reads at all, with patterns as people write them.
+        let words = json!({"text": "word ".repeat(2000)});
+        let split = "$.data.text.split(regex('[ ,;]+'), 100).len()";
+        assert_eq!(value(split, words), Ok(json!(101)));
+    }
+
+    #[test]
+    fn an_evaluation_ends_when_it_is_told_to() {
+        let stop = stop::Stop::default();
+        let one = || value("1 + 1", json!({}));
+        assert_eq!(stop::within(stop.clone(), one), Ok(json!(2)));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let why = stop::within(stop, one).unwrap_err();
+        assert_eq!(why, "the evaluation took too long and was stopped");
+        assert_eq!(one(), Ok(json!(2)));
     }
 
     #[test]

@@ -167,9 +167,9 @@ pub(super) fn found(text: &Got, by: &Got) -> Result<bool, String> {
         ));
     };
     match by {
-        Got::Regex(regex) => Ok(regex.0.is_match(text)),
+        Got::Regex(regex) => regex.is_match(text),
         Got::Data(Value::String(pattern)) => {
-            Ok(Regex::new(pattern, false, false, false)?.0.is_match(text))
+            Regex::new(pattern, false, false, false)?.is_match(text)
         }
         other => Err(format!(
             "`=~` of `yaql` takes a pattern, not `{}`",

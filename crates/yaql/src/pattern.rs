@@ -6,16 +6,32 @@
 //! (`(?=.*[A-Z])`, as in rules for passwords) become patterns of their own, so they are supported. Syntax that differs from
 //! Python's is rewritten.
 
-use crate::shown;
+use crate::{budget, shown, stop};
 
 /// Maximum length of a matched value in bytes. Longer values do not match.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
 
+/// Sizes of compiled patterns in bytes: the smallest that is told apart, and the largest that is read.
+const SIZE_BYTES: (usize, usize) = (512, 1 << 20);
+
 /// A pattern that can be matched.
 pub struct Pattern {
     /// Look-aheads at the start: true for positive ones, and the pattern.
-    ahead: Vec<(bool, regex_lite::Regex)>,
-    main: regex_lite::Regex,
+    ahead: Vec<(bool, Compiled)>,
+    main: Compiled,
+}
+
+/// A compiled pattern. A search takes time in proportion to its size and to the text.
+struct Compiled {
+    regex: regex_lite::Regex,
+    /// Upper limit of its size in bytes.
+    size: usize,
+}
+
+impl Compiled {
+    fn cost(&self, text: &str) -> u64 {
+        (self.size as u64).saturating_mul(text.len() as u64)
+    }
 }
 
 impl Pattern {
@@ -40,41 +56,47 @@ impl Pattern {
         })
     }
 
-    /// True if the whole text matches.
+    /// True if the whole text matches. False if that takes too long: if the text is too long for a pattern of this size.
     pub fn fits(&self, text: &str) -> bool {
+        let ahead = self.ahead.iter().map(|(_, ahead)| ahead.cost(text));
+        let cost = ahead.fold(self.main.cost(text), u64::saturating_add);
         text.len() <= VALUE_BYTES_MAX
+            && cost <= budget::SEARCH_MAX
+            && !stop::is_wanted()
             && self
                 .ahead
                 .iter()
-                .all(|(wanted, ahead)| ahead.is_match(text) == *wanted)
+                .all(|(wanted, ahead)| ahead.regex.is_match(text) == *wanted)
             && self
                 .main
+                .regex
                 .find(text)
                 .is_some_and(|found| found.end() == text.len())
     }
 }
 
-fn regex(part: &str, whole: &str) -> Result<regex_lite::Regex, String> {
+fn regex(part: &str, whole: &str) -> Result<Compiled, String> {
     built(&format!("^(?:{})", rewritten(part)), whole)
 }
 
-fn built(pattern: &str, whole: &str) -> Result<regex_lite::Regex, String> {
-    regex_lite::RegexBuilder::new(pattern)
-        .size_limit(1 << 20)
-        .build()
-        .map_err(|error| format!("`{}` is no pattern that we can read: {error}", shown(whole)))
-}
-
-/// A pattern for searches in a text, with these of Python's flags (`i`, `m`, `s`).
-///
-/// # Errors
-/// A sentence: the pattern is invalid, or not supported.
-pub fn search_pattern(pattern: &str, flags: &str) -> Result<regex_lite::Regex, String> {
-    let flags = match flags {
-        "" => String::new(),
-        flags => format!("(?{flags})"),
-    };
-    built(&format!("{flags}{}", rewritten(pattern)), pattern)
+/// Compiles a pattern and finds its size, by limits that double: the library does not tell it.
+fn built(pattern: &str, whole: &str) -> Result<Compiled, String> {
+    let (mut size, largest) = SIZE_BYTES;
+    loop {
+        let built = regex_lite::RegexBuilder::new(pattern)
+            .size_limit(size)
+            .build();
+        match built {
+            Ok(regex) => return Ok(Compiled { regex, size }),
+            Err(error) if size >= largest || stop::is_wanted() => {
+                return Err(format!(
+                    "`{}` is no pattern that we can read: {error}",
+                    shown(whole)
+                ));
+            }
+            Err(_too_large) => size *= 2,
+        }
+    }
 }
 
 /// A look-ahead at the start: true if it is positive, its pattern, and the rest.
@@ -178,8 +200,8 @@ fn rewritten(pattern: &str) -> String {
     out
 }
 
-/// A pattern with Python's syntax.
-pub(crate) struct Regex(pub regex_lite::Regex);
+/// A pattern with Python's syntax, for searches in texts. Searches are paid for from the expression's budget.
+pub(crate) struct Regex(Compiled);
 
 impl Regex {
     /// Compiles a pattern.
@@ -196,7 +218,43 @@ impl Regex {
             .into_iter()
             .filter_map(|(is, flag)| is.then_some(flag))
             .collect();
-        search_pattern(pattern, &flags).map(Regex)
+        let flags = match flags.as_str() {
+            "" => String::new(),
+            flags => format!("(?{flags})"),
+        };
+        built(&format!("{flags}{}", rewritten(pattern)), pattern).map(Regex)
+    }
+
+    /// True if the pattern is found in the text.
+    pub(crate) fn is_match(&self, text: &str) -> Result<bool, String> {
+        budget::search(self.0.cost(text))?;
+        Ok(self.0.regex.is_match(text))
+    }
+
+    /// The first match.
+    pub(crate) fn captures<'t>(
+        &self,
+        text: &'t str,
+    ) -> Result<Option<regex_lite::Captures<'t>>, String> {
+        budget::search(self.0.cost(text))?;
+        Ok(self.0.regex.captures(text))
+    }
+
+    /// All matches. Each search may read up to the end of the text before it knows that a short match is the right one.
+    pub(crate) fn captures_iter<'r, 't: 'r>(
+        &'r self,
+        text: &'t str,
+    ) -> impl Iterator<Item = Result<regex_lite::Captures<'t>, String>> + 'r {
+        let mut at = 0;
+        let mut all = self.0.regex.captures_iter(text);
+        std::iter::from_fn(move || {
+            if let Err(why) = budget::search(self.0.cost(&text[at..])) {
+                return Some(Err(why));
+            }
+            let captures = all.next()?;
+            at = captures.get(0).map_or(text.len(), |whole| whole.end());
+            Some(Ok(captures))
+        })
     }
 }
 

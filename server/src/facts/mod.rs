@@ -12,7 +12,7 @@ use std::{
 };
 
 use api::{CloudFacts, Quota};
-use engine::Actor;
+use engine::{Actor, Engine};
 use hot::{bundle::Bundle, document::Document};
 use openstack::{Service, Session, network::Network};
 use planner::{
@@ -20,6 +20,8 @@ use planner::{
     lookup::asked,
 };
 use types::Registry;
+
+use crate::problem::Result;
 
 mod lookups;
 
@@ -81,16 +83,24 @@ impl Facts {
     }
 
     /// The facts for checks and plans of a template: the lists that its values refer to, and quotas.
-    pub async fn for_template(&self, actor: &Actor, template: &str, bundle: &Bundle) -> CloudFacts {
+    ///
+    /// # Errors
+    /// If the template takes too long to parse, or too much is computed already.
+    pub async fn for_template(
+        &self,
+        engine: &Engine,
+        actor: &Actor,
+        template: &str,
+        bundle: &Bundle,
+    ) -> Result<CloudFacts> {
         let (template, bundle) = (template.to_owned(), bundle.clone());
         let work = move || asked(&Document::parse(template), &bundle, &Registry::openstack());
-        // If the template's lists cannot be determined, the rest is still checked.
-        let asked = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+        let asked = engine.compute(&actor.tenant, work).await?;
         let (facts, quotas) = futures::join!(self.with(actor, asked), self.quotas(actor));
-        CloudFacts {
+        Ok(CloudFacts {
             quotas,
             ..Arc::unwrap_or_clone(facts)
-        }
+        })
     }
 
     /// Limit and usage of the project's quotas, without those that the cloud does not report.

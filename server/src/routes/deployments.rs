@@ -36,8 +36,13 @@ pub async fn create(
     let wanted = Wanted::read(&services, &caller, &request).await?;
     let cloud = services
         .facts
-        .for_template(&caller.actor, &wanted.template, &wanted.beside.bundle())
-        .await;
+        .for_template(
+            &services.engine,
+            &caller.actor,
+            &wanted.template,
+            &wanted.beside.bundle(),
+        )
+        .await?;
     let new = NewDeployment {
         name: request.name,
         template: wanted.template,
@@ -75,8 +80,13 @@ pub async fn update(
     let wanted = Wanted::read(&services, &caller, &request).await?;
     let cloud = services
         .facts
-        .for_template(&caller.actor, &wanted.template, &wanted.beside.bundle())
-        .await;
+        .for_template(
+            &services.engine,
+            &caller.actor,
+            &wanted.template,
+            &wanted.beside.bundle(),
+        )
+        .await?;
     let changes = Changes {
         template: wanted.template,
         bundle: wanted

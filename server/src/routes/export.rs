@@ -104,9 +104,7 @@ async fn exported(
     let format = request.format;
     let catalog = services.engine.catalog(caller.tenant()).await?;
     let work = move || Ok((format, export_now(catalog.registry(), &facts, request)?));
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Error::internal("exporting a design", error))?
+    services.engine.compute(caller.tenant(), work).await?
 }
 
 fn export_now(types: &Registry, facts: &Arc<CloudFacts>, request: ExportRequest) -> Result<Export> {

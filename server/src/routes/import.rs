@@ -35,22 +35,20 @@ pub async fn template(
         }),
         None => import::import(&request.text),
     };
-    let imported = tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Error::internal("importing a template", error))?
-        .map_err(|unreadable| {
-            let line = unreadable
-                .line
-                .map_or(String::new(), |line| format!(" on line {line}"));
-            Error::new(
-                codes::INVALID_REQUEST,
-                format!(
-                    "The text cannot be imported{line}: {}",
-                    sentence(&unreadable.message)
-                ),
-            )
-            .path("text")
-        })?;
+    let imported = services.engine.compute(caller.tenant(), work).await?;
+    let imported = imported.map_err(|unreadable| {
+        let line = unreadable
+            .line
+            .map_or(String::new(), |line| format!(" on line {line}"));
+        Error::new(
+            codes::INVALID_REQUEST,
+            format!(
+                "The text cannot be imported{line}: {}",
+                sentence(&unreadable.message)
+            ),
+        )
+        .path("text")
+    })?;
     let notes = imported.report.notes.into_iter().map(|note| ImportNote {
         kind: super::export::note_kind(note.kind),
         path: note.path,

@@ -10,10 +10,11 @@ use serde_json::Value;
 use tower_sessions::Session;
 
 use crate::{
-    attempts::Account,
+    attempts::{Account, Place},
     auth::{self, Caller},
     client::ClientAddress,
     codes,
+    doors::too_many_here,
     extract::{DONE, Json},
     problem::{Error, Result},
     services::Services,
@@ -34,11 +35,24 @@ pub async fn login(
     let cloud = services.cloud(request.cloud())?;
     let (credentials, scope) = credentials(&request, cloud);
     let attempt = account(&request, cloud).map(|account| account.from(address));
+    let place = Place::of(address);
+    let begun = services.attempts.begin_at(place, attempt, Instant::now());
+    begun.map_err(too_many_here)?;
     if let Some(attempt) = attempt {
         let begun = services.attempts.begin(attempt, Instant::now());
-        begun.map_err(too_early)?;
+        begun.map_err(|wait| {
+            services.attempts.withdraw(place);
+            too_early(wait)
+        })?;
     }
+    let door = services.doors.enter(place).await.inspect_err(|_full| {
+        services.attempts.withdraw(place);
+        attempt.inspect(|attempt| services.attempts.undecided(*attempt));
+    })?;
     let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
+    if !matches!(opened, Err(openstack::Error::WrongCredentials { .. })) {
+        services.attempts.withdraw(place);
+    }
     match (attempt, &opened) {
         // These errors come after a correct password: a project without access, or an unknown region.
         (
@@ -56,6 +70,7 @@ pub async fn login(
     let vault_key = tokio::task::spawn_blocking(move || VaultKey::derive(&credentials, &user_id))
         .await
         .map_err(|error| Error::internal("deriving a key", error))?;
+    drop(door);
     let caller = Caller::new(&services.config, cloud, opened, vault_key)?;
     services.tokens.remember(&caller.actor.session);
     auth::sign_in(&session, &caller).await?;

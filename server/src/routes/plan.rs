@@ -26,11 +26,12 @@ pub async fn plan(
     let facts = services
         .facts
         .for_template(
+            &services.engine,
             &caller.actor,
             &template,
             bundle.as_ref().unwrap_or(&Bundle::default()),
         )
-        .await;
+        .await?;
     let plan = services
         .engine
         .plan(

@@ -8,12 +8,7 @@ use planner::{
     plan::{PlanInput, QUOTA_EXCEEDED, plan},
 };
 
-use crate::{
-    auth::Caller,
-    extract::Json,
-    problem::{Error, Result},
-    services::Services,
-};
+use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
 /// All problems with path and line, checked against the cloud. Quotas are checked for a new deployment.
 ///
@@ -27,8 +22,8 @@ pub async fn validate(
     let bundle = request.beside.bundle();
     let facts = services
         .facts
-        .for_template(&caller.actor, &request.template, &bundle)
-        .await;
+        .for_template(&services.engine, &caller.actor, &request.template, &bundle)
+        .await?;
     let catalog = services.engine.catalog(caller.tenant()).await?;
     let work = move || {
         let document = Document::parse(request.template);
@@ -47,8 +42,6 @@ pub async fn validate(
         found.extend(quotas.filter(|one| one.code == QUOTA_EXCEEDED));
         found
     };
-    let diagnostics = tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Error::internal("checking the template", error))?;
+    let diagnostics = services.engine.compute(caller.tenant(), work).await?;
     Ok(Json(ValidateResponse { diagnostics }))
 }

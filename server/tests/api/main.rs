@@ -6,6 +6,7 @@
 mod keystone;
 mod stack;
 
+mod attacks;
 mod catalog;
 mod designs;
 mod exports;

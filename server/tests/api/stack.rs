@@ -78,7 +78,7 @@ impl Stack {
         let server = server::build(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(axum::serve(listener, server.service()).into_future());
+        tokio::spawn(server.serve(listener));
         Stack {
             base,
             asked,

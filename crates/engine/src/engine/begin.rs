@@ -51,31 +51,18 @@ impl Engine {
     ) -> Result<Started> {
         self.core.check_running()?;
         check_name(&new.name)?;
-        let document = Document::parse(new.template.clone());
         let catalog = self.catalog_for(&actor.tenant, None).await?;
         let id = Uuid::now_v7().to_string();
-        let plan = plan_with(
-            &document,
-            &new.bundle,
-            &new.parameters,
-            &Deployed {
-                pseudo: pseudo_parameters(&new.name, &id, &actor.tenant),
-                ..Deployed::default()
-            },
-            &new.cloud,
-            catalog.registry(),
-        );
-        if !new.despite_quota {
-            check_quota(&plan)?;
-        }
-        let workflow = accepted(plan)?;
-        new.parameters = without_overridden(&document, &new.bundle, &new.parameters);
-        let hidden = hidden_values(
-            &document,
-            &new.bundle,
-            &with_environments(&document, &new.bundle, &new.parameters),
-            &BTreeMap::new(),
-        );
+        let pseudo = pseudo_parameters(&new.name, &id, &actor.tenant);
+        let types = catalog.clone();
+        let work = move || Planned::of(&mut new, pseudo, types.registry()).map(|plan| (plan, new));
+        let (planned, new) = self.compute(&actor.tenant, work).await??;
+        let Planned {
+            workflow,
+            hidden,
+            open,
+            beside,
+        } = planned;
         let store = &self.core.store;
         if store
             .deployment_name_is_taken(&actor.tenant, &new.name)
@@ -102,7 +89,12 @@ impl Engine {
             ),
         };
         let stored = self
-            .store_deployment(&new, &document, &catalog, keeping.name.as_deref(), run)
+            .store_deployment(
+                (&new, &beside, &open),
+                &catalog,
+                keeping.name.as_deref(),
+                run,
+            )
             .await;
         let run = self.go_and_settle(actor, &id, &keeping, stored).await?;
         Ok(Started {
@@ -133,20 +125,18 @@ impl Engine {
     /// Stores everything in one transaction, or nothing.
     async fn store_deployment(
         &self,
-        new: &NewDeployment,
-        document: &Document,
+        (new, beside, open): (&NewDeployment, &Beside, &BTreeMap<String, Value>),
         catalog: &Catalog,
         hidden: Option<&str>,
         run: NewRun<'_>,
     ) -> Result<String> {
-        let (open, _) = divide(document.template(), &new.parameters);
         let (tenant, id) = (&run.actor.tenant, run.deployment);
         let mut transaction = self.core.store.begin("storing a deployment").await?;
         let content = DeploymentContent {
             template: &new.template,
-            beside: &beside(&new.bundle, document),
+            beside,
             layout: &new.layout,
-            parameters: &open,
+            parameters: open,
             outputs: &run.workflow.outputs,
             hidden,
             design: new.design.as_deref(),
@@ -301,6 +291,47 @@ impl Engine {
         done.map_err(|ended| {
             Error::NotNow(format!("the last steps of the paused run failed: {ended}"))
         })
+    }
+}
+
+/// An accepted plan, and the values to store with it.
+pub(super) struct Planned {
+    pub workflow: Workflow,
+    /// Values of hidden parameters.
+    pub hidden: BTreeMap<String, Value>,
+    /// Values of the other parameters.
+    pub open: BTreeMap<String, Value>,
+    /// The files and environments to store.
+    pub beside: Beside,
+}
+
+impl Planned {
+    fn of(
+        new: &mut NewDeployment,
+        pseudo: BTreeMap<String, Value>,
+        types: &Registry,
+    ) -> Result<Planned> {
+        let document = Document::parse(new.template.clone());
+        let deployed = Deployed {
+            pseudo,
+            ..Deployed::default()
+        };
+        let (bundle, given) = (&new.bundle, &new.parameters);
+        let plan = plan_with(&document, bundle, given, &deployed, &new.cloud, types);
+        if !new.despite_quota {
+            check_quota(&plan)?;
+        }
+        let workflow = accepted(plan)?;
+        let given = without_overridden(&document, bundle, given);
+        let said = with_environments(&document, bundle, &given);
+        let planned = Planned {
+            workflow,
+            hidden: hidden_values(&document, bundle, &said, &BTreeMap::new()),
+            open: divide(document.template(), &given).0,
+            beside: beside(bundle, &document),
+        };
+        new.parameters = given;
+        Ok(planned)
     }
 }
 

@@ -22,6 +22,8 @@ use store::{Operator, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
+use update::Preview;
+
 use crate::{
     Actor, Config, Error, Result, Tenant,
     catalog::{Catalog, Published},
@@ -126,6 +128,18 @@ impl Engine {
         catalogs.publish(&actor.tenant, &actor.user, archive).await
     }
 
+    /// Computes on a project's template, within the limits of [`crate::compute`].
+    ///
+    /// # Errors
+    /// If no slot is free in time, or the computation takes too long.
+    pub async fn compute<T: Send + 'static>(
+        &self,
+        tenant: &Tenant,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        self.core.computations.run(tenant, work).await
+    }
+
     /// The plan of a new deployment, or of an update of `deployment`. The plan contains the template's problems.
     ///
     /// # Errors
@@ -139,8 +153,13 @@ impl Engine {
         deployment: Option<&str>,
         cloud: &CloudFacts,
     ) -> Result<Plan> {
-        self.plan_for(actor, template, bundle, parameters, deployment, cloud)
-            .await
+        let preview = Preview {
+            template: template.to_owned(),
+            bundle: bundle.cloned(),
+            parameters: parameters.clone(),
+            cloud: cloud.clone(),
+        };
+        self.plan_for(actor, preview, deployment).await
     }
 
     /// Deploys a template.

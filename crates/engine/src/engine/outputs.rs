@@ -21,6 +21,7 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
 use crate::{
     Actor,
+    compute::in_place,
     driver::{Accepted, Context, Driver, DriverError, Marker},
     drivers,
     resources::{ResourceEntry, ResourceTable},
@@ -32,8 +33,8 @@ use crate::{
 const AT_ONCE: usize = 8;
 
 /// The outputs of one deployment, with the known attributes of its resources.
-pub(super) struct Outputs<'a> {
-    row: &'a DeploymentRow,
+pub(super) struct Outputs {
+    row: Arc<DeploymentRow>,
     known: ResourceTable,
     values: BTreeMap<String, Value>,
     /// Time when the attributes of a resource were read. `None` if unknown.
@@ -44,16 +45,16 @@ pub(super) struct Outputs<'a> {
     failed: BTreeMap<String, String>,
 }
 
-impl<'a> Outputs<'a> {
+impl Outputs {
     /// Outputs from stored attributes.
-    pub fn of(row: &'a DeploymentRow, resources: Vec<ResourceRow>) -> Outputs<'a> {
+    pub fn of(row: Arc<DeploymentRow>, resources: Vec<ResourceRow>) -> Outputs {
         let times = resources.iter();
         let times = times.map(|resource| (resource.name.clone(), resource.read_at.clone()));
         Outputs {
-            row,
             read_at: times.collect(),
             known: ResourceTable::of(resources),
-            values: parameters(row, &BTreeMap::new()),
+            values: parameters(&row, &BTreeMap::new()),
+            row,
             read: BTreeSet::new(),
             failed: BTreeMap::new(),
         }
@@ -67,7 +68,7 @@ impl<'a> Outputs<'a> {
         let mut open: BTreeMap<String, usize> = BTreeMap::new();
         let values = self.row.outputs.values().map(|output| &output.value);
         for (name, names) in self.sources(values) {
-            let Some(look) = self.look(&name, actor, &vault) else {
+            let Some(look) = in_place(|| self.look(&name, actor, &vault)) else {
                 continue;
             };
             let look = Arc::new(look);
@@ -113,7 +114,7 @@ impl<'a> Outputs<'a> {
         };
         // Resources that have not answered by then already have a reason in `failed`.
         let _in_time = timeout(patience, gather).await;
-        self.resolve_parents();
+        in_place(|| self.resolve_parents());
     }
 
     /// All outputs, resolved.

@@ -284,7 +284,7 @@ fn passes(error: &Error) -> bool {
         Error::Cloud(error) => error.is_transient(),
         // Stored data that is unreadable stays unreadable.
         Error::Storage(error) => !error.is_unreadable(),
-        Error::Unavailable(_) => true,
+        Error::Unavailable(_) | Error::ProjectComputes | Error::ServerComputes => true,
         _ => false,
     }
 }

@@ -1,8 +1,9 @@
 //! Reads deployments and runs for the API.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use api::{Beside, Deployment, DeploymentState, Run};
+use api::{Beside, Deployment, DeploymentState, OutputValue, Run};
+use store::{DeploymentRow, ResourceRow};
 
 use super::{Engine, outputs::Outputs};
 use crate::{Actor, Result, Tenant, secrets::attributes};
@@ -33,26 +34,38 @@ impl Engine {
         let row = self.deployment_row(tenant, id).await?;
         let resources = self.core.store.resource_list(tenant, id).await?;
         let shown = resources.iter().map(|resource| resource.shown()).collect();
-        let outputs = match row.shown.state {
-            DeploymentState::Undeployed => BTreeMap::new(),
-            state => {
-                let mut outputs =
-                    Outputs::of(&row, attributes::open(&self.core.key, id, resources));
-                // While a run is active, its stored attributes are up to date.
-                if let Some(actor) = actor
-                    && state != DeploymentState::Busy
-                {
-                    let patience = self.core.config.read_patience;
-                    outputs.read(actor, self.vault(actor), patience).await;
-                }
-                outputs.resolve()
-            }
+        let row = Arc::new(row);
+        let is_there = row.shown.state != DeploymentState::Undeployed;
+        let outputs = if is_there && !row.outputs.is_empty() {
+            self.outputs(&row, resources, actor).await?
+        } else {
+            BTreeMap::new()
         };
         Ok(Deployment {
             resources: shown,
             outputs,
-            ..row.shown
+            ..Arc::unwrap_or_clone(row).shown
         })
+    }
+
+    async fn outputs(
+        &self,
+        row: &Arc<DeploymentRow>,
+        resources: Vec<ResourceRow>,
+        actor: Option<&Actor>,
+    ) -> Result<BTreeMap<String, OutputValue>> {
+        let resources = attributes::open(&self.core.key, &row.shown.id, resources);
+        let stored = row.clone();
+        let work = move || Outputs::of(stored, resources);
+        let mut outputs = self.compute(&row.tenant, work).await?;
+        // While a run is active, its stored attributes are up to date.
+        if let Some(actor) = actor
+            && row.shown.state != DeploymentState::Busy
+        {
+            let patience = self.core.config.read_patience;
+            outputs.read(actor, self.vault(actor), patience).await;
+        }
+        self.compute(&row.tenant, move || outputs.resolve()).await
     }
 
     pub(super) async fn show_runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Run>> {

@@ -6,13 +6,16 @@ use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started};
 use hot::{bundle::Bundle, diagnostic::Diagnostic, document::Document, merged::Merged};
 use planner::plan::Deployed;
 use serde_json::Value;
-use store::{DeploymentContent, ResourceRow};
+use store::{DeploymentContent, DeploymentRow, ResourceRow};
 
 use super::{
     Changes, Engine, Force,
-    begin::{accepted, beside, check_quota, plan_with, types_of},
+    begin::{Planned, accepted, beside, check_quota, plan_with, types_of},
     compare,
-    hidden::{hidden_values, stored_bundle, with_environments, with_stored, without_overridden},
+    hidden::{
+        StoredHidden, hidden_values, stored_bundle, with_environments, with_stored,
+        without_overridden,
+    },
     start::NewRun,
 };
 use crate::{
@@ -37,24 +40,62 @@ struct Update<'a> {
     run: NewRun<'a>,
 }
 
+/// The input of a plan that is only shown.
+pub(super) struct Preview {
+    pub template: String,
+    /// `None` keeps the files of the deployment.
+    pub bundle: Option<Bundle>,
+    pub parameters: BTreeMap<String, Value>,
+    pub cloud: CloudFacts,
+}
+
+/// What is stored about a deployment that a plan changes.
+struct Stored {
+    row: DeploymentRow,
+    /// `None` if the key manager did not answer.
+    stored_hidden: Option<StoredHidden>,
+    there: Vec<ResourceRow>,
+}
+
 impl Engine {
     /// A plan to show. It tells that a hidden value differs from the stored one, and nothing else about it.
     pub(super) async fn plan_for(
         &self,
         actor: &Actor,
-        template: &str,
-        bundle: Option<&Bundle>,
-        parameters: &BTreeMap<String, Value>,
+        preview: Preview,
         deployment: Option<&str>,
-        cloud: &CloudFacts,
     ) -> Result<Plan> {
-        let document = Document::parse(template);
-        let mut parameters = parameters.clone();
-        let mut bundle = bundle.cloned();
+        let stored = match deployment {
+            None => None,
+            Some(id) => {
+                let row = self.deployment_row(&actor.tenant, id).await?;
+                Some(Stored {
+                    // A plan can be shown without the stored values.
+                    stored_hidden: self.stored_hidden_or_lost(actor, &row).await.ok(),
+                    there: self.core.store.resource_list(&actor.tenant, id).await?,
+                    row,
+                })
+            }
+        };
+        // Only after the check that the deployment belongs to this project.
+        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
+        let engine = self.clone();
+        let work = move || engine.plan_now(preview, stored, &catalog);
+        self.compute(&actor.tenant, work).await
+    }
+
+    fn plan_now(&self, preview: Preview, stored: Option<Stored>, catalog: &Catalog) -> Plan {
+        let document = Document::parse(preview.template);
+        let (mut parameters, mut bundle) = (preview.parameters, preview.bundle);
         let mut deployed = Deployed::default();
         let mut lost = None;
-        if let Some(id) = deployment {
-            let row = self.deployment_row(&actor.tenant, id).await?;
+        if let Some(Stored {
+            row,
+            stored_hidden,
+            there,
+        }) = stored
+        {
+            let id = row.shown.id.as_str();
             let bundle = bundle.get_or_insert_with(|| stored_bundle(&row, &parameters));
             parameters = with_stored(&row, &parameters);
             let requested = with_environments(&document, bundle, &parameters);
@@ -63,39 +104,37 @@ impl Engine {
             let merged = Merged::of(bundle, document.template());
             given.extend(merged.hidden_defaults());
             let mut values = given.clone();
-            let (hidden_changed, stored) = match self.stored_hidden_or_lost(actor, &row).await {
-                Ok(stored) => {
+            let (hidden_changed, stored_hidden) = match stored_hidden {
+                Some(stored_hidden) => {
                     let before = Document::parse(row.shown.template.clone());
-                    let checked =
-                        stored.check(before.template(), document.template(), &requested, &merged);
+                    let checked = stored_hidden.check(
+                        before.template(),
+                        document.template(),
+                        &requested,
+                        &merged,
+                    );
                     lost = checked.err().map(|error| error.to_string());
-                    for (name, value) in &stored.values {
+                    for (name, value) in &stored_hidden.values {
                         values.entry(name.clone()).or_insert_with(|| value.clone());
                     }
-                    (stored.changed(&given), stored.values)
+                    (stored_hidden.changed(&given), stored_hidden.values)
                 }
-                // A plan can be shown without the stored values.
-                Err(_unreachable) => (given.into_keys().collect(), BTreeMap::new()),
+                None => (given.into_keys().collect(), BTreeMap::new()),
             };
             deployed = Deployed {
                 parameters: row.parameters,
                 hidden_changed,
-                stored_hidden: stored,
-                pseudo: pseudo_parameters(&row.shown.name, id, &actor.tenant),
-                ..compare::deployed(
-                    self.core.store.resource_list(&actor.tenant, id).await?,
-                    self.is_same(id, &values),
-                )
+                stored_hidden,
+                pseudo: pseudo_parameters(&row.shown.name, id, &row.tenant),
+                ..compare::deployed(there, self.is_same(id, &values))
             };
         }
         let bundle = bundle.unwrap_or_default();
-        // Only after the check that the deployment belongs to this project.
-        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
-        let types = catalog.registry();
+        let (types, cloud) = (catalog.registry(), &preview.cloud);
         let mut plan = plan_with(&document, &bundle, &parameters, &deployed, cloud, types);
         let lost = lost.map(|why| Diagnostic::warning("hidden-value-lost", "parameters", why));
         plan.diagnostics.extend(lost);
-        Ok(plan)
+        plan
     }
 
     /// Tells if a hidden parameter has the value of a stored digest. Parameters without a stored value are not compared.
@@ -121,54 +160,46 @@ impl Engine {
         self.core.check_running()?;
         let row = self.live_row(&actor.tenant, deployment).await?;
         self.check_idle(&row).await?;
-        let bundle = changes
-            .bundle
-            .clone()
-            .unwrap_or_else(|| stored_bundle(&row, &changes.parameters));
-        let document = Document::parse(changes.template.clone());
-        let given = if changes.rolls_back {
-            changes.parameters.clone()
-        } else {
-            with_stored(&row, &changes.parameters)
+        let stored = Stored {
+            stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),
+            there: self
+                .core
+                .store
+                .resource_list(&actor.tenant, deployment)
+                .await?,
+            row,
         };
-        let (open, _) = divide(
-            document.template(),
-            &without_overridden(&document, &bundle, &given),
-        );
-        let stored = self.stored_hidden_or_lost(actor, &row).await?;
-        let requested = with_environments(&document, &bundle, &given);
-        let hidden = if changes.rolls_back {
-            let good = self.roll_back_hidden(actor, &row).await?;
-            hidden_values(&document, &bundle, &good, &requested)
-        } else {
-            let before = Document::parse(row.shown.template.clone());
-            let merged = Merged::of(&bundle, document.template());
-            stored.check(before.template(), document.template(), &requested, &merged)?;
-            hidden_values(&document, &bundle, &requested, &stored.values)
-        };
-        let mut all = given;
-        all.extend(divide(document.template(), &hidden).1);
-        let there = self
-            .core
-            .store
-            .resource_list(&actor.tenant, deployment)
-            .await?;
-        let deployed = Deployed {
-            parameters: row.parameters.clone(),
-            hidden_changed: stored.changed(&hidden),
-            stored_hidden: hidden.clone(),
-            pseudo: pseudo_parameters(&row.shown.name, deployment, &actor.tenant),
-            ..compare::deployed(there.clone(), self.is_same(deployment, &hidden))
+        let good = match changes.rolls_back {
+            true => Some(self.roll_back_hidden(actor, &stored.row).await?),
+            false => None,
         };
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
-        let types = catalog.registry();
-        let plan = plan_with(&document, &bundle, &all, &deployed, &changes.cloud, types);
-        if !changes.despite_quota {
-            check_quota(&plan)?;
-        }
-        let workflow = accepted(plan)?;
+        let (engine, types) = (self.clone(), catalog.clone());
+        let work = move || {
+            let planned = engine.planned(&changes, good, &stored, &types)?;
+            Ok((planned, changes, stored))
+        };
+        let computed: Result<_> = self.compute(&actor.tenant, work).await?;
+        let (planned, changes, stored) = computed?;
+        let Planned {
+            workflow,
+            hidden,
+            open,
+            beside,
+        } = planned;
+        let Stored {
+            row,
+            stored_hidden,
+            there,
+        } = stored;
         let keeping = self
-            .keep_hidden(actor, deployment, &workflow, &hidden, Some(&stored))
+            .keep_hidden(
+                actor,
+                deployment,
+                &workflow,
+                &hidden,
+                stored_hidden.as_ref(),
+            )
             .await?;
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
@@ -179,7 +210,7 @@ impl Engine {
         let stored = self
             .store_update(Update {
                 changes: &changes,
-                beside: beside(&bundle, &document),
+                beside,
                 open,
                 hidden: keeping.name.as_deref(),
                 catalog: &catalog,
@@ -203,6 +234,69 @@ impl Engine {
         Ok(Started {
             deployment: deployment.to_owned(),
             run,
+        })
+    }
+
+    /// The plan of an update, if it has no errors.
+    fn planned(
+        &self,
+        changes: &Changes,
+        good: Option<BTreeMap<String, Value>>,
+        stored: &Stored,
+        catalog: &Catalog,
+    ) -> Result<Planned> {
+        let Stored {
+            row,
+            stored_hidden,
+            there,
+        } = stored;
+        let deployment = row.shown.id.as_str();
+        let bundle = changes.bundle.clone();
+        let bundle = bundle.unwrap_or_else(|| stored_bundle(row, &changes.parameters));
+        let document = Document::parse(changes.template.clone());
+        let given = if changes.rolls_back {
+            changes.parameters.clone()
+        } else {
+            with_stored(row, &changes.parameters)
+        };
+        let (open, _) = divide(
+            document.template(),
+            &without_overridden(&document, &bundle, &given),
+        );
+        let requested = with_environments(&document, &bundle, &given);
+        let nothing = BTreeMap::new();
+        let hidden = match (&good, stored_hidden) {
+            (Some(good), _) => hidden_values(&document, &bundle, good, &requested),
+            (None, Some(stored_hidden)) => {
+                let before = Document::parse(row.shown.template.clone());
+                let merged = Merged::of(&bundle, document.template());
+                stored_hidden.check(before.template(), document.template(), &requested, &merged)?;
+                hidden_values(&document, &bundle, &requested, &stored_hidden.values)
+            }
+            (None, None) => hidden_values(&document, &bundle, &requested, &nothing),
+        };
+        let mut all = given;
+        all.extend(divide(document.template(), &hidden).1);
+        let deployed = Deployed {
+            parameters: row.parameters.clone(),
+            hidden_changed: stored_hidden
+                .as_ref()
+                .map(|stored_hidden| stored_hidden.changed(&hidden))
+                .unwrap_or_default(),
+            stored_hidden: hidden.clone(),
+            pseudo: pseudo_parameters(&row.shown.name, deployment, &row.tenant),
+            ..compare::deployed(there.clone(), self.is_same(deployment, &hidden))
+        };
+        let types = catalog.registry();
+        let plan = plan_with(&document, &bundle, &all, &deployed, &changes.cloud, types);
+        if !changes.despite_quota {
+            check_quota(&plan)?;
+        }
+        Ok(Planned {
+            workflow: accepted(plan)?,
+            hidden,
+            open,
+            beside: beside(&bundle, &document),
         })
     }
 

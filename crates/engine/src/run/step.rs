@@ -19,6 +19,7 @@ use super::{
     outcome::Ended,
 };
 use crate::{
+    compute::in_place,
     driver::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault},
     drivers,
     resources::{made_from, made_with},
@@ -132,6 +133,10 @@ impl Attempt {
     }
 
     pub(super) fn resolve(&self, spec: &ResourceSpec) -> StepResult<Map<String, Value>> {
+        in_place(|| self.resolve_now(spec))
+    }
+
+    fn resolve_now(&self, spec: &ResourceSpec) -> StepResult<Map<String, Value>> {
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let mut properties = Map::new();
         for (name, value) in &spec.properties {

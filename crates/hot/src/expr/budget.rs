@@ -29,9 +29,14 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes `weight` from the budget. False if it does not fit; then nothing is left.
+    /// Takes `weight` from the budget. False if it does not fit, or if the work shall end (`yaql::stop`); then nothing is
+    /// left.
     #[must_use]
     pub fn take(&self, weight: usize) -> bool {
+        if yaql::stop::is_wanted() {
+            self.0.store(0, Relaxed);
+            return false;
+        }
         let left = self.0.load(Relaxed).checked_sub(weight);
         self.0.store(left.unwrap_or_default(), Relaxed);
         left.is_some()

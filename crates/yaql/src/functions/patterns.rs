@@ -42,15 +42,15 @@ fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
         Ok::<_, String>(usize::try_from(most).ok().filter(|most| *most > 0))
     };
     match call.name {
-        "matches" => Ok(regex.0.is_match(text).into()),
-        "search" => match regex.0.captures(text) {
+        "matches" => Ok(regex.is_match(text)?.into()),
+        "search" => match regex.captures(text)? {
             Some(captures) => one(call, &captures, &mut Letters::of(text)),
             None => Ok(Value::Null.into()),
         },
         "searchAll" => {
             let mut letters = Letters::of(text);
-            let all = regex.0.captures_iter(text).take(ITEMS_MAX + 1);
-            let all = all.map(|captures| one(call, &captures, &mut letters)?.value());
+            let all = regex.captures_iter(text).take(ITEMS_MAX + 1);
+            let all = all.map(|captures| one(call, &captures?, &mut letters)?.value());
             let all = all.collect::<Result<Vec<_>, String>>()?;
             within_limit(all.len())?;
             Ok(Got::Iter(all))
@@ -58,10 +58,10 @@ fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
         "split" => {
             let (mut parts, mut at) = (Vec::new(), 0);
             for captures in regex
-                .0
                 .captures_iter(text)
                 .take(most(1)?.unwrap_or(usize::MAX))
             {
+                let captures = captures?;
                 let Some(whole) = captures.get(0) else {
                     continue;
                 };
@@ -150,7 +150,8 @@ fn replaced(
     let mut out = String::new();
     let mut at = 0;
     let mut letters = Letters::of(text);
-    for captures in regex.0.captures_iter(text).take(most.unwrap_or(usize::MAX)) {
+    for captures in regex.captures_iter(text).take(most.unwrap_or(usize::MAX)) {
+        let captures = captures?;
         let Some(whole) = captures.get(0) else {
             continue;
         };

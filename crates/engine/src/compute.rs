@@ -1,0 +1,207 @@
+//! Computations on users' templates: parsing, checking, planning, conversion, outputs.
+//!
+//! They are pure and can take seconds, so they do not run on the threads that answer requests. Each runs on a thread of
+//! its own with a low priority, at most [`Limits::parallel`] at once and [`Limits::per_project`] of one project; others
+//! wait in order, and are refused after [`Limits::patience`].
+//!
+//! A thread cannot be killed. At the deadline the caller is answered, and the computation is told to end
+//! (`yaql::stop`): YAQL expressions, matches of patterns and insertions into templates look at that flag, since they can
+//! be long. Parsing, composition and passes do not: their time is in proportion to the template, whose size is limited.
+//! A computation keeps its slot until its thread has ended, so the number of threads is limited in any case. A caller
+//! that goes away ends its computation as well.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Semaphore, oneshot},
+    time::timeout,
+};
+use yaql::stop::{self, Stop};
+
+use crate::{Error, Result, Tenant};
+
+/// The priority of computing threads: below all others of the server (`nice`).
+const PRIORITY: i32 = 10;
+/// Number of projects from which idle ones are forgotten.
+const PROJECTS_MAX: usize = 1000;
+
+/// Limits of computations.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Computations at once.
+    pub parallel: usize,
+    /// Computations of one project at once.
+    pub per_project: usize,
+    /// Longest wait for a slot.
+    pub patience: Duration,
+    /// Time after which a computation is told to end.
+    pub deadline: Duration,
+}
+
+/// The slots for computations.
+pub(crate) struct Computations {
+    limits: Limits,
+    slots: Arc<Semaphore>,
+    projects: Mutex<HashMap<Tenant, Arc<Semaphore>>>,
+}
+
+/// Tells the computation to end when its caller goes away.
+struct EndOnDrop(Stop);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+impl Computations {
+    pub fn new(limits: Limits) -> Computations {
+        Computations {
+            limits,
+            slots: Arc::new(Semaphore::new(limits.parallel)),
+            projects: Mutex::default(),
+        }
+    }
+
+    /// Computes on a thread of its own.
+    ///
+    /// # Errors
+    /// If no slot is free in time, or the computation takes too long.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        tenant: &Tenant,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let patience = self.limits.patience;
+        let project = timeout(patience, self.project(tenant).acquire_owned());
+        let project = project.await.map_err(|_late| Error::ProjectComputes)?;
+        let slot = timeout(patience, self.slots.clone().acquire_owned());
+        let slot = slot.await.map_err(|_late| Error::ServerComputes)?;
+        let stop = Stop::default();
+        let _end = EndOnDrop(stop.clone());
+        let (done, outcome) = oneshot::channel();
+        let span = tracing::Span::current();
+        let thread = std::thread::Builder::new().name("computation".into());
+        let started = thread.spawn(move || {
+            let _slots = (project, slot);
+            let _in_span = span.entered();
+            lower_priority();
+            // The receiver is gone if the caller is.
+            let _ = done.send(stop::within(stop, work));
+        });
+        started
+            .map_err(|error| Error::Unavailable(format!("no thread could be started: {error}")))?;
+        match timeout(self.limits.deadline, outcome).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(_panicked)) => Err(Error::ComputationBroke),
+            Err(_late) => Err(Error::ComputesTooLong(self.limits.deadline)),
+        }
+    }
+
+    fn project(&self, tenant: &Tenant) -> Arc<Semaphore> {
+        let mut all = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= PROJECTS_MAX {
+            all.retain(|_, slots| Arc::strong_count(slots) > 1);
+        }
+        let slots = all.entry(tenant.clone());
+        let slots = slots.or_insert_with(|| Arc::new(Semaphore::new(self.limits.per_project)));
+        slots.clone()
+    }
+}
+
+/// Lets threads that answer requests go first. On Linux, a priority belongs to a thread.
+fn lower_priority() {
+    let lowered = rustix::process::setpriority_process(Some(rustix::thread::gettid()), PRIORITY);
+    let _ = lowered.inspect_err(|error| tracing::debug!("the priority stays: {error}"));
+}
+
+/// Evaluates for a step of a run, without keeping other tasks from this thread. The cost of each expression is limited.
+pub(crate) fn in_place<T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
+    match flavor {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tenant(project: &str) -> Tenant {
+        Tenant {
+            cloud: "lab".into(),
+            project_id: project.into(),
+        }
+    }
+
+    fn computations(parallel: usize, per_project: usize, deadline: Duration) -> Arc<Computations> {
+        Arc::new(Computations::new(Limits {
+            parallel,
+            per_project,
+            patience: Duration::from_millis(20),
+            deadline,
+        }))
+    }
+
+    /// Computes until it is told to end.
+    fn endless() {
+        while !stop::is_wanted() {
+            std::thread::yield_now();
+        }
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn a_project_has_its_slots_and_others_have_theirs() {
+        let all = computations(2, 1, LONG);
+        let busy = tokio::spawn({
+            let all = all.clone();
+            async move { all.run(&tenant("a"), endless).await }
+        });
+        while all.slots.available_permits() == 2 {
+            tokio::task::yield_now().await;
+        }
+        let refused = all.run(&tenant("a"), || ()).await;
+        assert!(matches!(refused, Err(Error::ProjectComputes)));
+        assert_eq!(all.run(&tenant("b"), || 5).await.unwrap(), 5);
+        // The caller goes away, and its computation ends.
+        busy.abort();
+        while all.slots.available_permits() < 2 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(all.run(&tenant("a"), || 6).await.unwrap(), 6);
+    }
+
+    #[tokio::test]
+    async fn a_long_computation_is_told_to_end_and_its_caller_is_answered() {
+        let all = computations(1, 1, Duration::from_millis(30));
+        let late = all.run(&tenant("a"), endless).await;
+        assert!(matches!(late, Err(Error::ComputesTooLong(_))));
+        while all.slots.available_permits() == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_server_says_so() {
+        let all = computations(1, 1, LONG);
+        let _busy = all.slots.clone().acquire_owned().await.unwrap();
+        let refused = all.run(&tenant("a"), || ()).await;
+        assert!(matches!(refused, Err(Error::ServerComputes)));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_and_frees_the_slot() {
+        let all = computations(1, 1, LONG);
+        let broken = all.run(&tenant("a"), || panic!("a mistake")).await;
+        assert!(matches!(broken, Err::<(), _>(Error::ComputationBroke)));
+        assert_eq!(all.run(&tenant("a"), || 7).await.unwrap(), 7);
+    }
+}

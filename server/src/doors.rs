@@ -1,0 +1,98 @@
+//! Limits on requests that make the server ask a cloud's Keystone although nobody is logged in: logins, and tokens that
+//! are not known yet.
+//!
+//! Anybody can send them, and runs need the same connections to the cloud. So only some are under way at once, and
+//! fewer from one address. Others wait in order for a short time, and are refused then.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use crate::{
+    attempts::Place,
+    codes,
+    problem::{Error, Result},
+};
+
+/// The longest wait for a free place.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Number of addresses from which idle ones are forgotten.
+const PLACES_MAX: usize = 1000;
+
+/// The doors to all clouds.
+#[derive(Clone)]
+pub struct Doors {
+    in_all: Arc<Semaphore>,
+    per_address: usize,
+    places: Arc<Mutex<HashMap<Place, Arc<Semaphore>>>>,
+}
+
+/// A login under way.
+pub struct Entered {
+    _address: OwnedSemaphorePermit,
+    _in_all: OwnedSemaphorePermit,
+}
+
+impl Doors {
+    /// Doors for so many logins at once, in all and from one address.
+    pub fn new(in_all: usize, per_address: usize) -> Doors {
+        Doors {
+            in_all: Arc::new(Semaphore::new(in_all)),
+            per_address,
+            places: Arc::default(),
+        }
+    }
+
+    /// Waits for a free place.
+    ///
+    /// # Errors
+    /// `too-many-logins` if none is free in time.
+    pub async fn enter(&self, place: Place) -> Result<Entered> {
+        let enter = async {
+            let address = self.at(place).acquire_owned().await;
+            let in_all = self.in_all.clone().acquire_owned().await;
+            Some(Entered {
+                _address: address.ok()?,
+                _in_all: in_all.ok()?,
+            })
+        };
+        let entered = timeout(PATIENCE, enter).await.ok().flatten();
+        entered.ok_or_else(|| {
+            Error::new(
+                codes::TOO_MANY_LOGINS,
+                "Too many logins are under way, so this one was not tried.",
+            )
+            .hint("Wait a few seconds, then try again.")
+            .retry_after(PATIENCE)
+        })
+    }
+
+    fn at(&self, place: Place) -> Arc<Semaphore> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.len() >= PLACES_MAX {
+            places.retain(|_, slots| Arc::strong_count(slots) > 1);
+        }
+        let slots = places.entry(place);
+        slots
+            .or_insert_with(|| Arc::new(Semaphore::new(self.per_address)))
+            .clone()
+    }
+}
+
+/// The refusal of an address from which many logins failed.
+pub fn too_many_here(wait: Duration) -> Error {
+    let seconds = wait.as_secs_f64().ceil();
+    Error::new(
+        codes::TOO_MANY_ATTEMPTS,
+        format!("Many logins from this address failed. The next one is possible in {seconds} s."),
+    )
+    .hint("Wait, then try again. Accounts that logged in from here before do not wait.")
+    .retry_after(wait)
+}

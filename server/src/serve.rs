@@ -1,0 +1,250 @@
+//! Accepts connections and serves HTTP on them, within limits.
+//!
+//! `axum::serve` has no limits: half-sent requests stay open, and one client can take all file descriptors, which the
+//! engine needs as well. Here a request's head and its body have deadlines, and the number of connections is limited in
+//! all and for each client address. A connection over the limit is told so and closed. Trusted proxies count in all
+//! only, because they bring the connections of everybody.
+
+use std::{
+    collections::HashMap,
+    io,
+    net::IpAddr,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{ConnectInfo, Request, State},
+    middleware::Next,
+    response::Response,
+};
+use futures::{StreamExt, stream};
+use hyper::{body::Incoming, server::conn::http1};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    time::sleep,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt as _;
+
+use crate::{attempts::Place, config::Config};
+
+/// Pause after a failure to accept a connection, such as a lack of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The answer to a connection over the limit.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nconnection: close\r\n\
+    retry-after: 5\r\ncontent-length: 63\r\n\r\nToo many connections are open. Close some, or try again later.\n";
+
+/// Serves until `closing` is cancelled, then until all requests are answered.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    config: Arc<Config>,
+    closing: CancellationToken,
+) {
+    // Not `hyper_util`'s automatic choice of a version: it waits for the first bytes without a deadline.
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(config.header_timeout.0);
+    let tasks = TaskTracker::new();
+    let open = Connections::new(&config);
+    loop {
+        let accepted = tokio::select! {
+            () = closing.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!("a connection could not be accepted: {error}");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let Some(counted) = open.count(peer.ip()) else {
+            refuse(&stream);
+            continue;
+        };
+        // Sockets carry small pieces that should arrive at once.
+        let _ = stream.set_nodelay(true);
+        let router = router
+            .clone()
+            .map_request(move |request: Request<Incoming>| {
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(ConnectInfo(peer));
+                request
+            });
+        let io = TokioIo::new(Held(stream, counted));
+        let service = TowerToHyperService::new(router);
+        let connection = http.serve_connection(io, service).with_upgrades();
+        let closing = closing.clone();
+        tasks.spawn(async move {
+            let mut connection = pin!(connection);
+            let done = tokio::select! {
+                done = connection.as_mut() => done,
+                () = closing.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = done {
+                tracing::debug!(%peer, "a connection ended: {error}");
+            }
+        });
+    }
+    drop(listener);
+    tasks.close();
+    tasks.wait().await;
+}
+
+/// Answers as far as the socket takes it without waiting. The dropped stream closes.
+fn refuse(stream: &TcpStream) {
+    let _ = stream.try_write(FULL);
+}
+
+/// The number of open connections, by address.
+struct Connections {
+    config: Arc<Config>,
+    open: Arc<Mutex<Open>>,
+}
+
+#[derive(Default)]
+struct Open {
+    in_all: usize,
+    at: HashMap<Place, usize>,
+}
+
+/// A counted connection. Dropped when it is closed.
+struct Counted {
+    open: Arc<Mutex<Open>>,
+    /// `None` for a trusted proxy.
+    place: Option<Place>,
+}
+
+impl Connections {
+    fn new(config: &Arc<Config>) -> Connections {
+        Connections {
+            config: config.clone(),
+            open: Arc::default(),
+        }
+    }
+
+    /// Counts a connection. `None` if there are as many as allowed.
+    fn count(&self, address: IpAddr) -> Option<Counted> {
+        let config = &self.config;
+        let is_proxy = config.proxies.contains(&address.to_canonical());
+        let place = (!is_proxy).then(|| Place::of(Some(address)));
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.in_all >= config.connections {
+            return None;
+        }
+        if let Some(place) = place {
+            let here = open.at.entry(place).or_default();
+            if *here >= config.address_connections {
+                return None;
+            }
+            *here += 1;
+        }
+        open.in_all += 1;
+        Some(Counted {
+            open: self.open.clone(),
+            place,
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.in_all -= 1;
+        let Some(place) = self.place else { return };
+        if let Some(here) = open.at.get_mut(&place) {
+            *here -= 1;
+            if *here == 0 {
+                open.at.remove(&place);
+            }
+        }
+    }
+}
+
+/// A stream that is counted until it is closed, also as a websocket.
+struct Held(
+    TcpStream,
+    #[expect(dead_code, reason = "counts while it lives")] Counted,
+);
+
+impl AsyncRead for Held {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Held {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+}
+
+/// The deadline of a request's whole body, however many pieces it comes in.
+pub async fn limit_body(
+    State(config): State<Arc<Config>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let limit = config.body_timeout.0;
+    let request = request.map(|body| {
+        let rest = (body.into_data_stream(), Box::pin(sleep(limit)), false);
+        Body::from_stream(stream::unfold(rest, move |rest| async move {
+            let (mut chunks, mut deadline, is_over) = rest;
+            if is_over {
+                return None;
+            }
+            tokio::select! {
+                chunk = chunks.next() => Some((chunk?, (chunks, deadline, false))),
+                () = &mut deadline => {
+                    let late = format!("the body took more than {} s", limit.as_secs_f64());
+                    Some((Err(axum::Error::new(late)), (chunks, deadline, true)))
+                }
+            }
+        }))
+    });
+    next.run(request).await
+}

@@ -1,0 +1,253 @@
+//! Attacks that exhaust the server: each is answered clearly, and everybody else is served meanwhile.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures::future::join_all;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::stack::{Client, Stack, credentials, json, problem};
+
+/// The longest time that `/healthz` may take. The aim is 50 ms on a machine of our own; tests share theirs.
+const ALIVE_WITHIN: Duration = Duration::from_millis(500);
+
+/// Asks for `/healthz` again and again, from a thread of its own.
+struct Pulse {
+    stop: Arc<AtomicBool>,
+    beats: std::thread::JoinHandle<Vec<Duration>>,
+}
+
+impl Pulse {
+    fn of(stack: &Stack) -> Pulse {
+        let address = stack.base.strip_prefix("http://").unwrap().to_owned();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let beats = std::thread::spawn(move || {
+            let mut beats = Vec::new();
+            while !stopped.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                let mut stream = TcpStream::connect(&address).unwrap();
+                let request =
+                    "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+                stream.write_all(request.as_bytes()).unwrap();
+                let mut answer = String::new();
+                stream.read_to_string(&mut answer).unwrap();
+                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+                beats.push(begun.elapsed());
+            }
+            beats
+        });
+        Pulse { stop, beats }
+    }
+
+    /// The longest beat, which must be short enough.
+    fn check(self, attack: &str) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut beats = self.beats.join().unwrap();
+        beats.sort();
+        let [median, longest] = [beats[beats.len() / 2], beats[beats.len() - 1]];
+        println!(
+            "{attack}: /healthz {} times, median {median:?}, longest {longest:?}",
+            beats.len()
+        );
+        assert!(longest < ALIVE_WITHIN, "{attack}: {longest:?}");
+    }
+}
+
+/// A template whose resources have the values of these YAQL expressions.
+fn asking(expressions: &[String]) -> String {
+    let mut template = "heat_template_version: 2021-04-16\nresources:\n".to_owned();
+    for (number, expression) in expressions.iter().enumerate() {
+        let yaql = format!("{{yaql: {{expression: \"{expression}\", data: {{}}}}}}");
+        template +=
+            &format!("  v{number}: {{type: OS::Heat::Value, properties: {{value: {yaql}}}}}\n");
+    }
+    template
+}
+
+async fn plan(reader: &Client, template: &str) -> reqwest::Response {
+    let request = json!({"template": template});
+    reader.post("/api/v1/plan", &request).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_costly_pattern_is_refused_before_it_runs() {
+    let stack = Stack::start().await;
+    let reader = stack.login("ada").await;
+    let pulse = Pulse::of(&stack);
+    let template = asking(&["('a' * 4000000) =~ 'a{30000}b'".to_owned()]);
+    let begun = Instant::now();
+    let plans = join_all((0..4).map(|_| plan(&reader, &template))).await;
+    for answer in plans {
+        let plan = json(answer, 200).await.to_string();
+        assert!(plan.contains("searches too much"), "{plan}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    pulse.check("a costly pattern");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn endless_computations_of_a_project_end_and_others_have_their_turn() {
+    let stack = Stack::start().await;
+    let settings = [
+        "--computations=2",
+        "--project-computations=1",
+        "--computation-wait=2",
+        "--computation-timeout=3",
+    ];
+    let stack = stack.restart_with(&settings).await;
+    let (reader, other) = (stack.login("ada").await, stack.login("other").await);
+    // Each is within its budget; together they take minutes.
+    let search = |number: usize| format!("('a' * {}) =~ '(a?){{20}}b'", 5_000 + number);
+    let template = asking(&(0..2000).map(search).collect::<Vec<_>>());
+    let pulse = Pulse::of(&stack);
+    let begun = Instant::now();
+    let attack = join_all((0..4).map(|_| plan(&reader, &template)));
+    let neighbour = async {
+        let template =
+            "heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Neutron::Net}\n";
+        json(plan(&other, template).await, 200).await
+    };
+    let (answers, planned) = tokio::join!(attack, neighbour);
+    assert!(planned["workflow"].is_object(), "{planned}");
+    let mut codes = Vec::new();
+    for answer in answers {
+        codes.push(problem(answer).await);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(codes.contains(&(422, "takes-too-long".into())), "{codes:?}");
+    assert!(codes.contains(&(429, "project-busy".into())), "{codes:?}");
+    pulse.check("endless computations");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_cannot_be_sprayed_from_one_address() {
+    let stack = Stack::start().await;
+    stack.login("demo").await;
+    let pulse = Pulse::of(&stack);
+    let stranger = stack.stranger();
+    let mut refused = 0;
+    for number in 0..60 {
+        let body = credentials(&format!("user-{number}"), "Winter2026", "demo");
+        let answer = stranger.post("/api/v1/login", &body).await;
+        match answer.status() {
+            StatusCode::UNAUTHORIZED => {}
+            _ => {
+                assert_eq!(problem(answer).await, (429, "too-many-attempts".into()));
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused >= 20, "{refused}");
+    // The account that logged in here before, and everybody elsewhere, is let in.
+    stack.login("demo").await;
+    let body = credentials("other", "other", "other");
+    let elsewhere = stack.elsewhere().post("/api/v1/login", &body).await;
+    assert_eq!(elsewhere.status(), StatusCode::OK);
+    pulse.check("sprayed names");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn made_up_tokens_cost_few_calls() {
+    let stack = Stack::start().await;
+    let stranger = stack.stranger();
+    let with = |token: String| {
+        let request = stranger.request(Method::GET, "/api/v1/me");
+        let request = request.header("x-stackloom-cloud", "test");
+        request.header("x-auth-token", token).send()
+    };
+    for _ in 0..10 {
+        let same = with("a made-up token".into()).await.unwrap();
+        assert_eq!(problem(same).await, (401, "not-signed-in".into()));
+    }
+    assert_eq!(stack.asked.times(), 1, "a refusal is remembered");
+    let mut last = StatusCode::OK;
+    for number in 0..60 {
+        last = with(format!("made-up-{number}")).await.unwrap().status();
+    }
+    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+    assert!(stack.asked.times() < 40, "{}", stack.asked.times());
+    let good = crate::keystone::token("demo", "demo");
+    let elsewhere = stack.elsewhere().request(Method::GET, "/api/v1/me");
+    let elsewhere = elsewhere.header("x-stackloom-cloud", "test");
+    let answer = elsewhere.header("x-auth-token", good).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+}
+
+/// Connects and sends this. The answer, once the server has closed the connection.
+fn half_a_request(stack: &Stack, begin: &str) -> std::thread::JoinHandle<String> {
+    let mut stream = TcpStream::connect(stack.base.strip_prefix("http://").unwrap()).unwrap();
+    stream.write_all(begin.as_bytes()).unwrap();
+    std::thread::spawn(move || {
+        let mut answer = Vec::new();
+        // A reset is an end as well.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_sent_requests_are_closed() {
+    let stack = Stack::start().await;
+    let settings = ["--header-timeout=1", "--body-timeout=1"];
+    let stack = stack.restart_with(&settings).await;
+    let browser = stack.login("demo").await;
+    let pulse = Pulse::of(&stack);
+    let begun = Instant::now();
+    let heads: Vec<_> = ["", "GET /healthz HTTP/1.1\r\nhost: x\r\n"]
+        .iter()
+        .flat_map(|begin| (0..50).map(|_| half_a_request(&stack, begin)))
+        .collect();
+    let body = format!(
+        "POST /api/v1/designs HTTP/1.1\r\nhost: x\r\ncookie: {}\r\ncontent-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{{",
+        browser.cookie.as_deref().unwrap()
+    );
+    let body = half_a_request(&stack, &body);
+    let ended = tokio::task::spawn_blocking(move || {
+        heads.into_iter().for_each(|one| drop(one.join().unwrap()));
+        body.join().unwrap()
+    });
+    let answer = ended.await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 422"), "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(15));
+    pulse.check("half-sent requests");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_cannot_take_all_connections() {
+    let stack = Stack::start().await;
+    let stack = stack.restart_with(&["--address-connections=20"]).await;
+    let greedy: Vec<_> = (0..20)
+        .map(|_| TcpStream::connect(stack.base.strip_prefix("http://").unwrap()).unwrap())
+        .collect();
+    let refused = half_a_request(&stack, "");
+    let answer = tokio::task::spawn_blocking(move || refused.join().unwrap());
+    let answer = answer.await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("Too many connections"), "{answer}");
+    let elsewhere = stack.elsewhere().get("/healthz").await;
+    assert_eq!(elsewhere.status(), StatusCode::OK);
+    drop(greedy);
+    // The closed ones are counted down, so this address is served again.
+    let again = async {
+        loop {
+            let asked = stack.stranger().request(Method::GET, "/healthz");
+            if let Ok(answer) = asked.send().await
+                && answer.status() == StatusCode::OK
+            {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let again = tokio::time::timeout(Duration::from_secs(10), again).await;
+    assert!(again.is_ok());
+}
