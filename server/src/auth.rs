@@ -31,8 +31,11 @@ use crate::{
     token_logins::not_signed_in,
 };
 
-/// Name of the session cookie.
+/// Name of the session cookie over plain HTTP.
 pub const COOKIE: &str = "stackloom_session";
+/// Name of the session cookie over TLS. Browsers take a name with this prefix from this host over TLS only, so that no
+/// other host of the domain plants one.
+pub const TLS_COOKIE: &str = "__Host-stackloom_session";
 /// Header with a Keystone token.
 pub const TOKEN_HEADER: &str = "x-auth-token";
 /// Header with the name of the token's cloud.

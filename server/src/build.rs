@@ -4,6 +4,7 @@ use std::{
     any::Any,
     fs::{self, OpenOptions},
     io::ErrorKind,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -56,6 +57,8 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
     let config = Arc::new(config);
     fs::create_dir_all(&config.data)
         .with_context(|| format!("cannot create the folder {}", config.data.display()))?;
+    fs::set_permissions(&config.data, fs::Permissions::from_mode(0o700))
+        .with_context(|| format!("cannot protect the folder {}", config.data.display()))?;
     let clouds = clouds(&config)?;
     let operator = open_database(&config).await?;
     let store = operator.store().clone();
@@ -150,7 +153,6 @@ async fn open_database(config: &Config) -> anyhow::Result<Operator> {
 /// Restricts the database file to the server's own user. Creates it before SQLite does, because SQLite copies its
 /// permissions to the files beside it.
 fn protect(file: &Path) -> anyhow::Result<()> {
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let made = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -197,7 +199,10 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
 
 fn router(services: Services) -> Router {
     let sessions = SessionManagerLayer::new(services.sessions.clone())
-        .with_name(auth::COOKIE)
+        .with_name(match services.config.is_https() {
+            true => auth::TLS_COOKIE,
+            false => auth::COOKIE,
+        })
         .with_same_site(SameSite::Lax) // links from other sites to a run keep the login
         .with_secure(services.config.is_https());
     let around = ServiceBuilder::new()

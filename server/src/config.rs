@@ -42,6 +42,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PUBLIC_URL")]
     pub public_url: Option<String>,
 
+    /// Listens on a network without TLS in front, although passwords and sessions cross it in clear text.
+    #[arg(long, env = "STACKLOOM_PLAIN_HTTP", default_value_t = false)]
+    pub plain_http: bool,
+
     /// Addresses of trusted proxies, whose `X-Forwarded-For` is used. Without it, all users behind a proxy count as one
     /// when logins fail.
     #[arg(long, env = "STACKLOOM_PROXIES", value_delimiter = ',')]
@@ -143,6 +147,10 @@ pub struct Config {
     )]
     pub member_roles: Vec<String>,
 
+    /// Token that a reader of `/metrics` sends (`Authorization: Bearer`). Without it, only this machine may read them.
+    #[arg(long, env = "STACKLOOM_METRICS_TOKEN", hide_env_values = true)]
+    pub metrics_token: Option<String>,
+
     /// Filter of log lines, such as `info` or `server=debug,info`.
     #[arg(
         long,
@@ -166,6 +174,22 @@ pub enum LogFormat {
 }
 
 impl Config {
+    /// Refuses settings that would send passwords and sessions over a network in clear text.
+    ///
+    /// # Errors
+    /// The server would listen on a network without TLS in front.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.addr.ip().is_loopback() || self.is_https() || self.plain_http {
+            return Ok(());
+        }
+        anyhow::bail!(
+            "{} is reachable over the network, and passwords would cross it in clear text. Put a proxy with TLS in front and set \
+             STACKLOOM_PUBLIC_URL to its https address, listen on 127.0.0.1, or set STACKLOOM_PLAIN_HTTP=true for a network \
+             that you trust",
+            self.addr
+        )
+    }
+
     /// True if browsers connect over TLS.
     pub fn is_https(&self) -> bool {
         self.public_url
@@ -208,6 +232,22 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn a_network_is_served_with_tls_in_front_only() {
+        let allowed = |settings: &[&str]| {
+            let settings = [&["stackloom"], settings].concat();
+            Config::parse_from(settings).check().is_ok()
+        };
+        assert!(allowed(&[]));
+        assert!(allowed(&["--addr=[::1]:80"]));
+        assert!(!allowed(&["--addr=0.0.0.0:8080"]));
+        let plain = "--public-url=http://stackloom.example.org";
+        assert!(!allowed(&["--addr=0.0.0.0:8080", plain]));
+        let tls = "--public-url=https://stackloom.example.org";
+        assert!(allowed(&["--addr=0.0.0.0:8080", tls]));
+        assert!(allowed(&["--addr=0.0.0.0:8080", "--plain-http"]));
+    }
 
     /// Each row of the page is `| `VARIABLE` | `--flag` | default | meaning |`.
     #[test]

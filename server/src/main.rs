@@ -4,7 +4,10 @@ use std::{io::IsTerminal, process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
 use clap::Parser;
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::{
+    fs::Mode,
+    process::{Resource, getrlimit, setrlimit, umask},
+};
 use server::{Config, config::LogFormat};
 use tokio::{net::TcpListener, signal::unix};
 use tracing_subscriber::EnvFilter;
@@ -34,11 +37,14 @@ async fn run(config: Config) -> anyhow::Result<()> {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),
     }
+    config.check()?;
     let listener = TcpListener::bind(config.addr)
         .await
         .with_context(|| format!("cannot listen on {}", config.addr))?;
     let address = listener.local_addr()?;
     raise_descriptors();
+    // Files of this process are its own, whatever the shell's mask is.
+    umask(Mode::RWXG | Mode::RWXO);
     let server = server::build(config).await?;
     println!("stackloom: listening on http://{address}");
 

@@ -2,7 +2,7 @@
 //!
 //! A browser also sends our cookie with a request from another site's page. `SameSite` blocks most of these, and this
 //! check blocks the rest: if the browser sends the request's origin (`Sec-Fetch-Site`, or else `Origin`), it must be
-//! ours. Clients that are not browsers send neither header. Their absence is allowed, since a page of another site
+//! ours: the public URL of the settings, or else the host that the request names. Clients that are not browsers send neither header. Their absence is allowed, since a page of another site
 //! cannot suppress them. Requests with `X-Auth-Token` need no check, because a page of another site cannot set that
 //! header.
 
@@ -46,8 +46,8 @@ fn is_same_origin(headers: &HeaderMap, config: &Config) -> bool {
     let Some(origin) = text(header::ORIGIN) else {
         return true;
     };
-    if config.public_origin() == Some(origin) {
-        return true;
+    if let Some(public) = config.public_origin() {
+        return public == origin;
     }
     let host = origin.split_once("://").map(|(_, host)| host);
     host.is_some() && host == text(header::HOST)
@@ -73,12 +73,26 @@ mod tests {
     }
 
     #[test]
+    fn without_a_public_url_the_origin_is_the_host() {
+        let map = HeaderMap::from_iter([
+            (header::ORIGIN, "http://127.0.0.1:8080".parse().unwrap()),
+            (header::HOST, "127.0.0.1:8080".parse().unwrap()),
+        ]);
+        assert!(is_same_origin(&map, &Config::parse_from(["stackloom"])));
+    }
+
+    #[test]
+    fn with_a_public_url_the_host_does_not_count() {
+        // A name of somebody else that leads to this server's address.
+        assert!(!check(&[
+            ("origin", "http://evil.example"),
+            ("host", "evil.example")
+        ]));
+    }
+
+    #[test]
     fn our_own_pages_may() {
         assert!(check(&[("sec-fetch-site", "same-origin")]));
-        assert!(check(&[
-            ("origin", "http://127.0.0.1:8080"),
-            ("host", "127.0.0.1:8080")
-        ]));
         assert!(check(&[
             ("origin", "https://stackloom.example.org"),
             ("host", "10.0.0.1:8080")

@@ -2,11 +2,17 @@
 
 use axum::{
     extract::State,
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::IntoResponse,
 };
+use sha2::{Digest, Sha256};
 
-use crate::{problem::Result, services::Services};
+use crate::{
+    client::ClientAddress,
+    codes,
+    problem::{Error, Result},
+    services::Services,
+};
 
 /// Answers while the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200)))]
@@ -33,8 +39,31 @@ pub async fn ready(State(services): State<Services>) -> (StatusCode, &'static st
 }
 
 /// Metrics over all projects, without names and ids.
+// For readers with the token of the settings, or without one for programs on the server's own machine.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain")))]
-pub async fn metrics(State(services): State<Services>) -> Result<impl IntoResponse> {
+pub async fn metrics(
+    State(services): State<Services>,
+    ClientAddress(address): ClientAddress,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse> {
+    let given = headers.get(header::AUTHORIZATION);
+    let given = given.and_then(|given| given.to_str().ok()?.strip_prefix("Bearer "));
+    let may_read = match &services.config.metrics_token {
+        // Digests, so that the time tells nothing about the token.
+        Some(token) => given.is_some_and(|given| Sha256::digest(given) == Sha256::digest(token)),
+        // Whoever comes through a proxy is not on this machine.
+        None => {
+            let is_here = address.is_none_or(|address| address.is_loopback());
+            is_here && !headers.contains_key("x-forwarded-for")
+        }
+    };
+    if !may_read {
+        return Err(Error::new(
+            codes::NOT_SIGNED_IN,
+            "Metrics are for the server's operator.",
+        )
+        .hint("Send `Authorization: Bearer` with the token of `STACKLOOM_METRICS_TOKEN`."));
+    }
     Ok((
         [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
         services.metrics.render().await?,

@@ -190,6 +190,11 @@ async fn over_tls_the_cookie_stays_there_and_so_does_the_browser() {
     let answer = stack.stranger().post("/api/v1/login", &body).await;
     let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
     assert!(cookie.contains("Secure"), "{cookie}");
+    assert!(cookie.starts_with("__Host-stackloom_session="), "{cookie}");
+    assert!(
+        cookie.contains("Path=/") && !cookie.contains("Domain"),
+        "{cookie}"
+    );
     let only = &answer.headers()["strict-transport-security"];
     assert!(only.to_str().unwrap().starts_with("max-age="), "{only:?}");
 }
@@ -225,6 +230,8 @@ async fn what_is_stored_is_for_the_server_alone() {
             seen.insert(name);
         }
     }
+    let rights = fs::metadata(stack.data()).unwrap().permissions().mode();
+    assert_eq!(rights & 0o077, 0, "the folder: {rights:o}");
     for file in ["engine.key", "stackloom.db", "stackloom.db-wal"] {
         assert!(seen.contains(file), "{file} is not among {seen:?}");
     }
@@ -281,4 +288,31 @@ async fn versions_of_a_large_design_do_not_pile_up() {
     assert_eq!(kept, (6..=20).rev().collect::<Vec<_>>());
     let newest = json(browser.get(&path).await, 200).await;
     assert_eq!(newest["files"]["a"], text(20));
+}
+
+#[tokio::test]
+async fn metrics_are_for_the_operator() {
+    let stack = Stack::start().await;
+    let stranger = stack.stranger();
+    assert_eq!(
+        stranger.get("/metrics").await.status(),
+        200,
+        "on this machine"
+    );
+    let through_a_proxy = stranger.request(Method::GET, "/metrics");
+    let through_a_proxy = through_a_proxy.header("x-forwarded-for", "203.0.113.9");
+    let refused = (401, "not-signed-in".to_owned());
+    assert_eq!(
+        problem(through_a_proxy.send().await.unwrap()).await,
+        refused
+    );
+
+    let stack = stack.restart_with(&["--metrics-token=a-long-token"]).await;
+    let stranger = stack.stranger();
+    assert_eq!(problem(stranger.get("/metrics").await).await, refused);
+    for (token, status) in [("a-long-token", 200), ("another", 401)] {
+        let asked = stranger.request(Method::GET, "/metrics");
+        let answer = asked.bearer_auth(token).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{token}");
+    }
 }
