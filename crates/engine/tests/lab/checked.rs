@@ -118,6 +118,26 @@ async fn a_resize_that_is_refused_later_fails_and_the_server_runs_on() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
+/// Nova works on a confirmation for seconds when it is busy, and refuses a second one meanwhile.
+#[tokio::test]
+async fn a_resize_whose_confirmation_is_under_way_is_waited_for() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let refusal = r#"{"badRequest": {"code": 400, "message": "Instance has not been resized."}}"#;
+    let path = "/v2.1/servers/*/action";
+    bench.lab.faults().add(Fault::Call(CallFault {
+        nth: Some(2),
+        ..answered("compute", "POST", path, 400, refusal)
+    }));
+    let run = bench.update(&started.deployment, larger()).await;
+    assert_eq!(
+        (run.state, steps(&run)["web:update"]),
+        (RunState::Succeeded, (StepState::Succeeded, 1)),
+        "{run:#?}"
+    );
+    assert_eq!(bench.flavor_of_the_server(), "m1.small");
+}
+
 #[tokio::test]
 async fn an_administrator_reads_novas_own_words() {
     let mut bench = Bench::new().await;

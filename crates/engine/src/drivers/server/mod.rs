@@ -102,14 +102,15 @@ impl Driver for Server {
             return Ok(Progress::Failed("the server is gone".into()));
         };
         if server.status == "VERIFY_RESIZE" {
-            // Asked twice, Nova refuses the second time: it is at it already.
+            // While Nova carries out a confirmation, it refuses the next one: with 400 ("Instance has not been resized") as long as only
+            // its record of the resize has changed, then with 409.
             let confirmed = context
                 .session
                 .compute()
                 .server_confirm_resize(physical_id)
                 .await;
             return match confirmed {
-                Err(error) if !error.is_conflict() => Err(error.into()),
+                Err(error) if !matches!(error.status(), Some(400 | 409)) => Err(error.into()),
                 _ => Ok(Progress::Pending("the server has its new size".into())),
             };
         }
