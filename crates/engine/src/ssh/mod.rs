@@ -15,17 +15,21 @@
 //! that wanted it, so each connection has an inactivity limit; keepalives reset it while the peer lives.
 
 mod client;
+mod dial;
 mod error;
 mod execution;
 mod gateway;
 mod route;
+mod stream;
 mod wait;
 
 pub use client::Client;
+pub use dial::dial;
 pub use error::SshError;
 pub use execution::{Execution, Output};
 pub use gateway::Gateway;
-pub use route::{ByteStream, Host, Route, dial};
+pub use route::{Host, Route};
+pub use stream::ByteStream;
 pub use wait::{News, Wait};
 
 /// The port of every server's sshd.

@@ -1,14 +1,10 @@
-//! The way to a server, and the bytes of its SSH port.
+//! The way to a server.
 
 use std::time::Duration;
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    time::timeout,
-};
+use tokio::{net::TcpStream, time::timeout};
 
-use super::{Client, PORT, SshError};
+use super::{PORT, SshError};
 
 /// Time for a TCP connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -55,26 +51,6 @@ pub struct Route {
     pub bastion: Option<Host>,
     /// The user that cloud-init creates on both.
     pub user: String,
-}
-
-/// A connection that carries bytes both ways.
-pub trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for S {}
-
-/// The bytes of a host's SSH port, through a login of its own at the bastion if there is one.
-///
-/// # Errors
-/// See [`SshError`].
-pub async fn dial(route: &Route, private_key: &str) -> Result<Box<dyn ByteStream>, SshError> {
-    match &route.bastion {
-        None => Ok(Box::new(tcp(&route.host).await?)),
-        Some(bastion) => {
-            let gate = Client::connect(bastion, &route.user, private_key).await?;
-            // The stream keeps the connection open.
-            Ok(Box::new(gate.forward(&route.host).await?))
-        }
-    }
 }
 
 /// A TCP connection to a host.

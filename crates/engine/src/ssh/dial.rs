@@ -1,0 +1,21 @@
+//! The bytes of a server's SSH port, for a client that does its own key exchange.
+
+use super::{
+    ByteStream, Client, SshError,
+    route::{Route, tcp},
+};
+
+/// The bytes of a host's SSH port, through a login of its own at the bastion if there is one.
+///
+/// # Errors
+/// See [`SshError`].
+pub async fn dial(route: &Route, private_key: &str) -> Result<Box<dyn ByteStream>, SshError> {
+    match &route.bastion {
+        None => Ok(Box::new(tcp(&route.host).await?)),
+        Some(bastion) => {
+            let gate = Client::connect(bastion, &route.user, private_key).await?;
+            // The stream keeps the connection open.
+            Ok(Box::new(gate.forward(&route.host).await?))
+        }
+    }
+}
