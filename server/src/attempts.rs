@@ -7,7 +7,6 @@
 //!   next attempt, up to a minute.
 //! - For each account over all addresses, because addresses are cheap. The rule is the same, with many more free
 //!   failures.
-//!
 //! - For each client address over all accounts and tokens, because names can be guessed with one password each. The rule
 //!   is the same; the number of free failures is a setting, since an office may share an address.
 //!

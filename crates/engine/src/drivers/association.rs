@@ -18,7 +18,7 @@ use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 /// The calls of a type. An association is a text that names both ends by id, without commas.
 #[async_trait]
 pub(super) trait Associations: Send + Sync {
-    /// For people: `role`.
+    /// The name of the association in messages: `role`.
     const TITLE: &'static str;
 
     /// The associations that the properties describe.

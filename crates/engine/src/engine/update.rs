@@ -49,7 +49,7 @@ pub(super) struct Preview {
     pub cloud: CloudFacts,
 }
 
-/// What is stored about a deployment that a plan changes.
+/// The stored state of a deployment that a plan changes.
 struct Stored {
     row: DeploymentRow,
     /// `None` if the key manager did not answer.
