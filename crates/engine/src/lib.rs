@@ -40,7 +40,7 @@
 //! # Attributes and outputs
 //!
 //! A driver gives most attributes when its resource is ready, and the journal stores them. Attributes that need
-//! extra requests (`driver::OnDemand`: a server's `addresses`, a port's `network`) are read when a
+//! extra requests (`drivers::OnDemand`: a server's `addresses`, a port's `network`) are read when a
 //! property or an output uses one, and are never stored. A described attribute without a value fails the step
 //! whose property uses it. A path that leads nowhere gives null, as in Heat, and the step's log says where it
 //! ends. Outputs are read from the cloud when a user opens the deployment (`engine::outputs`), with that
@@ -73,9 +73,6 @@ mod shared;
 pub mod bastion;
 pub mod sandbox;
 pub mod ssh;
-
-pub mod driver;
-pub mod drivers;
 
 pub mod catalog;
 

@@ -219,7 +219,7 @@ async fn a_missing_image_is_reported() {
 #[tokio::test]
 #[ignore = "needs Docker, the lab's server image and the sandbox image"]
 async fn it_reaches_its_own_server_through_the_bastion_and_nothing_else() {
-    let pair = engine::drivers::keys::make("test").expect("a key");
+    let pair = drivers::keys::make("test").expect("a key");
     let (gate, web, other) = tokio::join!(
         sshd::sshd("gate", &pair.public),
         sshd::sshd("web", &pair.public),

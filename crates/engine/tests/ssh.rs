@@ -7,10 +7,8 @@ mod sshd;
 
 use std::{sync::Arc, time::Duration};
 
-use engine::{
-    drivers::keys::{self, Pair},
-    ssh::{Client, Gateway, Host, News, Output, Route, SshError, Wait, dial},
-};
+use drivers::keys::{self, Pair};
+use engine::ssh::{Client, Gateway, Host, News, Output, Route, SshError, Wait, dial};
 use sshd::{Sshd, USER, sshd};
 use tokio::{
     io::AsyncReadExt,

@@ -22,12 +22,11 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use crate::{
     Actor,
     compute::in_place,
-    driver::{Accepted, Context, Driver, DriverError, Marker},
-    drivers,
     resources::{ResourceEntry, ResourceTable},
     run::{Names, parameters, requested_attributes},
     secrets::RunVault,
 };
+use drivers::{Accepted, Context, Driver, DriverError, Marker};
 
 /// Maximum number of parallel requests to the cloud.
 const AT_ONCE: usize = 8;

@@ -5,9 +5,9 @@ use api::Stray;
 use super::Engine;
 use crate::{
     Actor, Error, Result,
-    driver::DriverError,
     run::strays::{Verdict, WithoutId, judge, search},
 };
+use drivers::DriverError;
 
 impl Engine {
     pub(super) async fn find_strays(&self, actor: &Actor, id: &str) -> Result<Vec<Stray>> {

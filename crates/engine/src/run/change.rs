@@ -11,10 +11,8 @@ use super::{
     step::{Attempt, StepResult},
     work::Work,
 };
-use crate::{
-    driver::{Driver, Earlier, Progress},
-    resources::{ResourceEntry, together},
-};
+use crate::resources::{ResourceEntry, together};
+use drivers::{Driver, Earlier, Progress};
 
 /// The reason why a resource releases what it holds.
 #[derive(Clone, Copy)]

@@ -108,7 +108,7 @@ impl Opening<'_> {
             .values()
             .for_each(|value| mask.add_value(value));
         for (_, thing) in known.with_copies() {
-            let driver = crate::drivers::driver_for(&thing.spec.resource_type);
+            let driver = drivers::driver_for(&thing.spec.resource_type);
             let attributes = thing.attributes.iter();
             attributes
                 .filter(|(name, _)| origin::is_masked(driver, name))

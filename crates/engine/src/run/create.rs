@@ -16,10 +16,8 @@ use super::{
     step::{Attempt, StepResult},
     work::Work,
 };
-use crate::{
-    driver::{Context, Driver, Earlier, Progress},
-    machine::{Failure, FailureClass},
-};
+use crate::machine::{Failure, FailureClass};
+use drivers::{Context, Driver, Earlier, Progress};
 
 impl Attempt {
     pub(super) async fn create(&self) -> StepResult {

@@ -14,7 +14,7 @@ use std::{
 use hot::expr::Expr;
 use planner::workflow::ResourceSpec;
 
-use crate::{driver::Driver, drivers};
+use drivers::Driver;
 
 /// Attributes and properties that are secret by their name.
 const SECRET: [&str; 13] = [

@@ -5,10 +5,10 @@ use std::time::Duration;
 use hot::expr::Unresolved;
 
 use crate::{
-    driver::DriverError,
     machine::{Failure, FailureClass},
     sandbox::SandboxError,
 };
+use drivers::DriverError;
 
 /// The ending of an attempt that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]

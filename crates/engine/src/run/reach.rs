@@ -9,9 +9,9 @@ use super::{
     outcome::Ended,
     step::{Attempt, LOGIN_USER, StepResult},
 };
+
 use crate::{
     bastion::{Bastion, address_towards},
-    drivers,
     machine::{Failure, FailureClass},
     resources::Addresses,
     ssh::{Host, News, Route, Wait},

@@ -16,10 +16,10 @@ use super::{
     step::{Attempt, StepResult},
 };
 use crate::{
-    driver::{Context, Driver, DriverError, Progress},
     machine::{Failure, FailureClass},
     resources::ResourceEntry,
 };
+use drivers::{Context, Driver, DriverError, Progress};
 
 impl Attempt {
     pub(super) async fn delete(&self) -> StepResult {

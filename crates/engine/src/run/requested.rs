@@ -9,7 +9,7 @@ use super::{
     origin,
     step::{Attempt, StepResult},
 };
-use crate::{driver::Driver, drivers::mark};
+use drivers::{Driver, mark};
 
 /// The attributes of one resource that expressions use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -215,7 +215,7 @@ mod tests {
              b: {value: {get_attr: [db]}}\n",
         );
         let requested = requested_attributes(values.values());
-        let server = crate::drivers::driver_for("OS::Nova::Server").unwrap();
+        let server = drivers::driver_for("OS::Nova::Server").unwrap();
         assert_eq!(requested["web"].on_demand(server), ["networks"]);
         assert!(requested["web"].has_others(server));
         assert_eq!(requested["db"].on_demand(server), server.names_on_demand());

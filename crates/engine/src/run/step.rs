@@ -20,11 +20,10 @@ use super::{
 };
 use crate::{
     compute::in_place,
-    driver::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault},
-    drivers,
     resources::{made_from, made_with},
     secrets::attributes,
 };
+use drivers::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault};
 
 /// The user that cloud-init creates on every server that we log in to.
 pub const LOGIN_USER: &str = "stackloom";

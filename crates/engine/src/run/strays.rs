@@ -12,10 +12,10 @@ use std::{
 use api::RunKind;
 use openstack::Session;
 
-use crate::{
-    driver::{Accepted, DriverError, Duplicates, Marked, Marker, Namesakes, Proof, Search, Vault},
-    drivers::driver_for,
+use drivers::{
+    Accepted, DriverError, Duplicates, Marked, Marker, Namesakes, Proof, Search, Vault, driver_for,
 };
+
 use store::{Creation, CreationKey, CreationsNow};
 
 /// A resource in the cloud, with the creation whose marker it carries.

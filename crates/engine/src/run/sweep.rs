@@ -19,11 +19,8 @@ use super::{
     step::{Attempt, StepResult},
     strays::{Found, Verdict, Why, WithoutId, is_pending_for, judge, search},
 };
-use crate::{
-    driver::{Accepted, Context, Driver, DriverError, Marker, Search},
-    drivers::driver_for,
-    machine::{Failure, FailureClass},
-};
+use crate::machine::{Failure, FailureClass};
+use drivers::{Accepted, Context, Driver, DriverError, Marker, Search, driver_for};
 use store::Creation;
 
 /// The longest pause between two searches.

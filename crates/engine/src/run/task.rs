@@ -33,10 +33,10 @@ use super::{
 };
 use crate::{
     Error, Result, Tenant,
-    driver::Earlier,
     machine::{self, Effect, Event, Move, StepIndex, advance},
     shared::Core,
 };
+use drivers::Earlier;
 
 /// The task of an active run.
 pub struct RunTask {

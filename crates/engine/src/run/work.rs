@@ -4,7 +4,7 @@ use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
 
 use super::step::{Attempt, StepResult};
-use crate::driver::{Accepted, Context, Login, Marker};
+use drivers::{Accepted, Context, Login, Marker};
 
 /// The data that a driver's context borrows.
 pub(super) struct Work {

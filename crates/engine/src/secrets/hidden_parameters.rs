@@ -11,10 +11,8 @@ use serde_json::Value;
 use store::{Store, to_json};
 use uuid::Uuid;
 
-use crate::{
-    Error, Result, Tenant,
-    driver::{DriverError, Vault},
-};
+use crate::{Error, Result, Tenant};
+use drivers::{DriverError, Vault};
 
 const GONE: &str =
     "the secret that has the hidden parameters of this deployment is gone from the key manager";

@@ -7,10 +7,8 @@ use openstack::{Secret, Service, Session};
 use store::{SealedKind, Store};
 
 use super::SealingKey;
-use crate::{
-    Tenant, VaultKey,
-    driver::{DriverError, Vault},
-};
+use crate::{Tenant, VaultKey};
+use drivers::{DriverError, Vault};
 
 /// The vault of one user in one project.
 pub struct RunVault {

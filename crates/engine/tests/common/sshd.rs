@@ -2,10 +2,8 @@
 
 use std::process::Stdio;
 
-use engine::{
-    drivers::keys,
-    ssh::{Host, Route},
-};
+use drivers::keys;
+use engine::ssh::{Host, Route};
 use tokio::process::Command;
 
 /// The user on every server.

@@ -13,7 +13,7 @@ use super::super::properties::Properties;
 use super::super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
-pub(in crate::drivers) struct Project;
+pub(crate) struct Project;
 
 #[async_trait]
 impl Hooks for Project {

@@ -7,11 +7,11 @@ use openstack::{
 use serde_json::{Map, Value};
 
 use crate::driver::{Context, DriverError};
-use crate::drivers::properties::Properties;
+use crate::properties::Properties;
 
 /// The id of the resource that `given`, from a property, means: an id, a name that only one has, or in Keystone, as in Heat, a
 /// name with its domain: `ops{acme}`.
-pub(in crate::drivers) async fn id_named(
+pub(crate) async fn id_named(
     session: &Session,
     properties: &Properties<'_>,
     of: &'static Collection,
@@ -23,7 +23,7 @@ pub(in crate::drivers) async fn id_named(
 }
 
 /// The id; `None` if no resource has the name. Several resources with the name are an error.
-pub(in crate::drivers) async fn id_if_there(
+pub(crate) async fn id_if_there(
     session: &Session,
     of: &'static Collection,
     given: &str,
@@ -54,7 +54,7 @@ async fn id_meant(
 }
 
 /// The id of what a property names, if it is given.
-pub(in crate::drivers) async fn id_in(
+pub(crate) async fn id_in(
     context: &Context<'_>,
     property: &str,
     of: &'static Collection,
@@ -69,7 +69,7 @@ pub(in crate::drivers) async fn id_in(
 }
 
 /// The ids of all that a property names.
-pub(in crate::drivers) async fn ids_in(
+pub(crate) async fn ids_in(
     context: &Context<'_>,
     property: &str,
     of: &'static Collection,
@@ -83,7 +83,7 @@ pub(in crate::drivers) async fn ids_in(
 }
 
 /// The id of the resource that a required property names.
-pub(in crate::drivers) async fn id_required(
+pub(crate) async fn id_required(
     context: &Context<'_>,
     property: &str,
     of: &'static Collection,
@@ -94,7 +94,7 @@ pub(in crate::drivers) async fn id_required(
 
 /// Ids to remove from a list of names and ids to add to it, compared with the list before the update and with the entries of
 /// interrupted updates since. A name that no longer exists needs no removal.
-pub(in crate::drivers) async fn members(
+pub(crate) async fn members(
     context: &Context<'_>,
     property: &str,
     of: &'static Collection,
@@ -113,7 +113,7 @@ pub(in crate::drivers) async fn members(
 
 /// Items to remove and items to add. After an interrupted update, the items that it `tried` may exist, and those `before` it
 /// may not.
-pub(in crate::drivers) fn moves<T: PartialEq + Clone>(
+pub(crate) fn moves<T: PartialEq + Clone>(
     before: &[T],
     tried: Option<&[T]>,
     after: &[T],
@@ -129,7 +129,7 @@ pub(in crate::drivers) fn moves<T: PartialEq + Clone>(
 }
 
 /// Keys to remove from a map, and all its present entries: manual changes are overwritten.
-pub(in crate::drivers) fn keys(
+pub(crate) fn keys(
     context: &Context<'_>,
     property: &str,
 ) -> Result<(Vec<String>, Record), DriverError> {
@@ -142,10 +142,7 @@ pub(in crate::drivers) fn keys(
 }
 
 /// Keys and values, as texts, of a property that is a map.
-pub(in crate::drivers) fn pairs(
-    map: &Map<String, Value>,
-    property: &str,
-) -> Result<Record, DriverError> {
+pub(crate) fn pairs(map: &Map<String, Value>, property: &str) -> Result<Record, DriverError> {
     let properties = Properties::of(map);
     let pairs = match properties.get(property) {
         None => return Ok(Map::new()),

@@ -181,7 +181,7 @@ async fn a_promise_is_known_by_its_name() {
 
     let then = json!({"name": "quick", "specs": {"iops": 600, "consumer": "both"}});
     let changed = world.with("quick", SPECS, &then, async |driver, context| {
-        let context = engine::driver::Context {
+        let context = drivers::Context {
             before: said.as_object().unwrap(),
             ..*context
         };

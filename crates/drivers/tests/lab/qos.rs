@@ -1,6 +1,6 @@
 //! Rules of QoS policies: they carry no mark, so a policy's rule of a kind is known by what it says.
 
-use engine::driver::DriverError;
+use drivers::DriverError;
 use openstack::network::QosPolicy;
 use openstack::qos::QosRuleKind;
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ use super::roles;
 use crate::driver::{Context, DriverError};
 
 /// The difference between the two types.
-pub(in crate::drivers) struct RoleAssignment {
+pub(crate) struct RoleAssignment {
     /// The property that names the user or the group.
     who: &'static str,
     of: &'static Collection,
@@ -21,19 +21,17 @@ pub(in crate::drivers) struct RoleAssignment {
     word: &'static str,
 }
 
-pub(in crate::drivers) static OF_USER: AssociationDriver<RoleAssignment> =
-    AssociationDriver(RoleAssignment {
-        who: "user",
-        of: &USERS,
-        word: USER,
-    });
+pub(crate) static OF_USER: AssociationDriver<RoleAssignment> = AssociationDriver(RoleAssignment {
+    who: "user",
+    of: &USERS,
+    word: USER,
+});
 
-pub(in crate::drivers) static OF_GROUP: AssociationDriver<RoleAssignment> =
-    AssociationDriver(RoleAssignment {
-        who: "group",
-        of: &GROUPS,
-        word: GROUP,
-    });
+pub(crate) static OF_GROUP: AssociationDriver<RoleAssignment> = AssociationDriver(RoleAssignment {
+    who: "group",
+    of: &GROUPS,
+    word: GROUP,
+});
 
 const USER: &str = "user";
 const GROUP: &str = "group";

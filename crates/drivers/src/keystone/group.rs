@@ -8,7 +8,7 @@ use super::super::described::{Hooks, Occasion};
 use super::roles;
 use crate::driver::{Context, DriverError};
 
-pub(in crate::drivers) struct Group;
+pub(crate) struct Group;
 
 #[async_trait]
 impl Hooks for Group {

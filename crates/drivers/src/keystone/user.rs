@@ -13,7 +13,7 @@ use super::super::record::done_if_gone;
 use super::roles;
 use crate::driver::{Context, DriverError};
 
-pub(in crate::drivers) struct User;
+pub(crate) struct User;
 
 #[async_trait]
 impl Hooks for User {

@@ -1,6 +1,6 @@
 //! Resources of administrators: they exist once after repeated attempts, and are deleted with and without their id.
 
-use engine::driver::DriverError;
+use drivers::DriverError;
 use openstack::Service;
 use openstack::collection::{Collection, id_of};
 use openstack::flavors::{AGGREGATES, FLAVORS};
@@ -152,7 +152,7 @@ async fn a_change_takes_away_only_what_was_said_before() {
 
     let then = json!({"name": "gilt", "metadata": {"speed": 2}});
     let changed = world.with("gold", kind, &then, async |driver, context| {
-        let context = engine::driver::Context {
+        let context = drivers::Context {
             before: first.as_object().unwrap(),
             ..*context
         };

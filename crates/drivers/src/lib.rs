@@ -22,6 +22,7 @@ mod certificate_container;
 mod cloud_init;
 mod container;
 mod described;
+mod driver;
 mod encrypted_volume_type;
 mod extra_route;
 mod extra_route_set;
@@ -71,7 +72,12 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use types::api::{Api, MarkerPlace};
 
-use crate::driver::Driver;
+pub use driver::{
+    Accepted, ByName, Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked,
+    Login, Marked, Marker, Namesakes, OnDemand, Progress, Proof, Ready, Release, Request, Search,
+    Snapshot, Vault,
+};
+
 use balancing::Piece;
 use described::{Described, Hooks, NoHooks, content::ByContent};
 

@@ -9,18 +9,18 @@ use types::{
 
 use super::{Described, collection, lookup};
 use crate::driver::{Context, DriverError};
-use crate::drivers::{mark, properties::Properties};
+use crate::{mark, properties::Properties};
 
 /// The request that a body is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::drivers) enum Occasion {
+pub(crate) enum Occasion {
     Creation,
     Update,
 }
 
 impl Described {
     /// The body, without the mark.
-    pub(in crate::drivers) async fn body(
+    pub(crate) async fn body(
         &self,
         context: &Context<'_>,
         occasion: Occasion,
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::driver::{Accepted, Marker, Vault};
-    use crate::drivers::hooks_of;
+    use crate::hooks_of;
 
     /// The id of whatever a property names.
     const ID: &str = "0123456789abcdef0123456789abcdef";

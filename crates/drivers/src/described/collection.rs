@@ -6,7 +6,7 @@ use openstack::{Microversion, Service, collection::Collection};
 use types::api::{Api, ApiService};
 
 /// The collection of a type's resources.
-pub(in crate::drivers) fn collection(resource_type: &str) -> Option<&'static Collection> {
+pub(crate) fn collection(resource_type: &str) -> Option<&'static Collection> {
     static ALL: LazyLock<BTreeMap<&'static str, Collection>> = LazyLock::new(|| {
         let all = Api::all().iter();
         all.map(|(name, api)| (name.as_str(), of(api))).collect()

@@ -5,10 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::driver::{
-    Accepted, Context, Driver, DriverError, Login, Marker, Progress, Ready, Vault,
-};
-use engine::drivers::driver_for;
+use drivers::driver_for;
+use drivers::{Accepted, Context, Driver, DriverError, Login, Marker, Progress, Ready, Vault};
 use lab::Lab;
 use openstack::{CloudConfig, Credentials, Scope, Session};
 use serde_json::{Map, Value, json};

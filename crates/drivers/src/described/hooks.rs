@@ -9,7 +9,7 @@ use crate::driver::{Context, DriverError, Handover, OnDemand};
 
 /// Additions to the driver of a type. Each may run twice.
 #[async_trait]
-pub(in crate::drivers) trait Hooks: Send + Sync {
+pub(crate) trait Hooks: Send + Sync {
     /// Adds fields to a body, or corrects them.
     async fn complete(
         &self,
@@ -66,6 +66,6 @@ pub(in crate::drivers) trait Hooks: Send + Sync {
 }
 
 /// No additions.
-pub(in crate::drivers) struct NoHooks;
+pub(crate) struct NoHooks;
 
 impl Hooks for NoHooks {}

@@ -12,13 +12,13 @@ use types::OnChange;
 
 use super::{Described, Occasion};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
-use crate::drivers::record::{done_if_gone, judge};
+use crate::record::{done_if_gone, judge};
 
 /// The driver of such a type.
-pub(in crate::drivers) struct ByContent {
-    pub(in crate::drivers) of: Described,
+pub(crate) struct ByContent {
+    pub(crate) of: Described,
     /// The fields that identify a resource. A list can be filtered by the first one.
-    pub(in crate::drivers) fields: &'static [String],
+    pub(crate) fields: &'static [String],
 }
 
 #[async_trait]

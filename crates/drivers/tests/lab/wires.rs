@@ -93,7 +93,7 @@ async fn what_is_shared_with_all_is_not_taken_back_in_silence() {
     let back = json!({"shared": false});
     let refused = world.with("scope", kind, &back, async |driver, context| {
         let changed = ["shared".to_owned()];
-        let context = engine::driver::Context {
+        let context = drivers::Context {
             changed: &changed,
             ..*context
         };
@@ -186,7 +186,7 @@ async fn what_a_network_is_made_on_is_told_once() {
     let change = async |properties: Value, changed: &[&str]| {
         let changed: Vec<String> = changed.iter().map(|name| (*name).to_owned()).collect();
         let done = world.with("net", kind, &properties, async |driver, context| {
-            let context = engine::driver::Context {
+            let context = drivers::Context {
                 changed: &changed,
                 ..*context
             };

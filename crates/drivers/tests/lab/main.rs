@@ -8,8 +8,8 @@ mod ties;
 mod wires;
 mod world;
 
-use engine::driver::{DriverError, Marker};
-use engine::drivers::{bastion, driver_for};
+use drivers::{DriverError, Marker};
+use drivers::{bastion, driver_for};
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 use openstack::network::{SecurityGroup, SecurityGroupRule};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use openstack::identity::DOMAINS;
 use super::super::described::Hooks;
 use crate::driver::{Context, DriverError};
 
-pub(in crate::drivers) struct Domain;
+pub(crate) struct Domain;
 
 #[async_trait]
 impl Hooks for Domain {
