@@ -8,54 +8,36 @@ use serde_json::{Map, Value, json};
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::ids::now;
 use crate::kit::refusal::Refusal;
-use crate::services::key_manager::secret::{Acl, Guard};
-use crate::services::key_manager::{Way, containers, may, schema, secrets};
+use crate::kit::token::Member;
+use crate::services::key_manager::collection::Resource;
+use crate::services::key_manager::secret::{Acl, Guard, Secret, SecretContainer};
+use crate::services::key_manager::{Way, may, schema};
 use crate::services::{Call, Model, Routes};
 
-/// A collection whose resources have ACLs.
-struct Holder {
-    collection: &'static str,
-    /// Its name in refusals.
-    word: &'static str,
-    guard: for<'a> fn(&'a mut Model, &str) -> Result<&'a mut Guard, Refusal>,
-    reference: fn(&str, &str) -> String,
+pub fn routes() -> Routes {
+    of::<Secret>().and(of::<SecretContainer>())
 }
 
-static HOLDERS: [Holder; 2] = [
-    Holder {
-        collection: "secrets",
-        word: "SecretACL(s)",
-        guard: |model, id| {
-            let row = model.secrets.get_mut(id);
-            row.map(|row| &mut row.guard).ok_or_else(secrets::not_found)
-        },
-        reference: secrets::reference,
-    },
-    Holder {
-        collection: "containers",
-        word: "ContainerACL(s)",
-        guard: |model, id| {
-            let row = model.secret_containers.get_mut(id);
-            row.map(|row| &mut row.guard)
-                .ok_or_else(containers::not_found)
-        },
-        reference: containers::reference,
-    },
-];
+fn of<R: Resource>() -> Routes {
+    let path = format!("/{}/{{id}}/acl", R::COLLECTION);
+    Routes::below("/key-manager/v1")
+        .get(&path, show::<R>)
+        .put(&path, |call, body| set::<R>(Said::Anew, call, body))
+        .patch(&path, |call, body| set::<R>(Said::InPart, call, body))
+        .delete(&path, clear::<R>)
+}
 
-pub fn routes() -> Routes {
-    HOLDERS
-        .iter()
-        .fold(Routes::below("/key-manager/v1"), |routes, holder| {
-            let path = format!("/{}/{{id}}/acl", holder.collection);
-            routes
-                .get(&path, move |call| show(holder, call))
-                .put(&path, move |call, body| set(holder, Said::Anew, call, body))
-                .patch(&path, move |call, body| {
-                    set(holder, Said::InPart, call, body)
-                })
-                .delete(&path, move |call| clear(holder, call))
-        })
+/// The guard of a resource that the caller may change.
+fn guard<'a, R: Resource>(
+    model: &'a mut Model,
+    call: &Call,
+    member: &Member,
+    what: &str,
+) -> Result<&'a mut Guard, Refusal> {
+    let row = R::table_mut(model).get_mut(call.id());
+    let guard = row.ok_or_else(R::not_found)?.guard_mut();
+    let what = format!("{}ACL(s) {what}", R::WORD);
+    may(guard, member, Way::Change, &what).map(|()| guard)
 }
 
 /// How much a body says.
@@ -65,13 +47,10 @@ enum Said {
     InPart,
 }
 
-async fn show(holder: &Holder, call: Call) -> Answer {
-    let id = call.id();
+async fn show<R: Resource>(call: Call) -> Answer {
     let member = call.member()?;
-    let what = format!("{} retrieval", holder.word);
     let acl = call.app.change(|model| {
-        let guard = (holder.guard)(model, id)?;
-        may(guard, &member, Way::Change, &what)?;
+        let guard = guard::<R>(model, &call, &member, "retrieval")?;
         Ok::<_, Refusal>(guard.acl.clone())
     })?;
     let read = match acl {
@@ -109,8 +88,7 @@ fn operation(body: &Value) -> Result<&Map<String, Value>, Refusal> {
     }
 }
 
-async fn set(holder: &Holder, said: Said, call: Call, body: Bytes) -> Answer {
-    let id = call.id();
+async fn set<R: Resource>(said: Said, call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let body = read_json(&body)?;
     let read = operation(&body)?;
@@ -120,10 +98,8 @@ async fn set(holder: &Holder, said: Said, call: Call, body: Bytes) -> Answer {
         let texts = users.iter().filter_map(Value::as_str);
         texts.map(str::to_owned).collect::<Vec<_>>()
     });
-    let what = format!("{} Update", holder.word);
     call.app.change(|model| {
-        let guard = (holder.guard)(model, id)?;
-        may(guard, &member, Way::Change, &what)?;
+        let guard = guard::<R>(model, &call, &member, "Update")?;
         let old = guard.acl.take();
         let created = old.as_ref().map(|acl| acl.created.clone());
         let kept = old.filter(|_| said == Said::InPart);
@@ -139,17 +115,14 @@ async fn set(holder: &Holder, said: Said, call: Call, body: Bytes) -> Answer {
         });
         Ok::<_, Refusal>(())
     })?;
-    let place = format!("{}/acl", (holder.reference)(id, &call.base));
+    let place = format!("{}/acl", R::reference(call.id(), &call.base));
     reply(200, json!({ "acl_ref": place }))
 }
 
-async fn clear(holder: &Holder, call: Call) -> Answer {
-    let id = call.id();
+async fn clear<R: Resource>(call: Call) -> Answer {
     let member = call.member()?;
-    let what = format!("{} deletion", holder.word);
     call.app.change(|model| {
-        let guard = (holder.guard)(model, id)?;
-        may(guard, &member, Way::Change, &what)?;
+        let guard = guard::<R>(model, &call, &member, "deletion")?;
         guard.acl = None;
         Ok::<_, Refusal>(())
     })?;

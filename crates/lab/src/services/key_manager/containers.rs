@@ -3,65 +3,64 @@
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::answer::{Answer, empty, read_json};
 use crate::kit::ids::{new_id, now};
 use crate::kit::refusal::Refusal;
+use crate::kit::table::Table;
 use crate::kit::token::Member;
-use crate::services::key_manager::secret::{Held, SecretContainer};
-use crate::services::key_manager::{Page, Way, guard, made, may, schema, secrets};
+use crate::services::key_manager::collection::{self, Resource};
+use crate::services::key_manager::secret::{Guard, Held, Secret, SecretContainer};
+use crate::services::key_manager::{guard, made, schema};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
-    Routes::below("/key-manager/v1")
-        .get("/containers", list)
-        .post("/containers", create)
-        .get("/containers/", list)
-        .post("/containers/", create)
-        .get("/containers/{id}", show)
-        .delete("/containers/{id}", delete)
-        .post("/containers/{id}/secrets", add)
-        .delete("/containers/{id}/secrets", remove)
+    collection::routes::<SecretContainer>().and(
+        Routes::below("/key-manager/v1")
+            .post("/containers", create)
+            .post("/containers/", create)
+            .post("/containers/{id}/secrets", add)
+            .delete("/containers/{id}/secrets", remove),
+    )
 }
 
-pub fn not_found() -> Refusal {
-    Refusal::not_found("NotFound", "Secrets container not found.")
-}
+impl Resource for SecretContainer {
+    const COLLECTION: &'static str = "containers";
+    const WORD: &'static str = "Container";
+    const MISSING: &'static str = "Secrets container not found.";
+    const FILTERS: &'static [&'static str] = &["name", "type"];
 
-/// The URL of a container.
-pub fn reference(id: &str, base: &str) -> String {
-    format!("{base}/key-manager/v1/containers/{id}")
-}
+    fn table(model: &Model) -> &Table<Self> {
+        &model.secret_containers
+    }
 
-fn document(row: &SecretContainer, base: &str) -> Value {
-    let held = row.secrets.iter().map(
-        |held| json!({"name": held.name, "secret_ref": secrets::reference(&held.secret_id, base)}),
-    );
-    json!({
-        "name": row.name,
-        "type": row.kind,
-        "status": "ACTIVE",
-        "creator_id": row.guard.creator_id,
-        "created": row.created.trim_end_matches('Z'),
-        "updated": row.updated.trim_end_matches('Z'),
-        "secret_refs": held.collect::<Value>(),
-        "consumers": [],
-        "container_ref": reference(&row.id, base),
-    })
-}
+    fn table_mut(model: &mut Model) -> &mut Table<Self> {
+        &mut model.secret_containers
+    }
 
-async fn list(call: Call) -> Answer {
-    let member = call.member()?;
-    let base = &call.base;
-    let fits = |name: &str, is: &str| call.asked(name).is_none_or(|wanted| wanted == is);
-    let rows = call.app.read(|model| {
-        let mine = model.secret_containers.iter().filter(|row| {
-            row.guard.project_id == member.project_id
-                && fits("name", row.name.as_deref().unwrap_or_default())
-                && fits("type", &row.kind)
-        });
-        mine.map(|row| document(row, base)).collect()
-    });
-    Ok(Page::of("containers", &call.query).answer(rows, base))
+    fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    fn guard_mut(&mut self) -> &mut Guard {
+        &mut self.guard
+    }
+
+    fn document(&self, base: &str) -> Value {
+        let held = self.secrets.iter().map(
+            |held| json!({"name": held.name, "secret_ref": Secret::reference(&held.secret_id, base)}),
+        );
+        json!({
+            "name": self.name,
+            "type": self.kind,
+            "status": "ACTIVE",
+            "creator_id": self.guard.creator_id,
+            "created": self.created.trim_end_matches('Z'),
+            "updated": self.updated.trim_end_matches('Z'),
+            "secret_refs": held.collect::<Value>(),
+            "consumers": [],
+            "container_ref": Self::reference(&self.id, base),
+        })
+    }
 }
 
 /// The names that a kind of container must have, and those that it may have beside.
@@ -168,7 +167,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let base = &call.base;
     let row = read_create(&member, &read_json(&body)?, base)?;
-    let place = reference(&row.id, base);
+    let place = SecretContainer::reference(&row.id, base);
     call.app.change(|model| {
         for held in &row.secrets {
             secret_is_there(model, &member, held)?;
@@ -179,46 +178,13 @@ async fn create(call: Call, body: Bytes) -> Answer {
     Ok(made("container_ref", place))
 }
 
-/// The container, to change it.
-fn owned<'a>(
-    model: &'a mut Model,
-    member: &Member,
-    id: &str,
-    what: &str,
-) -> Result<&'a mut SecretContainer, Refusal> {
-    let row = model.secret_containers.get_mut(id).ok_or_else(not_found)?;
-    may(&row.guard, member, Way::Change, what).map(|()| row)
-}
-
-async fn show(call: Call) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let shown = call.app.read(|model| {
-        let row = model.secret_containers.get(id).ok_or_else(not_found)?;
-        may(&row.guard, &member, Way::Read, "Container retrieval")?;
-        Ok::<_, Refusal>(document(row, &call.base))
-    })?;
-    reply(200, shown)
-}
-
-async fn delete(call: Call) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    call.app.change(|model| {
-        owned(model, &member, id, "Container deletion")?;
-        model.secret_containers.remove(id);
-        Ok::<_, Refusal>(())
-    })?;
-    empty(204)
-}
-
 async fn add(call: Call, body: Bytes) -> Answer {
     let id = call.part("id");
     let member = call.member()?;
     let base = &call.base;
     let held = held(&read_json(&body)?, base, "ContainerSecret")?;
     call.app.change(|model| {
-        let row = owned(model, &member, id, "Container Secret creation")?;
+        let row = SecretContainer::owned(model, &member, id, "Secret creation")?;
         if row.kind != "generic" {
             return Err(Refusal::bad_request(
                 "Only 'generic' containers can be modified.",
@@ -232,12 +198,12 @@ async fn add(call: Call, body: Bytes) -> Answer {
             ));
         }
         secret_is_there(model, &member, &held)?;
-        let row = owned(model, &member, id, "Container Secret creation")?;
+        let row = SecretContainer::owned(model, &member, id, "Secret creation")?;
         row.secrets.push(held);
         row.updated = now();
         Ok(())
     })?;
-    Ok(made("container_ref", reference(id, base)))
+    Ok(made("container_ref", SecretContainer::reference(id, base)))
 }
 
 async fn remove(call: Call, body: Bytes) -> Answer {
@@ -245,7 +211,7 @@ async fn remove(call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let held = held(&read_json(&body)?, &call.base, "ContainerSecret")?;
     call.app.change(|model| {
-        let row = owned(model, &member, id, "Container Secret deletion")?;
+        let row = SecretContainer::owned(model, &member, id, "Secret deletion")?;
         let before = row.secrets.len();
         row.secrets.retain(|one| *one != held);
         row.updated = now();

@@ -3,6 +3,7 @@
 //! Barbican finds a thing whosever it is and then asks its policy, so a stranger who knows an id is told 403 and not 404.
 
 pub(crate) mod acls;
+pub(crate) mod collection;
 pub(crate) mod containers;
 pub(crate) mod orders;
 pub(crate) mod secret;
@@ -13,7 +14,6 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, json_answer, reply};
-use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
 use crate::services::key_manager::secret::Guard;
@@ -63,7 +63,7 @@ async fn version(call: Call) -> Response {
 
 /// The kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     Read,
     Change,
 }
@@ -75,12 +75,13 @@ fn may(guard: &Guard, member: &Member, way: Way, what: &str) -> Result<(), Refus
         Way::Read => guard.lets_read(project, user, admin),
         Way::Change => guard.lets_change(project, user, admin),
     };
-    let refusal = || {
-        Refusal::forbidden(format!(
-            "{what} attempt not allowed - please review your user/project privileges"
-        ))
-    };
-    lets.then_some(()).ok_or_else(refusal)
+    lets.then_some(()).ok_or_else(|| not_allowed(what))
+}
+
+fn not_allowed(what: &str) -> Refusal {
+    Refusal::forbidden(format!(
+        "{what} attempt not allowed - please review your user/project privileges"
+    ))
 }
 
 /// The guard of something new.
@@ -106,45 +107,4 @@ fn made(name: &str, place: String) -> Response {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response
-}
-
-/// A part of a list, by `offset` and `limit`.
-struct Page {
-    collection: &'static str,
-    offset: usize,
-    limit: usize,
-}
-
-impl Page {
-    fn of(collection: &'static str, asked: &[(String, String)]) -> Self {
-        let number = |name: &str, default: usize| {
-            query::value(asked, name)
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(default)
-        };
-        Self {
-            collection,
-            offset: number("offset", 0),
-            limit: number("limit", 10).clamp(1, 100),
-        }
-    }
-
-    fn answer(&self, rows: Vec<Value>, base: &str) -> Response {
-        let (offset, limit, total) = (self.offset, self.limit, rows.len());
-        let link = |offset: usize| {
-            let collection = self.collection;
-            format!("{base}/key-manager/v1/{collection}?limit={limit}&offset={offset}")
-        };
-        let page: Vec<Value> = rows.into_iter().skip(offset).take(limit).collect();
-        let mut body = json!({self.collection: page, "total": total});
-        // A caller may ask for any offset.
-        let end = offset.saturating_add(limit);
-        if end < total {
-            body["next"] = link(end).into();
-        }
-        if offset > 0 {
-            body["previous"] = link(offset.saturating_sub(limit)).into();
-        }
-        json_answer(200, body)
-    }
 }

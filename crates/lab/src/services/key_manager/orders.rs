@@ -11,12 +11,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::answer::{Answer, read_json};
 use crate::kit::ids::{new_id, now};
 use crate::kit::refusal::Refusal;
+use crate::kit::table::Table;
 use crate::kit::token::Member;
-use crate::services::key_manager::secret::{Held, Order, Outcome, Secret, SecretContainer};
-use crate::services::key_manager::{Page, Way, containers, guard, made, may, schema, secrets};
+use crate::services::key_manager::collection::{self, Resource};
+use crate::services::key_manager::secret::{Guard, Held, Order, Outcome, Secret, SecretContainer};
+use crate::services::key_manager::{Way, guard, made, may, not_allowed, schema};
 use crate::services::{Call, Model, Routes};
 
 /// The algorithms of keys, as in Barbican's own plugin.
@@ -34,60 +36,78 @@ const ALGORITHMS: &[&str] = &[
 const PAIRS: &[&str] = &["rsa", "dsa"];
 
 pub fn routes() -> Routes {
-    Routes::below("/key-manager/v1")
-        .get("/orders", list)
-        .post("/orders", create)
-        .get("/orders/", list)
-        .post("/orders/", create)
-        .get("/orders/{id}", show)
-        .delete("/orders/{id}", delete)
+    collection::routes::<Order>().and(
+        Routes::below("/key-manager/v1")
+            .post("/orders", create)
+            .post("/orders/", create),
+    )
 }
 
-fn not_found() -> Refusal {
-    Refusal::not_found("NotFound", "Order not found.")
-}
+impl Resource for Order {
+    const COLLECTION: &'static str = "orders";
+    const WORD: &'static str = "Order";
+    const MISSING: &'static str = "Order not found.";
+    const FILTERS: &'static [&'static str] = &[];
 
-fn reference(id: &str, base: &str) -> String {
-    format!("{base}/key-manager/v1/orders/{id}")
-}
-
-fn document(row: &Order, base: &str) -> Value {
-    let mut document = json!({
-        "type": row.kind,
-        "meta": row.meta,
-        "creator_id": row.guard.creator_id,
-        "created": row.created.trim_end_matches('Z'),
-        "updated": row.created.trim_end_matches('Z'),
-        "order_ref": reference(&row.id, base),
-    });
-    let more = match &row.outcome {
-        Outcome::Made { secret_id } => json!({
-            "status": "ACTIVE",
-            "sub_status": "Unknown",
-            "sub_status_message": "Unknown",
-            "secret_ref": secrets::reference(secret_id, base),
-        }),
-        Outcome::Paired { container_id } => json!({
-            "status": "ACTIVE",
-            "sub_status": "Unknown",
-            "sub_status_message": "Unknown",
-            "container_ref": containers::reference(container_id, base),
-        }),
-        Outcome::Waiting => json!({
-            "status": "PENDING",
-            "sub_status": "cert_request_pending",
-            "sub_status_message": "Request has been submitted to the CA.  Waiting for certificate to be generated",
-        }),
-        Outcome::Failed => json!({
-            "status": "ERROR",
-            "error_status_code": "400",
-            "error_reason": "Process TypeOrder issue seen - Secret generate supported plugin not found..",
-        }),
-    };
-    if let (Some(document), Value::Object(more)) = (document.as_object_mut(), more) {
-        document.extend(more);
+    fn table(model: &Model) -> &Table<Self> {
+        &model.secret_orders
     }
-    document
+
+    fn table_mut(model: &mut Model) -> &mut Table<Self> {
+        &mut model.secret_orders
+    }
+
+    fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    fn guard_mut(&mut self) -> &mut Guard {
+        &mut self.guard
+    }
+
+    fn may_delete(&self, member: &Member, what: &str) -> Result<(), Refusal> {
+        may(&self.guard, member, Way::Read, "Order retrieval")?;
+        member.admin.then_some(()).ok_or_else(|| not_allowed(what))
+    }
+
+    fn document(&self, base: &str) -> Value {
+        let mut document = json!({
+            "type": self.kind,
+            "meta": self.meta,
+            "creator_id": self.guard.creator_id,
+            "created": self.created.trim_end_matches('Z'),
+            "updated": self.created.trim_end_matches('Z'),
+            "order_ref": Self::reference(&self.id, base),
+        });
+        let more = match &self.outcome {
+            Outcome::Made { secret_id } => json!({
+                "status": "ACTIVE",
+                "sub_status": "Unknown",
+                "sub_status_message": "Unknown",
+                "secret_ref": Secret::reference(secret_id, base),
+            }),
+            Outcome::Paired { container_id } => json!({
+                "status": "ACTIVE",
+                "sub_status": "Unknown",
+                "sub_status_message": "Unknown",
+                "container_ref": SecretContainer::reference(container_id, base),
+            }),
+            Outcome::Waiting => json!({
+                "status": "PENDING",
+                "sub_status": "cert_request_pending",
+                "sub_status_message": "Request has been submitted to the CA.  Waiting for certificate to be generated",
+            }),
+            Outcome::Failed => json!({
+                "status": "ERROR",
+                "error_status_code": "400",
+                "error_reason": "Process TypeOrder issue seen - Secret generate supported plugin not found..",
+            }),
+        };
+        if let (Some(document), Value::Object(more)) = (document.as_object_mut(), more) {
+            document.extend(more);
+        }
+        document
+    }
 }
 
 /// Kind and details, if Barbican takes them.
@@ -246,7 +266,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
         outcome,
         created: now(),
     };
-    let place = reference(&order.id, base);
+    let place = Order::reference(&order.id, base);
     call.app.change(|model| {
         for secret in things.secrets {
             model.secrets.insert(secret);
@@ -257,48 +277,4 @@ async fn create(call: Call, body: Bytes) -> Answer {
         model.secret_orders.insert(order);
     });
     Ok((StatusCode::ACCEPTED, made("order_ref", place)).into_response())
-}
-
-/// The order, if it is one of the caller's project.
-fn seen<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Order, Refusal> {
-    let row = model.secret_orders.get(id).ok_or_else(not_found)?;
-    may(&row.guard, member, Way::Read, "Order retrieval").map(|()| row)
-}
-
-async fn list(call: Call) -> Answer {
-    let member = call.member()?;
-    let base = &call.base;
-    let rows = call.app.read(|model| {
-        let mine = model.secret_orders.iter();
-        let mine = mine.filter(|row| row.guard.project_id == member.project_id);
-        mine.map(|row| document(row, base)).collect()
-    });
-    Ok(Page::of("orders", &call.query).answer(rows, base))
-}
-
-async fn show(call: Call) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let base = &call.base;
-    let shown = call
-        .app
-        .read(|model| seen(model, &member, id).map(|row| document(row, base)))?;
-    reply(200, shown)
-}
-
-async fn delete(call: Call) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    call.app.change(|model| {
-        let row = seen(model, &member, id)?;
-        if !member.admin {
-            return Err(Refusal::forbidden(
-                "Order deletion attempt not allowed - please review your user/project privileges",
-            ));
-        }
-        let id = row.id.clone();
-        model.secret_orders.remove(&id);
-        Ok(())
-    })?;
-    empty(204)
 }

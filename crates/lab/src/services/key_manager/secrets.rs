@@ -7,13 +7,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::answer::{Answer, empty, read_json};
 use crate::kit::ids::{new_id, now};
+use crate::kit::python;
 use crate::kit::refusal::Refusal;
+use crate::kit::table::Table;
 use crate::kit::token::Member;
-use crate::kit::{python, query};
-use crate::services::key_manager::secret::Secret;
-use crate::services::key_manager::{Page, Way, guard, made, may};
+use crate::services::key_manager::collection::{self, Resource};
+use crate::services::key_manager::secret::{Guard, Secret};
+use crate::services::key_manager::{guard, made};
 use crate::services::{Call, Model, Routes};
 
 /// Barbican's own limit on a payload.
@@ -28,69 +30,56 @@ const TYPES: &[&str] = &[
 ];
 
 pub fn routes() -> Routes {
-    Routes::below("/key-manager/v1")
-        .get("/secrets", list)
-        .post("/secrets", create)
-        .get("/secrets/", list)
-        .post("/secrets/", create)
-        .get("/secrets/{id}", show)
-        .put("/secrets/{id}", put_payload)
-        .delete("/secrets/{id}", delete)
-        .get("/secrets/{id}/payload", payload)
-}
-
-pub fn not_found() -> Refusal {
-    Refusal::not_found(
-        "NotFound",
-        "Not Found. Sorry but your secret is in another castle.",
+    collection::routes::<Secret>().and(
+        Routes::below("/key-manager/v1")
+            .post("/secrets", create)
+            .post("/secrets/", create)
+            .put("/secrets/{id}", put_payload)
+            .get("/secrets/{id}/payload", payload),
     )
 }
 
-/// The secret, to read it; `what` is the attempt in Barbican's words.
-fn readable<'a>(
-    model: &'a Model,
-    member: &Member,
-    id: &str,
-    what: &str,
-) -> Result<&'a Secret, Refusal> {
-    let row = model.secrets.get(id).ok_or_else(not_found)?;
-    may(&row.guard, member, Way::Read, what).map(|()| row)
-}
+impl Resource for Secret {
+    const COLLECTION: &'static str = "secrets";
+    const WORD: &'static str = "Secret";
+    const MISSING: &'static str = "Not Found. Sorry but your secret is in another castle.";
+    const FILTERS: &'static [&'static str] = &["name", "secret_type", "algorithm", "mode"];
 
-/// The secret, to change it.
-fn owned<'a>(
-    model: &'a mut Model,
-    member: &Member,
-    id: &str,
-    what: &str,
-) -> Result<&'a mut Secret, Refusal> {
-    let row = model.secrets.get_mut(id).ok_or_else(not_found)?;
-    may(&row.guard, member, Way::Change, what).map(|()| row)
-}
-
-fn document(row: &Secret, base: &str) -> Value {
-    let mut document = json!({
-        "name": row.name,
-        "status": "ACTIVE",
-        "secret_type": row.secret_type,
-        "algorithm": row.algorithm,
-        "bit_length": row.bit_length,
-        "mode": row.mode,
-        "expiration": row.expiration,
-        "creator_id": row.guard.creator_id,
-        "created": row.created.trim_end_matches('Z'),
-        "updated": row.updated.trim_end_matches('Z'),
-        "secret_ref": reference(&row.id, base),
-    });
-    if let Some(content_type) = &row.content_type {
-        document["content_types"] = json!({"default": content_type});
+    fn table(model: &Model) -> &Table<Self> {
+        &model.secrets
     }
-    document
-}
 
-/// The URL of a secret.
-pub fn reference(id: &str, base: &str) -> String {
-    format!("{base}/key-manager/v1/secrets/{id}")
+    fn table_mut(model: &mut Model) -> &mut Table<Self> {
+        &mut model.secrets
+    }
+
+    fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    fn guard_mut(&mut self) -> &mut Guard {
+        &mut self.guard
+    }
+
+    fn document(&self, base: &str) -> Value {
+        let mut document = json!({
+            "name": self.name,
+            "status": "ACTIVE",
+            "secret_type": self.secret_type,
+            "algorithm": self.algorithm,
+            "bit_length": self.bit_length,
+            "mode": self.mode,
+            "expiration": self.expiration,
+            "creator_id": self.guard.creator_id,
+            "created": self.created.trim_end_matches('Z'),
+            "updated": self.updated.trim_end_matches('Z'),
+            "secret_ref": Self::reference(&self.id, base),
+        });
+        if let Some(content_type) = &self.content_type {
+            document["content_types"] = json!({"default": content_type});
+        }
+        document
+    }
 }
 
 async fn create(call: Call, body: Bytes) -> Answer {
@@ -98,7 +87,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let body = read_json(&body)?;
     let base = &call.base;
     let secret = read_create(&member, &body)?;
-    let place = reference(&secret.id, base);
+    let place = Secret::reference(&secret.id, base);
     call.app.change(|model| model.secrets.insert(secret));
     Ok(made("secret_ref", place))
 }
@@ -236,44 +225,13 @@ fn encoded(payload: &[u8], content_type: &str, encoding: Option<&str>) -> Result
     Ok(text)
 }
 
-async fn list(call: Call) -> Answer {
-    let member = call.member()?;
-    let base = &call.base;
-    let rows: Vec<Value> = call.app.read(|model| {
-        let mine = model
-            .secrets
-            .iter()
-            .filter(|row| row.guard.project_id == member.project_id);
-        let fitting = mine.map(|row| document(row, base)).filter(|row| {
-            ["name", "secret_type", "algorithm", "mode"]
-                .iter()
-                .all(|name| {
-                    call.asked(name)
-                        .is_none_or(|wanted| query::attribute_is(row, name, wanted))
-                })
-        });
-        fitting.collect()
-    });
-    Ok(Page::of("secrets", &call.query).answer(rows, base))
-}
-
-async fn show(call: Call) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let shown = call.app.read(|model| {
-        let row = readable(model, &member, id, "Secret retrieval")?;
-        Ok::<_, Refusal>(document(row, &call.base))
-    })?;
-    reply(200, shown)
-}
-
 async fn payload(call: Call) -> Answer {
     let id = call.part("id");
     let member = call.member()?;
     let row = call
         .app
-        .read(|model| readable(model, &member, id, "Secret payload retrieval").cloned())?;
-    let payload = row.payload.ok_or_else(not_found)?;
+        .read(|model| Secret::readable(model, &member, id, "payload retrieval").cloned())?;
+    let payload = row.payload.ok_or_else(Secret::not_found)?;
     let content_type = row.content_type.unwrap_or_else(|| "text/plain".into());
     let accepted = call
         .headers
@@ -317,7 +275,7 @@ async fn put_payload(call: Call, body: Bytes) -> Answer {
         (kind, encoding) => encoded(&body, kind, encoding)?,
     };
     call.app.change(|model| {
-        let row = owned(model, &member, id, "Secret update")?;
+        let row = Secret::owned(model, &member, id, "update")?;
         if row.payload.is_some() {
             return Err(Refusal::conflict(
                 "SecretAlreadyHasData",
@@ -328,17 +286,6 @@ async fn put_payload(call: Call, body: Bytes) -> Answer {
         row.content_type = Some(content_type);
         row.updated = now();
         Ok(())
-    })?;
-    empty(204)
-}
-
-async fn delete(call: Call) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    call.app.change(|model| {
-        owned(model, &member, id, "Secret deletion")?;
-        model.secrets.remove(id);
-        Ok::<_, Refusal>(())
     })?;
     empty(204)
 }
