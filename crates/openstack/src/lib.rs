@@ -1,29 +1,27 @@
-//! A thin client for OpenStack: what the drivers, the login and the forms need, and no more.
+//! A thin client for OpenStack, limited to the needs of drivers, login and forms.
 //!
-//! [`Clouds`] says which clouds may be reached. [`Session::login`] turns [`Credentials`] into a
-//! token with its service catalogue; a session is cheap to clone and knows one user in one project.
-//! Each service is a module ([`compute`], [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`],
-//! [`identity`]), typed where our code reads an answer and JSON where a driver writes a body. Things of
-//! administrators ([`collection`]) are JSON both ways.
+//! [`Clouds`] contains the configured clouds. [`Session::login`] exchanges [`Credentials`] for a token with its service
+//! catalog. A session stands for one user in one project and is cheap to clone. Each service is a module ([`compute`],
+//! [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`identity`]). Responses have types
+//! where our code reads them; request bodies of drivers are JSON. Resources of administrators ([`collection`]) are JSON
+//! in both directions.
 //!
-//! Why not the maintained SDK: it brings a crate per service and minutes of compile time for the
-//! forty calls that we make, and it hides what the engine's rules live on: the status, the service's
-//! own words, the request id and `Retry-After` of every refusal (see [`Error`]).
+//! Reasons against the maintained SDK: it needs a crate per service and minutes of compile time for about forty calls,
+//! and it hides the inputs of the engine's retry rules: status, error text, request id and `Retry-After` of every
+//! refusal (see [`Error`]).
 //!
-//! What this crate does *not* do: wait until something is so, or repeat what changes something. Look-ups
-//! that meet a busy service are tried again shortly (`wire`), and many who wait share a call
-//! ([`watch`]); for all else it says whether a failure is
-//! worth another try ([`Error::is_transient`]), and the engine decides. It never follows a redirect and
-//! sends a token only to the cloud's own catalogue. No token, password or body appears in a log or an
+//! Limits: this crate does not poll for a state and does not repeat calls that change something. Reads that meet a busy
+//! service are retried shortly (`wire`), and several waiters share a call ([`watch`]). For all other failures,
+//! [`Error::is_transient`] tells whether a retry can help, and the engine decides. The client never follows a redirect
+//! and sends a token only to endpoints of the cloud's own catalog. No token, password or body appears in a log or an
 //! error.
 //!
-//! The real cloud is the judge. `tests/contract` holds what we take for granted (statuses, bodies, filters, pages,
-//! conflicts, quotas) once. It runs against the lab in every `cargo test`, and against a real cloud by
-//! `cargo xtask contract`.
+//! `tests/contract` checks all assumptions about OpenStack (statuses, bodies, filters, pages, conflicts, quotas) in one
+//! place. It runs against the lab in every `cargo test`, and against a real cloud with `cargo xtask contract`.
 //!
-//! Folders, from the bottom up: `wire` makes one exchange, `auth` makes a [`Session`] of credentials, `services` has a file or
-//! folder per service, which adds its entry point to [`Session`], and [`watch`] looks at many things at once. Nothing below names
-//! anything above.
+//! Folders, from the bottom up: `wire` makes one HTTP exchange, `auth` creates a [`Session`] from credentials,
+//! `services` has a file or folder per service, which adds its entry point to [`Session`], and [`watch`] observes many
+//! resources at once. Lower folders never depend on upper ones.
 
 mod auth;
 mod services;

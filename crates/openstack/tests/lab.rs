@@ -37,7 +37,7 @@ async fn failed_logins_have_different_errors() {
         login("wrong", "demo").await.unwrap_err(),
         Error::WrongCredentials { .. }
     ));
-    // `other` exists, but is not demo's.
+    // `other` exists, but `demo` has no role in it.
     for project in ["nowhere", "other"] {
         let error = login("demo", project).await.unwrap_err();
         let Error::UnknownProject { accessible, .. } = error else {
@@ -182,7 +182,7 @@ async fn hundreds_of_waiting_steps_share_a_few_polls() {
         let id = session.compute().server_create(&fields, None).await;
         ids.push(id.unwrap());
     }
-    // Everyone asks far more often than the cloud shall be.
+    // All tasks poll far more often than the client should send requests.
     let all_see = async |wanted: &'static str| {
         let mut asking = tokio::task::JoinSet::new();
         for id in ids.clone() {
@@ -240,7 +240,7 @@ async fn attributes_from_a_creation_cost_no_call() {
         .await;
     assert_eq!(seen.unwrap(), Some(made.clone()));
     assert_eq!(looks(), before);
-    // The next question is a question to the cloud.
+    // The next look-up sends a request.
     network
         .delete::<openstack::network::Network>(&made.id)
         .await

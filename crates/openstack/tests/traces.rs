@@ -1,6 +1,6 @@
-//! What a call leaves in the log: which service, how, the status, the time. No token, no body, no query.
+//! Contents of the log of a call: service, method, status, duration. No token, no body, no query.
 //!
-//! Alone in its program: whether a place in the code is listened to is remembered for all threads.
+//! The only test in its program, since `tracing` caches the interest in a call site for all threads.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,7 +19,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// Writes down all that is recorded, of whatever level, by us or by the libraries beneath.
+/// Collects all events and spans of any level, from our code and from libraries.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<String>>);
 

@@ -1,14 +1,14 @@
-//! The catalogue that comes with a token: the services of a cloud, and their addresses.
+//! The service catalog of a token: the services of a cloud and their endpoints.
 //!
-//! Clouds name the same service differently (`compute` or `nova`, `block-storage` or `volumev3`), so
-//! a [`Service`] is looked for under its official type first and then under each alias, as the
-//! service types authority lists them.
+//! Clouds use different names for the same service (`compute` or `nova`, `block-storage` or `volumev3`). A [`Service`]
+//! is therefore searched by its official type first and then by each alias. Source of the aliases: the OpenStack
+//! service types authority.
 
 use serde::Deserialize;
 
 use crate::Service;
 
-/// All services that a token may use.
+/// All services in the catalog of a token.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Catalog {
@@ -34,8 +34,7 @@ struct CatalogEndpoint {
 }
 
 impl Catalog {
-    /// The address of a service in a region (any, if none is asked for) on the first of the
-    /// interfaces that it has.
+    /// The URL of a service on the first of the given interfaces that it has. Without a region, any region matches.
     pub fn endpoint(
         &self,
         service: Service,
@@ -57,7 +56,7 @@ impl Catalog {
         })
     }
 
-    /// All regions that any service is in, each once, sorted.
+    /// All regions with at least one endpoint, sorted, without duplicates.
     pub fn regions(&self) -> Vec<&str> {
         let mut regions: Vec<&str> = self
             .entries
@@ -70,7 +69,7 @@ impl Catalog {
         regions
     }
 
-    /// Types of all services, as the cloud names them.
+    /// Types of all services, as the catalog names them.
     pub fn service_types(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.service_type.as_str())
     }

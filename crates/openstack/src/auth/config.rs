@@ -1,7 +1,7 @@
-//! One cloud: where it is, how it is reached, and what stands in its entry of `clouds.yaml`.
+//! One cloud: its entry of `clouds.yaml`, with addresses, defaults and connection settings.
 //!
-//! Only clouds that are configured can be reached at all. All sessions in one cloud share its
-//! connections and its limit of parallel calls, which therefore hang on [`CloudConfig`].
+//! Only configured clouds can be reached. All sessions in one cloud share its connections and its limit of concurrent
+//! calls, so [`CloudConfig`] owns both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,45 +18,45 @@ use crate::{ConfigError, Error, LoginMethod, Secret, Service};
 /// Default of [`CloudConfig::login_timeout`].
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// One cloud. Clones share the connections and the limit of parallel calls.
+/// One cloud. Clones share the connections and the limit of concurrent calls.
 #[derive(Clone, Debug)]
 pub struct CloudConfig {
-    /// Its name in the configuration.
+    /// Name in the configuration.
     pub name: String,
-    /// Where Keystone is, with or without the version.
+    /// Keystone's URL, with or without the version.
     pub auth_url: String,
-    /// The region whose services are used; any, if there is none.
+    /// Region of the services. `None` means any region.
     pub region: Option<String>,
     /// All regions that the configuration lists.
     pub regions: Vec<String>,
-    /// `public`, `internal`, `admin`; the first that a service has is used.
+    /// `public`, `internal`, `admin` in order of preference. The first one with an endpoint of the service is used.
     pub interfaces: Vec<String>,
-    /// Credentials that stand in the configuration. People who log in bring their own.
+    /// Credentials in the configuration. Users who log in bring their own.
     pub credentials: Option<Credentials>,
-    /// The project that stands in the configuration.
+    /// Project in the configuration.
     pub scope: Option<Scope>,
-    /// The domain of users who give none.
+    /// Domain of users that are given without one.
     pub user_domain: Domain,
-    /// The domain of projects that are given without one.
+    /// Domain of projects that are given without one.
     pub project_domain: Domain,
-    /// Addresses that stand in for those of the catalogue.
+    /// URLs that replace those of the catalog.
     pub endpoint_overrides: BTreeMap<Service, String>,
-    /// Interfaces of single services that are not those of the others (`compute_interface`).
+    /// Interfaces of single services that differ from the others (`compute_interface`).
     pub service_interfaces: BTreeMap<Service, Vec<String>>,
-    /// Regions of single services that are not that of the others (`image_region_name`).
+    /// Regions of single services that differ from the others (`image_region_name`).
     pub service_regions: BTreeMap<Service, String>,
-    /// Certificates and limits of the connections.
+    /// TLS settings and limits of the connections.
     pub connection: ConnectionSettings,
-    /// The time limit of a login, all its calls together. A person waits for it. Default: 15 s.
+    /// Time limit of a login, all its calls together. Default: 15 s, as a user waits for it.
     pub login_timeout: Duration,
     login_first: LoginMethod,
-    /// Regions that have settings of their own.
+    /// Regions with settings of their own.
     own_settings: BTreeMap<String, Arc<CloudConfig>>,
     transport: Arc<OnceLock<Arc<Transport>>>,
 }
 
 impl CloudConfig {
-    /// A cloud with no more than a name and an address.
+    /// A cloud with only a name and an address; all other settings have their defaults.
     pub fn new(name: &str, auth_url: &str) -> CloudConfig {
         CloudConfig {
             name: name.into(),
@@ -79,7 +79,7 @@ impl CloudConfig {
         }
     }
 
-    /// All ways to log in, the configured one first.
+    /// All login methods, the configured one first.
     pub fn login_methods(&self) -> Vec<LoginMethod> {
         let mut methods = vec![
             LoginMethod::Password,
@@ -90,7 +90,7 @@ impl CloudConfig {
         methods
     }
 
-    /// The same cloud, another of its regions.
+    /// The same cloud in another of its regions.
     pub fn with_region(&self, region: &str) -> CloudConfig {
         if let Some(own) = self.own_settings.get(region) {
             return CloudConfig::clone(own);
@@ -101,20 +101,20 @@ impl CloudConfig {
         }
     }
 
-    /// How many calls were sent to it so far, by all sessions.
+    /// Number of calls sent to this cloud so far, by all sessions.
     pub fn calls(&self) -> u64 {
         self.transport
             .get()
             .map_or(0, |transport| transport.calls())
     }
 
-    /// The region in which a service is looked for.
+    /// The region of a service. `None` means any region.
     pub fn region_of(&self, service: Service) -> Option<&str> {
         let own = self.service_regions.get(&service);
         own.or(self.region.as_ref()).map(String::as_str)
     }
 
-    /// The interfaces on which a service is looked for, best first.
+    /// The interfaces of a service, in order of preference.
     pub fn interfaces_of(&self, service: Service) -> &[String] {
         let own = self.service_interfaces.get(&service);
         own.unwrap_or(&self.interfaces)
@@ -132,7 +132,7 @@ impl CloudConfig {
         Ok(self.transport.get_or_init(|| transport).clone())
     }
 
-    /// From its entry of a `clouds.yaml`. A region may have `values` that are laid over the rest.
+    /// Reads an entry of a `clouds.yaml`. The `values` of a region are merged over the rest.
     pub(crate) fn read(name: &str, entry: &Value) -> Result<CloudConfig, ConfigError> {
         let entry = &with_underscores(entry.clone());
         let mut config = CloudConfig::read_plain(name, entry)?;
@@ -149,7 +149,7 @@ impl CloudConfig {
                 config.own_settings.insert(region_name, Arc::new(own));
             }
         }
-        // The region that is meant without asking has its settings too.
+        // The default region has its own settings too.
         let own = config.region.as_ref();
         if let Some(own) = own.and_then(|region| config.own_settings.get(region)) {
             let own_settings = config.own_settings.clone();
@@ -170,7 +170,7 @@ impl CloudConfig {
             .get("auth")
             .and_then(Value::as_object)
             .unwrap_or(&empty);
-        // openstacksdk takes the fields of `auth` at the top too.
+        // openstacksdk accepts the fields of `auth` at the top level too.
         let field = |key: &str| text(auth, key).or_else(|| text(entry, key));
 
         let Some(auth_url) = field("auth_url") else {
@@ -182,7 +182,7 @@ impl CloudConfig {
                 None => wrong(missing),
             });
         };
-        // Addresses may name other settings, the region mostly.
+        // URLs can contain placeholders of other settings, mostly of the region.
         let region = regions(entry).into_iter().next().unwrap_or_default();
         let auth_url = auth_url.replace("{region_name}", &region);
         let mut config = CloudConfig::new(name, &auth_url);
@@ -223,7 +223,7 @@ impl CloudConfig {
             }
         }
 
-        // Beside a project, a domain that is nobody's is that of both user and project.
+        // Beside a project, a domain without a prefix is the domain of both user and project.
         let project = ["project_id", "project_name", "tenant_id", "tenant_name"];
         let has_project = project.iter().any(|key| field(key).is_some());
         let common = |key: &str| field(key).filter(|_| has_project);
@@ -330,7 +330,7 @@ fn scope(field: &dyn Fn(&str) -> Option<String>, project_domain: &Domain) -> Opt
         .map(Scope::Domain)
 }
 
-/// Lays `upper` over `lower`, setting by setting; only the login's fields are merged one by one.
+/// Merges `upper` over `lower`, setting by setting. Only the fields of `auth` are merged one by one.
 pub(super) fn lay_over(lower: &mut Value, upper: Value) {
     let (Value::Object(lower), Value::Object(upper)) = (lower, upper) else {
         return;
@@ -344,7 +344,7 @@ pub(super) fn lay_over(lower: &mut Value, upper: Value) {
     }
 }
 
-/// Hyphens in names of settings count as underscores.
+/// Replaces hyphens in names of settings by underscores.
 fn with_underscores(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -356,8 +356,7 @@ fn with_underscores(value: Value) -> Value {
     }
 }
 
-/// All regions, the one that is meant without asking first: `regions`, else `region_name`, of which older files
-/// write several with commas.
+/// All regions, the default one first: `regions`, else `region_name`. Older files separate several names with commas.
 fn regions(entry: &Map<String, Value>) -> Vec<String> {
     let named = |region: &Value| match region {
         Value::Object(region) => text(region, "name"),
@@ -375,7 +374,7 @@ fn regions(entry: &Map<String, Value>) -> Vec<String> {
     }
 }
 
-/// One interface or several, best first. Older files write `publicURL`.
+/// One interface or several, in order of preference. Older files write `publicURL`.
 fn interfaces(map: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
     let all = match map.get(key)? {
         Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
@@ -386,7 +385,7 @@ fn interfaces(map: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Text or number of a map, as text; empty counts as absent.
+/// A string or number of a map, as text. Empty text counts as absent.
 fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
     match map.get(key)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -406,7 +405,7 @@ fn switch(map: &Map<String, Value>, key: &str) -> Option<bool> {
     }
 }
 
-/// `~/` at the start means the home folder.
+/// Replaces `~/` at the start by the home directory.
 fn home(path: String) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),

@@ -1,39 +1,38 @@
-//! Who logs in, how, and to what: the three things that Keystone asks for.
+//! Credentials, identities and scopes: the parts of a Keystone login request.
 
 use serde_json::{Value, json};
 
 use crate::{LoginMethod, Secret};
 
-/// How a person proves who they are.
+/// Proof of a user's identity.
 #[derive(Clone, Debug)]
 pub enum Credentials {
-    /// User and password, with a one-time code where the cloud wants a second factor.
+    /// User and password, with a one-time code where the cloud requires a second factor.
     Password {
-        /// Who.
+        /// The user.
         user: Identifier,
-        /// Their password.
+        /// The user's password.
         password: Secret,
-        /// The six digits of an authenticator, if the cloud asks for them.
+        /// The six-digit TOTP code, if the cloud requires one.
         passcode: Option<Secret>,
     },
-    /// The one-time code alone, after a password that was right
-    /// ([`Error::SecondFactor`](crate::Error::SecondFactor)).
+    /// The one-time code alone, after a correct password ([`Error::SecondFactor`](crate::Error::SecondFactor)).
     Passcode {
-        /// Who.
+        /// The user.
         user: Identifier,
-        /// The six digits of an authenticator.
+        /// The six-digit TOTP code.
         passcode: Secret,
-        /// What the cloud gave for the password.
+        /// The receipt that Keystone issued for the password.
         receipt: Secret,
     },
-    /// An application credential: it carries its project, so it takes no [`Scope`].
+    /// An application credential. It is bound to its project, so it takes no [`Scope`].
     ApplicationCredential {
-        /// Which.
+        /// Id or name of the credential.
         credential: ApplicationCredential,
         /// Its secret.
         secret: Secret,
     },
-    /// A token that somebody else got from the same cloud.
+    /// An existing token of the same cloud.
     Token {
         /// The token.
         token: Secret,
@@ -41,7 +40,7 @@ pub enum Credentials {
 }
 
 impl Credentials {
-    /// User name and password; the domain by name, such as `Default`.
+    /// User name and password, with the domain by name, such as `Default`.
     pub fn password(user: &str, domain: &str, password: impl Into<Secret>) -> Credentials {
         Credentials::Password {
             user: Identifier::Name {
@@ -68,7 +67,7 @@ impl Credentials {
         }
     }
 
-    /// Which way to log in they are for.
+    /// The login method of these credentials.
     pub fn method(&self) -> LoginMethod {
         match self {
             Credentials::Password { .. } | Credentials::Passcode { .. } => LoginMethod::Password,
@@ -121,30 +120,30 @@ impl Credentials {
     }
 }
 
-/// How an application credential is named.
+/// Reference to an application credential, by id or by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApplicationCredential {
-    /// By its id.
+    /// By id.
     Id(String),
     /// By its name, which is unique per user.
     Name {
-        /// Its name.
+        /// Name of the credential.
         name: String,
-        /// Whose.
+        /// Owner of the credential.
         user: Identifier,
     },
 }
 
-/// Something that lives in a domain: a user or a project.
+/// Reference to a user or project, which belong to a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identifier {
     /// By id.
     Id(String),
     /// By name, which is unique per domain.
     Name {
-        /// Its name.
+        /// Name of the user or project.
         name: String,
-        /// In which domain.
+        /// Domain of the user or project.
         domain: Domain,
     },
 }
@@ -157,7 +156,7 @@ impl Identifier {
         }
     }
 
-    /// The id or name, as the person gave it.
+    /// The id or name, as given.
     pub fn as_str(&self) -> &str {
         match self {
             Identifier::Id(text) | Identifier::Name { name: text, .. } => text,
@@ -183,23 +182,23 @@ impl Domain {
     }
 }
 
-/// `Default` by name: the domain that Keystone makes first, and the only one of most clouds.
+/// `Default` by name: the domain of Keystone's bootstrap, and the only one of most clouds.
 impl Default for Domain {
     fn default() -> Domain {
         Domain::Name("Default".into())
     }
 }
 
-/// What a token is for.
+/// Scope of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// One project: what all our work needs.
+    /// One project; required by all calls to services.
     Project(Identifier),
     /// One domain.
     Domain(Domain),
-    /// The cloud itself.
+    /// The whole cloud.
     System,
-    /// Nothing yet: enough to ask which projects there are.
+    /// No scope: enough to list the user's projects.
     Unscoped,
 }
 

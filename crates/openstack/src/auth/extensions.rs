@@ -1,6 +1,6 @@
-//! Values that live as long as a session, one of each type.
+//! Values with the lifetime of a session, one of each type.
 //!
-//! Services keep their caches here, so that the session need not know them.
+//! Services keep their caches here, so the session does not depend on them.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Extensions(Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
 impl Extensions {
-    /// The value of a type; its default, if it is asked for the first time.
+    /// The value of a type. The first call creates its default.
     pub(super) fn get<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let value = values

@@ -1,9 +1,9 @@
-//! The way in: from credentials to a [`Session`].
+//! Login: from credentials to a [`Session`].
 //!
-//! Keystone answers 401 to a wrong password and to a project that does not exist alike. To tell a
-//! person which it was, a refused password login is tried once more without a project: if that
-//! works, the project was at fault, and the projects that would work are named. It costs a second
-//! attempt where a cloud counts wrong passwords; a message that sends people the wrong way costs more.
+//! Keystone answers 401 both to a wrong password and to an unknown project. To tell them apart, a refused password
+//! login is repeated once without a project. If that works, the project is wrong, and the error lists the accessible
+//! projects. This costs a second attempt on clouds that count wrong passwords, but a misleading error message costs
+//! more.
 
 use std::sync::Arc;
 
@@ -22,12 +22,14 @@ use crate::wire::transport::{Outgoing, Transport};
 use crate::{Certificate, ConfigError, Error, LoginMethod, Secret, Service};
 
 impl Session {
-    /// Log in to `cloud`. Without a scope, the token is for the user's default project, or for the one
-    /// that an application credential or token carries already. Gives up after [`CloudConfig::login_timeout`].
+    /// Logs in to `cloud`.
+    ///
+    /// Without a scope, the token is for the user's default project, or for the project of the application credential
+    /// or token. Fails after [`CloudConfig::login_timeout`].
     ///
     /// # Errors
     /// [`Error::WrongCredentials`], [`Error::SecondFactor`], [`Error::UnknownProject`], [`Error::UnknownRegion`],
-    /// [`Error::Unreachable`], [`Error::Untrusted`] and [`Error::NotOpenStack`] say what a person can do about it.
+    /// [`Error::Unreachable`], [`Error::Untrusted`] and [`Error::NotOpenStack`] contain the remedy for the user.
     pub async fn login(
         cloud: &CloudConfig,
         credentials: &Credentials,
@@ -45,7 +47,7 @@ impl Session {
         if let (Credentials::Token { token }, None) = (credentials, scope) {
             return door.validate(token.clone()).await;
         }
-        // An application credential is for one project; Keystone refuses another scope with it.
+        // An application credential is bound to one project; Keystone refuses another scope with it.
         let scope =
             scope.filter(|_| !matches!(credentials, Credentials::ApplicationCredential { .. }));
         let refused = match door.authenticate(credentials, scope).await {
@@ -73,7 +75,7 @@ impl Session {
         }
     }
 
-    /// The same person in another project, without another password.
+    /// A session of the same user in another project, without another password.
     pub async fn in_scope(&self, scope: &Scope) -> Result<Session, Error> {
         let credentials = Credentials::Token {
             token: self.token().clone(),
@@ -81,8 +83,7 @@ impl Session {
         Session::login(self.cloud(), &credentials, Some(scope)).await
     }
 
-    /// A session on a token that exists already, after asking the cloud whether it is good. Gives up after
-    /// [`CloudConfig::login_timeout`].
+    /// A session for an existing token, validated by Keystone. Fails after [`CloudConfig::login_timeout`].
     ///
     /// # Errors
     /// As [`Session::login`].
@@ -94,7 +95,7 @@ impl Session {
     }
 }
 
-/// Names of the projects that the user has a role in.
+/// Names of the projects in which the user has a role.
 async fn accessible_projects(session: &Session) -> Result<Vec<String>, Error> {
     #[derive(Deserialize)]
     struct Listed {
@@ -105,7 +106,7 @@ async fn accessible_projects(session: &Session) -> Result<Vec<String>, Error> {
     Ok(projects.into_iter().map(|project| project.name).collect())
 }
 
-/// Gives up on a cloud that accepts connections, or lets them wait, and never answers.
+/// Applies the login timeout, for clouds that accept a connection and never answer.
 async fn in_time(
     cloud: &CloudConfig,
     login: impl Future<Output = Result<Session, Error>>,
@@ -121,7 +122,7 @@ async fn in_time(
     })
 }
 
-/// Keystone's address as the configuration has it.
+/// Keystone's URL in the configuration.
 fn identity_address(cloud: &CloudConfig) -> &str {
     cloud
         .endpoint_overrides
@@ -129,8 +130,8 @@ fn identity_address(cloud: &CloudConfig) -> &str {
         .unwrap_or(&cloud.auth_url)
 }
 
-/// Refuses a region that the catalogue does not have: nothing would be found in it. A token without a project has no catalogue,
-/// and an address that the configuration gives needs none.
+/// Fails if the catalog does not contain a configured region. A token without a project has no catalog, and a
+/// configured endpoint override needs no region.
 fn check_region(cloud: &CloudConfig, catalog: &Catalog) -> Result<(), Error> {
     let known = catalog.regions();
     if known.is_empty() {
@@ -150,10 +151,10 @@ fn check_region(cloud: &CloudConfig, catalog: &Catalog) -> Result<(), Error> {
     }
 }
 
-/// Where a receipt stands, both ways.
+/// Header of the auth receipt, in requests and responses.
 const RECEIPT: &str = "openstack-auth-receipt";
 
-/// Keystone, before anybody is logged in.
+/// Keystone before the login.
 struct Door {
     cloud: CloudConfig,
     transport: Arc<Transport>,
@@ -174,7 +175,7 @@ impl Door {
         if !matches!(address.scheme(), "http" | "https") || address.host().is_none() {
             return Err(wrong("`auth_url` must begin with http:// or https://"));
         }
-        // Version 2 is gone everywhere; its address in old files still shows where Keystone is.
+        // Version 2 no longer exists, but its URL in old files still leads to Keystone's root.
         if let Some(root) = address.path().trim_end_matches('/').strip_suffix("/v2.0") {
             let root = root.to_string();
             address.set_path(&root);
@@ -223,7 +224,7 @@ impl Door {
         }
     }
 
-    /// `GET /auth/tokens`: is it good, and whose is it?
+    /// `GET /auth/tokens`: validates the token and reads its user and scope.
     async fn validate(&self, token: Secret) -> Result<Session, Error> {
         let subject = vec![("x-subject-token", token.expose().to_string())];
         let out = Outgoing {
@@ -235,7 +236,7 @@ impl Door {
         self.session(token, &answer)
     }
 
-    /// A call about tokens.
+    /// A request to `/auth/tokens`.
     fn outgoing<'a>(&self, method: Method) -> Outgoing<'a> {
         Outgoing {
             service: Service::Identity,
@@ -247,7 +248,7 @@ impl Door {
         }
     }
 
-    /// Sends it; `method` is how the person logs in.
+    /// Sends the request; `method` is the login method for error messages.
     async fn ask(&self, out: Outgoing<'_>, method: LoginMethod) -> Result<Answer, Error> {
         let url = out.url.clone();
         let answer = self
@@ -264,7 +265,8 @@ impl Door {
         }
     }
 
-    /// Some clouds want several proofs of some people. What was right so far is kept under a receipt.
+    /// Recognizes a partly accepted login. Some clouds require several authentication methods; Keystone stores the
+    /// successful ones under a receipt.
     fn half_accepted(&self, answer: &Answer) -> Option<Error> {
         #[derive(Default, Deserialize)]
         struct Half {
@@ -305,17 +307,16 @@ impl Door {
         ))
     }
 
-    /// A refusal at login: whose fault is it?
+    /// Classifies a refusal at login by its cause.
     fn refused(&self, error: Error, method: LoginMethod) -> Error {
         let Some(api) = error.api() else {
             return error;
         };
         match api.status {
-            // A token that Keystone does not know is 404 when asked about and 401 when used; an application
-            // credential that is gone is 404, too.
+            // An unknown token is 404 when validated and 401 when used. A deleted application credential is 404 too.
             401 => {}
             404 if api.kind.is_some() => {}
-            // Keystone always says what is wrong in JSON; somebody else's page has no such words.
+            // Keystone always explains errors in JSON. A page without it comes from another server.
             300..=399 | 404 | 405 => {
                 return self.nonsense(format!("status {}: {}", api.status, api.message));
             }
@@ -338,7 +339,7 @@ impl Door {
     }
 }
 
-/// At login, a broken connection means that the cloud cannot be reached.
+/// At login, a broken connection means that the cloud is unreachable.
 fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
     match error {
         Error::Connection {
@@ -372,8 +373,9 @@ fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
     }
 }
 
-/// Whose certificate is refused, in what TLS said; nobody's where the other side has something else against us, such as a version that it does
-/// not speak, or trouble of its own. The other side speaks by alerts. Source of their names: RFC 8446, section 6.2.
+/// Side of the connection with the refused certificate, from the message of the TLS library. `None` for TLS alerts with
+/// other causes, such as an unsupported version. The remote side sends alerts; their names are from RFC 8446, section
+/// 6.2.
 fn refused_by(why: &str) -> Option<Certificate> {
     const OURS: [&str; 9] = [
         "NoCertificate",

@@ -1,4 +1,4 @@
-//! Clouds and logins: configuration, credentials, the login, the session that it gives.
+//! Clouds and logins: configuration, credentials, login, and the resulting session.
 
 pub(crate) mod catalog;
 pub mod clouds;

@@ -1,7 +1,7 @@
-//! One user in one project of one cloud: the token, and the way to each service.
+//! One user in one project of one cloud: the token and the endpoints of the services.
 //!
-//! A session never renews itself: zero knowledge means that we keep no password. When the token ends,
-//! calls fail with [`Error::is_unauthorized`], and the engine pauses until the person logs in again.
+//! A session never renews itself, as Stackloom stores no password. After the token's expiry, calls fail with
+//! [`Error::is_unauthorized`], and the engine pauses until the user logs in again.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::wire::endpoint::Microversion;
 use crate::wire::transport::{Outgoing, Transport};
 use crate::{ConfigError, Error, Secret, Service};
 
-/// A login. Clones share it.
+/// A login. Clones share the token and the caches.
 #[derive(Clone, Debug)]
 pub struct Session(Arc<Inner>);
 
@@ -29,12 +29,12 @@ struct Inner {
     identity: Url,
     token: Secret,
     facts: TokenFacts,
-    /// When the session began, by the cloud's clock.
+    /// Start of the session, by the cloud's clock.
     begun: Timestamp,
     extensions: Extensions,
 }
 
-/// What Keystone says about a token.
+/// Contents of a token, as returned by Keystone.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct TokenFacts {
     expires_at: Timestamp,
@@ -53,42 +53,42 @@ impl TokenFacts {
     }
 }
 
-/// Who is logged in.
+/// The user of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct User {
-    /// The cloud's id.
+    /// Id assigned by Keystone.
     pub id: String,
-    /// For people; unique in the domain.
+    /// Name, unique in the domain.
     pub name: String,
-    /// Where the user lives.
+    /// Domain of the user.
     pub domain: DomainName,
 }
 
-/// The project that the token is for: our tenant.
+/// The project of the token.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Project {
-    /// The cloud's id.
+    /// Id assigned by Keystone.
     pub id: String,
-    /// For people; unique in the domain.
+    /// Name, unique in the domain.
     pub name: String,
-    /// Where the project lives.
+    /// Domain of the project.
     pub domain: DomainName,
 }
 
-/// A domain, as tokens name it.
+/// A domain, as tokens describe it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct DomainName {
-    /// The cloud's id.
+    /// Id assigned by Keystone.
     pub id: String,
-    /// For people.
+    /// Display name.
     pub name: String,
 }
 
-/// What the user may do in the project.
+/// A role of the user in the project.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Role {
-    /// The cloud's id.
+    /// Id assigned by Keystone.
     #[serde(default)]
     pub id: String,
     /// `reader`, `member`, `admin` ...
@@ -114,61 +114,61 @@ impl Session {
         }))
     }
 
-    /// The token. Whoever has it is this user.
+    /// The token. Anyone who holds it acts as this user.
     pub fn token(&self) -> &Secret {
         &self.0.token
     }
 
-    /// When the token ends.
+    /// Expiry of the token.
     pub fn expires_at(&self) -> Timestamp {
         self.0.facts.expires_at
     }
 
-    /// Who is logged in.
+    /// The user of the session.
     pub fn user(&self) -> &User {
         &self.0.facts.user
     }
 
-    /// The project, unless the token is for none.
+    /// The project. `None` for tokens without a project.
     pub fn project(&self) -> Option<&Project> {
         self.0.facts.project.as_ref()
     }
 
-    /// What the user may do in it.
+    /// The user's roles in the project.
     pub fn roles(&self) -> &[Role] {
         &self.0.facts.roles
     }
 
-    /// Whether the user has a role, whatever the case of its name (`Member` of older clouds).
+    /// Whether the user has a role. Case is ignored: older clouds have `Member`.
     pub fn has_role(&self, name: &str) -> bool {
         self.roles()
             .iter()
             .any(|role| role.name.eq_ignore_ascii_case(name))
     }
 
-    /// What the cloud offers.
+    /// The service catalog.
     pub fn catalog(&self) -> &Catalog {
         &self.0.facts.catalog
     }
 
-    /// The cloud.
+    /// The configuration of the cloud.
     pub fn cloud(&self) -> &CloudConfig {
         &self.0.cloud
     }
 
-    /// Whether the cloud offers the service here.
+    /// Whether the cloud has an endpoint of the service in this region.
     pub fn has_service(&self, service: Service) -> bool {
         self.address(service).is_ok()
     }
 
-    /// Services that the cloud offers here, of those that we use.
+    /// Services with an endpoint in this region, of those that Stackloom uses.
     pub fn services(&self) -> impl Iterator<Item = Service> {
         Service::LOOKED_FOR
             .into_iter()
             .filter(|service| self.has_service(*service))
     }
 
-    /// End the token. A token that has ended already is fine.
+    /// Revokes the token. Succeeds for an expired token too.
     pub async fn revoke(&self) -> Result<(), Error> {
         let url = segments(&self.0.identity, &["auth", "tokens"]);
         let answer = self
@@ -189,27 +189,27 @@ impl Session {
         }
     }
 
-    /// When the session began, by the cloud's clock.
+    /// Start of the session, by the cloud's clock.
     pub(crate) fn begun(&self) -> Timestamp {
         self.0.begun
     }
 
-    /// Now, by the cloud's clock.
+    /// Current time by the cloud's clock.
     pub(crate) fn cloud_time(&self) -> Timestamp {
         self.0.transport.cloud_time()
     }
 
-    /// The value of a type that is kept with the session.
+    /// The value of a type that is stored with the session.
     pub(crate) fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         self.0.extensions.get()
     }
 
-    /// Any call: for what the services' modules lack. Segments of the path are encoded.
+    /// Any call that the modules of the services lack. Segments of the path are percent-encoded.
     pub fn call(&self, service: Service, method: Method, path: &[&str]) -> Call<'_> {
         Call::new(self.caller(), service, self.address(service), method, path)
     }
 
-    /// The range of microversions that a service speaks.
+    /// The range of microversions that a service supports.
     pub(crate) async fn microversions(
         &self,
         service: Service,
@@ -227,7 +227,7 @@ impl Session {
         }
     }
 
-    /// The address of a service, by override or catalogue.
+    /// The URL of a service, from an override or the catalog.
     fn address(&self, service: Service) -> Result<Url, Error> {
         let cloud = &self.0.cloud;
         let missing = || Error::NoService {
@@ -243,7 +243,7 @@ impl Session {
                 })
             });
         }
-        // Keystone is where we logged in; catalogues often say something else that does not work.
+        // Keystone keeps the login URL: its catalog entry is often another one, which does not work.
         if service == Service::Identity {
             return Ok(self.0.identity.clone());
         }

@@ -1,7 +1,8 @@
 //! Collections of a service: networks, projects, users, volume types, flavors ...
 //!
-//! Most collections work alike, but for the words and for the method that changes one. So a [`Collection`] has the words, and
-//! the calls are written once: `session.records(&PROJECTS).list(...)`. A record stays as the service sent it.
+//! Most collections differ only in their names and in the HTTP method of updates. A [`Collection`] describes these
+//! differences, and the calls are written once: `session.records(&PROJECTS).list(...)`. A record stays as the service
+//! sent it.
 
 use std::time::Duration;
 
@@ -13,36 +14,36 @@ use crate::wire::call::Call;
 use crate::wire::id::looks_like_id;
 use crate::{Error, Microversion, Service, Session};
 
-/// What a service says of one thing; its id is under `id`.
+/// A resource as returned by its service. The id is the field `id`.
 pub type Record = Map<String, Value>;
 
-/// A kind of thing, and where it is kept.
+/// Description of a REST collection.
 #[derive(Clone, Copy, Debug)]
 pub struct Collection {
-    /// By which service.
+    /// Service of the collection.
     pub service: Service,
-    /// For people: `volume type`.
+    /// Display name of the resource type: `volume type`.
     pub title: &'static str,
-    /// The path of the collection: `os-aggregates`, `qos/policies`.
+    /// Path of the collection: `os-aggregates`, `qos/policies`.
     pub(crate) path: &'static str,
-    /// The path segment that lists the records in full: `detail`.
+    /// Path segment of the list with all fields: `detail`.
     pub in_full: Option<&'static str>,
-    /// The word for one in bodies.
+    /// Key of one record in bodies.
     pub(crate) one: &'static str,
-    /// The word for many in bodies.
+    /// Key of several records in bodies.
     pub(crate) many: &'static str,
-    /// The least microversion that has the fields.
+    /// First microversion with all fields that Stackloom uses.
     pub version: Option<Microversion>,
-    /// The query of a list that has all records, private ones too.
+    /// Query of a list with all records, including private ones.
     pub all: &'static [(&'static str, &'static str)],
-    /// Whether a list can be filtered by name.
+    /// Whether lists have a filter by name.
     pub by_name: bool,
-    /// For how long a look-up is kept.
+    /// Lifetime of a cached look-up.
     pub(crate) keep: Duration,
 }
 
 impl Collection {
-    /// A collection that is as most are.
+    /// A collection with the usual properties.
     pub const fn of(
         service: Service,
         path: &'static str,
@@ -68,14 +69,14 @@ impl Collection {
         path.split('/')
     }
 
-    /// Its things outlive runs.
+    /// Uses the long cache lifetime, for resources that outlive runs.
     pub(crate) const fn lasting(mut self) -> Collection {
         self.keep = LONG;
         self
     }
 }
 
-/// The id; Nova numbers some things.
+/// The id of a record as text. Some of Nova's ids are numbers.
 pub fn id_of(record: &Record) -> String {
     match record.get("id") {
         Some(Value::String(id)) => id.clone(),
@@ -91,14 +92,14 @@ pub struct Records<'a> {
 }
 
 impl Session {
-    /// The things of a collection.
+    /// Calls to a collection.
     pub fn records(&self, of: &'static Collection) -> Records<'_> {
         Records { session: self, of }
     }
 }
 
 impl<'a> Records<'a> {
-    /// A call on the collection, or on what `rest` names in it.
+    /// A call to the collection, or to the path `rest` below it.
     pub(crate) fn call(&self, method: Method, rest: &[&str]) -> Call<'a> {
         let path: Vec<&str> = self.of.segments().chain(rest.iter().copied()).collect();
         let call = self.session.call(self.of.service, method, &path);
@@ -108,14 +109,14 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// All that match, private ones too; filters as the service names them.
+    /// All matching records, including private ones. `query` contains filters of the service.
     pub async fn list(&self, query: &[(&str, &str)]) -> Result<Vec<Record>, Error> {
         let call = self.call(Method::GET, self.of.in_full.as_slice());
         let call = call.query(self.of.all.iter().chain(query).copied());
         call.list(self.of.many).await
     }
 
-    /// All of this name, as far as the service can tell; else all.
+    /// Records with this name. All records if the service has no filter by name.
     pub async fn list_named(
         &self,
         name: &str,
@@ -127,12 +128,12 @@ impl<'a> Records<'a> {
         self.list(&query).await
     }
 
-    /// One.
+    /// The record with this id.
     pub async fn get(&self, id: &str) -> Result<Record, Error> {
         self.call(Method::GET, &[id]).fetch(self.of.one).await
     }
 
-    /// Make one; `fields` without the word around them.
+    /// Creates a record. `fields` is the object without its outer key.
     pub async fn create(&self, fields: &Record) -> Result<Record, Error> {
         let call = self.call(Method::POST, &[]);
         call.json(&json!({self.of.one: fields}))
@@ -140,7 +141,8 @@ impl<'a> Records<'a> {
             .await
     }
 
-    /// Change one; `fields` without the word around them. Returns the record as far as the service answers with it.
+    /// Updates a record. `fields` is the object without its outer key. Returns the record, or an empty one if the
+    /// response has no record.
     pub async fn update(&self, id: &str, fields: &Record) -> Result<Record, Error> {
         let method = match self.of.service {
             Service::Identity => Method::PATCH,
@@ -151,25 +153,25 @@ impl<'a> Records<'a> {
         Ok(answer.json_at(self.of.one).unwrap_or_default())
     }
 
-    /// Set all tags of one, in place of those that it has.
+    /// Replaces all tags of a record.
     pub async fn set_tags(&self, id: &str, tags: &[String]) -> Result<(), Error> {
         let call = self.call(Method::PUT, &[id, "tags"]);
         call.json(&json!({"tags": tags})).send().await.map(drop)
     }
 
-    /// Remove one. Not there is an error of status 404.
+    /// Deletes a record. A missing record is an error of status 404.
     pub async fn delete(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &[id]).send().await.map(drop)
     }
 
-    /// Let one do something: `{"addTenantAccess": {...}}`.
+    /// Sends an action: `{"addTenantAccess": {...}}`.
     pub async fn act(&self, id: &str, body: &Value) -> Result<(), Error> {
         let call = self.call(Method::POST, &[id, "action"]);
         call.json(body).send().await.map(drop)
     }
 
-    /// The id of the one with this id, or with a name that only one has among those that fit the query. What has the form of
-    /// an id is not looked up: the service says itself when there is none.
+    /// The id of the record with this id, or with a name that is unique among the matches of the query. Text in the
+    /// form of an id is returned without a look-up: the service reports a missing record itself.
     pub async fn id_named(&self, given: &str, query: &[(&str, &str)]) -> Result<String, Error> {
         if looks_like_id(given) {
             return Ok(given.to_owned());
@@ -187,13 +189,14 @@ impl<'a> Records<'a> {
         Ok(id_of(&found))
     }
 
-    /// Of several that have the name, the one of the session's own project is meant: administrators see everybody's.
+    /// Looks up a record. Of several with the name, the one in the session's own project wins, as administrators see
+    /// all projects.
     async fn find_now(&self, given: &str, query: &[(&str, &str)]) -> Result<Record, Error> {
-        // Elsewhere an id has the form of one.
+        // Neutron and Octavia use UUIDs, which the caller has recognized already.
         if !matches!(self.of.service, Service::Network | Service::LoadBalancer) {
             match self.get(given).await {
                 Ok(found) => return Ok(found),
-                // Where ids are numbers, a name is no wrong id but a wrong question.
+                // A service with numeric ids can answer 400 to a name.
                 Err(error) if error.is_not_found() || error.status() == Some(400) => {}
                 Err(error) => return Err(error),
             }

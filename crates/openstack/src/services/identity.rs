@@ -1,5 +1,5 @@
-//! Keystone, after login: who there is, who may do what, and which services are where. But for what is one's own, all of it is an
-//! administrator's.
+//! Keystone after the login: projects, users, groups, roles and the service catalog. Except for the user's own data,
+//! all calls need an administrator.
 
 use reqwest::Method;
 
@@ -39,48 +39,48 @@ pub static REGIONS: Collection = Collection {
     by_name: false,
     ..kept("regions", ("region", "regions"), "region")
 };
-/// Services of the catalogue.
+/// Services of the catalog.
 pub static SERVICES: Collection = kept("services", ("service", "services"), "service");
-/// Where services are; they can be asked for by service, interface and region.
+/// Endpoints of services, with filters by service, interface and region.
 pub static ENDPOINTS: Collection = Collection {
     by_name: false,
     ..kept("endpoints", ("endpoint", "endpoints"), "endpoint")
 };
 
-/// Who gets a role, by id.
+/// Receiver of a role, by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor<'a> {
-    /// One person.
+    /// A user.
     User(&'a str),
-    /// All that are in it.
+    /// All members of a group.
     Group(&'a str),
 }
 
-/// A role and where it counts, by ids.
+/// A role and its target, by ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grant {
-    /// Which role.
+    /// Id of the role.
     pub role: String,
-    /// Where.
+    /// Target of the role.
     pub place: Place,
 }
 
-/// Where a role counts.
+/// Target of a role assignment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In a project.
+    /// A project, by id.
     Project(String),
-    /// In a domain.
+    /// A domain, by id.
     Domain(String),
 }
 
 impl Identity<'_> {
-    /// Give a role. One that is given already is fine.
+    /// Assigns a role. Succeeds if it is assigned already.
     pub async fn grant(&self, actor: Actor<'_>, grant: &Grant) -> Result<(), Error> {
         self.role(Method::PUT, actor, grant).await
     }
 
-    /// Whether a role is given; not where the role, the place or who gets it is unknown.
+    /// Whether a role is assigned. `false` if the role, the target or the actor is unknown.
     pub async fn is_granted(&self, actor: Actor<'_>, grant: &Grant) -> Result<bool, Error> {
         match self.role(Method::GET, actor, grant).await {
             Ok(()) => Ok(true),
@@ -89,7 +89,7 @@ impl Identity<'_> {
         }
     }
 
-    /// Take a role away. One that is not given is an error of status 404.
+    /// Removes a role assignment. A missing assignment is an error of status 404.
     pub async fn revoke(&self, actor: Actor<'_>, grant: &Grant) -> Result<(), Error> {
         self.role(Method::DELETE, actor, grant).await
     }
@@ -107,13 +107,13 @@ impl Identity<'_> {
         self.act(method, &path).await
     }
 
-    /// Put a user into a group. One that is in it already is fine.
+    /// Adds a user to a group. Succeeds for a member.
     pub async fn group_add(&self, group: &str, user: &str) -> Result<(), Error> {
         self.act(Method::PUT, &["groups", group, "users", user])
             .await
     }
 
-    /// Take a user out of a group. One that is not in it is an error of status 404.
+    /// Removes a user from a group. A user who is no member is an error of status 404.
     pub async fn group_remove(&self, group: &str, user: &str) -> Result<(), Error> {
         self.act(Method::DELETE, &["groups", group, "users", user])
             .await

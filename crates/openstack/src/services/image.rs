@@ -1,4 +1,4 @@
-//! Glance: what servers boot from.
+//! Glance: images.
 
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
@@ -22,35 +22,35 @@ pub struct ImageService<'a>(pub(crate) &'a Session);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Image {
-    /// The cloud's id.
+    /// Id assigned by Glance.
     pub id: String,
-    /// For people; not unique.
+    /// Display name, not unique.
     pub name: Option<String>,
-    /// `active` when servers can boot from it.
+    /// `active` if servers can boot from the image.
     pub status: String,
-    /// Root disk that it needs at least, in GiB.
+    /// Minimum root disk in GiB.
     pub min_disk: u32,
-    /// Memory that it needs at least, in MiB.
+    /// Minimum memory in MiB.
     pub min_ram: u32,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
 impl ImageService<'_> {
-    /// Images that the project can boot from.
+    /// Images that are visible to the project; `query` contains Glance's filters.
     pub async fn image_list(&self, query: &[(&str, &str)]) -> Result<Vec<Image>, Error> {
         let call = self.0.call(Service::Image, Method::GET, &["images"]);
         call.query(query.iter().copied()).list("images").await
     }
 
-    /// One image.
+    /// The image with this id.
     pub async fn image_get(&self, id: &str) -> Result<Image, Error> {
         let call = self.0.call(Service::Image, Method::GET, &["images", id]);
         call.send().await?.json()
     }
 
-    /// By id, or by a name that only one image has; kept for half a minute.
+    /// An image by its id, or by a unique name; cached for 30 s.
     pub async fn image_find(&self, name_or_id: &str) -> Result<Image, Error> {
         let lookups = self.0.lookups();
         let fetch = || self.image_fetch(name_or_id);

@@ -1,6 +1,6 @@
-//! Barbican: the cloud's own safe. Names there are not unique, so a name means its newest secret.
+//! Barbican: storage of secrets. Names are not unique, so a name refers to its newest secret.
 //!
-//! Secrets, containers of secrets and orders for secrets live alike: [`Kind`] says their words.
+//! Secrets, containers of secrets and orders for secrets have the same API; [`Kind`] contains their names.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -17,19 +17,19 @@ impl Session {
 /// Calls to Barbican.
 pub struct KeyManager<'a>(pub(crate) &'a Session);
 
-/// What the key manager keeps.
+/// Resource type of Barbican.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Something that nobody shall read by chance.
+    /// A secret: a password, key or certificate.
     Secret,
-    /// Secrets that belong together, each under a name.
+    /// A group of secrets, each with a name.
     Container,
-    /// What makes the key manager generate a secret.
+    /// A request to generate a secret.
     Order,
 }
 
 impl Kind {
-    /// The collection, in paths and bodies.
+    /// Name of the collection, in paths and bodies.
     fn many(self) -> &'static str {
         match self {
             Kind::Secret => "secrets",
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// Where a thing's address stands in bodies.
+    /// Field of bodies with the URL of a resource.
     pub fn reference(self) -> &'static str {
         match self {
             Kind::Secret => "secret_ref",
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// Where its name stands: an order has the one of what it makes.
+    /// JSON pointer to the name. The name of an order is that of the secret that it generates.
     fn name(self) -> &'static str {
         match self {
             Kind::Order => "/meta/name",
@@ -57,7 +57,7 @@ impl Kind {
 }
 
 impl KeyManager<'_> {
-    /// Keep what `fields` say, in Barbican's words. Returns the thing's id.
+    /// Creates a resource from `fields` of Barbican's API. Returns its id.
     pub async fn store(&self, kind: Kind, fields: &Value) -> Result<String, Error> {
         let call = self
             .0
@@ -67,7 +67,7 @@ impl KeyManager<'_> {
         Ok(id_of(&reference).to_string())
     }
 
-    /// All about the thing with this id but what is secret of it.
+    /// Metadata of the resource with this id, without the secret payload.
     pub async fn about(&self, kind: Kind, id: &str) -> Result<Value, Error> {
         let call = self
             .0
@@ -75,9 +75,9 @@ impl KeyManager<'_> {
         call.send().await?.json()
     }
 
-    /// Ids of all of that name, newest first.
+    /// Ids of all resources with this name, newest first.
     pub async fn named(&self, kind: Kind, name: &str) -> Result<Vec<String>, Error> {
-        // Orders know no filter.
+        // Orders have no filter by name.
         let query = [("name", name), ("limit", "100")];
         let query = match kind {
             Kind::Order => &query[1..],
@@ -93,7 +93,7 @@ impl KeyManager<'_> {
             .collect())
     }
 
-    /// Ids of all that the project has of the kind.
+    /// Ids of all of the project's resources of a kind.
     pub async fn ids(&self, kind: Kind) -> Result<Vec<String>, Error> {
         let listed = self.listed(kind, &[("limit", "100")]).await?;
         let references = listed
@@ -104,7 +104,7 @@ impl KeyManager<'_> {
             .collect())
     }
 
-    /// Ids and names of all of a kind that have a name.
+    /// Ids and names of all resources of a kind that have a name.
     pub async fn names(&self, kind: Kind) -> Result<Vec<(String, String)>, Error> {
         let listed = self.listed(kind, &[("limit", "100")]).await?;
         let named = listed.iter().filter_map(|one| {
@@ -122,7 +122,7 @@ impl KeyManager<'_> {
         call.query(query.iter().copied()).list(kind.many()).await
     }
 
-    /// Forget the thing with this id. Not there is fine.
+    /// Deletes the resource with this id. Succeeds if it is missing.
     pub async fn remove(&self, kind: Kind, id: &str) -> Result<(), Error> {
         let call = self
             .0
@@ -133,8 +133,8 @@ impl KeyManager<'_> {
         }
     }
 
-    /// Keep `secret` under `name`. An older one of that name stays beside it; see
-    /// [`KeyManager::secret_put`]. Returns its id.
+    /// Stores `secret` under `name`, beside older secrets with this name; see [`KeyManager::secret_put`]. Returns its
+    /// id.
     pub async fn secret_create(&self, name: &str, secret: &Secret) -> Result<String, Error> {
         let body = json!({
             "name": name,
@@ -145,10 +145,10 @@ impl KeyManager<'_> {
         self.store(Kind::Secret, &body).await
     }
 
-    /// Keep `secret` under `name`, in place of whatever was there. Returns its id.
+    /// Stores `secret` under `name` and deletes all older secrets with this name. Returns its id.
     pub async fn secret_put(&self, name: &str, secret: &Secret) -> Result<String, Error> {
         let former = self.named(Kind::Secret, name).await?;
-        // First the new one: a crash in between leaves two of which the newest counts, never none.
+        // The new secret is stored first: after a crash in between, two exist, and the newest counts.
         let id = self.secret_create(name, secret).await?;
         for id in former {
             self.remove(Kind::Secret, &id).await?;
@@ -156,7 +156,7 @@ impl KeyManager<'_> {
         Ok(id)
     }
 
-    /// What is kept under `name`: the newest.
+    /// The newest secret with this name. `None` without one.
     pub async fn secret_get(&self, name: &str) -> Result<Option<Secret>, Error> {
         match self.named(Kind::Secret, name).await?.first() {
             Some(id) => self.secret_payload(id).await.map(Some),
@@ -164,7 +164,7 @@ impl KeyManager<'_> {
         }
     }
 
-    /// The secret with this id.
+    /// The payload of the secret with this id.
     pub async fn secret_payload(&self, id: &str) -> Result<Secret, Error> {
         let call = self.0.call(
             Service::KeyManager,
@@ -178,7 +178,7 @@ impl KeyManager<'_> {
         }
     }
 
-    /// Forget all secrets of that name. None there is fine.
+    /// Deletes all secrets with this name. Succeeds without any.
     pub async fn secret_forget(&self, name: &str) -> Result<(), Error> {
         for id in self.named(Kind::Secret, name).await? {
             self.remove(Kind::Secret, &id).await?;
@@ -187,7 +187,7 @@ impl KeyManager<'_> {
     }
 }
 
-/// References are whole addresses; the last segment is the id.
+/// The id in a reference. References are URLs; the last path segment is the id.
 pub fn id_of(reference: &str) -> &str {
     reference
         .trim_end_matches('/')

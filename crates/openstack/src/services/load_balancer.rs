@@ -1,8 +1,8 @@
-//! Octavia: load balancers and what hangs on them.
+//! Octavia: load balancers and their parts.
 //!
-//! All kinds work alike, so the kind is a value and the calls are written once. A change of any part
-//! locks the whole load balancer (`PENDING_UPDATE`) for a moment, in which Octavia refuses every
-//! other change with a conflict.
+//! All resource types have the same API, so the type is a value and the calls are written once. A change of any part
+//! locks the whole load balancer (`PENDING_UPDATE`) for a moment. Octavia refuses every other change with a conflict
+//! meanwhile.
 
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
@@ -21,24 +21,24 @@ impl Session {
 /// Calls to Octavia.
 pub struct LoadBalancing<'a>(pub(crate) &'a Session);
 
-/// A kind of thing that Octavia keeps.
+/// A resource type of Octavia.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// The address where clients arrive.
+    /// A load balancer with its virtual IP address.
     LoadBalancer,
-    /// A port of it that listens.
+    /// A listening port of a load balancer.
     Listener,
-    /// Servers that share work.
+    /// A group of backend servers.
     Pool,
-    /// A server of the pool with this id.
+    /// A backend server in the pool with this id.
     Member(&'a str),
-    /// How the servers of a pool are watched.
+    /// Health checks of the members of a pool.
     HealthMonitor,
-    /// What an administrator lets load balancers be like.
+    /// Options of load balancers, defined by an administrator.
     Flavor,
-    /// Where requests go that are special.
+    /// A redirect or rejection of matching HTTP requests.
     L7Policy,
-    /// What makes them special; of the policy with this id.
+    /// A condition of the L7 policy with this id.
     L7Rule(&'a str),
 }
 
@@ -56,7 +56,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The words for one and for many in bodies.
+    /// Keys of one and of several in bodies.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Part::LoadBalancer => ("loadbalancer", "loadbalancers"),
@@ -70,7 +70,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// For people.
+    /// Display name of the resource type.
     pub fn title(self) -> &'static str {
         match self {
             Part::LoadBalancer => "load balancer",
@@ -85,22 +85,22 @@ impl<'a> Part<'a> {
     }
 }
 
-/// One of Octavia's things.
+/// A resource of Octavia.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Balanced {
-    /// The cloud's id.
+    /// Id assigned by Octavia.
     pub id: String,
-    /// For people; not unique.
+    /// Display name, not unique.
     pub name: Option<String>,
-    /// Free text; we keep our marker in it. Members, monitors and rules have none.
+    /// Free text with Stackloom's marker. Members, monitors and rules have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// `ACTIVE`, `PENDING_CREATE`, `PENDING_UPDATE`, `PENDING_DELETE`, `ERROR`, `DELETED`.
     pub provisioning_status: String,
-    /// Tags; we keep our marker in them where there is no description.
+    /// Tags, with Stackloom's marker for resources without a description.
     pub tags: Vec<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -112,7 +112,7 @@ impl LoadBalancing<'_> {
         self.0.call(Service::LoadBalancer, method, &path)
     }
 
-    /// All that match; filters as Octavia names them.
+    /// All matching resources; `query` contains Octavia's filters.
     pub async fn list(
         &self,
         part: Part<'_>,
@@ -122,21 +122,21 @@ impl LoadBalancing<'_> {
         call.query(query.iter().copied()).list(part.words().1).await
     }
 
-    /// One.
+    /// The resource with this id.
     pub async fn get(&self, part: Part<'_>, id: &str) -> Result<Balanced, Error> {
         self.call(Method::GET, part, &[id])
             .fetch(part.words().0)
             .await
     }
 
-    /// Order one; `fields` without the word around them.
+    /// Creates a resource. `fields` is the object without its outer key.
     pub async fn create(&self, part: Part<'_>, fields: &Value) -> Result<Balanced, Error> {
         let (one, _) = part.words();
         let call = self.call(Method::POST, part, &[]);
         call.json(&json!({one: fields})).fetch(one).await
     }
 
-    /// Change one; `fields` without the word around them.
+    /// Updates a resource. `fields` is the object without its outer key.
     pub async fn update(
         &self,
         part: Part<'_>,
@@ -148,7 +148,7 @@ impl LoadBalancing<'_> {
         call.json(&json!({one: fields})).fetch(one).await
     }
 
-    /// Remove a load balancer with all that hangs on it.
+    /// Deletes a load balancer with all its parts (cascade).
     pub async fn delete_whole(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, Part::LoadBalancer, &[id])
             .query([("cascade", "true")])
@@ -157,7 +157,7 @@ impl LoadBalancing<'_> {
             .map(drop)
     }
 
-    /// Remove one; a load balancer must be empty. Not there is an error of status 404.
+    /// Deletes a resource; a load balancer must be empty. A missing resource is an error of status 404.
     pub async fn delete(&self, part: Part<'_>, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, part, &[id])
             .send()

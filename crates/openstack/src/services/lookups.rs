@@ -1,8 +1,8 @@
-//! Look-ups of names, with a cache: images, flavors, external networks.
+//! Cached look-ups of names: images, flavors, external networks.
 //!
-//! A deployment of a hundred servers names the same image a hundred times, all at once. The first look-up
-//! fetches, and the others wait for its answer. Things of a project are cached for a moment only,
-//! since they come and go within a run. Failed look-ups are not cached.
+//! A deployment of 100 servers looks up the same image 100 times, all at once. The first look-up fetches it, and the
+//! others wait for the result. Resources of a project are cached only for a moment, since they change within a run.
+//! Failed look-ups are not cached.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -15,9 +15,9 @@ use serde_json::Value;
 
 use crate::{Error, Session};
 
-/// The lifetime of entries about things of the cloud.
+/// Cache lifetime of cloud-wide resources.
 pub(super) const LONG: Duration = Duration::from_secs(30);
-/// The lifetime of entries about things of a project: long enough for look-ups made together.
+/// Cache lifetime of a project's resources: long enough for concurrent look-ups.
 pub(super) const SHORT: Duration = Duration::from_secs(1);
 
 type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Value)>>>;
@@ -33,7 +33,7 @@ impl Session {
 pub(super) struct Lookups(Mutex<HashMap<(&'static str, String), Slot>>);
 
 impl Lookups {
-    /// The thing that `name` stands for; fetched unless it is cached. `keep` gives the lifetime of the new entry.
+    /// The resource with this name, from the cache or from `fetch`. `keep` returns the lifetime of a new entry.
     pub(super) async fn find<T, F>(
         &self,
         kind: &'static str,
@@ -65,10 +65,10 @@ impl Lookups {
     }
 }
 
-/// The only thing of a name.
+/// The only resource with a name.
 ///
 /// # Errors
-/// Where nothing has the name, or more than one thing.
+/// [`Error::Unknown`] without a resource of this name, [`Error::Ambiguous`] with more than one.
 pub(super) fn only<T>(
     mut named: Vec<T>,
     what: &str,

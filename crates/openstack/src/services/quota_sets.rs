@@ -1,5 +1,5 @@
-//! How much a project may have of a service's things, as administrators set it. Nova and Cinder say it alike, and so do Neutron and
-//! Octavia, in other words. Source: Compute API and Block Storage API v3, "Quota sets"; Networking API v2.0 and Load Balancer API v2, "Quotas".
+//! Quotas of a project, set by administrators. Nova and Cinder share one format, Neutron and Octavia another. Source:
+//! Compute API and Block Storage API v3, "Quota sets"; Networking API v2.0 and Load Balancer API v2, "Quotas".
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use super::load_balancer::Part;
 use crate::wire::call::Call;
 use crate::{Error, Service, Session};
 
-/// Limit and use of one quota.
+/// Limit and usage of one quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// How much the project may have; negative means without limit.
+    /// Limit; negative means unlimited.
     pub limit: i64,
-    /// How much it has, reservations included.
+    /// Usage, including reservations.
     pub used: i64,
 }
 
-/// A quota with its use, as Nova, Cinder (`in_use`) and Neutron (`used`) answer.
+/// A quota with its usage, in the responses of Nova, Cinder (`in_use`) and Neutron (`used`).
 #[derive(Deserialize)]
 struct Detail {
     limit: i64,
@@ -31,7 +31,7 @@ struct Detail {
     reserved: i64,
 }
 
-/// What Octavia limits and lists for a project. It tells no use of quotas.
+/// Octavia's quotas with a list per project. Octavia does not report their usage.
 const BALANCED: [(&str, Part<'_>); 5] = [
     ("load_balancer", Part::LoadBalancer),
     ("listener", Part::Listener),
@@ -40,14 +40,14 @@ const BALANCED: [(&str, Part<'_>); 5] = [
     ("l7policy", Part::L7Policy),
 ];
 
-/// Calls about a service's limits.
+/// Calls to the quotas of a service.
 pub struct QuotaSets<'a> {
     session: &'a Session,
     service: Service,
 }
 
 impl Session {
-    /// The limits of Nova, Cinder, Neutron or Octavia.
+    /// The quotas of Nova, Cinder, Neutron or Octavia.
     pub fn quota_sets(&self, service: Service) -> QuotaSets<'_> {
         QuotaSets {
             session: self,
@@ -71,7 +71,7 @@ impl QuotaSets<'_> {
             .call(self.service, method, &[path, below].concat())
     }
 
-    /// The word around the limits in bodies.
+    /// Key of the limits in bodies.
     fn word(&self) -> &'static str {
         match self.service {
             Service::Network | Service::LoadBalancer => "quota",
@@ -79,18 +79,18 @@ impl QuotaSets<'_> {
         }
     }
 
-    /// A project's limits, its own and the usual ones.
+    /// A project's limits, including defaults.
     pub async fn get(&self, project: &str) -> Result<Record, Error> {
         self.call(Method::GET, project).fetch(self.word()).await
     }
 
-    /// Limit and use of a project's quotas, by the service's names. Members may ask for their own project.
+    /// Limit and usage of a project's quotas, by the service's names. Members can read their own project.
     ///
-    /// Nova's use of `key_pairs` is always 0: key pairs belong to users. Of Octavia's quotas those are left out that would need a
-    /// call per pool or policy to count.
+    /// Nova's usage of `key_pairs` is always 0, as key pairs belong to users. Octavia's quotas that need a call per
+    /// pool or policy are left out.
     ///
     /// # Errors
-    /// Where the service does not answer, or refuses.
+    /// The service is unreachable or refuses.
     pub async fn usage(&self, project: &str) -> Result<BTreeMap<String, Quota>, Error> {
         let call = match self.service {
             Service::LoadBalancer => return self.balanced(project).await,
@@ -110,7 +110,7 @@ impl QuotaSets<'_> {
         Ok(usage.collect())
     }
 
-    /// Counts what is limited.
+    /// Counts the resources of each quota of Octavia.
     async fn balanced(&self, project: &str) -> Result<BTreeMap<String, Quota>, Error> {
         let limits = self.get(project).await?;
         let mut usage = BTreeMap::new();
@@ -130,7 +130,7 @@ impl QuotaSets<'_> {
         Ok(usage)
     }
 
-    /// Set some limits of a project; -1 is none.
+    /// Sets some limits of a project; -1 means unlimited.
     pub async fn set(&self, project: &str, limits: &Record) -> Result<(), Error> {
         let call = self.call(Method::PUT, project);
         call.json(&json!({self.word(): limits}))
@@ -139,7 +139,8 @@ impl QuotaSets<'_> {
             .map(drop)
     }
 
-    /// Give a project the usual limits again. Neutron and Octavia answer with status 404 where it had no others.
+    /// Resets a project's limits to the defaults. Neutron and Octavia answer 404 if the project has the defaults
+    /// already.
     pub async fn reset(&self, project: &str) -> Result<(), Error> {
         let call = self.call(Method::DELETE, project);
         call.send().await.map(drop)

@@ -1,4 +1,4 @@
-//! The answer of a service.
+//! The response of a service.
 
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ use serde_json::Value;
 use super::error::words;
 use crate::{ApiError, Error, Service};
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Debug)]
 pub struct Answer {
-    /// The service that answered.
+    /// Service of the response.
     pub service: Service,
     pub(super) method: Method,
     pub(super) path: String,
     /// HTTP status.
     pub status: u16,
-    /// The header fields.
+    /// Header fields.
     pub headers: HeaderMap,
-    /// The body, unread.
+    /// Raw body.
     pub body: Vec<u8>,
-    /// The request id that we sent.
+    /// The request id that Stackloom sent.
     pub(super) sent_id: String,
 }
 
 impl Answer {
-    /// The answer itself, or an error if the status is not 2xx. A redirect is an error, too.
+    /// The response itself, or an error if the status is not 2xx. A redirect is an error too.
     pub fn check(self) -> Result<Answer, Error> {
         if (200..300).contains(&self.status) {
             return Ok(self);
@@ -37,7 +37,7 @@ impl Answer {
         Err(self.refusal())
     }
 
-    /// The answer as an error, whatever its status.
+    /// The response as an error, with any status.
     pub fn refusal(&self) -> Error {
         let (message, kind) = words(&self.body, self.status);
         Error::Api(Box::new(ApiError {
@@ -52,12 +52,12 @@ impl Answer {
         }))
     }
 
-    /// The body, read as JSON.
+    /// Parses the body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| self.malformed(error.to_string()))
     }
 
-    /// The value under a key of the body.
+    /// Parses the value of a key of the body.
     pub fn json_at<T: DeserializeOwned>(&self, key: &str) -> Result<T, Error> {
         let mut body: Value = self.json()?;
         let inner = body
@@ -77,12 +77,12 @@ impl Answer {
         }
     }
 
-    /// A header field, if it is there and is text.
+    /// A header field. `None` if it is missing or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The id of the call in the cloud's logs: the service's own, else ours.
+    /// Id of the call in the cloud's logs: that of the service, else the one that Stackloom sent.
     pub fn request_id(&self) -> String {
         [
             "x-openstack-request-id",
@@ -95,7 +95,7 @@ impl Answer {
         .to_string()
     }
 
-    /// The pause that the service asks for, written as seconds or as a date.
+    /// Pause of the `Retry-After` header, given in seconds or as a date.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let value = self.header("retry-after")?.trim();
         if let Ok(seconds) = value.parse() {
@@ -106,7 +106,7 @@ impl Answer {
     }
 }
 
-/// Seconds from now to a date as HTTP writes it; negative if it has passed.
+/// Seconds from now to an HTTP date; negative for a past date.
 pub(super) fn seconds_until(date: &str) -> Option<i64> {
     let then = jiff::fmt::rfc2822::parse(date).ok()?.timestamp();
     Some(then.duration_since(Timestamp::now()).as_secs())

@@ -1,4 +1,4 @@
-//! One call to a service, built up and then sent.
+//! A builder for one call to a service.
 
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use super::endpoint::{Endpoint, Microversion};
 use super::transport::{Outgoing, Transport};
 use crate::{Error, Secret, Service};
 
-/// The identity under which a call is made.
+/// Transport and token for a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'a> {
     pub transport: &'a Transport,
@@ -22,7 +22,7 @@ pub(crate) struct Caller<'a> {
 pub struct Call<'a> {
     caller: Caller<'a>,
     pub(super) service: Service,
-    /// The address of the service by the configuration or the catalogue.
+    /// URL of the service, from the configuration or the catalog.
     address: Result<Url, Error>,
     method: Method,
     pub(super) path: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Call<'a> {
 }
 
 impl Caller<'_> {
-    /// The endpoint of a service that is at this address.
+    /// The endpoint of the service with this URL.
     pub(crate) async fn endpoint(
         &self,
         service: Service,
@@ -66,7 +66,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Adds to the query.
+    /// Adds query parameters.
     pub fn query<'q>(mut self, pairs: impl IntoIterator<Item = (&'q str, &'q str)>) -> Self {
         let pairs = pairs
             .into_iter()
@@ -81,25 +81,25 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Adds a header field; its name is in lower case.
+    /// Adds a header field. The name must be in lower case.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_string()));
         self
     }
 
-    /// Sets the least microversion that has what the call needs. Older clouds get their own newest, and
-    /// refuse what they do not know.
+    /// Sets the lowest microversion with the features of the call. Older clouds get their newest version instead, and
+    /// refuse unknown features.
     pub fn microversion(mut self, wanted: Microversion) -> Self {
         self.microversion = Some(wanted);
         self
     }
 
-    /// Sends the call. A refusal is an error.
+    /// Sends the call. A status other than 2xx is an error.
     pub async fn send(self) -> Result<Answer, Error> {
         self.answer().await?.check()
     }
 
-    /// Sends the call. Any status is an answer.
+    /// Sends the call and returns the response with any status.
     pub async fn answer(self) -> Result<Answer, Error> {
         let Caller {
             transport, token, ..
@@ -132,13 +132,13 @@ impl<'a> Call<'a> {
         transport.exchange(out).await
     }
 
-    /// Sends the call and reads the value under a key of the answer.
+    /// Sends the call and parses the value of a key of the response.
     pub async fn fetch<T: DeserializeOwned>(self, key: &str) -> Result<T, Error> {
         self.send().await?.json_at(key)
     }
 }
 
-/// Adds encoded segments: what a person typed cannot climb out of its place in the path.
+/// Appends percent-encoded segments, so user input cannot change other parts of the path.
 pub(crate) fn segments(base: &Url, path: &[&str]) -> Url {
     let mut url = base.clone();
     if let Ok(mut segments) = url.path_segments_mut() {

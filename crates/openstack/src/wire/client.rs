@@ -1,4 +1,4 @@
-//! The HTTP client of a cloud, with its time limit and certificates.
+//! The HTTP client of a cloud, with its timeouts and TLS settings.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use crate::{ConfigError, Error};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The settings of the connections to a cloud.
+/// Connection settings of a cloud.
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
-    /// Certificates.
+    /// TLS settings.
     pub tls: Tls,
-    /// The time limit of one call.
+    /// Time limit of one call. Default: 60 s.
     pub timeout: Duration,
-    /// The largest number of calls under way at once, over all sessions.
+    /// Maximum number of concurrent calls over all sessions. Default: 32.
     pub parallel_calls: usize,
-    /// The largest number of changing calls under way at once at one service. It begins with two; services that serve more in the
-    /// same time get more.
+    /// Maximum number of concurrent changes at one service. Default: 16. The limit starts at 2 and grows while the
+    /// throughput of the service grows.
     pub parallel_changes: usize,
 }
 
@@ -40,30 +40,30 @@ impl Default for ConnectionSettings {
     }
 }
 
-/// How the cloud's certificates are checked, and ours shown.
+/// Verification of the cloud's certificate, and the client certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// Whether the cloud's certificate is checked.
+    /// Whether the certificate of the cloud is verified.
     pub verify: bool,
-    /// Certificate authorities that replace the system's.
+    /// File of certificate authorities that replace those of the system.
     pub ca_file: Option<PathBuf>,
-    /// The client certificate, where the cloud wants one.
+    /// Client certificate, for clouds that require one.
     pub certificate: Option<PathBuf>,
-    /// The key of the client certificate, if it is in a file of its own.
+    /// Key of the client certificate. `None` if it is in the file of the certificate.
     pub key: Option<PathBuf>,
 }
 
-/// Makes the client. Redirects are never followed.
+/// Creates the client. Redirects are never followed.
 ///
 /// # Errors
-/// Where the certificates that the configuration names cannot be used.
+/// The configured certificates are unusable.
 pub(super) fn client(
     cloud: &str,
     auth_url: &str,
     settings: &ConnectionSettings,
 ) -> Result<reqwest::Client, Error> {
     static RING: Once = Once::new();
-    // Fails only if the program has chosen another provider already, which is as good.
+    // Fails only if another provider is installed already, which works too.
     RING.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
 
     let wrong = |why: String| {

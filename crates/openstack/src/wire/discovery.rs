@@ -1,9 +1,9 @@
-//! From the address in the catalogue to the address of the API version that we speak.
+//! Version discovery: from the URL in the catalog to the URL of the supported API version.
 //!
-//! Catalogues give anything from `http://host:9696` over `http://host/network/v2.0/` to
-//! `https://host/compute/v2.1/<project id>`. What comes before the version segment is kept as it is:
-//! services behind a proxy mostly report links with a wrong host or without the proxy's path prefix,
-//! so of a version document only the version's own segment is believed.
+//! Catalogs contain anything from `http://host:9696` over `http://host/network/v2.0/` to
+//! `https://host/compute/v2.1/<project id>`. The part before the version segment stays unchanged: links of services
+//! behind a proxy often have a wrong host or lack the proxy's path prefix. Only the version segment is taken from a
+//! version document.
 
 use std::sync::PoisonError;
 
@@ -15,7 +15,7 @@ use super::transport::{Outgoing, Transport};
 use crate::{Error, Secret, Service};
 
 impl Transport {
-    /// The endpoint of a service; asked for once per cloud.
+    /// The endpoint of a service, cached per cloud.
     pub(crate) async fn endpoint(
         &self,
         service: Service,
@@ -40,7 +40,8 @@ impl Transport {
         Ok(endpoint)
     }
 
-    /// Asks the service for the address of the version that we speak. Services that do not tell get the usual path.
+    /// Reads the URL of the supported version from the service. Services without version discovery get the default
+    /// path.
     pub(crate) async fn discover(
         &self,
         service: Service,
@@ -56,7 +57,7 @@ impl Transport {
         };
         let (root, version, rest) = split(address, project_id);
         let wants_microversions = matches!(service, Service::Compute | Service::BlockStorage);
-        // A versioned address says it all, unless we need the range of microversions.
+        // A versioned URL is sufficient, unless the range of microversions is needed.
         if let Some(version) = &version
             && version_of(version).is_some_and(|(found, _)| found == major)
             && !wants_microversions
@@ -80,7 +81,7 @@ impl Transport {
                 body: None,
             })
             .await?;
-        // 300 is how Keystone, Glance and Barbican answer at their root.
+        // Keystone, Glance and Barbican answer 300 at their root.
         let document: Value = match answer.status {
             200 | 300 => answer.json().unwrap_or(Value::Null),
             502..=504 | 429 => return Err(answer.refusal()),
@@ -102,8 +103,8 @@ impl Transport {
     }
 }
 
-/// The part before the version, the version's segment, and what comes after it but is not the
-/// project's id in front of the resources (Nova takes both forms; the form without is the newer).
+/// Splits a URL into the part before the version, the version segment, and the rest without the project id. Nova
+/// accepts URLs with and without the project id; the form without is newer.
 fn split(address: &Url, project_id: Option<&str>) -> (Url, Option<String>, Vec<String>) {
     let segments: Vec<String> = address
         .path_segments()
@@ -130,7 +131,7 @@ fn split(address: &Url, project_id: Option<&str>) -> (Url, Option<String>, Vec<S
     (root, version, if optional { Vec::new() } else { after })
 }
 
-/// `v2.1` is 2.1.
+/// Parses a version segment: `v2.1` is (2, 1).
 fn version_of(segment: &str) -> Option<(u32, u32)> {
     let number = segment.strip_prefix('v')?;
     match number.split_once('.') {
@@ -146,8 +147,8 @@ struct Version {
     microversions: Option<(Microversion, Microversion)>,
 }
 
-/// All versions of a document: `{"versions": [...]}`, Keystone's `{"versions": {"values": [...]}}`, or
-/// one `{"version": {...}}`.
+/// All versions of a document: `{"versions": [...]}`, Keystone's `{"versions": {"values": [...]}}`, or one `{"version":
+/// {...}}`.
 fn versions(document: &Value) -> Vec<Version> {
     let listed = match (document.get("versions"), document.get("version")) {
         (Some(Value::Array(all)), _) => all.clone(),
@@ -203,7 +204,7 @@ fn trimmed(url: Url) -> Url {
     with_path(&url, &path)
 }
 
-/// Adds segments; an empty one at the end makes a slash.
+/// Appends segments. An empty last segment produces a trailing slash.
 fn join(root: &Url, first: &[&str], rest: &[String]) -> Url {
     let mut path = root.path().trim_end_matches('/').to_string();
     for segment in first.iter().copied().chain(rest.iter().map(String::as_str)) {

@@ -2,16 +2,16 @@
 
 use reqwest::Url;
 
-/// The address of the API version that we speak, and the microversions of the service.
+/// URL of the supported API version, and the microversions of the service.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Endpoint {
-    /// The address, without a slash at the end.
+    /// URL without a trailing slash.
     pub base: Url,
-    /// The least and the greatest microversion.
+    /// Lowest and highest microversion. `None` without microversions.
     pub microversions: Option<(Microversion, Microversion)>,
 }
 
-/// A small step of an API: `2.52`.
+/// A microversion of an API: `2.52`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Microversion(pub u32, pub u32);
 

@@ -1,11 +1,11 @@
-//! The kind of a failed connection.
+//! Classification of failed connections.
 
 use std::error::Error as _;
 use std::io;
 
 use super::error::Wire;
 
-/// The kind of the failure, and the words of the innermost layer.
+/// The type of the failure, and the message of the innermost error.
 pub(super) fn diagnose(error: &reqwest::Error) -> (Wire, String) {
     let mut io_kind = None;
     let mut cause = error.source();

@@ -1,6 +1,6 @@
-//! The form of ids.
+//! Recognition of ids.
 
-/// Whether a text has the form of an id. Such a text is looked up as an id before it is taken for a name.
+/// Whether a text has the form of an id. Such a text is looked up as an id first, then as a name.
 pub fn looks_like_id(text: &str) -> bool {
     let digits = text.chars().filter(|c| c.is_ascii_hexdigit()).count();
     digits == 32 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-')

@@ -1,4 +1,4 @@
-//! Calls to a cloud, whoever makes them: transport, version discovery, pages of lists, errors.
+//! HTTP calls to a cloud: transport, version discovery, pagination, errors.
 
 pub(crate) mod answer;
 pub(crate) mod call;

@@ -1,8 +1,8 @@
-//! Lists that come in pages.
+//! Pagination of lists.
 //!
-//! Each service words "there is more" differently: Nova and Neutron `servers_links` with
-//! `rel: next`, Glance and Barbican `next`, Keystone `links.next`. Only the query of such a link is
-//! taken over: behind proxies its host is often wrong, and a token goes nowhere but to the endpoint.
+//! Services have different fields for the next page: Nova and Neutron `servers_links` with `rel: next`, Glance and
+//! Barbican `next`, Keystone `links.next`. Only the query of such a link is used: behind proxies its host is often
+//! wrong, and a token is sent only to the endpoint.
 
 use reqwest::Url;
 use serde::de::DeserializeOwned;
@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::call::Call;
 use crate::Error;
 
-/// More pages than this means that the service sends us round in circles.
+/// Maximum number of pages. More pages indicate a loop in the service's links.
 const PAGES_MAX: usize = 1000;
 
 impl Call<'_> {
-    /// Sends the call for each page of a list. Returns the items of all pages; `key` names them in the answer.
+    /// Sends the call for each page of a list. Returns the items of all pages; `key` is their key in the response.
     pub async fn list<T: DeserializeOwned>(self, key: &str) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         let mut call = self;
@@ -48,7 +48,7 @@ impl Call<'_> {
     }
 }
 
-/// The query of the link to the next page, if there is one.
+/// The query of the link to the next page, if any.
 fn next_query(body: &Value, key: &str) -> Option<Vec<(String, String)>> {
     let linked = body
         .get(format!("{key}_links"))
@@ -61,7 +61,7 @@ fn next_query(body: &Value, key: &str) -> Option<Vec<(String, String)>> {
         .or_else(|| body.get("next"))
         .or_else(|| body.get("links")?.get("next"))?
         .as_str()?;
-    // Glance gives a path only; the base does not matter, for nothing but the query is used.
+    // Glance returns only a path. The base is irrelevant, as only the query is used.
     let base: Url = "http://localhost/".parse().ok()?;
     let link = base.join(href).ok()?;
     Some(link.query_pairs().into_owned().collect())

@@ -1,8 +1,8 @@
-//! Text that must not be seen: passwords, tokens, private keys.
+//! Confidential text: passwords, tokens, private keys.
 //!
-//! `Debug` prints `***`, there is no `Display` and no `Serialize`, so a secret cannot get into a log,
-//! an error or a stored value by accident; [`Secret::expose`] is the one way out and easy to search
-//! for. The memory is wiped when it is dropped.
+//! `Debug` prints `***`, and there is neither `Display` nor `Serialize`. A secret therefore cannot get into a log, an
+//! error or a stored value by accident. [`Secret::expose`] is the only access and easy to search for. The memory is
+//! zeroed on drop.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes the text over.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(Zeroizing::new(text.into()))
     }
@@ -23,7 +23,7 @@ impl Secret {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The services of a cloud, with their types in catalogues and the versions that we speak.
+//! The services of a cloud, with their types in the catalog and supported versions.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Services that a session looks for in the catalogue.
+    /// Services that a session uses from the catalog.
     pub(crate) const LOOKED_FOR: [Service; 6] = [
         Service::Compute,
         Service::Network,
@@ -40,12 +40,12 @@ impl Service {
         Service::LoadBalancer,
     ];
 
-    /// The official type.
+    /// The official service type.
     pub fn as_str(self) -> &'static str {
         self.types()[0]
     }
 
-    /// The official type, then the aliases, best first.
+    /// The official service type, then the aliases in order of preference.
     pub fn types(self) -> &'static [&'static str] {
         match self {
             Service::Identity => &["identity"],
@@ -62,7 +62,7 @@ impl Service {
         }
     }
 
-    /// The major version that we speak, and the path segment it has where the service does not tell.
+    /// The supported major version, and its path segment for services without version discovery.
     pub(crate) fn version(self) -> Option<(u32, &'static str)> {
         match self {
             Service::Identity => Some((3, "v3")),
@@ -78,10 +78,10 @@ impl Service {
         }
     }
 
-    /// The name of the service in the header that asks for a microversion.
+    /// The name of the service in the microversion header.
     pub(crate) fn microversion_name(self) -> &'static str {
         match self {
-            // Cinder never took to the name that the authority gave it.
+            // Cinder's header does not use the official service type.
             Service::BlockStorage => "volume",
             other => other.as_str(),
         }

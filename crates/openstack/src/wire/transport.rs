@@ -1,16 +1,13 @@
-//! One HTTP exchange with a cloud: bounded, traced, and never redirected.
+//! HTTP exchanges with a cloud: limited in number, traced, without redirects.
 //!
-//! One transport a cloud: its connections are reused by all sessions, and at most
-//! `parallel_calls` exchanges are under way at once, and fewer that change something at one service ([`super::gate`]); the
-//! others wait in line. A wait costs nothing,
-//! an overrun API server costs everybody.
+//! Each cloud has one transport, whose connections all sessions share. At most `parallel_calls` exchanges run at once,
+//! and fewer changes per service ([`super::gate`]); the others wait, so that the API servers are not overloaded.
 //!
-//! What only looks (GET, HEAD) is sent again by itself, a few times and after short pauses, when the
-//! service is busy or the connection breaks: nobody above learns anything from such a hiccup. What
-//! changes something is sent once, since only its caller can tell whether it has happened.
+//! Reads (GET, HEAD) are retried a few times after short pauses if the service is busy or the connection breaks.
+//! Changes are sent once, since only the caller can determine whether a change took effect.
 //!
-//! Every call carries a request id of ours; services write it to their logs beside their own. So even
-//! a call without any answer can be found there.
+//! Every call carries a request id, which services log beside their own. A call without any response can therefore be
+//! found in the logs.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -31,31 +28,31 @@ use super::failure::diagnose;
 use super::gate::Gate;
 use crate::{Error, Secret, Service};
 
-/// An answer may not be larger than this.
+/// Maximum size of a response, 32 MiB.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Before what only looks is sent again. A little more each time, and by chance: clients that were
-/// refused together shall not come back together.
+/// Pauses before retries of a read. They grow and have a random part, so that clients refused together do not retry
+/// together.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
-/// A service that asks for a longer pause than this is refusing; the caller shall know.
+/// Longest `Retry-After` to wait for. With a longer one, the caller gets the refusal.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The way to one cloud.
+/// Shared access to one cloud.
 #[derive(Debug)]
 pub(crate) struct Transport {
     client: reqwest::Client,
     permits: Semaphore,
-    /// The gates of changing calls, by service.
+    /// Limits of concurrent changes, by service.
     changes: Mutex<HashMap<Service, Arc<Gate>>>,
     changes_max: usize,
-    /// The number of requests sent so far.
+    /// Number of requests sent so far.
     sent: AtomicU64,
-    /// Seconds by which the cloud's clock is ahead of ours.
+    /// Seconds by which the cloud's clock is ahead of the local clock.
     ahead: AtomicI64,
-    /// The endpoints that version discovery found, by the address in the catalogue.
+    /// Endpoints found by version discovery, by their URL in the catalog.
     pub(super) endpoints: Mutex<HashMap<(Service, String), Endpoint>>,
 }
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone)]
 pub(crate) struct Outgoing<'a> {
     pub service: Service,
@@ -67,10 +64,10 @@ pub(crate) struct Outgoing<'a> {
 }
 
 impl Transport {
-    /// The way to the cloud of this name.
+    /// A transport for the cloud of this name.
     ///
     /// # Errors
-    /// Where the certificates that the configuration names cannot be used.
+    /// The configured certificates are unusable.
     pub(crate) fn new(
         cloud: &str,
         auth_url: &str,
@@ -87,18 +84,18 @@ impl Transport {
         })
     }
 
-    /// The number of calls sent so far.
+    /// Number of calls sent so far.
     pub(crate) fn calls(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// The present time by the cloud's clock, as of its last answer.
+    /// Current time by the cloud's clock, as of its last response.
     pub(crate) fn cloud_time(&self) -> Timestamp {
         Timestamp::now() + SignedDuration::from_secs(self.ahead.load(Ordering::Relaxed))
     }
 
-    /// One exchange, repeated where that is safe. Any status is an answer; an error is only what kept
-    /// us from getting one.
+    /// One exchange, with retries for reads. A response with any status is `Ok`; an error means that there is no
+    /// response.
     pub(crate) async fn exchange(&self, out: Outgoing<'_>) -> Result<Answer, Error> {
         if !matches!(out.method, Method::GET | Method::HEAD) {
             return self.exchange_once(out).await;
@@ -131,7 +128,7 @@ impl Transport {
             ms = tracing::field::Empty,
         );
         async {
-            // First the narrow gate: who waits there shall not stand in others' way.
+            // The gate of changes comes first: calls that wait there do not hold a general permit.
             let narrow = self.gate(out.service, &out.method);
             let change = match &narrow {
                 Some(gate) => Some(gate.enter(&out.method, &out.url).await),
@@ -162,9 +159,9 @@ impl Transport {
         .await
     }
 
-    /// The gate of a changing call.
+    /// The gate of a changing call. `None` for reads and logins.
     fn gate(&self, service: Service, method: &Method) -> Option<Arc<Gate>> {
-        // Logins change nothing that others meet.
+        // Logins do not conflict with other calls.
         if matches!(*method, Method::GET | Method::HEAD) || service == Service::Identity {
             return None;
         }
@@ -247,7 +244,7 @@ fn new_request_id() -> String {
     format!("req-{}", uuid::Uuid::new_v4())
 }
 
-/// A header value that is marked as sensitive, so that no layer below prints it.
+/// A header value that is marked as sensitive, so that lower layers do not print it.
 fn secret_header(secret: &Secret) -> HeaderValue {
     let mut value = HeaderValue::from_str(secret.expose())
         .unwrap_or_else(|_| HeaderValue::from_static("invalid"));

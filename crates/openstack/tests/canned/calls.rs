@@ -1,4 +1,4 @@
-//! Calls to services: where they go, how they are counted, and what comes of odd answers.
+//! Calls to services: URLs, retries, counts, and unexpected responses.
 
 use crate::support::{Answer, Asked, Canned, Nobody, answer, keystone};
 use openstack::network::{Network, Port};
@@ -28,7 +28,7 @@ async fn the_path_prefix_of_a_service_is_kept() {
         "/image/" => answer(300, json!({"versions": [
             {"id": "v2.16", "status": "CURRENT", "links": [{"rel": "self", "href": "http://inside:9292/v2/"}]}]})),
         "/image/v2/images?name=debian-12" => answer(200, json!({"images": [{"id": "i1", "name": "debian-12", "status": "active"}]})),
-        // A service that does not tell its versions gets the usual path.
+        // A service without version discovery gets the default path.
         "/network/v2.0/networks" => answer(200, json!({"networks": []})),
         _ => answer(404, json!({"message": "no such page"})),
     })
@@ -38,7 +38,7 @@ async fn the_path_prefix_of_a_service_is_kept() {
         "i1"
     );
     session.network().list::<Network>(&[]).await.unwrap();
-    // Discovered once.
+    // The second call uses the cached endpoint.
     session.network().list::<Network>(&[]).await.unwrap();
     let roots = canned
         .asked()

@@ -1,11 +1,11 @@
-//! Logins that take more than one proof.
+//! Logins with more than one authentication method.
 
 use openstack::{CloudConfig, Credentials, Domain, Error, Identifier, Scope, Session};
 use serde_json::json;
 
 use crate::support::{Answer, Asked, Canned, answer, keystone};
 
-/// A Keystone that wants a one-time code of `demo`, and gives receipts.
+/// A Keystone that requires a one-time code of `demo` and issues receipts.
 fn strict(url: &str, asked: &Asked) -> Answer {
     let identity = &asked.body["auth"]["identity"];
     let methods = identity["methods"].as_array().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the client makes of services that are busy, cut the line, or go on without end; and of its own connections.
+//! Busy services, closed connections, endless lists, and reuse of connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::{Answer, Asked, Canned, answer, cut, keystone, page};
 
-/// A cloud whose ports are answered by the number of the question, from 0.
+/// A cloud whose responses about ports depend on the number of the request, from 0.
 async fn cloud(
     ports: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static,
 ) -> (Canned, Session) {
@@ -34,7 +34,7 @@ fn nothing() -> Answer {
     answer(200, json!({"ports": []}))
 }
 
-/// Questions about ports that arrived.
+/// Number of received requests about ports.
 fn asked(canned: &Canned) -> usize {
     let all = canned.asked();
     all.iter().filter(|one| one.path.contains("/ports")).count()
@@ -97,7 +97,7 @@ async fn one_connection_serves_one_call_after_the_other() {
     for _ in 0..20 {
         session.network().list::<Port>(&[]).await.unwrap();
     }
-    // Another project's session, and another session of the same cloud's, use it too.
+    // Another session of the same cloud reuses the connection.
     let config = session.cloud().clone();
     let again = Session::from_token(&config, session.token().clone()).await;
     again.unwrap().network().list::<Port>(&[]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Logins that go well, and all the ways in which they do not.
+//! Successful and failed logins.
 
 use crate::support::{Canned, Nobody, answer, keystone, page};
 use openstack::{CloudConfig, Credentials, Error, Scope, Service, Session};
@@ -55,7 +55,7 @@ async fn wrong_password() {
     assert!(!error.to_string().contains("wrong"), "{error}");
 }
 
-/// As Keystone does where its rules for a user name both methods: a receipt instead of a token.
+/// Keystone issues a receipt instead of a token if a user's rules require both methods.
 #[tokio::test]
 async fn a_second_factor_is_asked_for_and_given() {
     let canned = Canned::start(|url, asked| {
@@ -182,7 +182,7 @@ async fn a_region_that_the_catalogue_does_not_have_is_named() {
     let error = Session::from_token(&config, "scoped-token".into()).await;
     assert!(matches!(error, Err(Error::UnknownRegion { .. })));
 
-    // A single service may be in another region, which has to be there too.
+    // A single service can have another region, which must exist too.
     config.region = Some("lab".into());
     login(&config, "demo", "demo").await.unwrap();
     config
@@ -190,14 +190,14 @@ async fn a_region_that_the_catalogue_does_not_have_is_named() {
         .insert(Service::Image, "Elsewhere".into());
     let error = login(&config, "demo", "demo").await.unwrap_err();
     assert!(error.to_string().contains("no region `Elsewhere`"));
-    // Its own address needs no region.
+    // An endpoint override needs no region.
     config
         .endpoint_overrides
         .insert(Service::Image, "http://127.0.0.1:9/image".into());
     login(&config, "demo", "demo").await.unwrap();
 }
 
-/// Connections are accepted by the kernel, and nobody reads from them.
+/// The kernel accepts the connections, but no process reads from them.
 #[tokio::test]
 async fn a_cloud_without_a_response_times_out() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

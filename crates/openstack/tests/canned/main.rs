@@ -1,4 +1,4 @@
-//! The client against a cloud of canned answers.
+//! Tests of the client against a cloud of canned responses.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! Where calls go: interfaces, regions, overrides and aliases, as a `clouds.yaml` says it; and other projects.
+//! Choice of endpoints by interfaces, regions, overrides and aliases of a `clouds.yaml`, and by other projects.
 
 use openstack::compute::Flavor;
 use openstack::network::Network;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Asked, Canned, answer};
 
-/// A cloud with three interfaces in each of two regions, whose services stand below paths that tell which they are.
+/// A cloud with three interfaces in each of two regions. The path of an endpoint contains its region and interface.
 fn wide(url: &str, asked: &Asked) -> Answer {
     match asked.path.as_str() {
         "/identity/v3/auth/tokens" => token(url, &asked.body["auth"]),
@@ -51,7 +51,7 @@ fn token(url: &str, auth: &Value) -> Answer {
     answer(201, body).with("x-subject-token", &token)
 }
 
-/// Logs in with these settings of the cloud's entry.
+/// Logs in with these settings in the cloud's entry.
 async fn login(canned: &Canned, settings: &str) -> Session {
     let url = &canned.url;
     let settings = settings.replace("HERE", url);
@@ -65,7 +65,7 @@ async fn login(canned: &Canned, settings: &str) -> Session {
     session.await.unwrap()
 }
 
-/// Where the network service and the compute service were asked.
+/// Paths of the last requests to the network service and the compute service.
 async fn asked(canned: &Canned, session: &Session) -> (String, String) {
     let none = session.network().list::<Network>(&[]).await;
     none.unwrap_or_else(|error| panic!("{:?}: {error}", session.cloud()));
@@ -85,7 +85,7 @@ async fn endpoints_can_be_overridden() {
             "far/internal",
             "far/internal",
         ),
-        // The first that a service has.
+        // The first interface with an endpoint.
         (
             "region_name: near, interface: [inside, admin]",
             "near/admin",
@@ -118,7 +118,7 @@ async fn endpoints_can_be_overridden() {
             "else" => "/else/v2.0/networks".to_owned(),
             place => format!("/{place}/network/v2.0/networks"),
         };
-        // Found by an alias.
+        // The service is found by an alias.
         let compute = format!("/{compute}/compute/v2.1/flavors/detail");
         assert_eq!(
             asked(&canned, &session).await,

@@ -1,4 +1,4 @@
-//! A cloud of canned answers, for what a good cloud never does: nonsense, redirects, floods.
+//! A cloud of canned responses, for unusual behavior: invalid data, redirects, endless responses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,17 +10,17 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 
-/// What a request looked like.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub method: String,
-    /// With query.
+    /// Path with query.
     pub path: String,
     pub headers: BTreeMap<String, String>,
     pub body: Value,
 }
 
-/// What is answered. Status 0 is no answer: the connection is cut.
+/// A canned response. Status 0 closes the connection without a response.
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
@@ -43,7 +43,7 @@ pub fn page(status: u16, text: &str) -> Answer {
     }
 }
 
-/// The connection is cut instead.
+/// Closes the connection instead of a response.
 pub fn cut() -> Answer {
     answer(0, Value::Null)
 }
@@ -55,8 +55,8 @@ impl Answer {
     }
 }
 
-/// An address of this machine's at which nobody listens and nobody else can begin to, for as long as this is kept: it is bound, and
-/// no more. A port that was let go of may be anybody's a moment later.
+/// A local address without a listener, reserved for the lifetime of this value: the socket is bound, but does not
+/// listen. A released port could be reused by another process.
 pub struct Nobody {
     pub address: SocketAddr,
     _bound: TcpSocket,
@@ -73,7 +73,7 @@ impl Nobody {
     }
 }
 
-/// The cloud: its address, all that it was asked, on how many connections, and the most calls at once.
+/// The canned cloud: its URL, received requests, number of connections, and maximum number of concurrent requests.
 #[derive(Clone)]
 pub struct Canned {
     pub url: String,
@@ -83,12 +83,12 @@ pub struct Canned {
 }
 
 impl Canned {
-    /// Starts it; `answers` gets its own address and the request.
+    /// Starts the cloud; `answers` gets its URL and the request.
     pub async fn start(answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static) -> Canned {
         Canned::listen(None, answers).await
     }
 
-    /// Behind TLS; who fails to agree with it on that is not heard.
+    /// Starts the cloud behind TLS. Clients that fail the handshake get no response.
     pub async fn start_tls(
         tls: TlsAcceptor,
         answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static,
@@ -170,7 +170,7 @@ async fn serve(
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         head.push_str("\r\n");
-        // In one piece: the second of two would wait until the first is acknowledged.
+        // One write: the second of two would wait for the acknowledgement of the first.
         let whole = [head.as_bytes(), &answer.body].concat();
         stream.write_all(&whole).await?;
     }
@@ -215,8 +215,8 @@ async fn read(
     }))
 }
 
-/// A Keystone with user `demo` (password `demo`) and the project `demo`; its catalogue has the services
-/// below one path prefix each, without versions.
+/// A Keystone with user `demo` (password `demo`) and the project `demo`. Each service of its catalog has a path prefix,
+/// without a version.
 pub fn keystone(url: &str, asked: &Asked) -> Option<Answer> {
     let refused = || {
         answer(

@@ -1,4 +1,4 @@
-//! Clouds behind TLS: whom we trust, and whom they trust, as a `clouds.yaml` says it.
+//! Clouds behind TLS: verification of server and client certificates, as configured in a `clouds.yaml`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use crate::support::{Canned, keystone};
 
-/// An authority: it signs certificates, and who has its own one can check them.
+/// A certificate authority.
 struct Authority {
     certificate: rcgen::Certificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// What an authority has signed.
+/// A certificate signed by an authority, and its key.
 struct Signed {
     certificate: rcgen::Certificate,
     key: KeyPair,
@@ -37,7 +37,7 @@ impl Authority {
         }
     }
 
-    /// For a name or an address.
+    /// A certificate for a name or an address.
     fn signs(&self, name: &str) -> Signed {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.into()]).unwrap();
@@ -48,7 +48,7 @@ impl Authority {
     }
 }
 
-/// The demo cloud behind TLS; with `members`, only for those who show a certificate that this authority signed.
+/// The demo cloud behind TLS. With `members`, it requires a client certificate of this authority.
 async fn cloud(shown: Signed, members: Option<&Authority>) -> Canned {
     let provider = Arc::new(default_provider());
     let versions = ServerConfig::builder_with_provider(provider.clone());
@@ -68,7 +68,7 @@ async fn cloud(shown: Signed, members: Option<&Authority>) -> Canned {
     Canned::start_tls(tls, |url, asked| keystone(url, asked).unwrap()).await
 }
 
-/// A folder with a clouds.yaml and the files that it names.
+/// A folder with a clouds.yaml and its certificate files.
 struct Person(tempfile::TempDir);
 
 impl Person {
@@ -82,7 +82,7 @@ impl Person {
         path
     }
 
-    /// Logs in with these settings of the cloud's entry.
+    /// Logs in with these settings in the cloud's entry.
     async fn logs_in(&self, cloud: &Canned, settings: &str) -> Result<Session, Error> {
         let text = format!(
             "clouds: {{lab: {{auth: {{auth_url: '{}/identity/v3', username: demo, password: demo, project_name: demo}}, {settings}}}}}",
@@ -131,7 +131,7 @@ async fn an_untrusted_certificate_is_refused_before_any_request() {
             canned.url
         )
     );
-    // Nobody would gain from another try, and nobody has heard the password.
+    // A retry would not help, and the password was not sent.
     assert!(!error.is_transient());
     assert!(canned.asked().is_empty());
     assert_eq!(canned.connections(), 1);
@@ -160,7 +160,7 @@ async fn certificate_checks_can_be_disabled() {
         let session = person.logs_in(&canned, settings).await;
         assert_eq!(session.unwrap().user().name, "demo", "{settings}");
     }
-    // The system's authorities do not know this one.
+    // The system's authorities do not include this one.
     let error = person.logs_in(&canned, "verify: true").await.unwrap_err();
     assert!(matches!(error, Error::Untrusted { .. }), "{error}");
 }
@@ -212,7 +212,7 @@ async fn another_tls_version_is_not_reported_as_a_missing_client_certificate() {
         .with_no_client_auth()
         .with_single_cert(vec![shown.certificate.der().clone()], key)
         .unwrap();
-    // It wants a protocol that no client of ours offers, which is an alert that has nothing to do with certificates.
+    // The server requires a protocol that the client does not offer; the alert is unrelated to certificates.
     config.alpn_protocols = vec![b"telnet".to_vec()];
     let tls = TlsAcceptor::from(Arc::new(config));
     let canned = Canned::start_tls(tls, |url, asked| keystone(url, asked).unwrap()).await;

@@ -8,14 +8,14 @@ use crate::world::{Told, World, case, ids};
 
 pub const NOVA: Service = Service::Compute;
 const GONE: &str = "00000000-0000-4000-8000-000000000000";
-/// What our client speaks.
+/// Default microversion of our client.
 const OURS: Microversion = Microversion(2, 52);
 
 async fn ours(w: &World, method: Method, address: &str, body: Option<Value>) -> Told {
     w.ask(NOVA, method, address, body, Some(OURS)).await
 }
 
-/// The least image and flavor.
+/// The smallest flavor with memory, and an active image.
 pub async fn cheapest(w: &World) -> (String, String) {
     let images = w
         .session
@@ -29,7 +29,7 @@ pub async fn cheapest(w: &World) -> (String, String) {
     (images[0].id.clone(), flavor.id)
 }
 
-/// A server on a port, ACTIVE.
+/// An ACTIVE server with one port.
 pub async fn server(w: &World, fields: Value) -> (String, String) {
     let (image, flavor) = cheapest(w).await;
     let (network, _) = network(w, "10.71.0.0/24").await;
@@ -321,7 +321,7 @@ async fn server_groups() {
     .await;
 }
 
-/// Our client asks for the bare ids of servers on their way; see `openstack::watch`.
+/// Our client lists the bare ids of servers in progress; see `openstack::watch`.
 #[tokio::test]
 async fn servers_in_progress_are_listed_by_bare_ids() {
     case("onway", &[], async |w| {
@@ -331,7 +331,7 @@ async fn servers_in_progress_are_listed_by_bare_ids() {
         let told = ours(w, Method::POST, "servers", Some(json!({"server": body}))).await;
         let id = told.text("/server/id");
         w.remember(NOVA, &format!("servers/{id}"));
-        // It is in the list as long as it is in this state, from the first moment on.
+        // The server is in the list for as long as it is in this state, from the first moment on.
         let listed = async |query: &str| {
             let newer = Some(Microversion(2, 83));
             let told = w.ask(NOVA, Method::GET, &format!("servers?{query}"), None, newer).await;
@@ -353,11 +353,11 @@ async fn servers_in_progress_are_listed_by_bare_ids() {
         w.is("nothing deletes it", listed("task_state=deleting").await, false);
         let told = w.delete(NOVA, &format!("servers/{id}")).await;
         w.status("DELETE of a server", &told, 204);
-        // Until it is gone; whoever is in neither list is looked at by itself.
+        // The same until the server is gone. Servers in neither list are read one by one.
         loop {
             let there = listed("task_state=deleting").await;
             let after = ours(w, Method::GET, &format!("servers/{id}"), None).await;
-            // For a moment it is neither: deleted, and still there to be looked at.
+            // For a moment the server is in neither list: deleted, but still readable.
             if after.status == 404 || after.text("/server/status") == "DELETED" {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Keystone: domains and who lives there, roles and who has them, regions, services and endpoints.
+//! Keystone: domains with users and groups, role assignments, regions, services and endpoints.
 
 use openstack::{Method, Service};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::world::{Told, World, admin_case};
 
 const KEYSTONE: Service = Service::Identity;
 
-/// An empty PUT: who is in a group or has a role is said by the address.
+/// An empty PUT: the URL contains the member of the group or the role assignment.
 async fn give(w: &World, address: &str) -> Told {
     w.ask(KEYSTONE, Method::PUT, address, None, None).await
 }
@@ -21,7 +21,7 @@ async fn id(w: &World, collection: &str, body: Value) -> String {
 async fn a_domain_has_users_and_groups() {
     admin_case("domain", async |w| {
         let name = w.name.as_str();
-        // Roles outlive their domain, so they go last.
+        // Roles outlive their domain, so they are deleted last.
         let role = id(w, "roles", json!({"role": {"name": name}})).await;
         let body = json!({"domain": {"name": name}});
         let made = w.make(KEYSTONE, "domains", body.clone()).await;
@@ -58,7 +58,7 @@ async fn a_domain_has_users_and_groups() {
         w.status("given again", &give(w, &grant).await, 204);
         let told = w.get(KEYSTONE, &format!("role_assignments?group.id={group}&include_names=true")).await;
         w.is("by name", told.at("/role_assignments/0/scope/project/domain/name"), name);
-        // A domain's own role is in no token.
+        // A token never contains a domain-specific role.
         let only = format!("projects/{project}/users/{user}/roles/{own}");
         w.status("the domain's own, given", &give(w, &only).await, 204);
         let login = json!({"auth": {

@@ -1,4 +1,4 @@
-//! Nova: flavors as administrators make them, who may use them, and aggregates of hosts.
+//! Nova: flavors and their access list for administrators, and host aggregates.
 
 use openstack::Service;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ async fn an_aggregate_of_hosts() {
         let body = json!({"aggregate": {"name": w.name, "availability_zone": w.name}});
         let told = w.post(NOVA, "os-aggregates", body.clone()).await;
         w.status("made", &told, 200);
-        // Its id is a number.
+        // The id is a number.
         let path = format!("os-aggregates/{}", told.at("/aggregate/id"));
         w.remember(NOVA, &path);
         w.refused(

@@ -11,7 +11,7 @@ async fn tokens() {
         let told = w
             .ask(Service::Identity, Method::GET, "auth/tokens", None, None)
             .await;
-        // The subject is a header of its own; whose token it is decides, and there is none.
+        // The subject token is a separate header. Without one, the request has no target.
         w.status("GET auth/tokens without a subject", &told, 403);
 
         let me = &w.session;
@@ -72,7 +72,7 @@ async fn tokens() {
             404,
         );
 
-        // From one token to another, without a password.
+        // A token of another scope from an existing token, without a password.
         let project = me.project().unwrap().id.clone();
         let again = me.in_scope(&Scope::project_id(&project)).await.unwrap();
         w.is(

@@ -1,4 +1,4 @@
-//! Glance: what servers boot from.
+//! Glance: images.
 
 use openstack::Service;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Nova: instance actions, by which one learns that an action that was accepted has failed.
+//! Nova: instance actions, which report failures of accepted requests.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use crate::compute::{NOVA, server};
 use crate::world::{Told, World, case};
 
-/// An action ends soon after its server has come to rest.
+/// An action ends soon after its server is idle.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What our client speaks. Owners see events since 2.51.
+/// Default microversion of our client. Owners see events since 2.51.
 const OURS: Microversion = Microversion(2, 52);
 
 async fn get(w: &World, address: &str) -> Told {
@@ -61,7 +61,7 @@ async fn a_servers_actions() {
 
         let request = newest["request_id"].as_str().unwrap_or_default();
         let one = format!("{actions}/{request}");
-        // The server may come to rest a moment before its action does.
+        // The server can be idle a moment before the end of its action.
         let begin = Instant::now();
         let mut told = get(w, &one).await;
         while told.at("/instanceAction/events/0/finish_time").is_null()

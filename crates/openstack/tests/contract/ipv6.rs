@@ -1,11 +1,11 @@
-//! Subnets of IPv6: who chooses an address, which legs a router has, what is refused.
+//! IPv6 subnets: address assignment, router interfaces, refusals.
 
 use serde_json::{Value, json};
 
 use crate::network::NET;
 use crate::world::{Told, World, case};
 
-/// Eight random-looking digits of a range that nobody routes, so that cases do not meet.
+/// First 48 bits of a unique local range that is not routed, so that cases do not collide.
 const RANGE: &str = "fd12:3456:789a";
 
 async fn network(w: &World) -> String {
@@ -39,7 +39,7 @@ fn text(value: &Value, pointer: &str) -> String {
         .to_owned()
 }
 
-/// The addresses of a port by subnet, in the subnets' order.
+/// The addresses of a port, in the order of the subnets.
 fn addresses(port: &Value, subnets: &[&str]) -> Vec<String> {
     let all = port["fixed_ips"].as_array().cloned().unwrap_or_default();
     let of = |subnet: &&str| {
@@ -49,7 +49,7 @@ fn addresses(port: &Value, subnets: &[&str]) -> Vec<String> {
     subnets.iter().flat_map(of).collect()
 }
 
-/// What a card of this Ethernet address calls itself in a range.
+/// The SLAAC address (EUI-64) of a MAC address in a range.
 fn of_mac(number: u32, mac: &str) -> String {
     let bytes: Vec<u8> = mac
         .split(':')
@@ -128,7 +128,7 @@ async fn ports() {
         let own = subnet_id(w, &net, 2, both).await;
         let subnets = [v4.as_str(), &handed, &own];
 
-        // A port has an address of each family, and one wherever ports make their own.
+        // A port has an address of each IP version, and one in each SLAAC subnet.
         let made = port(w, json!({"network_id": net, "name": w.name})).await;
         let all = addresses(&made, &subnets);
         w.is("three addresses", all.len(), 3);
@@ -139,7 +139,7 @@ async fn ports() {
         let own_of_before = of_mac(2, &text(&before, "/mac_address"));
         w.is("so has one that was there before", addresses(&told.at("/port"), &[&own]), json!([own_of_before]));
 
-        // Nobody chooses it, and nobody loses it.
+        // SLAAC addresses can be neither chosen nor removed.
         let chosen = json!({"port": {"network_id": net, "fixed_ips": [{"subnet_id": own, "ip_address": format!("{RANGE}:2::9")}]}});
         let told = w.post(NET, "ports", chosen).await;
         w.refused("a chosen one", &told, 400, "AllocationOnAutoAddressSubnet");
@@ -153,7 +153,7 @@ async fn ports() {
         let changed = addresses(&told.at("/port"), &subnets);
         w.is("its own stays", changed.last().cloned(), Some(of_mac(2, &text(&named, "/mac_address"))));
 
-        // The subnet goes with what ports made there; one that hands out does not.
+        // A subnet can be deleted with its SLAAC addresses, but not with allocated addresses.
         let told = w.delete(NET, &format!("subnets/{handed}")).await;
         w.refused("addresses are in use", &told, 409, "SubnetInUse");
         let told = w.delete(NET, &format!("subnets/{own}")).await;

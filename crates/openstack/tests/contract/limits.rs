@@ -1,11 +1,11 @@
-//! How much a project may have, in four services.
+//! Quotas of a project in four services.
 
 use openstack::{Method, Service};
 use serde_json::{Value, json};
 
 use crate::world::admin_case;
 
-/// Where a service keeps a project's limits, the words around them and around a refusal, and one of them.
+/// Path of the quotas, their key in bodies, the error type of a refusal, and the name of one quota, by service.
 const LIMITS: [(Service, &str, &str, &str, &str); 4] = [
     (
         Service::BlockStorage,
@@ -74,7 +74,7 @@ async fn limits_of_a_project() {
     .await;
 }
 
-/// Whose limits were never set has none that could be taken back.
+/// A project without quotas of its own has none to delete.
 #[tokio::test]
 async fn limits_that_were_never_set() {
     admin_case("nolimits", async |w| {
@@ -92,7 +92,7 @@ async fn limits_that_were_never_set() {
                 &w.delete(Service::LoadBalancer, &path).await,
                 404,
             );
-            // Octavia shows newer names, and takes the older ones.
+            // Octavia returns the newer names, and accepts the older ones.
             let body = json!({"quota": {"loadbalancer": 3, "healthmonitor": 4}});
             let told = w.put(Service::LoadBalancer, &path, body).await;
             w.status("older names", &told, 202);

@@ -1,11 +1,11 @@
-//! Lists that clients ask for before they do anything else, though there is mostly nothing in them.
+//! Lists that clients read first, though they are mostly empty.
 
 use openstack::Service;
 use serde_json::Value;
 
 use crate::world::admin_case;
 
-/// The service, where the list is, its name in the body, and what a member is answered.
+/// The service, path of the list, its key in the body, and the status for a member.
 const LISTS: [(Service, &str, &str, u16); 4] = [
     (Service::Network, "address-groups", "address_groups", 200),
     (Service::Network, "quotas", "quotas", 403),

@@ -1,4 +1,4 @@
-//! Octavia: a load balancer with all that hangs on it, where the cloud has one.
+//! Octavia: a load balancer with all its parts, on clouds with the service.
 
 use openstack::Service;
 use serde_json::json;

@@ -1,14 +1,12 @@
-//! What we take for granted of an OpenStack cloud: written once, run against the lab and against a real one.
+//! Our assumptions about OpenStack clouds, checked against the lab and against real clouds.
 //!
-//! Every check is something that the engine, its drivers or the forms rely on: a status code, the form
-//! of a body, a filter, a conflict, the way to the next page. The real cloud says what is right; the lab is
-//! mended until it says the same, else it would teach us wrong things. So no check here may be weakened
-//! for the lab's sake; what it cannot do yet stands in [`world::Known`].
+//! The engine, its drivers or the forms rely on every check: a status code, the format of a body, a filter, a conflict,
+//! the link to the next page. The real cloud is the reference. If the lab differs, the lab is wrong, so no check is
+//! weakened for the lab. [`world::Known`] lists checks that the lab does not pass yet.
 //!
-//! Without further words the lab in memory is meant. `cargo xtask contract --cloud real --clouds FILE` asks a
-//! real cloud: it needs a network that floating IPs come from, an image, a flavor, and nothing else in
-//! the project is touched. All that a case makes has a name that begins with `contract-`, and is gone
-//! at its end, also when it fails.
+//! By default, the tests run against the lab in memory. `cargo xtask contract --cloud real --clouds FILE` runs them
+//! against a real cloud. It needs an external network, an image and a flavor; nothing else in the project is touched.
+//! All resources of a case have a name that begins with `contract-`, and are deleted at its end, also after a failure.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::large_futures, reason = "a case is one long story, told once")]

@@ -8,7 +8,7 @@ use crate::world::{World, case, ids};
 pub const NET: Service = Service::Network;
 const GONE: &str = "00000000-0000-4000-8000-000000000000";
 
-/// A network with a subnet. The range differs per case, so that routers may join them.
+/// A network with a subnet. The range differs per case, so that one router can connect them.
 pub async fn network(w: &World, range: &str) -> (String, String) {
     let network = w
         .make(NET, "networks", json!({"network": {"name": w.name}}))
@@ -20,7 +20,7 @@ pub async fn network(w: &World, range: &str) -> (String, String) {
     (network, subnet["id"].as_str().unwrap().to_owned())
 }
 
-/// A network that floating IPs come from.
+/// An external network.
 pub async fn outside(w: &World) -> String {
     let external = w.session.network().external_networks().await.unwrap();
     external.first().expect("there is an outside").id.clone()
@@ -425,7 +425,7 @@ async fn security_groups() {
         let told = w.get(NET, "security-groups?name=default").await;
         let default = told.text("/security_groups/0/id");
         let told = w.delete(NET, &format!("security-groups/{default}")).await;
-        // Its name differs with whether some port is in it at the moment.
+        // The error type depends on whether the group has ports at the moment.
         w.status("the default group goes not", &told, 409);
         let told = w.get(NET, &format!("security-groups/{GONE}")).await;
         w.refused("a group that is not there", &told, 404, "SecurityGroupNotFound");

@@ -1,4 +1,4 @@
-//! Neutron's extensions that drivers rely on: trunks, QoS policies, subnet pools; many things in one call.
+//! Neutron's extensions that drivers use: trunks, QoS policies, subnet pools; bulk creation.
 
 use openstack::{Method, Service};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::world::{World, case, ids};
 
 const GONE: &str = "00000000-0000-4000-8000-000000000000";
 
-/// Whether the cloud has an extension; a case without it is skipped.
+/// Whether the cloud has an extension. Cases without it are skipped.
 pub async fn has_extension(w: &World, alias: &str) -> bool {
     let told = w.get(NET, &format!("extensions/{alias}")).await;
     if told.status != 200 {
@@ -147,7 +147,7 @@ async fn many_at_once() {
         for port in &ports {
             w.remember(NET, &format!("ports/{}", id_of(port)));
         }
-        // All or nothing.
+        // Bulk creation is atomic.
         let body = json!({"ports": [port(w.name.clone()), {"network_id": GONE}]});
         let told = w.post(NET, "ports", body).await;
         w.refused("one of them cannot be", &told, 404, "NetworkNotFound");

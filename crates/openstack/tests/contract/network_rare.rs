@@ -1,4 +1,4 @@
-//! Neutron's rarer things that drivers make: scopes, sharing, single ports of a floating IP, and what administrators make.
+//! Less common resources of Neutron: address scopes, RBAC policies, port forwardings, and resources of administrators.
 
 use openstack::Service;
 use serde_json::{Value, json};

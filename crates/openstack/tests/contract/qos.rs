@@ -1,4 +1,4 @@
-//! Neutron: QoS policies and their rules, as administrators make them.
+//! Neutron: QoS policies and their rules, for administrators.
 
 use openstack::Service;
 use openstack::network::{Port, QosPolicy};
@@ -158,12 +158,12 @@ async fn a_policy_and_its_rules() {
             404,
             "QosPolicyNotFound",
         );
-        // The rules go with their policy.
+        // The rules are deleted with their policy.
         let told = w
             .delete(Service::Network, &format!("qos/policies/{policy}"))
             .await;
         w.status("DELETE of a policy with rules", &told, 204);
-        // A port takes what its network can do; a bare policy is nothing to refuse.
+        // A port accepts a policy with rules that its network supports; an empty policy is always accepted.
         let body = json!({"policy": {"name": w.name}});
         let bare = w.make(NET, "qos/policies", body).await;
         let (net, _) = network(w, "10.67.0.0/24").await;

@@ -1,4 +1,4 @@
-//! What a project may not have any more.
+//! Refusals because of exhausted quotas.
 
 use lab::services::quota::Quotas;
 use lab::{Lab, LabConfig};
@@ -9,7 +9,7 @@ use crate::compute::{NOVA, cheapest};
 use crate::network::NET;
 use crate::world::{Place, Real, case, configured, lab_session, real_clouds, small_case, unique};
 
-/// A project of an administrator's making.
+/// A project and its user, created by an administrator.
 pub struct Undo {
     admin: Session,
     user: String,
@@ -17,7 +17,7 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Both go.
+    /// Deletes both.
     pub async fn undo(self) {
         for (kind, id) in [("users", &self.user), ("projects", &self.project)] {
             let call = self
@@ -28,7 +28,7 @@ impl Undo {
     }
 }
 
-/// In the lab a lab with limits; in a real cloud a new project with limits, if the clouds file has an
+/// A project with small quotas. In the lab, a new lab; in a real cloud, a new project, if the clouds file has an
 /// administrator.
 pub async fn small_project(name: &str) -> Option<Place> {
     let Some(Real {
@@ -148,7 +148,7 @@ async fn a_creation_over_the_quota_is_refused() {
     .await;
 }
 
-/// What a plan is held against, as a member of the project sees it.
+/// Limit and usage of quotas, as a member of the project sees them; the plan is checked against them.
 #[tokio::test]
 async fn limit_and_use() {
     case("usage", &[Service::LoadBalancer], async |w| {

@@ -1,4 +1,4 @@
-//! Keystone: logins that take a one-time code beside the password.
+//! Keystone: logins with a one-time code beside the password.
 
 use openstack::{Credentials, Error, Identifier, Method, Scope, Service, Session};
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use sha1::{Digest, Sha1};
 
 use crate::world::{World, admin_case};
 
-/// What the authenticator and Keystone both know. Keystone takes none shorter than 16 bytes.
+/// TOTP seed, shared by the authenticator and Keystone. Keystone requires at least 16 bytes.
 const SEED: &[u8] = b"12345678901234567890";
 const SEED_BASE32: &str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
 
-/// The six digits of RFC 6238 at a time in seconds since 1970.
+/// The six-digit TOTP code of RFC 6238 at a time in seconds since 1970.
 fn code(seed: &[u8], time: u64) -> String {
     let pad = |with: u8| {
         let mut block = [with; 64];
@@ -41,7 +41,7 @@ fn codes_are_those_of_rfc_6238() {
     assert_eq!(code(SEED, 20_000_000_000), "353130");
 }
 
-/// A member of the administrator's project; its password is its name.
+/// A member of the administrator's project. The password is the user name.
 async fn member(w: &World) -> Identifier {
     let body = json!({"user": {"name": w.name, "domain_id": "default", "password": w.name}});
     let user = w.make(Service::Identity, "users", body).await;
@@ -83,7 +83,7 @@ async fn a_code_beside_the_password() {
         let plain = login(&password(None)).await;
         w.is("without a rule the password is enough", plain.is_ok(), true);
         if let Err(error) = login(&password(Some(code_now()))).await {
-            // Keystone's administrator chooses the methods; `totp` is not among the first.
+            // The enabled methods are in Keystone's configuration; `totp` is not enabled by default.
             let words = error.message().unwrap_or_default();
             assert!(words.contains("unsupported method"), "{error}");
             eprintln!("factors: skipped, the cloud takes no one-time codes");
@@ -141,7 +141,7 @@ async fn a_code_beside_the_password() {
                 json!(methods),
                 json!(["password", "totp"]),
             );
-            // Who is in goes on to another project without a code.
+            // A session can change to another project without a code.
             let again = session.in_scope(&scope).await;
             w.is("from one scope to the next", again.is_ok(), true);
         }

@@ -1,4 +1,4 @@
-//! Cinder: volumes, snapshots, types, and volumes of servers.
+//! Cinder: volumes, snapshots, types, and attached volumes.
 
 use openstack::{Method, Microversion, Service};
 use serde_json::{Value, json};

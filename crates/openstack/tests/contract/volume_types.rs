@@ -1,4 +1,4 @@
-//! Cinder: volume types as administrators make them, who may use them, how they are encrypted and what they promise.
+//! Cinder: volume types with access list, encryption and QoS specifications, for administrators.
 
 use openstack::Service;
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ async fn qos_specs_of_volume_types() {
         );
         let told = w.put(CINDER, &path, json!({"qos_specs": {"b": "2"}})).await;
         w.is("a further key", told.body, json!({"qos_specs": {"b": "2"}}));
-        // What stands before the first that is not there is gone.
+        // Keys before the first missing key are deleted.
         let keys = json!({"keys": ["a", "nothing", "b"]});
         let told = w.put(CINDER, &format!("{path}/delete_keys"), keys).await;
         w.refused("a key that is not there", &told, 404, "itemNotFound");

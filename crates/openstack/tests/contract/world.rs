@@ -1,4 +1,4 @@
-//! The cloud under test, the calls, the checks, and the broom.
+//! The cloud under test, calls, checks, and cleanup.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -7,26 +7,25 @@ use lab::Lab;
 use openstack::{Answer, Clouds, Credentials, Method, Microversion, Scope, Service, Session};
 use serde_json::{Value, json};
 
-/// Names of checks that the lab is known to fail. They are printed, and fail nothing; a real cloud has
-/// no such list.
+/// Names of checks that the lab does not pass. Failures are printed only. A real cloud has no such list.
 type Known = [&'static str];
 const KNOWN: &Known = &[];
 
-/// Longer than anything takes on a machine with much else to do.
+/// Longer than any operation on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// One case's view of the cloud.
+/// A case's access to the cloud.
 pub struct World {
     pub session: Session,
-    /// What everything of this case is named after.
+    /// Name of all resources of this case.
     pub name: String,
     made: Mutex<Vec<(Service, String)>>,
     wrong: Mutex<Vec<String>>,
     lab: Option<Lab>,
 }
 
-/// What was answered.
+/// A response.
 pub struct Told {
     pub status: u16,
     pub body: Value,
@@ -34,22 +33,22 @@ pub struct Told {
 }
 
 impl Told {
-    /// What stands at `/server/id`.
+    /// The value at a JSON pointer such as `/server/id`.
     pub fn at(&self, pointer: &str) -> Value {
         self.body.pointer(pointer).cloned().unwrap_or(Value::Null)
     }
 
-    /// Text that stands at `/server/id`; empty if it is not there.
+    /// The text at a JSON pointer such as `/server/id`; empty if it is missing.
     pub fn text(&self, pointer: &str) -> String {
         self.at(pointer).as_str().unwrap_or_default().to_owned()
     }
 
-    /// The list under a key.
+    /// The list of a key.
     pub fn list(&self, key: &str) -> Vec<Value> {
         self.body[key].as_array().cloned().unwrap_or_default()
     }
 
-    /// The name of the error.
+    /// The error type.
     pub fn kind(&self) -> String {
         let error = self.answer.refusal();
         error
@@ -59,12 +58,12 @@ impl Told {
     }
 }
 
-/// Runs a case, sweeps up after it, and fails with everything that was not as it should be.
+/// Runs a case, deletes its resources, and fails with all deviations.
 pub async fn case(name: &str, services: &[Service], body: impl AsyncFnOnce(&World)) {
     run(name, services, None, body).await;
 }
 
-/// The same, in a project that may have one network, one server and 2 GiB of volumes.
+/// The same, in a project with quotas of one network, no server and 2 GiB of volumes.
 pub async fn small_case(name: &str, body: impl AsyncFnOnce(&World)) {
     match crate::quota::small_project(name).await {
         Some(place) => run(name, &[], Some(place), body).await,
@@ -72,7 +71,8 @@ pub async fn small_case(name: &str, body: impl AsyncFnOnce(&World)) {
     }
 }
 
-/// The same as [`case`], with an administrator's session; of a real cloud, if the clouds file has one.
+/// The same as [`case`], with an administrator's session. Skipped on a real cloud whose clouds file has no
+/// administrator.
 pub async fn admin_case(name: &str, body: impl AsyncFnOnce(&World)) {
     let place = match real_clouds() {
         None => {
@@ -97,7 +97,7 @@ pub async fn admin_case(name: &str, body: impl AsyncFnOnce(&World)) {
     run(name, &[], Some(place), body).await;
 }
 
-/// Where a case is to run, and what to undo there afterwards.
+/// Session of a case, and cleanup after it.
 pub struct Place {
     pub session: Session,
     pub lab: Option<Lab>,
@@ -153,7 +153,7 @@ async fn run(
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// The body's panic, if it has one: what was made must go all the same.
+/// Catches a panic of the body, so that the cleanup always runs.
 async fn caught<F: Future<Output = ()>>(body: F) -> std::thread::Result<()> {
     let mut body = std::pin::pin!(body);
     std::future::poll_fn(|context| {
@@ -167,7 +167,7 @@ async fn caught<F: Future<Output = ()>>(body: F) -> std::thread::Result<()> {
     .await
 }
 
-/// A name that nothing else has.
+/// A unique name.
 pub fn unique(name: &str) -> String {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -178,15 +178,15 @@ pub fn unique(name: &str) -> String {
 /// A real cloud, by its entries in a clouds file.
 pub struct Real {
     pub clouds: Clouds,
-    /// Whose project the cases work in.
+    /// Entry for the cases.
     pub cloud: String,
-    /// Who may make projects.
+    /// Entry of an administrator, who can create projects.
     pub admin: Option<String>,
 }
 
-/// The file is `$STACKLOOM_CONTRACT_CLOUDS`; without it the lab is meant. Of its entries,
-/// `$STACKLOOM_CONTRACT_CLOUD` is used, else the first that is not an administrator's; the administrator's
-/// is the one whose name says so.
+/// The real cloud of the file `$STACKLOOM_CONTRACT_CLOUDS`; without it, the tests use the lab. The entry is
+/// `$STACKLOOM_CONTRACT_CLOUD`, else the first without `admin` in its name. The administrator is the first with `admin`
+/// in its name.
 pub fn real_clouds() -> Option<Real> {
     let file = std::env::var("STACKLOOM_CONTRACT_CLOUDS").ok()?;
     let clouds = Clouds::from_file(file.as_ref()).expect("the clouds file is good");
@@ -203,7 +203,7 @@ pub fn real_clouds() -> Option<Real> {
     })
 }
 
-/// A session with what stands in the clouds file.
+/// A session with the credentials of an entry of the clouds file.
 pub async fn configured(clouds: &Clouds, name: &str) -> Session {
     let cloud = clouds.get(name).expect("the cloud is in the file");
     let credentials = cloud.credentials.as_ref().expect("it has credentials");
@@ -233,7 +233,7 @@ pub async fn lab_session(lab: &Lab, user: &str) -> Session {
 impl World {
     // ---- calls ----
 
-    /// A call: `servers/detail?name=x`. A microversion where one is meant.
+    /// Sends a call: `servers/detail?name=x`.
     pub async fn ask(
         &self,
         service: Service,
@@ -245,7 +245,7 @@ impl World {
         Self::ask_as(&self.session, service, method, address, body, version).await
     }
 
-    /// A member of another project than the administrator's.
+    /// A session of a member of another project than the administrator's.
     pub async fn member(&self) -> Session {
         match (&self.lab, real_clouds()) {
             (None, Some(real)) => configured(&real.clouds, &real.cloud).await,
@@ -253,7 +253,7 @@ impl World {
         }
     }
 
-    /// [`Self::ask`], as somebody else.
+    /// [`Self::ask`] with another session.
     pub async fn ask_as(
         session: &Session,
         service: Service,
@@ -283,29 +283,29 @@ impl World {
         }
     }
 
-    /// Look.
+    /// GET.
     pub async fn get(&self, service: Service, address: &str) -> Told {
         self.ask(service, Method::GET, address, None, None).await
     }
 
-    /// Make or do.
+    /// POST.
     pub async fn post(&self, service: Service, address: &str, body: Value) -> Told {
         self.ask(service, Method::POST, address, Some(body), None)
             .await
     }
 
-    /// Change.
+    /// PUT.
     pub async fn put(&self, service: Service, address: &str, body: Value) -> Told {
         self.ask(service, Method::PUT, address, Some(body), None)
             .await
     }
 
-    /// Remove.
+    /// DELETE.
     pub async fn delete(&self, service: Service, address: &str) -> Told {
         self.ask(service, Method::DELETE, address, None, None).await
     }
 
-    /// Look, or make and do where there is a body, as somebody else.
+    /// GET, or POST with a body, with another session.
     pub async fn other(&self, who: &Session, service: Service, address: &str, body: Value) -> Told {
         let (method, body) = match body {
             Value::Null => (Method::GET, None),
@@ -314,8 +314,8 @@ impl World {
         Self::ask_as(who, service, method, address, body, None).await
     }
 
-    /// Make something that the broom takes away: `networks`, `{"network": {...}}`. Returns what the
-    /// cloud says of it, under the body's own key.
+    /// Creates a resource that is deleted at the end of the case: `networks`, `{"network": {...}}`. Returns the
+    /// resource in the response, under the key of the body.
     pub async fn make(&self, service: Service, collection: &str, body: Value) -> Value {
         let one = body.as_object().unwrap().keys().next().unwrap().clone();
         let told = self.post(service, collection, body).await;
@@ -331,7 +331,7 @@ impl World {
         made
     }
 
-    /// The broom shall take this away, too.
+    /// Registers a resource for the cleanup.
     pub fn remember(&self, service: Service, address: &str) {
         self.made
             .lock()
@@ -339,7 +339,7 @@ impl World {
             .push((service, address.to_owned()));
     }
 
-    /// Asks until the answer is as wanted.
+    /// Polls until the response meets a condition.
     pub async fn until(
         &self,
         service: Service,
@@ -362,7 +362,7 @@ impl World {
         }
     }
 
-    /// Deletes, and waits until it is gone.
+    /// Deletes a resource and waits until it is gone.
     pub async fn remove(&self, service: Service, address: &str) {
         let told = self.delete(service, address).await;
         assert!(
@@ -377,7 +377,7 @@ impl World {
 
     // ---- checks ----
 
-    /// Notes it unless the two are the same. `what` is a sentence, and the check's name.
+    /// Records a failure unless the values are equal. `what` is a sentence and the check's name.
     pub fn is(&self, what: &str, got: impl Into<Value>, wanted: impl Into<Value>) {
         let (got, wanted) = (got.into(), wanted.into());
         if got != wanted {
@@ -385,7 +385,7 @@ impl World {
         }
     }
 
-    /// Notes it unless the status is this one.
+    /// Records a failure unless the status is this one.
     pub fn status(&self, what: &str, told: &Told, wanted: u16) {
         if told.status != wanted {
             let body = told.body.to_string();
@@ -397,7 +397,7 @@ impl World {
         }
     }
 
-    /// Notes it unless it is a refusal of this status and name, in words, with a request id.
+    /// Records a failure unless the response is a refusal with this status and error type, a message and a request id.
     pub fn refused(&self, what: &str, told: &Told, status: u16, kind: &str) {
         self.status(what, told, status);
         if told.status == status {
@@ -414,7 +414,7 @@ impl World {
         }
     }
 
-    /// Notes all fields that are not there.
+    /// Records all missing fields.
     pub fn has(&self, what: &str, value: &Value, fields: &[&str]) {
         let missing: Vec<&str> = fields
             .iter()
@@ -432,9 +432,9 @@ impl World {
         self.wrong.lock().unwrap().push(format!("{what}: {how}"));
     }
 
-    // ---- the end ----
+    // ---- cleanup ----
 
-    /// Takes away what was made, the last first; what is still in use for a moment is tried again.
+    /// Deletes the resources of the case in reverse order, with retries while they are in use.
     async fn sweep(&self) {
         let made: Vec<(Service, String)> = self.made.lock().unwrap().drain(..).rev().collect();
         for (service, address) in made {
@@ -458,7 +458,7 @@ impl World {
                 }
                 tokio::time::sleep(PAUSE).await;
             }
-            // What goes slowly keeps what is below it in use.
+            // Asynchronous deletions keep their dependencies in use.
             let slow = ["servers/", "volumes/", "snapshots/", "lbaas/"];
             if slow.iter().any(|begin| address.starts_with(begin)) {
                 let gone =
@@ -469,7 +469,7 @@ impl World {
     }
 }
 
-/// Ids in a list, sorted.
+/// Sorted ids of a list.
 pub fn ids(list: &[Value]) -> Vec<String> {
     let mut ids: Vec<String> = list
         .iter()

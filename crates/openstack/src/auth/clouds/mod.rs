@@ -1,13 +1,16 @@
-//! Where the configured clouds come from: `clouds.yaml` and its companions.
+//! Sources of the configured clouds: `clouds.yaml` and its companion files.
 //!
-//! Files and order are those of openstacksdk, so that what works for the `openstack` command works
-//! here. `clouds.yaml` is the first found of `$OS_CLIENT_CONFIG_FILE`, `./`,
-//! `$XDG_CONFIG_HOME/openstack/`, `~/.config/openstack/`, `/etc/xdg/openstack/` and `/etc/openstack/`
-//! (in each `.yaml`, `.yml`, `.json`); `secure.yaml` (`$OS_CLIENT_SECURE_FILE`) is merged over it; a
-//! cloud's `profile` is taken from `clouds-public.yaml` (`$OS_CLIENT_VENDOR_FILE`) and lies below it; the
-//! `OS_*` variables make one more cloud named `envvars` (`$OS_CLOUD_NAME`). `$OS_CLOUD` says which one is
-//! meant where nobody says; else it is the variables' cloud, else the only one. `$STACKLOOM_CLOUDS` names one file that stands in for all of that: then
-//! only `secure.yaml` and `clouds-public.yaml` beside it are read too, and no variable.
+//! Files and search order are those of openstacksdk, so the configuration of the `openstack` command works unchanged:
+//!
+//! - `clouds.yaml` is the first existing file of `$OS_CLIENT_CONFIG_FILE`, `./`, `$XDG_CONFIG_HOME/openstack/`,
+//!   `~/.config/openstack/`, `/etc/xdg/openstack/` and `/etc/openstack/` (in each: `.yaml`, `.yml`, `.json`).
+//! - `secure.yaml` (`$OS_CLIENT_SECURE_FILE`) is merged over it.
+//! - The `profile` of a cloud comes from `clouds-public.yaml` (`$OS_CLIENT_VENDOR_FILE`) and is merged below it.
+//! - The `OS_*` variables define one more cloud, named `envvars` (`$OS_CLOUD_NAME`).
+//!
+//! The default cloud is `$OS_CLOUD`, else the cloud of the variables, else the only one. `$STACKLOOM_CLOUDS` names one
+//! file that replaces all of this: then only `secure.yaml` and `clouds-public.yaml` in the same folder are read too,
+//! and no variable.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,8 +29,8 @@ pub struct Clouds {
 }
 
 impl Clouds {
-    /// From `$STACKLOOM_CLOUDS`, else the usual files and variables. No file at all is no error: then
-    /// there are no clouds.
+    /// Reads `$STACKLOOM_CLOUDS`, else the usual files and variables. Without any file the result is empty, not an
+    /// error.
     pub fn load() -> Result<Clouds, ConfigError> {
         if let Some(path) = std::env::var_os("STACKLOOM_CLOUDS").filter(|path| !path.is_empty()) {
             return Clouds::from_file(Path::new(&path));
@@ -35,7 +38,7 @@ impl Clouds {
         Clouds::from_surroundings(&std::env::vars().collect(), Path::new("."))
     }
 
-    /// From the usual files and these variables; `here` is the working folder.
+    /// Reads the usual files and the given variables; `here` is the working directory.
     fn from_surroundings(
         variables: &BTreeMap<String, String>,
         here: &Path,
@@ -53,7 +56,7 @@ impl Clouds {
         Clouds::assemble(clouds, secure, public, variables)
     }
 
-    /// From one file, with `secure.yaml` and `clouds-public.yaml` beside it.
+    /// Reads one file, with `secure.yaml` and `clouds-public.yaml` from the same folder.
     pub fn from_file(path: &Path) -> Result<Clouds, ConfigError> {
         let folder = [path.parent().unwrap_or(Path::new(".")).to_path_buf()];
         let clouds = read(Some(path.to_path_buf()))?;
@@ -62,18 +65,18 @@ impl Clouds {
         Clouds::assemble(clouds, secure, public, &BTreeMap::new())
     }
 
-    /// From the text of a `clouds.yaml`.
+    /// Parses the text of a `clouds.yaml`.
     pub fn from_yaml(text: &str) -> Result<Clouds, ConfigError> {
         let clouds = parse(text, "clouds.yaml")?;
         Clouds::assemble(clouds, Value::Null, Value::Null, &BTreeMap::new())
     }
 
-    /// One cloud.
+    /// The cloud with this name.
     pub fn get(&self, name: &str) -> Option<&CloudConfig> {
         self.clouds.get(name)
     }
 
-    /// The cloud that is meant where nobody says which: `$OS_CLOUD`, that of the variables, or the only one.
+    /// The default cloud: `$OS_CLOUD`, the cloud of the variables, or the only one.
     pub fn preferred(&self) -> Option<&CloudConfig> {
         match (&self.preferred, self.clouds.len()) {
             (Some(name), _) => self.clouds.get(name),
@@ -82,7 +85,7 @@ impl Clouds {
         }
     }
 
-    /// All, by name.
+    /// All clouds, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &CloudConfig> {
         self.clouds.values()
     }
@@ -95,7 +98,7 @@ impl Clouds {
         self
     }
 
-    /// Whether there is none.
+    /// Whether no cloud is configured.
     pub fn is_empty(&self) -> bool {
         self.clouds.is_empty()
     }
@@ -185,7 +188,7 @@ fn parse(text: &str, path: &str) -> Result<Value, ConfigError> {
         path: path.into(),
         why,
     };
-    // The first line only: the rest quotes the file, and secrets stand in it.
+    // Only the first line: the others quote the file, which contains secrets.
     let options = serde_saphyr::options! { strict_booleans: true };
     let value: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         invalid(
@@ -204,7 +207,7 @@ fn parse(text: &str, path: &str) -> Result<Value, ConfigError> {
     }
 }
 
-/// Lays `upper` over `lower`, maps key by key. An explicit null takes away what lies below.
+/// Merges `upper` over `lower`, maps key by key. An explicit null removes the lower value.
 fn merge(lower: &mut Value, upper: Value) {
     match (lower, upper) {
         (Value::Object(lower), Value::Object(upper)) => {
@@ -216,7 +219,7 @@ fn merge(lower: &mut Value, upper: Value) {
     }
 }
 
-/// A cloud's entry over the profile that it names.
+/// The entry of a cloud, merged over its profile.
 fn with_profile(entry: Value, public: &Value) -> Value {
     let profile = ["profile", "cloud"]
         .iter()
@@ -233,7 +236,7 @@ fn with_profile(entry: Value, public: &Value) -> Value {
     }
 }
 
-/// The cloud that the `OS_*` variables describe.
+/// The cloud defined by the `OS_*` variables.
 fn cloud_of_variables(environment: &BTreeMap<String, String>) -> Option<Value> {
     environment
         .get("OS_AUTH_URL")

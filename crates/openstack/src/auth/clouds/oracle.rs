@@ -1,4 +1,5 @@
-//! openstacksdk is the judge of what a `clouds.yaml` means: `tests/clouds/ask.py` asks it, and its answers are kept.
+//! Compares our reading of `clouds.yaml` with that of openstacksdk. `tests/clouds/ask.py` recorded the SDK's results in
+//! `tests/clouds/cases.json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +53,7 @@ fn files_and_variables_are_read_as_by_the_python_sdk() {
     assert!(cases.len() > 40);
 }
 
-/// Lays the case's files out, and reads them.
+/// Writes the files of the case to a temporary folder and reads them.
 fn load(case: &Value) -> Result<Clouds, crate::ConfigError> {
     let root = tempfile::tempdir().unwrap();
     let here = root.path().join("here");
@@ -99,7 +100,7 @@ fn shown(cloud: &CloudConfig) -> Value {
     })
 }
 
-/// The login as the SDK's flat fields.
+/// The login as flat fields of the SDK.
 fn auth(cloud: &CloudConfig) -> Value {
     let mut fields = BTreeMap::from([("auth_url", cloud.auth_url.clone())]);
     let mut name = |what: [&'static str; 4], one: &Identifier| match one {
@@ -108,7 +109,7 @@ fn auth(cloud: &CloudConfig) -> Value {
             fields.insert(what[1], name.clone());
             match domain {
                 Domain::Id(id) => drop(fields.insert(what[2], id.clone())),
-                // What is meant where nobody says it.
+                // The default domain, which the SDK leaves out.
                 Domain::Name(name) if name == "Default" => {}
                 Domain::Name(name) => drop(fields.insert(what[3], name.clone())),
             }
@@ -146,10 +147,10 @@ fn auth(cloud: &CloudConfig) -> Value {
     json!(fields)
 }
 
-/// The SDK's answer in the same words.
+/// The SDK's result, converted to our format.
 fn as_we_say(one: &Value) -> Value {
     let mut auth = one["auth"].clone();
-    // A domain of a project that is given by its id says nothing.
+    // The domain is irrelevant for a project given by id.
     if auth.get("project_id").is_some() {
         auth.as_object_mut().unwrap().remove("project_domain_id");
     }

@@ -1,6 +1,6 @@
-//! Cinder's messages to its users: why something that it had accepted failed.
+//! Cinder's user messages: reasons for failures of accepted requests.
 //!
-//! They are kept for a month. Source: Block Storage API v3, "Messages".
+//! Cinder keeps them for a month. Source: Block Storage API v3, "Messages".
 
 use reqwest::Method;
 use serde::Deserialize;
@@ -8,20 +8,20 @@ use serde::Deserialize;
 use super::BlockStorage;
 use crate::{Error, Microversion, Service};
 
-/// The first that has messages.
+/// First microversion with messages.
 const MESSAGES: Microversion = Microversion(3, 3);
 
 /// One message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Message {
-    /// Id of the volume, snapshot or backup that it is about.
+    /// Id of the volume, snapshot or backup.
     pub resource_uuid: String,
     /// Id of the request that failed.
     pub request_id: String,
     /// Action and reason: `extend volume:Could not find any available weighted backend.`
     pub user_message: String,
-    /// When it was written; ISO 8601, UTC, without a zone.
+    /// Creation time; ISO 8601, UTC, without a zone.
     pub created_at: String,
 }
 
@@ -35,7 +35,7 @@ impl BlockStorage<'_> {
             .query([("resource_uuid", resource)])
             .microversion(MESSAGES);
         let mut messages: Vec<Message> = call.fetch("messages").await?;
-        // For clouds that do not know the filter.
+        // Some clouds ignore the filter.
         messages.retain(|message| message.resource_uuid == resource);
         messages.sort_by(|one, other| other.created_at.cmp(&one.created_at));
         Ok(messages)

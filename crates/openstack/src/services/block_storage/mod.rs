@@ -1,7 +1,7 @@
 //! Cinder: volumes, their snapshots, attachments and types.
 //!
-//! All calls speak version 3 without a microversion, as every cloud since 2016 does; attachments of
-//! their own came with 3.27. A volume carries our marker in its metadata: names are not unique.
+//! Calls use version 3 without a microversion, which all clouds since 2016 support. Attachments as separate resources
+//! need 3.27. The metadata of a volume contains Stackloom's marker, as names are not unique.
 
 pub mod messages;
 pub mod volume_types;
@@ -18,7 +18,7 @@ use crate::wire::call::Call;
 use crate::wire::id::looks_like_id;
 use crate::{Error, Microversion, Service, Session};
 
-/// The first that has attachments as things of their own.
+/// First microversion with attachments as separate resources.
 const ATTACHMENTS: Microversion = Microversion(3, 27);
 
 impl Session {
@@ -31,101 +31,101 @@ impl Session {
 /// Calls to Cinder.
 pub struct BlockStorage<'a>(pub(crate) &'a Session);
 
-/// A disk that outlives servers.
+/// A disk with a lifetime independent of servers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Volume {
-    /// The cloud's id.
+    /// Id assigned by Cinder.
     pub id: String,
-    /// For people; not unique.
+    /// Display name, not unique.
     pub name: Option<String>,
     /// Free text.
     pub description: Option<String>,
     /// `creating`, `available`, `in-use`, `deleting`, `error`, `error_deleting` ...
     pub status: String,
-    /// In GiB.
+    /// Size in GiB.
     pub size: u64,
-    /// Name of its type.
+    /// Name of the volume type.
     pub volume_type: Option<String>,
-    /// Ours and the person's.
+    /// Metadata of Stackloom and of the user.
     pub metadata: BTreeMap<String, String>,
-    /// The servers that have it.
+    /// Servers with this volume attached.
     pub attachments: Vec<VolumeAttachment>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// A server that has a volume.
+/// Attachment of a volume to a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VolumeAttachment {
-    /// Of the volume, for historical reasons.
+    /// Id of the volume, for historical reasons.
     pub id: String,
-    /// Of the attachment itself.
+    /// Id of the attachment itself.
     pub attachment_id: String,
-    /// Which server.
+    /// Id of the server.
     pub server_id: String,
-    /// Which volume.
+    /// Id of the volume.
     pub volume_id: String,
-    /// `/dev/vdb`, as the hypervisor says; guests may see it elsewhere.
+    /// Device name reported by the hypervisor, such as `/dev/vdb`. The guest can use another one.
     pub device: Option<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// A volume as it was once.
+/// A point-in-time copy of a volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Snapshot {
-    /// The cloud's id.
+    /// Id assigned by Cinder.
     pub id: String,
-    /// For people; not unique.
+    /// Display name, not unique.
     pub name: Option<String>,
     /// `creating`, `available`, `deleting`, `error` ...
     pub status: String,
-    /// Of what.
+    /// Id of the volume.
     pub volume_id: String,
-    /// In GiB.
+    /// Size in GiB.
     pub size: u64,
-    /// Ours and the person's.
+    /// Metadata of Stackloom and of the user.
     pub metadata: BTreeMap<String, String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// What a volume had in it once, kept elsewhere: it outlives the volume, as a snapshot does not.
+/// A copy of a volume in other storage. It outlives the volume, unlike a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Backup {
-    /// The cloud's id.
+    /// Id assigned by Cinder.
     pub id: String,
-    /// For people; not unique.
+    /// Display name, not unique.
     pub name: Option<String>,
     /// `creating`, `available`, `deleting`, `restoring`, `error`, `error_deleting`.
     pub status: String,
-    /// Of what.
+    /// Id of the volume.
     pub volume_id: String,
-    /// Why it failed.
+    /// Reason of a failure.
     pub fail_reason: Option<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// A kind of volume: fast, replicated, encrypted ... as the cloud's administrator named it.
+/// A volume type, defined by the cloud's administrator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VolumeType {
-    /// The cloud's id.
+    /// Id assigned by Cinder.
     pub id: String,
-    /// Unique.
+    /// Unique name.
     pub name: String,
     /// Free text.
     pub description: Option<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -145,19 +145,19 @@ impl BlockStorage<'_> {
         call.list(key).await
     }
 
-    /// Volumes with all details; filters as Cinder names them.
+    /// Volumes with all details; `query` contains Cinder's filters.
     pub async fn volume_list(&self, query: &[(&str, &str)]) -> Result<Vec<Volume>, Error> {
         self.list(&["volumes", "detail"], "volumes", query).await
     }
 
-    /// One volume.
+    /// The volume with this id.
     pub async fn volume_get(&self, id: &str) -> Result<Volume, Error> {
         self.call(Method::GET, &["volumes", id])
             .fetch("volume")
             .await
     }
 
-    /// By id, or by a name that only one volume has.
+    /// A volume by its id, or by a name that is unique in the project.
     pub async fn volume_find(&self, name_or_id: &str) -> Result<Volume, Error> {
         if looks_like_id(name_or_id) {
             match self.volume_get(name_or_id).await {
@@ -170,7 +170,7 @@ impl BlockStorage<'_> {
         only(named, "volume", name_or_id, |volume| &volume.id)
     }
 
-    /// Order a volume; `hints` are scheduler hints.
+    /// Creates a volume; `hints` are scheduler hints.
     pub async fn volume_create(
         &self,
         fields: &Value,
@@ -184,13 +184,13 @@ impl BlockStorage<'_> {
         call.fetch("volume").await
     }
 
-    /// Change name, description or metadata (all of it) of a volume.
+    /// Changes name, description or metadata of a volume. Metadata is replaced as a whole.
     pub async fn volume_update(&self, id: &str, fields: &Value) -> Result<Volume, Error> {
         let call = self.call(Method::PUT, &["volumes", id]);
         call.json(&json!({"volume": fields})).fetch("volume").await
     }
 
-    /// Make a volume larger. A volume in use needs a cloud that can do that (microversion 3.42). Returns the request's id.
+    /// Extends a volume. A volume in use needs a cloud with microversion 3.42. Returns the request id.
     pub async fn volume_extend(&self, id: &str, gib: u64) -> Result<String, Error> {
         let call = self.call(Method::POST, &["volumes", id, "action"]);
         let body = json!({"os-extend": {"new_size": gib}});
@@ -198,14 +198,14 @@ impl BlockStorage<'_> {
         Ok(call.send().await?.request_id())
     }
 
-    /// Give a volume another type, moving it if need be. Returns the request's id.
+    /// Changes the type of a volume, with a migration if necessary. Returns the request id.
     pub async fn volume_retype(&self, id: &str, volume_type: &str) -> Result<String, Error> {
         let body = json!({"os-retype": {"new_type": volume_type, "migration_policy": "on-demand"}});
         let call = self.call(Method::POST, &["volumes", id, "action"]);
         Ok(call.json(&body).send().await?.request_id())
     }
 
-    /// Remove a volume. Returns the request's id. Not there is an error of status 404.
+    /// Deletes a volume. Returns the request id. A missing volume is an error of status 404.
     pub async fn volume_delete(&self, id: &str) -> Result<String, Error> {
         let call = self.call(Method::DELETE, &["volumes", id]);
         Ok(call.send().await?.request_id())
@@ -217,14 +217,14 @@ impl BlockStorage<'_> {
             .await
     }
 
-    /// One snapshot.
+    /// The snapshot with this id.
     pub async fn snapshot_get(&self, id: &str) -> Result<Snapshot, Error> {
         self.call(Method::GET, &["snapshots", id])
             .fetch("snapshot")
             .await
     }
 
-    /// Order a snapshot: `volume_id`, `name`, `force` for volumes in use ...
+    /// Creates a snapshot: `volume_id`, `name`, `force` for volumes in use ...
     pub async fn snapshot_create(&self, fields: &Value) -> Result<Snapshot, Error> {
         let call = self.call(Method::POST, &["snapshots"]);
         call.json(&json!({"snapshot": fields}))
@@ -232,7 +232,7 @@ impl BlockStorage<'_> {
             .await
     }
 
-    /// Remove a snapshot. Not there is an error of status 404.
+    /// Deletes a snapshot. A missing snapshot is an error of status 404.
     pub async fn snapshot_delete(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &["snapshots", id])
             .send()
@@ -240,18 +240,19 @@ impl BlockStorage<'_> {
             .map(drop)
     }
 
-    /// Backups with all details; filters as Cinder names them.
+    /// Backups with all details; `query` contains Cinder's filters.
     pub async fn backup_list(&self, query: &[(&str, &str)]) -> Result<Vec<Backup>, Error> {
         self.list(&["backups", "detail"], "backups", query).await
     }
 
-    /// Order a backup: `volume_id`, `name`, `force` for volumes in use ... A cloud without the service for it answers 404.
+    /// Creates a backup: `volume_id`, `name`, `force` for volumes in use ... A cloud without the backup service answers
+    /// 404.
     pub async fn backup_create(&self, fields: &Value) -> Result<Backup, Error> {
         let call = self.call(Method::POST, &["backups"]);
         call.json(&json!({"backup": fields})).fetch("backup").await
     }
 
-    /// Remove a backup. Not there is an error of status 404.
+    /// Deletes a backup. A missing backup is an error of status 404.
     pub async fn backup_delete(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &["backups", id])
             .send()
@@ -259,12 +260,12 @@ impl BlockStorage<'_> {
             .map(drop)
     }
 
-    /// Kinds of volumes that the project may have.
+    /// Volume types that are available to the project.
     pub async fn type_list(&self) -> Result<Vec<VolumeType>, Error> {
         self.list(&["types"], "volume_types", &[]).await
     }
 
-    /// Attachments of the project's volumes; filters as Cinder names them (`volume_id`, `instance_id`).
+    /// Attachments of the project's volumes; `query` contains Cinder's filters (`volume_id`, `instance_id`).
     pub async fn attachment_list(&self, query: &[(&str, &str)]) -> Result<Vec<Value>, Error> {
         let call = self
             .call(Method::GET, &["attachments"])

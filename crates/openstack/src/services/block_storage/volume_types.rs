@@ -1,6 +1,5 @@
-//! Cinder: kinds of volumes as administrators make them: who may use them, what they promise, how they are encrypted.
-//! Source: Block Storage API v3, "Volume types", "Volume type access", "Volume type encryption", "Quality of service
-//! specifications".
+//! Cinder's volume types for administrators: access, QoS specifications and encryption. Source: Block Storage API v3,
+//! "Volume types", "Volume type access", "Volume type encryption", "Quality of service specifications".
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use super::BlockStorage;
 use crate::services::collection::{Collection, Record};
 use crate::{Error, Service};
 
-/// Kinds of volumes, private ones too.
+/// Volume types, including private ones.
 pub static VOLUME_TYPES: Collection = Collection {
     all: &[("is_public", "None")],
     by_name: false,
@@ -21,7 +20,7 @@ pub static VOLUME_TYPES: Collection = Collection {
     )
 };
 
-/// What volumes of some types promise.
+/// QoS specifications of volume types.
 pub static QOS_SPECS: Collection = Collection {
     by_name: false,
     ..Collection::of(
@@ -32,11 +31,11 @@ pub static QOS_SPECS: Collection = Collection {
     )
 };
 
-/// A type has one encryption, and Cinder does not look at its id.
+/// Id of the encryption in URLs. A type has only one encryption, and Cinder ignores its id.
 const THE_ONE: &str = "provider";
 
 impl BlockStorage<'_> {
-    /// Set some further keys of a volume type.
+    /// Sets some extra specs of a volume type.
     pub async fn type_set_specs(&self, id: &str, specs: &Record) -> Result<(), Error> {
         let types = self.0.records(&VOLUME_TYPES);
         let call = types.call(Method::POST, &[id, "extra_specs"]);
@@ -46,21 +45,21 @@ impl BlockStorage<'_> {
             .map(drop)
     }
 
-    /// Take a further key away. Not there is an error of status 404.
+    /// Removes an extra spec of a volume type. A missing key is an error of status 404.
     pub async fn type_unset_spec(&self, id: &str, key: &str) -> Result<(), Error> {
         let types = self.0.records(&VOLUME_TYPES);
         let call = types.call(Method::DELETE, &[id, "extra_specs", key]);
         call.send().await.map(drop)
     }
 
-    /// How volumes of a type are encrypted; empty where they are not.
+    /// Encryption of a volume type; empty without encryption.
     pub async fn encryption_get(&self, volume_type: &str) -> Result<Record, Error> {
         let types = self.0.records(&VOLUME_TYPES);
         let call = types.call(Method::GET, &[volume_type, "encryption"]);
         call.send().await?.json()
     }
 
-    /// Have volumes of a type encrypted. A second encryption is an error of status 400.
+    /// Adds encryption to a volume type. A second encryption is an error of status 400.
     pub async fn encryption_create(&self, volume_type: &str, fields: &Record) -> Result<(), Error> {
         let types = self.0.records(&VOLUME_TYPES);
         let call = types.call(Method::POST, &[volume_type, "encryption"]);
@@ -70,7 +69,7 @@ impl BlockStorage<'_> {
             .map(drop)
     }
 
-    /// Change how volumes of a type are encrypted; refused while there are any.
+    /// Changes the encryption of a volume type. Cinder refuses while volumes of the type exist.
     pub async fn encryption_update(&self, volume_type: &str, fields: &Record) -> Result<(), Error> {
         let types = self.0.records(&VOLUME_TYPES);
         let call = types.call(Method::PUT, &[volume_type, "encryption", THE_ONE]);
@@ -80,48 +79,50 @@ impl BlockStorage<'_> {
             .map(drop)
     }
 
-    /// Encrypt no more; refused while there are volumes of the type. Not there is an error of status 404.
+    /// Removes the encryption of a volume type. Cinder refuses while volumes of the type exist. A missing encryption is
+    /// an error of status 404.
     pub async fn encryption_delete(&self, volume_type: &str) -> Result<(), Error> {
         let types = self.0.records(&VOLUME_TYPES);
         let call = types.call(Method::DELETE, &[volume_type, "encryption", THE_ONE]);
         call.send().await.map(drop)
     }
 
-    /// Set some keys of a QoS specification.
+    /// Sets some keys of a QoS specification.
     pub async fn qos_set(&self, id: &str, specs: &Record) -> Result<(), Error> {
         self.0.records(&QOS_SPECS).update(id, specs).await.map(drop)
     }
 
-    /// Take keys of a QoS specification away. A key that is not there is an error of status 404.
+    /// Removes keys of a QoS specification. A missing key is an error of status 404.
     pub async fn qos_unset(&self, id: &str, keys: &[String]) -> Result<(), Error> {
         let specs = self.0.records(&QOS_SPECS);
         let call = specs.call(Method::PUT, &[id, "delete_keys"]);
         call.json(&json!({"keys": keys})).send().await.map(drop)
     }
 
-    /// Types that have a QoS specification, each with `id` and `name`.
+    /// Volume types with a QoS specification, each with `id` and `name`.
     pub async fn qos_types(&self, id: &str) -> Result<Vec<Value>, Error> {
         let specs = self.0.records(&QOS_SPECS);
         let call = specs.call(Method::GET, &[id, "associations"]);
         call.fetch("qos_associations").await
     }
 
-    /// Give a type a QoS specification. One that it has already is fine, another one an error of status 400.
+    /// Associates a QoS specification with a volume type. Succeeds if it is associated already; another specification
+    /// is an error of status 400.
     pub async fn qos_associate(&self, id: &str, volume_type: &str) -> Result<(), Error> {
         self.qos_bind(id, "associate", Some(volume_type)).await
     }
 
-    /// Take a QoS specification from a type. One that the type has not is fine.
+    /// Dissociates a QoS specification from a volume type. Succeeds if it is not associated.
     pub async fn qos_disassociate(&self, id: &str, volume_type: &str) -> Result<(), Error> {
         self.qos_bind(id, "disassociate", Some(volume_type)).await
     }
 
-    /// Take a QoS specification from all types.
+    /// Dissociates a QoS specification from all volume types.
     pub async fn qos_disassociate_all(&self, id: &str) -> Result<(), Error> {
         self.qos_bind(id, "disassociate_all", None).await
     }
 
-    /// Cinder changes these things by GET.
+    /// Cinder changes associations with GET requests.
     async fn qos_bind(&self, id: &str, how: &str, volume_type: Option<&str>) -> Result<(), Error> {
         let specs = self.0.records(&QOS_SPECS);
         let call = specs.call(Method::GET, &[id, how]);

@@ -1,7 +1,7 @@
 //! Nova: servers, flavors, key pairs, zones, limits.
 //!
-//! Calls speak at most microversion 2.52, the first that takes tags when a server is made: newer
-//! ones change answers (2.73 and on) and take key generation away (2.92). A call that needs more asks for it.
+//! The default microversion is 2.52, the first with tags in the request for a new server. Newer ones change responses
+//! (2.73 and later) and remove key generation (2.92). Calls that need more set their own microversion.
 
 pub mod flavors;
 mod orders;
@@ -23,7 +23,7 @@ pub use types::{
 
 const SPOKEN: Microversion = Microversion(2, 52);
 
-/// The first microversion that takes a volume type for a disk of a new server.
+/// First microversion with a volume type for a disk of a new server.
 const DISK_TYPES: Microversion = Microversion(2, 67);
 
 impl Session {
@@ -43,13 +43,13 @@ impl Compute<'_> {
             .microversion(SPOKEN)
     }
 
-    /// Servers with all details; filters as Nova names them (`tags`, `name`, `status`).
+    /// Servers with all details; `query` contains Nova's filters (`tags`, `name`, `status`).
     pub async fn server_list(&self, query: &[(&str, &str)]) -> Result<Vec<Server>, Error> {
         let call = self.call(Method::GET, &["servers", "detail"]);
         call.query(query.iter().copied()).list("servers").await
     }
 
-    /// Ids alone, which costs Nova a tenth of the details.
+    /// Ids alone, at a tenth of Nova's cost for details.
     pub(crate) async fn server_ids(
         &self,
         query: &[(&str, &str)],
@@ -65,14 +65,14 @@ impl Compute<'_> {
         Ok(found.into_iter().map(|one| one.id).collect())
     }
 
-    /// One server.
+    /// The server with this id.
     pub async fn server_get(&self, id: &str) -> Result<Server, Error> {
         self.call(Method::GET, &["servers", id])
             .fetch("server")
             .await
     }
 
-    /// Order a server; `hints` are scheduler hints. Returns its id at once.
+    /// Creates a server; `hints` are scheduler hints. Returns its id without waiting for the build.
     pub async fn server_create(
         &self,
         fields: &Value,
@@ -100,14 +100,14 @@ impl Compute<'_> {
         Ok(created.id)
     }
 
-    /// Remove a server. Returns the request's id. Not there is an error of status 404.
+    /// Deletes a server. Returns the request id. A missing server is an error of status 404.
     pub async fn server_delete(&self, id: &str) -> Result<String, Error> {
         let answer = self.call(Method::DELETE, &["servers", id]).send().await?;
         self.0.extension::<Orders>().add(id, Way::Out);
         Ok(answer.request_id())
     }
 
-    /// Give a server another name.
+    /// Renames a server.
     pub async fn server_rename(&self, id: &str, name: &str) -> Result<(), Error> {
         let call = self.call(Method::PUT, &["servers", id]);
         call.json(&json!({"server": {"name": name}}))
@@ -116,7 +116,7 @@ impl Compute<'_> {
             .map(drop)
     }
 
-    /// Set all metadata of a server, in place of what it has.
+    /// Replaces all metadata of a server.
     pub async fn server_set_metadata(&self, id: &str, metadata: &Value) -> Result<(), Error> {
         let call = self.call(Method::PUT, &["servers", id, "metadata"]);
         call.json(&json!({"metadata": metadata}))
@@ -125,16 +125,17 @@ impl Compute<'_> {
             .map(drop)
     }
 
-    /// Set all tags of a server, in place of those that it has.
+    /// Replaces all tags of a server.
     pub async fn server_set_tags(&self, id: &str, tags: &[String]) -> Result<(), Error> {
         let call = self.call(Method::PUT, &["servers", id, "tags"]);
         call.json(&json!({"tags": tags})).send().await.map(drop)
     }
 
-    /// The URL of a console of a type (`novnc`, `serial` ...) with its protocol (`vnc`, `serial` ...). It holds a token.
+    /// The URL of a console of a type (`novnc`, `serial` ...) with its protocol (`vnc`, `serial` ...). The URL contains
+    /// a token.
     ///
     /// # Errors
-    /// The cloud does not offer consoles of this type, or the server has none now.
+    /// The cloud does not offer consoles of this type, or the server has none at present.
     pub async fn server_console_url(
         &self,
         id: &str,
@@ -151,51 +152,52 @@ impl Compute<'_> {
         Ok(console.url)
     }
 
-    /// The ports that are plugged in, in the server's order.
+    /// The attached ports, in the server's order.
     pub async fn server_ports(&self, id: &str) -> Result<Vec<PluggedPort>, Error> {
         let call = self.call(Method::GET, &["servers", id, "os-interface"]);
         call.fetch("interfaceAttachments").await
     }
 
-    /// Plug a port in. Returns the request's id.
+    /// Attaches a port. Returns the request id.
     pub async fn server_plug(&self, id: &str, port: &str) -> Result<String, Error> {
         let call = self.call(Method::POST, &["servers", id, "os-interface"]);
         let call = call.json(&json!({"interfaceAttachment": {"port_id": port}}));
         Ok(call.send().await?.request_id())
     }
 
-    /// Unplug a port. Returns the request's id. Not plugged in is an error of status 404.
+    /// Detaches a port. Returns the request id. A port that is not attached is an error of status 404.
     pub async fn server_unplug(&self, id: &str, port: &str) -> Result<String, Error> {
         let call = self.call(Method::DELETE, &["servers", id, "os-interface", port]);
         Ok(call.send().await?.request_id())
     }
 
-    /// Give a server another size; it asks to be confirmed when it has it (`VERIFY_RESIZE`). Returns the request's id.
+    /// Resizes a server to another flavor. The server then waits for a confirmation (`VERIFY_RESIZE`). Returns the
+    /// request id.
     pub async fn server_resize(&self, id: &str, flavor: &str) -> Result<String, Error> {
         self.act(id, &json!({"resize": {"flavorRef": flavor}}))
             .await
     }
 
-    /// Keep the new size.
+    /// Confirms a resize.
     pub async fn server_confirm_resize(&self, id: &str) -> Result<(), Error> {
         self.act(id, &json!({"confirmResize": null}))
             .await
             .map(drop)
     }
 
-    /// Set the administrator's password.
+    /// Sets the administrator's password.
     pub async fn server_set_password(&self, id: &str, password: &str) -> Result<(), Error> {
         self.act(id, &json!({"changePassword": {"adminPass": password}}))
             .await
             .map(drop)
     }
 
-    /// Order an image of a server's disk, under a name. Returns the request's id.
+    /// Creates an image of a server's disk with this name. Returns the request id.
     pub async fn server_snapshot(&self, id: &str, name: &str) -> Result<String, Error> {
         self.act(id, &json!({"createImage": {"name": name}})).await
     }
 
-    /// Asks for an action. Returns the request's id.
+    /// Sends a server action. Returns the request id.
     async fn act(&self, id: &str, body: &Value) -> Result<String, Error> {
         let call = self.call(Method::POST, &["servers", id, "action"]);
         Ok(call.json(body).send().await?.request_id())
@@ -210,14 +212,13 @@ impl Compute<'_> {
             .await
     }
 
-    /// Server sizes.
+    /// All flavors that the project can use.
     pub async fn flavor_list(&self) -> Result<Vec<Flavor>, Error> {
         let call = self.call(Method::GET, &["flavors", "detail"]);
         call.list("flavors").await
     }
 
-    /// By id or name; kept for half a minute. Flavor ids are any text, so the list is asked rather
-    /// than guessed.
+    /// A flavor by id or name; cached for 30 s. Any text can be a flavor id, so the look-up reads the list.
     pub async fn flavor_find(&self, name_or_id: &str) -> Result<Flavor, Error> {
         let lookups = self.0.lookups();
         let fetch = || self.flavor_fetch(name_or_id);
@@ -244,14 +245,14 @@ impl Compute<'_> {
         Ok(wrapped.into_iter().map(|one| one.keypair).collect())
     }
 
-    /// One key pair.
+    /// The key pair with this name.
     pub async fn key_pair_get(&self, name: &str) -> Result<KeyPair, Error> {
         self.call(Method::GET, &["os-keypairs", name])
             .fetch("keypair")
             .await
     }
 
-    /// Give Nova a public key.
+    /// Imports a public key.
     pub async fn key_pair_create(&self, name: &str, public_key: &str) -> Result<KeyPair, Error> {
         let body = json!({"keypair": {"name": name, "public_key": public_key}});
         self.call(Method::POST, &["os-keypairs"])
@@ -260,7 +261,7 @@ impl Compute<'_> {
             .await
     }
 
-    /// Remove a key pair. Not there is an error of status 404.
+    /// Deletes a key pair. A missing key pair is an error of status 404.
     pub async fn key_pair_delete(&self, name: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &["os-keypairs", name])
             .send()
@@ -268,20 +269,20 @@ impl Compute<'_> {
             .map(drop)
     }
 
-    /// Groups of servers that shall be near to or far from each other.
+    /// Server groups: affinity and anti-affinity of servers.
     pub async fn server_group_list(&self) -> Result<Vec<ServerGroup>, Error> {
         let call = self.call(Method::GET, &["os-server-groups"]);
         call.list("server_groups").await
     }
 
-    /// One server group.
+    /// The server group with this id.
     pub async fn server_group_get(&self, id: &str) -> Result<ServerGroup, Error> {
         self.call(Method::GET, &["os-server-groups", id])
             .fetch("server_group")
             .await
     }
 
-    /// Make a server group. Rules want a cloud of microversion 2.64 or later.
+    /// Creates a server group. Rules need microversion 2.64.
     pub async fn server_group_create(
         &self,
         name: &str,
@@ -301,7 +302,7 @@ impl Compute<'_> {
             .await
     }
 
-    /// Remove a server group; its servers stay. Not there is an error of status 404.
+    /// Deletes a server group; its servers remain. A missing group is an error of status 404.
     pub async fn server_group_delete(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &["os-server-groups", id])
             .send()
@@ -309,14 +310,14 @@ impl Compute<'_> {
             .map(drop)
     }
 
-    /// Volumes that a server has.
+    /// Volume attachments of a server.
     pub async fn attachment_list(&self, server: &str) -> Result<Vec<Attachment>, Error> {
         self.call(Method::GET, &["servers", server, "os-volume_attachments"])
             .fetch("volumeAttachments")
             .await
     }
 
-    /// Give a volume to a server, by a device name if one is asked for. Returns the request's id.
+    /// Attaches a volume to a server, optionally with a device name. Returns the request id.
     pub async fn attachment_create(
         &self,
         server: &str,
@@ -332,13 +333,13 @@ impl Compute<'_> {
         Ok(call.send().await?.request_id())
     }
 
-    /// Take a volume from a server. Returns the request's id. Not there is an error of status 404.
+    /// Detaches a volume from a server. Returns the request id. A missing attachment is an error of status 404.
     pub async fn attachment_delete(&self, server: &str, volume: &str) -> Result<String, Error> {
         let path = ["servers", server, "os-volume_attachments", volume];
         Ok(self.call(Method::DELETE, &path).send().await?.request_id())
     }
 
-    /// Where servers can be put.
+    /// Availability zones.
     pub async fn zone_list(&self) -> Result<Vec<Zone>, Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

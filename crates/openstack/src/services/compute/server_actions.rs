@@ -1,8 +1,8 @@
-//! Nova's record of what was done to a server, request by request ("instance actions").
+//! Nova's record of the requests about a server ("instance actions").
 //!
-//! Nova answers most requests about a server before it carries them out. If that fails later, the server often just
-//! returns to its former state, and this record alone tells that the request failed.
-//! Source: Compute API, "Servers actions" (`os-instance-actions`).
+//! Nova answers most requests about a server before it executes them. After a later failure, the server often just
+//! returns to its former state, and only this record shows the failure. Source: Compute API, "Servers actions"
+//! (`os-instance-actions`).
 
 use reqwest::Method;
 use serde::Deserialize;
@@ -11,20 +11,20 @@ use super::Compute;
 use crate::wire::call::Call;
 use crate::{Error, Microversion, Service};
 
-/// The first that gives the reason of a failure (`details`), to whom the cloud's policy allows.
+/// First microversion with the reason of a failure (`details`), visible to users with permission by the cloud's policy.
 const WITH_DETAILS: Microversion = Microversion(2, 84);
 
-/// One request that Nova accepted about a server.
+/// A request about a server that Nova accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ServerAction {
     /// `create`, `resize`, `attach_volume`, `detach_interface` ...
     pub action: String,
-    /// Id of the request, as in the header of Nova's answer to it.
+    /// Request id, as in the header of Nova's response.
     pub request_id: String,
     /// `Error` if a part of it failed.
     pub message: Option<String>,
-    /// The parts of the work that have begun, in any order. Empty in lists.
+    /// Started parts of the work, in any order. Empty in lists.
     pub events: Vec<ServerEvent>,
 }
 
@@ -34,26 +34,26 @@ pub struct ServerAction {
 pub struct ServerEvent {
     /// `conductor_migrate_server`, `compute_attach_volume` ...
     pub event: String,
-    /// `Success` or `Error`; `None` while it lasts.
+    /// `Success` or `Error`; `None` while the part is running.
     pub result: Option<String>,
     /// Reason of a failure. By default Nova shows it to administrators only.
     pub details: Option<String>,
 }
 
-/// How far a request is.
+/// Progress of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
-    /// Not begun, or not finished.
+    /// Not started, or not finished.
     UnderWay,
-    /// Everything that has begun succeeded.
+    /// All started parts succeeded.
     Succeeded,
-    /// It failed, for this reason. `None`: Nova does not show the reason to this user.
+    /// The request failed, for this reason. `None` if Nova hides the reason from this user.
     Failed(Option<String>),
 }
 
 impl ServerAction {
-    /// How far the request is. Between two parts of the work it may look finished, so it is to be asked only once the
-    /// server has no `task_state` any more.
+    /// Progress of the request. Between two parts of the work it can look finished, so callers read it only after the
+    /// server's `task_state` is empty.
     pub fn outcome(&self) -> ActionOutcome {
         let failed = |event: &&ServerEvent| event.result.as_deref() == Some("Error");
         if self.message.is_some() || self.events.iter().any(|event| failed(&event)) {

@@ -1,4 +1,4 @@
-//! The things of Nova, as it answers.
+//! Resources of Nova, as in its responses.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::network::FixedIp;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Server {
-    /// The cloud's id.
+    /// Id assigned by Nova.
     pub id: String,
-    /// For people; not unique.
+    /// Display name, not unique.
     pub name: String,
     /// `BUILD`, `ACTIVE`, `ERROR`, `DELETED` ...
     pub status: String,
     /// Addresses by network name.
     pub addresses: BTreeMap<String, Vec<Address>>,
-    /// Ours and the person's.
+    /// Metadata of Stackloom and of the user.
     pub metadata: BTreeMap<String, String>,
-    /// Ours and the person's.
+    /// Tags of Stackloom and of the user.
     pub tags: Vec<String>,
-    /// Why it is in `ERROR`.
+    /// Reason for the status `ERROR`.
     pub fault: Option<Fault>,
-    /// What Nova does with it right now.
+    /// Running task, such as `spawning`. `None` without one.
     #[serde(rename = "OS-EXT-STS:task_state")]
     pub task_state: Option<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -37,14 +37,14 @@ pub struct Server {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Address {
-    /// The address.
+    /// The IP address.
     pub addr: String,
-    /// 4 or 6.
+    /// IP version, 4 or 6.
     pub version: u8,
     /// `fixed` or `floating`.
     #[serde(rename = "OS-EXT-IPS:type")]
     pub kind: String,
-    /// The port's hardware address.
+    /// MAC address of the port.
     #[serde(rename = "OS-EXT-IPS-MAC:mac_addr")]
     pub mac: String,
 }
@@ -53,19 +53,19 @@ pub struct Address {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fault {
-    /// In Nova's words.
+    /// Message of Nova.
     pub message: String,
-    /// HTTP-like.
+    /// Error code, similar to an HTTP status.
     pub code: i64,
 }
 
-/// A server size.
+/// A flavor: the size of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Flavor {
-    /// The cloud's id; any text.
+    /// Id; any text.
     pub id: String,
-    /// For people; unique.
+    /// Unique name.
     pub name: String,
     /// Virtual CPUs.
     pub vcpus: u32,
@@ -75,49 +75,49 @@ pub struct Flavor {
     pub disk: u32,
 }
 
-/// A public key that Nova puts on servers. Belongs to a user, not to a project.
+/// A public key that Nova installs on servers. Belongs to a user, not to a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KeyPair {
-    /// Its id, too.
+    /// Name, which is also the id.
     pub name: String,
-    /// OpenSSH format.
+    /// Public key in OpenSSH format.
     pub public_key: String,
-    /// Of the public key.
+    /// Fingerprint of the public key.
     pub fingerprint: String,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// Servers that shall be near to or far from each other.
+/// A group of servers with a policy of affinity or anti-affinity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerGroup {
-    /// The cloud's id.
+    /// Id assigned by Nova.
     pub id: String,
-    /// For people; not unique.
+    /// Display name, not unique.
     pub name: String,
-    /// `affinity`, `anti-affinity`, `soft-affinity`, `soft-anti-affinity`; one.
+    /// `affinity`, `anti-affinity`, `soft-affinity` or `soft-anti-affinity`; always one entry.
     pub policies: Vec<String>,
-    /// Ids of its servers.
+    /// Ids of the group's servers.
     pub members: Vec<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// A volume that a server has, as Nova sees it.
+/// Attachment of a volume to a server, as reported by Nova.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Attachment {
-    /// Of the volume, for historical reasons.
+    /// Id of the volume, for historical reasons.
     pub id: String,
-    /// Which server.
+    /// Id of the server.
     pub server_id: String,
-    /// Which volume.
+    /// Id of the volume.
     pub volume_id: String,
-    /// `/dev/vdb`, as the hypervisor says.
+    /// Device name reported by the hypervisor, such as `/dev/vdb`.
     pub device: Option<String>,
 }
 
@@ -125,18 +125,18 @@ pub struct Attachment {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PluggedPort {
-    /// Its id.
+    /// Id of the port.
     pub port_id: String,
-    /// Its addresses.
+    /// Fixed IPs of the port.
     pub fixed_ips: Vec<FixedIp>,
 }
 
-/// Where servers can be put.
+/// An availability zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
-    /// Its id, too.
+    /// Name, which is also the id.
     pub name: String,
-    /// Whether it takes servers now.
+    /// Whether the zone accepts servers at present.
     pub available: bool,
 }
 

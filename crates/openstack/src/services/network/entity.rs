@@ -1,32 +1,32 @@
-//! The kinds of things of Neutron.
+//! Resource types of Neutron.
 //!
-//! The structs name the fields that we read. The rest of an answer is kept in `other`, so that an entity serialises back to
-//! Neutron's answer.
+//! The structs have the fields that Stackloom reads. `other` contains the rest of the response, so an entity serializes
+//! back to Neutron's response.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A kind of thing that Neutron keeps.
+/// A resource type of Neutron.
 pub trait Entity: DeserializeOwned + Serialize + Send {
-    /// The path of the collection: `security-groups`.
+    /// Path of the collection: `security-groups`.
     const PATH: &'static str;
-    /// The word for one in bodies: `security_group`.
+    /// Key of one resource in bodies: `security_group`.
     const ONE: &'static str;
-    /// The word for many in bodies: `security_groups`.
+    /// Key of several resources in bodies: `security_groups`.
     const MANY: &'static str;
-    /// For people: `security group`.
+    /// Display name of the resource type: `security group`.
     const TITLE: &'static str;
 
-    /// The cloud's id.
+    /// Id assigned by Neutron.
     fn id(&self) -> &str;
-    /// For people; not unique.
+    /// Display name, not unique.
     fn name(&self) -> Option<&str>;
-    /// Free text; we keep our marker in it.
+    /// Free text with Stackloom's marker.
     fn description(&self) -> Option<&str>;
-    /// Whose it is.
+    /// Id of the owning project.
     fn project_id(&self) -> Option<&str>;
-    /// Whether it is the cloud's rather than a project's: such things stay.
+    /// Whether it belongs to the cloud instead of a project. Such resources outlive runs.
     fn is_the_clouds(&self) -> bool;
 }
 
@@ -37,18 +37,18 @@ macro_rules! entity {
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct $name {
-            /// The cloud's id.
+            /// Id assigned by Neutron.
             pub id: String,
-            /// For people; not unique.
+            /// Display name, not unique.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub name: Option<String>,
-            /// Free text; we keep our marker in it.
+            /// Free text with Stackloom's marker.
             pub description: Option<String>,
-            /// Whose it is.
+            /// Id of the owning project.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub project_id: Option<String>,
             $($(#[$field_doc])* pub $field: $type,)*
-            /// All else.
+            /// All other fields.
             #[serde(flatten)]
             pub other: Map<String, Value>,
         }
@@ -83,9 +83,9 @@ entity! {
     Network, "networks", "network", "networks", "network", {
         /// `ACTIVE`, `BUILD`, `DOWN`, `ERROR`.
         status: String,
-        /// Ids of its subnets.
+        /// Ids of the subnets.
         subnets: Vec<String>,
-        /// Whether other projects may use it.
+        /// Whether other projects can use the network.
         shared: Option<bool>,
     }
 }
@@ -93,11 +93,11 @@ entity! {
 entity! {
     /// A range of addresses on a network.
     Subnet, "subnets", "subnet", "subnets", "subnet", {
-        /// Its network.
+        /// Id of the network.
         network_id: String,
-        /// Such as `10.0.0.0/24`.
+        /// Address range, such as `10.0.0.0/24`.
         cidr: String,
-        /// The router's address on it.
+        /// Gateway address.
         gateway_ip: Option<String>,
     }
 }
@@ -107,43 +107,43 @@ entity! {
     Port, "ports", "port", "ports", "port", {
         /// `ACTIVE`, `BUILD`, `DOWN`, `ERROR`.
         status: String,
-        /// Its network.
+        /// Id of the network.
         network_id: String,
-        /// What is plugged in; empty if nothing.
+        /// Id of the attached device; empty without one.
         device_id: Option<String>,
-        /// What kind of thing that is: `compute:nova`, `network:router_interface` ...
+        /// Type of the attached device: `compute:nova`, `network:router_interface` ...
         device_owner: Option<String>,
-        /// Its addresses.
+        /// Fixed IPs.
         fixed_ips: Vec<FixedIp>,
-        /// Ids of its security groups.
+        /// Ids of the security groups.
         security_groups: Vec<String>,
-        /// Its hardware address.
+        /// MAC address.
         mac_address: String,
     }
 }
 
 entity! {
-    /// What joins networks.
+    /// A router between networks.
     Router, "routers", "router", "routers", "router", {
         /// `ACTIVE`, `BUILD`, `DOWN`, `ERROR`.
         status: String,
-        /// The way to the outside, if it has one.
+        /// External gateway, if any.
         external_gateway_info: Option<Value>,
     }
 }
 
 entity! {
-    /// A public address.
+    /// A floating IP.
     FloatingIp, "floatingips", "floatingip", "floatingips", "floating IP", {
-        /// `ACTIVE` when it leads somewhere, `DOWN`, `ERROR`.
+        /// `ACTIVE` when associated, `DOWN`, `ERROR`.
         status: String,
         /// The address.
         floating_ip_address: String,
-        /// The network that it is from.
+        /// Id of the external network.
         floating_network_id: String,
-        /// The port that it leads to.
+        /// Id of the associated port.
         port_id: Option<String>,
-        /// The address of the port that it leads to.
+        /// Fixed IP of the associated port.
         fixed_ip_address: Option<String>,
     }
 }
@@ -151,77 +151,77 @@ entity! {
 entity! {
     /// A set of rules for ports.
     SecurityGroup, "security-groups", "security_group", "security_groups", "security group", {
-        /// Its rules.
+        /// Rules of the group.
         security_group_rules: Vec<SecurityGroupRule>,
     }
 }
 
 entity! {
-    /// What may pass.
+    /// A rule for allowed traffic.
     SecurityGroupRule, "security-group-rules", "security_group_rule", "security_group_rules", "security group rule", {
-        /// The group that it belongs to.
+        /// Id of the security group.
         security_group_id: String,
         /// `ingress` or `egress`.
         direction: String,
         /// `IPv4` or `IPv6`.
         ethertype: Option<String>,
-        /// `tcp`, `udp`, `icmp`, a number; any if absent.
+        /// `tcp`, `udp`, `icmp` or a number. `None` means any.
         protocol: Option<String>,
-        /// First port.
+        /// First port of the range.
         port_range_min: Option<u32>,
-        /// Last port.
+        /// Last port of the range.
         port_range_max: Option<u32>,
-        /// From or to which addresses.
+        /// Remote addresses, in CIDR notation.
         remote_ip_prefix: Option<String>,
-        /// From or to the members of which group.
+        /// Id of the remote security group.
         remote_group_id: Option<String>,
     }
 }
 
 entity! {
-    /// A port that carries several networks, told apart by their tags.
+    /// A port with subports in several networks, separated by VLAN tags.
     Trunk, "trunks", "trunk", "trunks", "trunk", {
         /// `ACTIVE`, `BUILD`, `DOWN`, `DEGRADED`, `ERROR`.
         status: String,
-        /// The port that a server is plugged into.
+        /// Id of the parent port, to which a server is attached.
         port_id: String,
-        /// The ports in it.
+        /// Subports.
         sub_ports: Vec<Value>,
     }
 }
 
 entity! {
-    /// What a port or network promises of its bandwidth.
+    /// Bandwidth limits and guarantees of a port or network.
     QosPolicy, "qos/policies", "policy", "policies", "QoS policy", {
-        /// Its rules.
+        /// Rules of the policy.
         rules: Vec<Value>,
     }
 }
 
 entity! {
-    /// Addresses that subnets are cut from.
+    /// Address ranges from which subnets are allocated.
     SubnetPool, "subnetpools", "subnetpool", "subnetpools", "subnet pool", {
-        /// Such as `10.0.0.0/8`.
+        /// Address ranges, such as `10.0.0.0/8`.
         prefixes: Vec<String>,
     }
 }
 
 entity! {
-    /// Addresses that security group rules refer to by one name.
+    /// Addresses for security group rules, under one name.
     AddressGroup, "address-groups", "address_group", "address_groups", "address group", {
-        /// Such as `10.0.0.0/24`.
+        /// Address ranges, such as `10.0.0.0/24`.
         addresses: Vec<String>,
     }
 }
 
 entity! {
-    /// What lets another project use a thing of this one.
+    /// Permission of another project to use a resource of this one.
     RbacPolicy, "rbac-policies", "rbac_policy", "rbac_policies", "RBAC policy", {
-        /// Which thing.
+        /// Id of the resource.
         object_id: String,
         /// `network`, `qos_policy`, `security_group` ...
         object_type: String,
-        /// Which project.
+        /// Id of the other project.
         target_tenant: String,
         /// `access_as_shared`, `access_as_external`.
         action: String,
@@ -229,19 +229,19 @@ entity! {
 }
 
 entity! {
-    /// A space in which the addresses of subnet pools do not overlap. Neutron keeps no description of it.
+    /// A scope in which the addresses of subnet pools do not overlap. Has no description.
     AddressScope, "address-scopes", "address_scope", "address_scopes", "address scope", {
-        /// 4 or 6.
+        /// IP version, 4 or 6.
         ip_version: u8,
-        /// Whether other projects may use it.
+        /// Whether other projects can use the scope.
         shared: bool,
     }
 }
 
 entity! {
-    /// A piece of a network that is one physical segment.
+    /// A physical segment of a network.
     Segment, "segments", "segment", "segments", "segment", {
-        /// Its network.
+        /// Id of the network.
         network_id: String,
         /// `vlan`, `flat` ...
         network_type: String,
@@ -249,30 +249,30 @@ entity! {
 }
 
 entity! {
-    /// Traffic that is counted together.
+    /// A label for counted traffic.
     MeteringLabel, "metering/metering-labels", "metering_label", "metering_labels", "metering label", {
-        /// Whether everybody's is counted.
+        /// Whether the traffic of all projects is counted.
         shared: bool,
     }
 }
 
 entity! {
-    /// Which traffic a label counts. Neutron keeps neither name nor description of it.
+    /// A rule for the traffic that a label counts. Has neither name nor description.
     MeteringRule, "metering/metering-label-rules", "metering_label_rule", "metering_label_rules", "metering rule", {
-        /// The label.
+        /// Id of the label.
         metering_label_id: String,
         /// `ingress` or `egress`.
         direction: String,
     }
 }
 
-/// An address of a port.
+/// A fixed IP of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FixedIp {
-    /// From which subnet.
+    /// Id of the subnet.
     pub subnet_id: String,
-    /// The address.
+    /// The IP address.
     pub ip_address: String,
 }
 

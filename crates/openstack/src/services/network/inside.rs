@@ -1,5 +1,5 @@
-//! Neutron: what lives inside another thing and is found below it only: the rules of a QoS policy, the port forwardings of a
-//! floating IP. They have an id, and mostly neither name nor owner of their own.
+//! Nested resources of Neutron: the rules of a QoS policy, the port forwardings of a floating IP. They have an id, but
+//! mostly neither a name nor an owner of their own.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -8,20 +8,20 @@ use super::NetworkService;
 use crate::wire::call::Call;
 use crate::{Error, Service, Session};
 
-/// One of them, as Neutron says it; its id is under `id`.
+/// A nested resource as returned by Neutron. The id is the field `id`.
 pub type Piece = Map<String, Value>;
 
-/// Those of one kind in one thing.
+/// Calls to the nested resources of one type in one parent.
 pub struct Inside<'a> {
     session: &'a Session,
-    /// Of the collection: `qos`, `policies`, the policy's id, `dscp_marking_rules`.
+    /// Path segments of the collection: `qos`, `policies`, the policy's id, `dscp_marking_rules`.
     path: Vec<String>,
     one: &'static str,
     many: &'static str,
 }
 
 impl<'a> Inside<'a> {
-    /// `one` and `many` are the words in bodies; the path ends with `many`.
+    /// `one` and `many` are the keys in bodies; the path ends with `many`.
     pub(super) fn of(
         session: &'a Session,
         owner: &[&str],
@@ -43,29 +43,29 @@ impl<'a> Inside<'a> {
         self.session.call(Service::Network, method, &path)
     }
 
-    /// All of them.
+    /// All resources in the parent.
     pub async fn list(&self) -> Result<Vec<Piece>, Error> {
         self.call(Method::GET, &[]).list(self.many).await
     }
 
-    /// One.
+    /// The resource with this id.
     pub async fn get(&self, id: &str) -> Result<Piece, Error> {
         self.call(Method::GET, &[id]).fetch(self.one).await
     }
 
-    /// Make one.
+    /// Creates a resource.
     pub async fn create(&self, fields: &Value) -> Result<Piece, Error> {
         let call = self.call(Method::POST, &[]);
         call.json(&json!({self.one: fields})).fetch(self.one).await
     }
 
-    /// Change one.
+    /// Updates a resource.
     pub async fn update(&self, id: &str, fields: &Value) -> Result<Piece, Error> {
         let call = self.call(Method::PUT, &[id]);
         call.json(&json!({self.one: fields})).fetch(self.one).await
     }
 
-    /// Remove one. Not there is an error of status 404.
+    /// Deletes a resource. A missing resource is an error of status 404.
     pub async fn delete(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &[id]).send().await.map(drop)
     }

@@ -1,7 +1,7 @@
 //! Neutron: networks, subnets, ports, routers, floating IPs, security groups and their rules.
 //!
-//! All kinds work alike (a collection, a word for one, a word for many), so [`Entity`] names the words
-//! and the calls are written once: `session.network().list::<Port>(...)`.
+//! All resource types have the same API, so [`Entity`] contains their names and the calls are written once:
+//! `session.network().list::<Port>(...)`.
 
 mod entity;
 pub mod inside;
@@ -32,42 +32,42 @@ impl Session {
 pub struct NetworkService<'a>(pub(crate) &'a Session);
 
 impl NetworkService<'_> {
-    /// A call on the collection, or on what `rest` names in it.
+    /// A call to the collection, or to the path `rest` below it.
     fn of<E: Entity>(&self, method: Method, rest: &[&str]) -> Call<'_> {
         let path: Vec<&str> = E::PATH.split('/').chain(rest.iter().copied()).collect();
         self.0.call(Service::Network, method, &path)
     }
 
-    /// All that match; filters as Neutron names them.
+    /// All matching resources; `query` contains Neutron's filters.
     pub async fn list<E: Entity>(&self, query: &[(&str, &str)]) -> Result<Vec<E>, Error> {
         let call = self.of::<E>(Method::GET, &[]).query(query.iter().copied());
         call.list(E::MANY).await
     }
 
-    /// One.
+    /// The resource with this id.
     pub async fn get<E: Entity>(&self, id: &str) -> Result<E, Error> {
         self.of::<E>(Method::GET, &[id]).fetch(E::ONE).await
     }
 
-    /// Make one; `fields` without the word around them.
+    /// Creates a resource. `fields` is the object without its outer key.
     pub async fn create<E: Entity>(&self, fields: &Value) -> Result<E, Error> {
         let call = self.of::<E>(Method::POST, &[]);
         call.json(&json!({E::ONE: fields})).fetch(E::ONE).await
     }
 
-    /// Change one; `fields` without the word around them.
+    /// Updates a resource. `fields` is the object without its outer key.
     pub async fn update<E: Entity>(&self, id: &str, fields: &Value) -> Result<E, Error> {
         let call = self.of::<E>(Method::PUT, &[id]);
         call.json(&json!({E::ONE: fields})).fetch(E::ONE).await
     }
 
-    /// Remove one. Not there is an error of status 404.
+    /// Deletes a resource. A missing resource is an error of status 404.
     pub async fn delete<E: Entity>(&self, id: &str) -> Result<(), Error> {
         self.of::<E>(Method::DELETE, &[id]).send().await.map(drop)
     }
 
-    /// By id, or by a name that only one has. Of several, the one of the session's own project is
-    /// meant: administrators see everybody's. Networks outside are kept for half a minute.
+    /// A resource by its id, or by a unique name. Of several with the name, the one in the session's own project wins,
+    /// as administrators see all projects. External networks are cached for 30 s.
     pub async fn find<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {
         let lookups = self.0.lookups();
         let fetch = || self.find_now(name_or_id);
@@ -92,13 +92,13 @@ impl NetworkService<'_> {
         only(named, E::TITLE, name_or_id, |entity| entity.id())
     }
 
-    /// Set all tags of one, in place of those that it has.
+    /// Replaces all tags of a resource.
     pub async fn set_tags<E: Entity>(&self, id: &str, tags: &[String]) -> Result<(), Error> {
         let call = self.of::<E>(Method::PUT, &[id, "tags"]);
         call.json(&json!({"tags": tags})).send().await.map(drop)
     }
 
-    /// Do what the service offers on one thing: `add_extraroutes`, `add_subports` ... Returns the whole answer.
+    /// Runs an action of a resource: `add_extraroutes`, `add_subports` ... Returns the whole response.
     pub async fn act<E: Entity>(
         &self,
         id: &str,
@@ -109,12 +109,12 @@ impl NetworkService<'_> {
         call.json(body).send().await?.json()
     }
 
-    /// Networks that floating IPs can come from.
+    /// Networks for floating IPs.
     pub async fn external_networks(&self) -> Result<Vec<Network>, Error> {
         self.list(&[("router:external", "true")]).await
     }
 
-    /// Connect a router to a subnet, by its gateway address.
+    /// Connects a router to a subnet, with the subnet's gateway address.
     pub async fn router_add_subnet(&self, router: &str, subnet: &str) -> Result<(), Error> {
         let path = [Router::PATH, router, "add_router_interface"];
         let call = self.0.call(Service::Network, Method::PUT, &path);
@@ -124,14 +124,14 @@ impl NetworkService<'_> {
             .map(drop)
     }
 
-    /// Connect a router by a port that exists.
+    /// Connects a router to an existing port.
     pub async fn router_add_port(&self, router: &str, port: &str) -> Result<(), Error> {
         let path = [Router::PATH, router, "add_router_interface"];
         let call = self.0.call(Service::Network, Method::PUT, &path);
         call.json(&json!({"port_id": port})).send().await.map(drop)
     }
 
-    /// Disconnect a router from a subnet.
+    /// Disconnects a router from a subnet.
     pub async fn router_remove_subnet(&self, router: &str, subnet: &str) -> Result<(), Error> {
         let path = [Router::PATH, router, "remove_router_interface"];
         let call = self.0.call(Service::Network, Method::PUT, &path);
@@ -141,7 +141,7 @@ impl NetworkService<'_> {
             .map(drop)
     }
 
-    /// Disconnect a router from a port.
+    /// Disconnects a router from a port.
     pub async fn router_remove_port(&self, router: &str, port: &str) -> Result<(), Error> {
         let path = [Router::PATH, router, "remove_router_interface"];
         let call = self.0.call(Service::Network, Method::PUT, &path);

@@ -1,24 +1,24 @@
-//! Neutron: the rules of QoS policies. They live inside their policy, below a path of their kind, without name and
+//! Neutron's rules of QoS policies: nested resources of their policy, with a path per rule type and without name and
 //! description. Source: Networking API v2.0, "Quality of Service".
 
 use super::NetworkService;
 use super::inside::Inside;
 
-/// A kind of rule.
+/// Type of a QoS rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QosRuleKind {
-    /// Traffic at most.
+    /// Maximum bandwidth.
     BandwidthLimit,
-    /// A mark for the network behind.
+    /// DSCP mark of outgoing packets.
     DscpMarking,
-    /// Traffic at least.
+    /// Minimum bandwidth.
     MinimumBandwidth,
-    /// Packets at least.
+    /// Minimum packet rate.
     MinimumPacketRate,
 }
 
 impl QosRuleKind {
-    /// All of them.
+    /// All rule types.
     pub const ALL: [QosRuleKind; 4] = [
         QosRuleKind::BandwidthLimit,
         QosRuleKind::DscpMarking,
@@ -26,7 +26,7 @@ impl QosRuleKind {
         QosRuleKind::MinimumPacketRate,
     ];
 
-    /// The word for one in bodies.
+    /// Key of one rule in bodies.
     fn one(self) -> &'static str {
         match self {
             QosRuleKind::BandwidthLimit => "bandwidth_limit_rule",
@@ -36,7 +36,7 @@ impl QosRuleKind {
         }
     }
 
-    /// The word for many, in bodies and paths.
+    /// Key of several rules, in bodies and paths.
     fn many(self) -> &'static str {
         match self {
             QosRuleKind::BandwidthLimit => "bandwidth_limit_rules",
@@ -48,7 +48,7 @@ impl QosRuleKind {
 }
 
 impl<'a> NetworkService<'a> {
-    /// The rules of a kind in a policy.
+    /// Calls to the rules of a type in a policy.
     pub fn qos_rules(&self, policy: &str, kind: QosRuleKind) -> Inside<'a> {
         let owner = ["qos", "policies", policy];
         Inside::of(self.0, &owner, kind.one(), kind.many())

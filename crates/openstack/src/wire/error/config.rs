@@ -1,30 +1,30 @@
 //! Errors in the configuration of a cloud.
 
-/// A configuration that cannot be used.
+/// An unusable configuration.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is not there or not readable.
+    /// The file does not exist or is not readable.
     #[error("cannot read {path}: {why}")]
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// Error of the operating system.
         why: String,
     },
-    /// The file is not YAML, or not of the form that it should be.
+    /// The file is not YAML, or has a wrong structure.
     #[error("{path} is not a valid clouds file: {why}")]
     Invalid {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What is wrong, and where.
+        /// Reason and position.
         why: String,
     },
-    /// A cloud lacks what it needs, or has it in a form that we cannot use.
+    /// A required setting of a cloud is missing or invalid.
     #[error("cloud `{cloud}`: {why}")]
     Cloud {
-        /// Its name.
+        /// Name of the cloud.
         cloud: String,
-        /// What is wrong.
+        /// Reason.
         why: String,
     },
 }

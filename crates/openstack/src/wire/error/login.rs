@@ -1,22 +1,22 @@
-//! The parts of login errors, and the words for them.
+//! Types of login errors, and parts of their messages.
 
-/// A way to log in.
+/// A login method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginMethod {
     /// User, password, domain, project.
     Password,
-    /// Id and secret.
+    /// Id or name, and secret.
     ApplicationCredential,
-    /// A token from elsewhere.
+    /// An existing token.
     Token,
 }
 
-/// The side whose certificate is refused.
+/// Side of the connection with the refused certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certificate {
-    /// The cloud's certificate, refused by us.
+    /// The cloud's certificate, refused by the client.
     Theirs,
-    /// Our certificate, refused by the cloud; or we have shown none.
+    /// The client certificate, refused by the cloud or missing.
     Ours,
 }
 

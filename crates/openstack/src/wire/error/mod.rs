@@ -1,6 +1,6 @@
-//! Errors of calls and logins, with all that the engine's rules and a person need.
+//! Errors of calls and logins, with all inputs of the engine's retry rules and a message for the user.
 //!
-//! A text says what was tried, on what, what came back and what to do next.
+//! A message contains the action, its target, the cause and a remedy.
 
 mod config;
 mod login;
@@ -18,36 +18,37 @@ pub use login::{Certificate, LoginMethod};
 pub use refusal::ApiError;
 pub(super) use refusal::words;
 
-/// Why a call, a login or a look-up failed.
+/// Cause of a failed call, login or look-up.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// Login: user, password, passcode, application credential or token are not accepted.
+    /// Login: Keystone refuses the user, password, passcode, application credential or token.
     #[error("cloud `{cloud}` does not accept {}: {message}. {}", credentials(*method), credentials_hint(*method))]
     WrongCredentials {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// What was given.
+        /// Login method of the credentials.
         method: LoginMethod,
-        /// Keystone's words.
+        /// Message of Keystone.
         message: String,
-        /// Its request id.
+        /// Request id of Keystone.
         request_id: Option<String>,
     },
-    /// Login: the password is right, and the cloud wants a one-time code as well.
+    /// Login: the password is correct, and the cloud requires a one-time code as well.
     #[error(
         "cloud `{cloud}` wants a second factor of this user: give the code that the authenticator shows now"
     )]
     SecondFactor {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// What would do, each way with all that it still takes: `[["totp"]]`.
+        /// Alternatives, each with its missing methods: `[["totp"]]`.
         missing: Vec<Vec<String>>,
-        /// What was given is kept for some minutes under this: see [`Credentials::Passcode`](crate::Credentials::Passcode).
+        /// Receipt for the accepted password, valid for some minutes: see
+        /// [`Credentials::Passcode`](crate::Credentials::Passcode).
         receipt: Secret,
-        /// Keystone's request id.
+        /// Request id of Keystone.
         request_id: Option<String>,
     },
-    /// Login: the credentials are right, but there is no such project or no role in it.
+    /// Login: the credentials are correct, but the project does not exist or the user has no role in it.
     #[error(
         "project `{project}` is not known in cloud `{cloud}`, or you have no role in it{}",
         list_projects(accessible)
@@ -55,24 +56,24 @@ pub enum Error {
     UnknownProject {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// As it was given.
+        /// Project name, as given.
         project: String,
-        /// Names of the projects that the person can use; empty where the cloud does not tell.
+        /// Names of the user's accessible projects; empty if Keystone does not list them.
         accessible: Vec<String>,
     },
-    /// Login: nobody answers at the cloud's address.
+    /// Login: no response from the cloud's URL.
     #[error(
         "cloud `{cloud}` cannot be reached at {url}: {why}. Check the address, the network and whether the cloud is up"
     )]
     Unreachable {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// What was called.
+        /// URL of the call.
         url: String,
-        /// What the network said.
+        /// Error of the network.
         why: String,
     },
-    /// Login: somebody answers, but we do not trust them, or they do not trust us. Trying again is of no use.
+    /// Login: one side refuses the other's certificate. A retry does not help.
     #[error(
         "cloud `{cloud}` cannot be talked to at {url}, because certificates do not fit: {why}. {}",
         certificate_hint(*whose)
@@ -80,26 +81,26 @@ pub enum Error {
     Untrusted {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// What was called.
+        /// URL of the call.
         url: String,
-        /// Which side refuses.
+        /// Side with the refused certificate.
         whose: Certificate,
-        /// What TLS said.
+        /// Error of the TLS library.
         why: String,
     },
-    /// Login: somebody answers, but it is not Keystone.
+    /// Login: the server at the URL is not Keystone.
     #[error(
         "cloud `{cloud}` does not answer like an OpenStack identity service at {url}: {why}. Check `auth_url`"
     )]
     NotOpenStack {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// What was called.
+        /// URL of the call.
         url: String,
-        /// What was odd.
+        /// Unexpected part of the response.
         why: String,
     },
-    /// Login: the credentials are right, but the catalogue has nothing in the region that the configuration names.
+    /// Login: the credentials are correct, but the catalog does not contain the configured region.
     #[error(
         "the catalogue of cloud `{cloud}` has no region `{region}`; it has {}. Correct `region_name` in clouds.yaml",
         list_regions(known)
@@ -107,12 +108,12 @@ pub enum Error {
     UnknownRegion {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// As the configuration has it.
+        /// Region in the configuration.
         region: String,
-        /// Regions of the catalogue; never empty.
+        /// Regions of the catalog; never empty.
         known: Vec<String>,
     },
-    /// The catalogue has no such service in this region on this interface.
+    /// The catalog has no endpoint of the service in this region on this interface.
     #[error(
         "cloud `{cloud}` offers no {service} service{}: ask its administrator, or check `region_name` and `interface`",
         in_region(region)
@@ -120,81 +121,81 @@ pub enum Error {
     NoService {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// Which.
+        /// The missing service.
         service: Service,
-        /// The region that was looked in.
+        /// Region of the search. `None` means any region.
         region: Option<String>,
     },
-    /// A service answered with an error status.
+    /// A service responded with an error status.
     #[error(transparent)]
     Api(Box<ApiError>),
-    /// The call did not get through.
+    /// No response to a call.
     #[error("{method} {path} to the {service} service failed: {why} (request {request_id})")]
     Connection {
-        /// Which service.
+        /// Service of the call.
         service: Service,
         /// HTTP method.
         method: String,
         /// Path, without query.
         path: String,
-        /// What kind of failure.
+        /// Type of the failure.
         wire: Wire,
-        /// What the network said.
+        /// Error of the network.
         why: String,
-        /// To find the call in the cloud's logs, if it got there.
+        /// Request id, for the cloud's logs if the call arrived.
         request_id: String,
     },
-    /// The answer is not what the API promises.
+    /// The response does not match the API.
     #[error(
         "the {service} service answered {method} {path} with something that we cannot read: {why} (request {request_id})"
     )]
     Malformed {
-        /// Which service.
+        /// Service of the call.
         service: Service,
         /// HTTP method.
         method: String,
         /// Path, without query.
         path: String,
-        /// What was odd.
+        /// Unexpected part of the response.
         why: String,
-        /// To find the call in the cloud's logs.
+        /// Request id, for the cloud's logs.
         request_id: String,
     },
-    /// Nothing in the cloud has this name or id.
+    /// No resource has this name or id.
     #[error(
         "there is no {what} named `{name}` in this project; check the name, or choose one that the cloud has"
     )]
     Unknown {
-        /// `image`, `network` ...
+        /// Resource type: `image`, `network` ...
         what: String,
-        /// As it was given.
+        /// Name or id, as given.
         name: String,
     },
-    /// More than one thing has this name.
+    /// Several resources have this name.
     #[error("{} {what}s are named `{name}` ({}); give the id of the one you mean", ids.len(), ids.join(", "))]
     Ambiguous {
-        /// `image`, `network` ...
+        /// Resource type: `image`, `network` ...
         what: String,
-        /// As it was given.
+        /// Name, as given.
         name: String,
-        /// All that have it.
+        /// Ids of all resources with the name.
         ids: Vec<String>,
     },
-    /// The configuration of the cloud does not work.
+    /// The configuration of the cloud is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
 
-/// How a connection failed.
+/// Type of a connection failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// Nobody listens.
+    /// Connection refused.
     Refused,
-    /// Cut while we talked.
+    /// Connection closed during the call.
     Reset,
-    /// No answer in time.
+    /// Timeout.
     Timeout,
-    /// The host's name has no address.
+    /// Name resolution failed.
     Name,
     /// Certificates or encryption.
     Tls,
@@ -202,8 +203,8 @@ pub enum Wire {
     Other,
 }
 
-/// Signs that a service failed for the sake of one behind it, which will come back: a proxy's words, and
-/// what Nova and Cinder say with status 500 when Neutron, Keystone, the broker or the database is away.
+/// Messages of temporary failures of a backend: from a proxy, or from Nova and Cinder with status 500 while Neutron,
+/// Keystone, the message broker or the database is down.
 const SICK: [&str; 6] = [
     "backend server is unreachable",
     "keystoneauth1.exceptions.connection",
@@ -213,8 +214,7 @@ const SICK: [&str; 6] = [
     "Connection to neutron failed",
 ];
 
-/// Signs that a service's policy refused: Keystone's words, Nova's and Cinder's, Neutron's, Octavia's, Glance's,
-/// Barbican's.
+/// Messages of refusals by policy, in order: Keystone, Nova and Cinder, Neutron, Octavia, Glance, Barbican.
 const POLICY: [&str; 6] = [
     "not authorized to perform the requested action",
     "Policy doesn't allow",
@@ -225,7 +225,7 @@ const POLICY: [&str; 6] = [
 ];
 
 impl Error {
-    /// Whether the same call may well succeed a little later, without anybody changing anything.
+    /// Whether the same call can succeed later without a change.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Api(error) => {
@@ -240,8 +240,8 @@ impl Error {
         }
     }
 
-    /// Whether the service may carry out, or have carried out, a call that changes something although it failed for us: it was
-    /// sent and not answered, answered with something unreadable, or the service broke down over it.
+    /// Whether the service can still execute a failed change: it was sent without a response, the response is
+    /// unreadable, or the service failed internally.
     pub fn may_still_commit(&self) -> bool {
         let (method, is_open) = match self {
             Error::Api(error) => (&error.method, error.status >= 500 || error.status == 408),
@@ -255,23 +255,23 @@ impl Error {
         is_open && !matches!(method.as_str(), "GET" | "HEAD")
     }
 
-    /// The thing is not there.
+    /// Whether the resource does not exist.
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
     }
 
-    /// Something stands in the way: it exists already, or is still in use. Right after a server's
-    /// deletion its ports and groups count as used for a moment, so one more try is worth it.
+    /// Whether the resource exists already or is in use. For a moment after a server's deletion, its ports and groups
+    /// still count as used, so a retry can help.
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409)
     }
 
-    /// The token has ended or was revoked: a new login is needed.
+    /// Whether the token is expired or revoked and a new login is needed.
     pub fn is_unauthorized(&self) -> bool {
         self.status() == Some(401)
     }
 
-    /// The user's roles do not allow the call. A quota that is used up has the same status, and other words.
+    /// Whether the user's roles do not allow the call. An exhausted quota has the same status, but another message.
     pub fn is_not_allowed(&self) -> bool {
         self.api().is_some_and(|error| {
             error.status == 403 && POLICY.iter().any(|sign| error.message.contains(sign))
@@ -283,7 +283,7 @@ impl Error {
         self.api().map(|error| error.status)
     }
 
-    /// The service's own words, where there are any.
+    /// Message of the service, if any.
     pub fn message(&self) -> Option<&str> {
         match self {
             Error::Api(error) => Some(&error.message),
@@ -292,7 +292,7 @@ impl Error {
         }
     }
 
-    /// The service that was called.
+    /// Service of the call.
     pub fn service(&self) -> Option<Service> {
         match self {
             Error::Api(error) => Some(error.service),
@@ -310,7 +310,7 @@ impl Error {
         }
     }
 
-    /// To find the call in the cloud's logs.
+    /// Request id, for the cloud's logs.
     pub fn request_id(&self) -> Option<&str> {
         match self {
             Error::Api(error) => error.request_id.as_deref(),
@@ -324,12 +324,12 @@ impl Error {
         }
     }
 
-    /// How long the service asks us to wait.
+    /// Pause requested by the service.
     pub fn retry_after(&self) -> Option<Duration> {
         self.api().and_then(|error| error.retry_after)
     }
 
-    /// The refusal, if a service answered.
+    /// The refusal, if a service responded.
     pub fn api(&self) -> Option<&ApiError> {
         match self {
             Error::Api(error) => Some(error),

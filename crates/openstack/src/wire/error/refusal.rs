@@ -1,7 +1,7 @@
-//! A refusal of a service, as it is worded.
+//! Refusals of services.
 //!
-//! Each service words a refusal in its own JSON (or HTML); [`ApiError`] keeps the message, so that nobody above has to know the
-//! differences.
+//! Each service has its own JSON (or HTML) format for refusals. [`ApiError`] contains the message, so other modules do
+//! not depend on the format.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::Service;
 
-/// A refusal, in the words of the service.
+/// A refusal with the message of the service.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "{service} service: {method} {path} was answered with {status}: {message}{}",
     with_request_id(request_id)
 )]
 pub struct ApiError {
-    /// Which service.
+    /// Service of the call.
     pub service: Service,
     /// HTTP method.
     pub method: String,
@@ -24,13 +24,13 @@ pub struct ApiError {
     pub path: String,
     /// HTTP status.
     pub status: u16,
-    /// The service's own words, or the status' meaning where it had none.
+    /// Message of the service, or the meaning of the status without one.
     pub message: String,
-    /// The service's name for the error: `SecurityGroupInUse`, `itemNotFound`.
+    /// Error type of the service: `SecurityGroupInUse`, `itemNotFound`.
     pub kind: Option<String>,
-    /// To find the call in the cloud's logs.
+    /// Request id, for the cloud's logs.
     pub request_id: Option<String>,
-    /// How long the service asks us to wait.
+    /// Pause requested by the service.
     pub retry_after: Option<Duration>,
 }
 
@@ -40,7 +40,7 @@ fn with_request_id(id: &Option<String>) -> String {
         .unwrap_or_default()
 }
 
-/// The message in the body of a refusal, and the service's name for the error.
+/// Extracts the message and the error type from the body of a refusal.
 ///
 /// Keystone `{"error": {"message"}}`, Nova and Cinder `{"itemNotFound": {"message"}}`, Neutron
 /// `{"NeutronError": {"type", "message"}}`, Barbican `{"title", "description"}`, Placement
@@ -112,7 +112,7 @@ fn words_of_json(json: &Value) -> Option<(String, Option<String>)> {
     }
 }
 
-/// The text of a page without its markup, title and repeated heading.
+/// The text of an HTML page without markup, title and repeated heading.
 fn words_of_text(text: &str) -> String {
     let body = match (text.find("<body"), text.find("</head>")) {
         (Some(start), _) => text[start..].split_once('>').map_or("", |(_, rest)| rest),
@@ -149,7 +149,7 @@ fn plain(markup: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Enough for a person; a page of HTML is not.
+/// Limits a message to a readable length, in case it is an HTML page.
 fn shorten(message: &str) -> String {
     const CHARACTERS: usize = 500;
     match message.char_indices().nth(CHARACTERS) {
