@@ -1,17 +1,17 @@
-//! The calls that make a resource of a type, as far as they are data: the `api` block of a description.
+//! The calls of a resource type, as far as they are data: the `api` block of a description.
 //!
 //! ```yaml
 //! api:
 //!   service: network
 //!   path: networks                       # of the collection
-//!   words: [network, networks]           # in bodies: of one, of a list
-//!   title: network                       # for people
-//!   fields:                              # of properties whose field is not just of the same name
+//!   words: [network, networks]           # keys in bodies: of one, of a list
+//!   title: network                       # display name
+//!   fields:                              # of properties whose field has another name or special handling
 //!     network: {to: network_id, finds: OS::Neutron::Net}
 //!     dhcp_agent_ids: {sent: never}
 //! ```
-//! A property without `updates` is sent on creation only. The engine's generic driver reads the block. It is no part of
-//! [`ResourceType`](crate::ResourceType), so browsers do not get it.
+//! A property without `updates` is sent on creation only. The engine's generic driver reads the block. It is not part
+//! of [`ResourceType`](crate::ResourceType), so browsers do not receive it.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -20,43 +20,43 @@ use serde_json::{Value, json};
 
 use crate::{files, read};
 
-/// The calls of a type.
+/// The calls of a resource type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Api {
-    /// The service that keeps the resources.
+    /// Service of the resources.
     pub service: ApiService,
-    /// The path of the collection: `qos/policies`. In braces, the property that names the resource around it:
+    /// Path of the collection: `qos/policies`. Braces contain the property with the parent resource:
     /// `lbaas/pools/{pool}/members`.
     pub path: String,
-    /// The words in bodies: of one, of a list.
+    /// Keys in bodies: of one resource, of a list.
     pub words: (String, String),
-    /// For people: `security group`.
+    /// Display name: `security group`.
     pub title: String,
-    /// Where the resource carries the mark.
+    /// Location of Stackloom's marker in the resource.
     #[serde(default)]
     pub marker: MarkerPlace,
-    /// The name in the cloud.
+    /// Rule for the name in the cloud.
     #[serde(default)]
     pub name: Naming,
-    /// What becomes of a resource that an earlier attempt left.
+    /// Handling of a resource left by an earlier attempt.
     #[serde(default)]
     pub leftover: Leftover,
-    /// Whether the service changes the resource itself. If not, all of a change takes calls of its own.
+    /// Whether the service can update the resource itself. If not, changes need separate calls.
     #[serde(default = "yes")]
     pub changeable: bool,
-    /// Fields that a list can be filtered by, beside the name.
+    /// Fields with a filter in lists, beside the name.
     #[serde(default)]
     pub filters: Vec<String>,
-    /// How the collection is listed.
+    /// Options of the list.
     #[serde(default)]
     pub list: Listing,
-    /// Fields of properties, where there is more to a field than the property's name.
+    /// Fields of properties that differ from the default, which is a field with the property's name.
     #[serde(default, deserialize_with = "fields")]
     pub fields: BTreeMap<String, Field>,
 }
 
-/// A service with types that are data.
+/// A service with types whose calls are data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApiService {
@@ -72,60 +72,60 @@ pub enum ApiService {
     Network,
 }
 
-/// Where a resource carries the mark.
+/// Location of Stackloom's marker in a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkerPlace {
-    /// In the description, behind a person's own.
+    /// In the description, after the user's own text.
     #[default]
     Description,
-    /// In the name, until the journal has the id. After that it gets the name that people see.
+    /// In the name, until the journal contains the id. After that, the resource gets its final name.
     FirstName,
-    /// Under a key of the metadata, which are set in a call of their own; until then in the name.
+    /// In this key of the metadata, which is set by a separate call; until then in the name.
     Metadata,
-    /// In a tag: the parts of load balancers.
+    /// In a tag, for the parts of load balancers.
     Tag,
-    /// Nowhere: these fields identify it. A list can be filtered by the first one.
+    /// No marker: these fields identify the resource. Lists have a filter by the first field.
     Content(Vec<String>),
 }
 
-/// The name in the cloud.
+/// Rule for the name in the cloud.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Naming {
-    /// The template's, else one made from the deployment's name.
+    /// The name in the template, else a name derived from the deployment's name.
     #[default]
     Readable,
-    /// The same for a service in which no two have the same name.
+    /// The same, for services with unique names.
     Unique,
-    /// A property like others.
+    /// The name is an ordinary property.
     Property,
-    /// There is no name.
+    /// The resource has no name.
     None,
 }
 
-/// What becomes of a resource that an earlier attempt left before the journal had its id.
+/// Handling of a resource that an earlier attempt left before the journal contained its id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Leftover {
-    /// It is taken.
+    /// The resource is adopted.
     #[default]
     Taken,
-    /// It is removed and made again: it may be incomplete, or made from another version of the template.
+    /// The resource is deleted and created again: it can be incomplete, or belong to another version of the template.
     Remade,
 }
 
-/// How a collection is listed.
+/// Options of a collection's list.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Listing {
-    /// The path segment that lists resources in full.
+    /// Path segment of the list with all fields.
     pub in_full: Option<String>,
-    /// The query of a list that has all.
+    /// Query of a list with all resources.
     pub query: BTreeMap<String, String>,
-    /// Whether the list can be filtered by name.
+    /// Whether the list has a filter by name.
     pub by_name: Option<bool>,
-    /// The least microversion.
+    /// Lowest microversion.
     pub version: Option<(u32, u32)>,
 }
 
@@ -133,47 +133,47 @@ pub struct Listing {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Field {
-    /// Its name, where that is not the property's.
+    /// Name of the field. `None` means the name of the property.
     pub to: Option<String>,
-    /// The type whose resources the property names; the field has the id.
+    /// Type of the resources in the property; the field contains the id.
     pub finds: Option<String>,
-    /// The value that is sent where none is given.
+    /// Value of an absent property.
     pub absent: Option<Value>,
-    /// The cloud's default, which not everybody may set: it is sent only as a change.
+    /// Default of the cloud. Setting it can need an administrator, so it is sent only in updates.
     pub unless: Option<Value>,
-    /// What becomes of an empty value.
+    /// Handling of an empty value.
     pub empty: Empty,
-    /// Whether a text is sent as the whole number that it is.
+    /// Whether text is converted to an integer.
     pub integer: bool,
-    /// When it is sent.
+    /// Condition for sending the field.
     pub sent: Sent,
 }
 
-/// What becomes of an empty text or list.
+/// Handling of an empty text or list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Empty {
-    /// It is sent.
+    /// Sent as it is.
     #[default]
     Sent,
-    /// It counts as not given.
+    /// Treated as absent.
     Absent,
-    /// Null is sent in its place.
+    /// Replaced by null.
     Null,
 }
 
-/// When a field is sent.
+/// Condition for sending a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sent {
-    /// On creation, and on updates where the property updates.
+    /// On creation, and on updates if the property is updatable.
     #[default]
     AsDescribed,
-    /// On creation only, although the property updates.
+    /// On creation only, although the property is updatable.
     Once,
     /// On creation, and on updates that change it.
     IfChanged,
-    /// Never: a driver reads the property, or nobody does.
+    /// Never: a driver reads the property, or it has no effect.
     Never,
 }
 
@@ -181,7 +181,7 @@ fn yes() -> bool {
     true
 }
 
-/// A text in place of a field is its name.
+/// Parses the fields. A string instead of a map is the name of the field.
 fn fields<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Field>, D::Error> {
     let written = BTreeMap::<String, Value>::deserialize(from)?;
     let fields = written.into_iter().map(|(property, field)| {
@@ -196,22 +196,22 @@ fn fields<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Field>,
 }
 
 impl Api {
-    /// The property that names the parent of a resource, for a collection inside another resource.
+    /// The property with the parent of a resource, for a nested collection.
     pub fn parent(&self) -> Option<&str> {
         let (_, inside) = self.path.split_once('{')?;
         inside.split_once('}').map(|(property, _)| property)
     }
 
-    /// The calls of a type, where they are data.
+    /// The calls of a type. `None` if they are not data.
     pub fn of(resource_type: &str) -> Option<&'static Api> {
         Api::all().get(resource_type)
     }
 
-    /// The calls of all types that have them as data, by the name of the type.
+    /// The calls of all types with an `api` block, by the name of the type.
     pub fn all() -> &'static BTreeMap<String, Api> {
         static ALL: LazyLock<BTreeMap<String, Api>> = LazyLock::new(|| {
             let files = files::FILES.iter();
-            // A test reads all of them; here none can be wrong.
+            // A test parses all files, so none can be invalid here.
             files
                 .filter_map(|(_, text)| read::block(text, "api").ok()?)
                 .collect()

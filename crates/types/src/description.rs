@@ -10,66 +10,66 @@ use crate::{
     rule::Rule,
 };
 
-/// A resource type, described once.
+/// The description of a resource type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceType {
-    /// Such as `OS::Neutron::FloatingIP`.
+    /// Name, such as `OS::Neutron::FloatingIP`.
     pub name: String,
-    /// For people, such as `Floating IP`.
+    /// Display name, such as `Floating IP`.
     pub title: String,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: String,
-    /// Where it stands in the palette, and its hue.
+    /// Category in the palette, which also sets the hue.
     pub category: Category,
-    /// How the canvas draws it.
+    /// Shape on the canvas.
     pub shape: Shape,
-    /// In the order of a form.
+    /// Properties, in the order of forms.
     pub properties: Vec<Property>,
-    /// What `get_attr` gives.
+    /// Attributes for `get_attr`.
     pub attributes: Vec<Attribute>,
-    /// Attributes that Heat knows and that have no value here. A template that asks for one gets a warning.
+    /// Attributes of Heat without a value in Stackloom. A template that uses one gets a warning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_given: Vec<String>,
-    /// What the properties owe each other.
+    /// Rules about several properties.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// What may stand under `update_policy`, as properties.
+    /// Keys of `update_policy`, as properties.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub update_policy: Vec<Property>,
-    /// Further names that Heat takes for it.
+    /// Further names that Heat accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub formerly: Vec<String>,
-    /// Who makes it, if anybody.
+    /// Kind of driver.
     #[serde(default)]
     pub executable: Executable,
-    /// What to use in its place, where nobody makes it; a sentence.
+    /// Alternative to a type without a driver, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// Whether `deletion_policy: Snapshot` is possible.
+    /// Whether the type supports `deletion_policy: Snapshot`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub snapshots: bool,
-    /// It takes properties that are not described.
+    /// Whether the type accepts undescribed properties.
     #[serde(default, skip_serializing_if = "is_false")]
     pub any_property: bool,
-    /// It has attributes that are not described, such as a nested template's outputs.
+    /// Whether the type has undescribed attributes, such as the outputs of a nested template.
     #[serde(default, skip_serializing_if = "is_false")]
     pub any_attribute: bool,
-    /// For a catalogue item: what it listens on, offers and needs.
+    /// The catalog item, with ports, capabilities and requirements. `None` for other types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<CatalogItem>,
 }
 
-/// Who makes a resource of a type.
+/// Kind of driver of a resource type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Executable {
-    /// A driver of the engine, in the cloud.
+    /// A driver of the engine that calls the cloud.
     Driver,
-    /// A driver of the engine, without a cloud: helpers of the language.
+    /// A driver of the engine without calls: helpers of the template language.
     Local,
-    /// Nobody yet: it runs on servers, or acts after the deployment.
+    /// No driver yet: the type runs on servers, or acts after the deployment.
     Software,
-    /// Nobody: it is kept, shown, checked and put in order.
+    /// No driver: resources are stored, shown, checked and ordered only.
     #[default]
     No,
 }
@@ -79,17 +79,17 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl ResourceType {
-    /// A property by name, or by its former name.
+    /// A property by its name, or by its former name.
     pub fn property(&self, name: &str) -> Option<&Property> {
         find(&self.properties, name)
     }
 
-    /// Whether it is software on a server.
+    /// Whether the type is software on a server.
     pub fn is_component(&self) -> bool {
         self.component.is_some()
     }
 
-    /// Why a plan cannot have a resource of this type made; nothing where it can.
+    /// The reason why a plan cannot create a resource of this type. `None` if it can.
     pub fn refusal(&self, resource: &str) -> Option<String> {
         let (resource, name) = (shown(resource), &self.name);
         match self.executable {
@@ -109,7 +109,7 @@ impl ResourceType {
     }
 }
 
-/// The refusal of a type that nobody makes.
+/// The refusal for a type without a driver.
 pub fn no_driver(resource: &str, resource_type: &str) -> String {
     format!(
         "`{resource}` cannot be deployed yet: Stackloom has no driver for `{resource_type}`; remove it, or deploy it with Heat"

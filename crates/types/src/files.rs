@@ -1,10 +1,10 @@
-//! The files, each a type. A new type is a file and a line here; a test finds files without a line.
+//! The description files, one per type. A new type is a file and a line here; a test finds files without a line.
 
 macro_rules! files {
     ($($path:literal)*) => { &[$(($path, include_str!(concat!("../descriptions/", $path, ".yaml")))),*] };
 }
 
-/// Where each stands, and what it says.
+/// Path and text of each file.
 #[rustfmt::skip]
 pub(super) const FILES: &[(&str, &str)] = files![
     "aodh/alarm"
@@ -178,5 +178,5 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "zun/container"
 ];
 
-/// Types that Heat still takes and makes nothing of: name to what became of it.
+/// Types that Heat accepts without any effect: name to explanation.
 pub(super) const RETIRED: &str = include_str!("../descriptions/retired.yaml");

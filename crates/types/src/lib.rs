@@ -1,9 +1,8 @@
-//! Resource types: one description each, from which forms, checks, the palette and the planner read.
+//! Descriptions of resource types, used by forms, checks, the palette and the planner.
 //!
-//! One file a type, in a folder a service; `read` says how they are written. Names, kinds, defaults,
-//! constraints and what updates in place are Heat's own, so that a template which Heat takes is right
-//! here, and one which it refuses is refused for the same reason. Where we differ on purpose, the file
-//! says so. A new type is a file and a line in `files`.
+//! Each type has one file, each service one folder; the format is in `read`. Names, kinds, defaults, constraints and
+//! in-place updates are those of Heat. A template that Heat accepts is therefore valid here, and a refusal has the same
+//! reason as in Heat. Files document intended differences. A new type is a file and a line in `files`.
 
 pub mod api;
 pub mod catalog;

@@ -1,6 +1,6 @@
-//! Types that rules and passes know by name.
+//! Names of types with special handling in rules and passes.
 
-/// The deployment's own key.
+/// The SSH key of the deployment.
 pub const SSH_KEY: &str = "Stackloom::SSHKey";
 
 /// A virtual machine.
@@ -15,27 +15,27 @@ pub const SUBNET: &str = "OS::Neutron::Subnet";
 pub const PORT: &str = "OS::Neutron::Port";
 /// A router.
 pub const ROUTER: &str = "OS::Neutron::Router";
-/// A router's port in a subnet.
+/// A router's interface in a subnet.
 pub const ROUTER_INTERFACE: &str = "OS::Neutron::RouterInterface";
-/// A router's way to an external network.
+/// A router's external gateway.
 pub const ROUTER_GATEWAY: &str = "OS::Neutron::RouterGateway";
 /// A static route of a router.
 pub const EXTRA_ROUTE: &str = "OS::Neutron::ExtraRoute";
 /// Static routes of a router.
 pub const EXTRA_ROUTE_SET: &str = "OS::Neutron::ExtraRouteSet";
-/// A public address.
+/// A floating IP.
 pub const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
-/// A floating IP on a port.
+/// The association of a floating IP with a port.
 pub const FLOATING_IP_ASSOCIATION: &str = "OS::Neutron::FloatingIPAssociation";
-/// A forwarded port of a floating IP.
+/// A port forwarding of a floating IP.
 pub const FLOATING_IP_PORT_FORWARD: &str = "OS::Neutron::FloatingIPPortForward";
-/// A set of packet filter rules.
+/// A security group.
 pub const SECURITY_GROUP: &str = "OS::Neutron::SecurityGroup";
-/// A packet filter rule.
+/// A security group rule.
 pub const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
 /// Routes of a VPC.
 pub const AWS_ROUTE_TABLE: &str = "AWS::EC2::RouteTable";
-/// A VPC's way to the internet.
+/// A VPC's gateway to the internet.
 pub const AWS_GATEWAY_ATTACHMENT: &str = "AWS::EC2::VPCGatewayAttachment";
-/// Prefix of the types of catalogue items.
+/// Prefix of the types of catalog items.
 pub const CATALOG: &str = "Stackloom::Catalog::";

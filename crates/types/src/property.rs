@@ -1,4 +1,4 @@
-//! Properties and attributes: names, kinds, constraints, and what a change or a reference means.
+//! Properties and attributes: names, kinds, constraints, updates and references.
 
 use hot::constraint::{Constraint, ValueKind};
 use serde::{Deserialize, Serialize};
@@ -9,47 +9,47 @@ use crate::rule::Rule;
 /// One property of a type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Property {
-    /// As in HOT.
+    /// Name in HOT.
     pub name: String,
-    /// What it takes.
+    /// Type of the value.
     #[serde(flatten)]
     pub kind: PropertyKind,
-    /// Must be given.
+    /// Whether a value is required.
     #[serde(default)]
     pub required: bool,
-    /// Taken when it is not given.
+    /// Default value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// Constraints of the value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
-    /// What the keys of a map owe each other.
+    /// Rules about several keys of a map.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// What another value means for what is deployed.
+    /// Effect of a change on a deployed resource.
     pub on_change: OnChange,
-    /// What a `get_resource` here means on the canvas, and to which types it may lead.
+    /// Role of a `get_resource` in this property on the canvas, and valid target types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// What the cloud can offer as values.
+    /// Source of live values from the cloud.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<Choices>,
-    /// A former name that Heat still takes for it.
+    /// Former name that Heat still accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formerly: Option<String>,
-    /// Taken for old templates and not offered in forms.
+    /// Whether forms hide the property. It is accepted for old templates only.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hidden: bool,
-    /// Heat knows the name and refuses it.
+    /// Whether Heat refuses the property although its name is known.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unsupported: bool,
-    /// Shown as dots, masked in plans and logs.
+    /// Whether the value is shown as dots and masked in plans and logs.
     #[serde(default)]
     pub secret: bool,
-    /// Edited in a text area.
+    /// Whether forms use a text area.
     #[serde(default)]
     pub multiline: bool,
-    /// One sentence.
+    /// Summary in one sentence.
     #[serde(default)]
     pub summary: String,
 }
@@ -60,30 +60,30 @@ pub struct Property {
 pub enum PropertyKind {
     /// Text.
     String,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
     /// True or false.
     Boolean,
-    /// A list; of anything where `of` is absent.
+    /// A list. Without `of`, its items can have any type.
     List {
-        /// What each item is (its name does not matter).
+        /// Type of the items; the name is irrelevant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<Box<Property>>,
     },
-    /// A map; with any keys where `of` is empty.
+    /// A map. Without `of`, it can have any keys.
     Map {
-        /// The keys.
+        /// Properties of the keys.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         of: Vec<Property>,
     },
-    /// Anything.
+    /// Any type.
     Any,
 }
 
 impl PropertyKind {
-    /// The type alone, without what a list or a map consists of.
+    /// The type without the types of list items or map keys.
     pub fn value_kind(&self) -> ValueKind {
         match self {
             PropertyKind::String => ValueKind::String,
@@ -96,43 +96,42 @@ impl PropertyKind {
         }
     }
 
-    /// What is wrong with the type of a value, in a sentence; members of lists and maps are not looked at.
+    /// The type error of a value as a sentence. Does not check members of lists and maps.
     pub fn problem(&self, value: &Value) -> Option<String> {
         hot::constraint::type_problem(self.value_kind(), value)
     }
 }
 
-/// What another value means for a deployed resource.
+/// Effect of a change on a deployed resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnChange {
-    /// It keeps its id.
+    /// The resource keeps its id.
     UpdateInPlace,
-    /// A new one takes its place.
+    /// A new resource replaces it.
     Replace,
 }
 
-/// What a reference in a property means.
+/// Meaning of a reference in a property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// Nested in it, or connected with it.
+    /// Role on the canvas.
     pub role: ReferenceRole,
-    /// Type names that fit, such as `OS::Neutron::Net`; `component:http` fits any component that
-    /// provides the capability `http`.
+    /// Valid target types, such as `OS::Neutron::Net`. `component:http` means any component with the capability `http`.
     pub to: Vec<String>,
 }
 
-/// How a reference is drawn.
+/// Role of a reference on the canvas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReferenceRole {
-    /// It stands inside: software on a server, a server in a network.
+    /// The resource is drawn inside the target: software on a server, a server in a network.
     Nests,
-    /// A line.
+    /// A line to the target.
     Connects,
 }
 
-/// Live values for a form's control.
+/// Source of live values for form controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choices {
@@ -152,16 +151,16 @@ pub enum Choices {
     VolumeType,
 }
 
-/// What `get_attr` gives.
+/// An attribute for `get_attr`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribute {
-    /// As in HOT.
+    /// Name in HOT.
     pub name: String,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: String,
 }
 
-/// A property by name, or by its former name.
+/// A property by its name, or by its former name.
 pub fn find<'a>(properties: &'a [Property], name: &str) -> Option<&'a Property> {
     let is = |property: &&Property| property.name == name;
     let was = |property: &&Property| property.formerly.as_deref() == Some(name);
@@ -175,7 +174,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// A property of a kind, with no more said about it. A change of it replaces the resource.
+/// A property with default settings. Its changes replace the resource.
 pub fn of_kind(name: &str, kind: PropertyKind) -> Property {
     Property {
         name: name.to_owned(),
@@ -215,7 +214,7 @@ impl Property {
         self
     }
 
-    /// Another value keeps the resource's id.
+    /// Marks changes of the property as updates in place.
     pub(crate) fn updates(mut self) -> Self {
         self.on_change = OnChange::UpdateInPlace;
         self

@@ -1,4 +1,4 @@
-//! Descriptions as they are written: a YAML file a type.
+//! Parser of descriptions: one YAML file per type.
 //!
 //! ```yaml
 //! type: OS::Neutron::Port
@@ -8,17 +8,17 @@
 //!   fixed_ips:
 //!     list:                              # of maps with these keys
 //!       ip_address: {string, check: ip_addr, says: The address.}
-//!     says: Addresses that it shall have.
+//!     says: Addresses of the port.
 //!   tags: {list, of: {string}, says: Words to find it by.}
 //! attributes:
 //!   mac_address: Its MAC address.
-//! not_given: [show]                      # attributes of Heat's that have no value here
-//! api: ...                               # the calls that make it: see `api`
+//! not_given: [show]                      # attributes of Heat without a value here
+//! api: ...                               # calls of the type: see `api`
 //! ```
-//! A property's kind is a word without a value (`string`), or with what is in it (`list`, `map`). So
-//! are its flags: `required`, `updates` (another value keeps the id; without it a new one takes its
-//! place), `hidden`, `unsupported`, `secret`, `multiline`. Data rather than code: a hundred and seventy
-//! types built by calls would be half a megabyte of machine code.
+//! The kind of a property is a key without a value (`string`), or with its contents (`list`, `map`). Flags are keys
+//! without a value: `required`, `updates` (changes keep the id; without it they replace the resource), `hidden`,
+//! `unsupported`, `secret`, `multiline`. Descriptions are data instead of code, as 170 types built by function calls
+//! would be half a megabyte of machine code.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ use crate::{category::*, description::*, property::*, rule::*};
 use hot::constraint::Constraint;
 use hot::yaml::{self, Node};
 
-/// A description from its file. The error says which word is wrong; a test reads all files.
+/// Parses the description in a file. The error contains the invalid key; a test parses all files.
 pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
     let root = root(text)?;
     let mut described = ResourceType::default();
@@ -64,7 +64,7 @@ pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
     Ok(described)
 }
 
-/// A block of a file that the description does not have, with the name of the type.
+/// A block of a file that is not part of the description, with the name of the type.
 pub(super) fn block<T: serde::de::DeserializeOwned>(
     text: &str,
     key: &str,
@@ -78,7 +78,7 @@ pub(super) fn block<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// Types that are gone, from one file for all: any property is right, and nothing is made.
+/// Retired types, all in one file. They accept any property and have no driver.
 pub(super) fn retired(text: &str) -> Result<Vec<ResourceType>, String> {
     let entries = root(text)?;
     let entries = entries.entries().unwrap_or_default().iter();
@@ -104,7 +104,7 @@ pub(super) fn retired(text: &str) -> Result<Vec<ResourceType>, String> {
         .collect()
 }
 
-/// What every resource of Heat has.
+/// The `show` attribute of every Heat resource.
 fn show() -> Attribute {
     attribute("show", "All that the cloud tells about it.")
 }
@@ -167,7 +167,7 @@ fn property(name: &str, node: &Node) -> Result<Property, String> {
             other => property.constraints.extend(constraints(other, node)?),
         }
     }
-    // They are about the maps in a list, not about the list.
+    // The rules apply to the maps in the list, not to the list.
     if let PropertyKind::List { of: Some(of) } = &mut property.kind {
         of.rules = std::mem::take(&mut property.rules);
     }
@@ -196,7 +196,7 @@ fn constraints(word: &str, node: &Node) -> Result<Vec<Constraint>, String> {
     })
 }
 
-/// `[1, ~]`: at least 1.
+/// Parses bounds: `[1, ~]` means at least 1.
 fn bounds(node: &Node) -> (Option<f64>, Option<f64>) {
     let items = node.items().unwrap_or_default();
     let bound = |index: usize| items.get(index)?.value.scalar()?.as_f64();
@@ -210,7 +210,7 @@ fn string(node: &Node) -> Result<String, String> {
     }
 }
 
-/// One text, or several.
+/// One string, or a list of strings.
 fn strings(node: &Node) -> Result<Vec<String>, String> {
     match node.items() {
         Some(items) => items.iter().map(|item| string(&item.value)).collect(),
@@ -218,7 +218,7 @@ fn strings(node: &Node) -> Result<Vec<String>, String> {
     }
 }
 
-/// One of a type's words, as it is written in JSON.
+/// A value of a type with a JSON representation.
 fn word<T: serde::de::DeserializeOwned>(node: &Node) -> Result<T, String> {
     serde_json::from_value(node.to_json()).map_err(|error| error.to_string())
 }

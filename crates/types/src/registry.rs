@@ -7,17 +7,17 @@ use std::{
 
 use crate::{description::ResourceType, files, read};
 
-/// All types that a template may use. Cheap to clone: descriptions are shared.
+/// All types for templates. Cheap to clone, as descriptions are shared.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     types: BTreeMap<String, Arc<ResourceType>>,
-    /// Former names to present ones.
+    /// Former names to current names.
     former: HashMap<String, String>,
 }
 
 impl Registry {
-    /// The types that we describe, read once. Not for the browser, which asks the server instead: the descriptions
-    /// would be a large part of what it loads.
+    /// The described types, parsed once. Browsers load them from the server instead: the descriptions would be a large
+    /// part of the WebAssembly file.
     pub fn openstack() -> Registry {
         Registry::shared().clone()
     }
@@ -25,7 +25,7 @@ impl Registry {
     /// [`Registry::openstack`] without a copy.
     pub fn shared() -> &'static Registry {
         static OPENSTACK: LazyLock<Registry> = LazyLock::new(|| {
-            // A test reads all of them; here none can be wrong.
+            // A test parses all files, so none can be invalid here.
             let described = files::FILES
                 .iter()
                 .filter_map(|(_, text)| read::resource_type(text).ok());
@@ -35,7 +35,7 @@ impl Registry {
         &OPENSTACK
     }
 
-    /// These and no others: what `GET /resource-types` answered, in a browser.
+    /// A registry with only these types, such as the response of `GET /resource-types` in a browser.
     pub fn of(described: impl IntoIterator<Item = ResourceType>) -> Registry {
         let mut registry = Registry::default();
         for one in described {
@@ -44,7 +44,7 @@ impl Registry {
         registry
     }
 
-    /// One more, or another in its place.
+    /// Adds a type, or replaces the one with the same name.
     pub fn insert(&mut self, described: ResourceType) {
         for former in &described.formerly {
             self.former.insert(former.clone(), described.name.clone());
@@ -53,7 +53,7 @@ impl Registry {
             .insert(described.name.clone(), Arc::new(described));
     }
 
-    /// The description of a type, if we know it; also by a former name.
+    /// The description of a type, by its name or a former name.
     pub fn get(&self, name: &str) -> Option<&ResourceType> {
         if let Some(described) = self.types.get(name).or_else(|| {
             let present = self.former.get(name)?;
@@ -61,14 +61,14 @@ impl Registry {
         }) {
             return Some(described);
         }
-        // Before 2013 Neutron was called so, and Heat still takes the name.
+        // Former name of Neutron until 2013, which Heat still accepts.
         let rest = name.strip_prefix("OS::Quantum::")?;
         self.types
             .get(&format!("OS::Neutron::{rest}"))
             .map(Arc::as_ref)
     }
 
-    /// All, by name.
+    /// All types, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &ResourceType> {
         self.types.values().map(Arc::as_ref)
     }

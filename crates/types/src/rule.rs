@@ -1,14 +1,14 @@
-//! What properties of one thing owe each other: not both, one of these, this one with that value.
+//! Rules about several properties: mutual exclusion, alternatives, dependencies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One rule about several properties of a resource, or about several keys of a map. A property counts
-/// as given when it is neither null nor empty nor false.
+/// One rule about several properties of a resource, or about several keys of a map. A property counts as given if it is
+/// neither null nor empty nor false.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rule {
-    /// The rule counts only then; always where absent.
+    /// Condition of the rule. `None` means always.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
     /// At least one of these must be given.
@@ -17,7 +17,7 @@ pub struct Rule {
         deserialize_with = "one_or_many"
     )]
     pub any_of: Vec<String>,
-    /// At most one of these may be given.
+    /// At most one of these can be given.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "one_or_many"
@@ -29,13 +29,13 @@ pub struct Rule {
         deserialize_with = "one_or_many"
     )]
     pub needs: Vec<String>,
-    /// None of these may be given.
+    /// None of these can be given.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "one_or_many"
     )]
     pub refuses: Vec<String>,
-    /// Numbers, each at least as large as the one before.
+    /// Numbers in ascending order; equal numbers are valid.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "one_or_many"
@@ -43,23 +43,23 @@ pub struct Rule {
     pub ascending: Vec<String>,
 }
 
-/// When a [`Rule`] counts.
+/// Condition of a [`Rule`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum When {
     /// A property is given.
     Given(String),
-    /// A property has one of these values, be it by default.
+    /// A property has one of these values, explicitly or by default.
     Is(std::collections::BTreeMap<String, OneOf>),
 }
 
-/// One value, or several of which one.
+/// One value, or several alternatives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OneOf {
-    /// One of these.
+    /// Alternatives.
     Many(Vec<Value>),
-    /// This one.
+    /// A single value.
     One(Value),
 }
 
@@ -73,7 +73,7 @@ impl OneOf {
     }
 }
 
-/// `a` is the same as `[a]`.
+/// Accepts `a` for `[a]`.
 fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,14 +1,14 @@
-//! Values of properties in the types that a description says.
+//! Conversion of property values to the described types.
 //!
-//! HOT is lenient: a parameter of type string that goes into a number or a switch is fine (`"80"`, `"true"`). So values are
+//! HOT is lenient: a string parameter is valid for a number or a boolean (`"80"`, `"true"`). Values are therefore
 //! converted once, before a driver reads them.
 
 use serde_json::{Map, Number, Value};
 
 use crate::{Property, PropertyKind, find};
 
-/// The values under the present names of their properties, each converted to its property's type as far as it can be.
-/// Absent and null are the same. What is not described stays as it is.
+/// The values under the current names of their properties, converted to the property's type if possible. Null counts as
+/// absent. Undescribed values stay unchanged.
 pub fn typed(properties: &[Property], values: &Map<String, Value>) -> Map<String, Value> {
     let given = values.iter().filter(|(_, value)| !value.is_null());
     given
@@ -30,7 +30,7 @@ fn convert(kind: &PropertyKind, value: &Value) -> Value {
         (PropertyKind::List { of }, value) => {
             let items = match value {
                 Value::Array(items) => items,
-                // One value alone is a list of it, as in HOT.
+                // A single value counts as a list with one item, as in HOT.
                 one => std::slice::from_ref(one),
             };
             let item = |value: &Value| match of {

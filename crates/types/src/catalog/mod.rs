@@ -1,7 +1,7 @@
-//! Catalogue items: an Ansible role and a small manifest, read as a resource type.
+//! Catalog items: an Ansible role and a small manifest as a resource type.
 //!
-//! `meta/argument_specs.yml` of the role gives the properties; `item.yml` adds what Ansible has no
-//! word for. Reading the files is the caller's; this is the pure part.
+//! `meta/argument_specs.yml` of the role defines the properties. `item.yml` adds information without an equivalent in
+//! Ansible. This module is pure; the caller reads the files.
 
 use std::cmp::Ordering;
 
@@ -11,97 +11,97 @@ use crate::property::Property;
 
 mod read;
 
-/// Before the name of a value that a role tells by `set_stats`, in the text of an output.
+/// Prefix of values set by the role's `set_stats`, in the text of an output.
 pub const STATS: &str = "stats.";
 
-/// What can be dropped on a server.
+/// A software component for servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CatalogItem {
-    /// Unique, lower case: `nginx`. The resource type is `Stackloom::Catalog::nginx`.
+    /// Unique name in lower case: `nginx`. The resource type is `Stackloom::Catalog::nginx`.
     pub name: String,
-    /// For people.
+    /// Display name.
     pub title: String,
     /// Semantic version.
     pub version: String,
-    /// One line.
+    /// Summary in one line.
     pub summary: String,
-    /// Such as `web`.
+    /// Category, such as `web`.
     pub category: String,
-    /// SVG text, checked to hold nothing but drawing.
+    /// SVG text, validated to contain only drawing elements.
     #[serde(default)]
     pub icon: String,
-    /// Markdown.
+    /// Readme in Markdown.
     #[serde(default)]
     pub readme: String,
-    /// From the role's `main` argument specification.
+    /// Properties from the role's `main` argument specification.
     #[serde(default)]
     pub inputs: Vec<Property>,
-    /// What it listens on.
+    /// Listening ports.
     #[serde(default)]
     pub listens: Vec<Listen>,
-    /// Capabilities that others can be connected to.
+    /// Capabilities for connections from other components.
     #[serde(default)]
     pub provides: Vec<Capability>,
-    /// What it can be connected to. Each is a property that takes references, and a role variable of
-    /// the same name that gets a list of `{name, address, port}`.
+    /// Connections to other components. Each is a property with references, and a role variable of the same name with a
+    /// list of `{name, address, port}`.
     #[serde(default)]
     pub requires: Vec<Requirement>,
-    /// Attribute name to text with `{address}` (public, else private), `{private_address}`, `{<input>}` and
-    /// `{stats.<name>}` in it: what the role told by Ansible's `set_stats`.
+    /// Attributes. The text of an output can contain `{address}` (public, else private), `{private_address}`,
+    /// `{<input>}` and `{stats.<name>}`, a value of the role's `set_stats`.
     #[serde(default)]
     pub outputs: Vec<Output>,
-    /// Images that it was tested on.
+    /// Images that the item was tested on.
     #[serde(default)]
     pub tested: Vec<String>,
 }
 
-/// A port that a component listens on.
+/// A listening port of a component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listen {
-    /// The input that holds the port number.
+    /// Input with the port number.
     pub port: String,
     /// `tcp` or `udp`.
     pub protocol: String,
 }
 
-/// What a component offers.
+/// A capability that a component provides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capability {
-    /// Such as `http`.
+    /// Name, such as `http`.
     pub name: String,
-    /// The input that holds its port number.
+    /// Input with the port number.
     pub port: String,
 }
 
-/// What a component needs.
+/// A connection that a component requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requirement {
-    /// The property and the role variable, such as `backends`.
+    /// Name of the property and the role variable, such as `backends`.
     pub name: String,
-    /// The capability that fits, such as `http`.
+    /// Required capability, such as `http`.
     pub capability: String,
-    /// At least.
+    /// Minimum number of connections.
     #[serde(default)]
     pub min: u32,
-    /// At most; no limit where absent.
+    /// Maximum number of connections. `None` means unlimited.
     #[serde(default)]
     pub max: Option<u32>,
-    /// One sentence.
+    /// Summary in one sentence.
     #[serde(default)]
     pub summary: String,
 }
 
-/// What a component tells when it runs.
+/// An attribute of a running component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// The attribute.
+    /// Name of the attribute.
     pub name: String,
-    /// Text with `{...}` in it.
+    /// Text with placeholders in braces.
     pub value: String,
 }
 
-/// Which of two versions is newer, by the rules of Semantic Versioning 2.0: numbers count as numbers, a release is newer than
-/// what led to it, and what follows a `+` does not count.
+/// Compares two versions by Semantic Versioning 2.0: numbers compare as numbers, a release is newer than its
+/// pre-releases, and build metadata after `+` is ignored.
 pub fn precedence(one: &str, other: &str) -> Ordering {
     let parts = |version: &str| {
         let version = version.split('+').next().unwrap_or_default().to_owned();
@@ -120,16 +120,16 @@ pub fn precedence(one: &str, other: &str) -> Ordering {
 }
 
 fn dotted(one: &str, other: &str) -> Ordering {
-    // Numbers are older than words, as the rules say; `Ok` is less than `Err`.
+    // Numbers precede words, as in Semantic Versioning; `Ok` is less than `Err`.
     let key = |part: &str| part.parse::<u64>().map_err(|_| part.to_owned());
     one.split('.').map(key).cmp(other.split('.').map(key))
 }
 
 impl CatalogItem {
-    /// From the texts of `item.yml` and `meta/argument_specs.yml`; icon and readme are set by the caller.
+    /// Parses the texts of `item.yml` and `meta/argument_specs.yml`. The caller sets icon and readme.
     ///
     /// # Errors
-    /// All problems of both texts; a path begins with the file's name.
+    /// All problems of both texts. A path begins with the name of the file.
     pub fn parse(
         manifest: &str,
         argument_specs: &str,
@@ -137,7 +137,7 @@ impl CatalogItem {
         read::item(manifest, argument_specs)
     }
 
-    /// The name of its resource type: `Stackloom::Catalog::<name>`.
+    /// The name of the resource type: `Stackloom::Catalog::<name>`.
     pub fn type_name(&self) -> String {
         format!("Stackloom::Catalog::{}", self.name)
     }

@@ -1,4 +1,4 @@
-//! `item.yml` and `meta/argument_specs.yml`, with clear words for their authors.
+//! Parser of `item.yml` and `meta/argument_specs.yml`, with error messages for authors of items.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use yaql::shown;
 
 const MANIFEST: &str = "item.yml";
 const SPECS: &str = "argument_specs.yml";
-/// Bytes of a name and of a version.
+/// Maximum length of a name and of a version, in bytes.
 const NAME_BYTES_MAX: usize = 63;
 const MANIFEST_KEYS: [&str; 10] = [
     "name", "title", "version", "summary", "category", "listens", "provides", "requires",
@@ -37,13 +37,13 @@ const OPTION_KEYS: [&str; 13] = [
 ];
 const OPTION_TYPES: [&str; 8] = ["str", "int", "bool", "list", "dict", "float", "path", "raw"];
 
-/// The item that both texts describe.
+/// Parses the item from both texts.
 pub(super) fn item(manifest: &str, specs: &str) -> Result<CatalogItem, Vec<Diagnostic>> {
     let mut manifest_reader = Reader::new(MANIFEST, manifest);
     let mut item = manifest_reader.manifest();
     let mut specs_reader = Reader::new(SPECS, specs);
     let inputs = specs_reader.specs();
-    // A requirement that is an option too is given by drawing, not typed.
+    // A requirement that is also an option gets its value from connections, not from input.
     item.inputs = inputs
         .into_iter()
         .filter(|input| {
@@ -297,7 +297,7 @@ impl<'t> Reader<'t> {
         item
     }
 
-    /// Ports and words in outputs name inputs.
+    /// Checks that ports and placeholders of outputs refer to inputs.
     fn ports(&mut self, item: &CatalogItem) {
         let Some(root) = self.root.take() else { return };
         let inputs: Vec<&str> = item
@@ -461,7 +461,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// One text, or a list of paragraphs.
+    /// A string, or a list of paragraphs.
     fn description(&mut self, node: &Node) -> String {
         match node.entry("description").map(|entry| entry.value.to_json()) {
             Some(Value::String(text)) => text.trim().to_owned(),
@@ -487,7 +487,7 @@ impl<'t> Reader<'t> {
             "list" => {
                 let elements = self.text(node, "elements", path);
                 let of = match elements {
-                    // What is in the inner lists cannot be said in an argument specification.
+                    // An argument specification cannot describe the items of inner lists.
                     Some(elements) if elements == "list" => Some(Box::new(
                         crate::property::of_kind("item", PropertyKind::List { of: None }),
                     )),
@@ -519,7 +519,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// It becomes the name of a folder, here and in the sandbox.
+/// Whether the text is valid as the name of an item. It becomes a folder name, here and in the sandbox.
 fn is_item_name(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX
         && name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -540,7 +540,7 @@ fn is_version(version: &str) -> bool {
         && parts.iter().all(is_number)
 }
 
-/// Words in braces.
+/// The placeholders of a text, without braces.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split('{')
         .skip(1)
