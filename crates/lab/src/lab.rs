@@ -1,4 +1,4 @@
-//! Starting and stopping a lab.
+//! Start and stop of a lab.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -24,35 +24,35 @@ use crate::substrate::docker::DockerSubstrate;
 use crate::substrate::memory::MemorySubstrate;
 use crate::substrate::{Close, Substrate};
 
-/// How a lab is.
+/// The configuration of a lab.
 #[derive(Debug, Clone)]
 pub struct LabConfig {
-    /// Where it listens: loopback only. Port 0 takes a free one.
+    /// The address to listen on, loopback only. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Where it keeps its state; nowhere when not told.
+    /// The directory of the state file. `None` keeps the state in memory only.
     pub state: Option<PathBuf>,
-    /// Its name: labels and names of everything it makes.
+    /// The lab's name, part of the labels and names of its containers and networks.
     pub name: String,
     /// The range of the external network.
     pub public_cidr: Cidr,
     /// The backend of servers.
     pub backend: Backend,
-    /// Whether projects have limits.
+    /// The default quotas.
     pub quotas: Quotas,
-    /// The resources that stay at the end.
+    /// The handling of containers and networks at shutdown.
     pub close: Close,
 }
 
 /// The backend of servers.
 #[derive(Debug, Clone, Copy)]
 pub enum Backend {
-    /// Containers.
+    /// Docker containers.
     Docker,
-    /// Nothing; they become ACTIVE after a while.
+    /// No containers. Servers become ACTIVE after a delay.
     Memory(MemorySubstrate),
 }
 
-/// A running lab. Dropping it stops its listener; [`Lab::stop`] also writes its state and does what [`LabConfig::close`] says.
+/// A running lab. Dropping it stops its listener; [`Lab::stop`] also writes its state and applies [`LabConfig::close`].
 pub struct Lab {
     cloud: Arc<Cloud>,
     substrate: Arc<dyn Substrate>,
@@ -62,11 +62,11 @@ pub struct Lab {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Open connections get this long to end by themselves.
+/// Time limit for open connections to end after the shutdown signal.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl LabConfig {
-    /// A lab in memory on a free port, without limits and without a state directory; servers are ACTIVE after a blink.
+    /// A lab in memory on a free port, without quotas and without a state directory. Servers are ACTIVE after 20 ms.
     pub fn memory() -> Self {
         let blink = Duration::from_millis(20);
         Self {
@@ -96,18 +96,18 @@ impl LabConfig {
     }
 }
 
-/// `172.30.0.0/24`; wide enough for a person, `172.16.0.0/12` is not routed outside.
+/// `172.30.0.0/24`: large enough for interactive use, and `172.16.0.0/12` is private.
 pub fn default_public_cidr() -> Cidr {
     Cidr::new(Ipv4Addr::new(172, 30, 0, 0), 24)
 }
 
 impl Lab {
-    /// A lab for tests: in memory, on a free port.
+    /// A lab in memory on a free port, for tests.
     pub async fn memory() -> anyhow::Result<Self> {
         Self::start(LabConfig::memory()).await
     }
 
-    /// Start a lab; it is ready when this returns.
+    /// Starts a lab. It is ready when this returns.
     pub async fn start(config: LabConfig) -> anyhow::Result<Self> {
         anyhow::ensure!(
             config.listen.ip().is_loopback(),
@@ -184,7 +184,7 @@ impl Lab {
         })
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -199,7 +199,7 @@ impl Lab {
         format!("{}/identity/v3", self.url())
     }
 
-    /// Things that go wrong on purpose, and the log of calls.
+    /// The armed faults and the log of calls.
     pub fn faults(&self) -> &Faults {
         &self.cloud.faults
     }
@@ -209,12 +209,12 @@ impl Lab {
         self.cloud.read(leftovers)
     }
 
-    /// Look at the model.
+    /// Reads the model.
     pub fn model<R>(&self, look: impl FnOnce(&Model) -> R) -> R {
         self.cloud.read(look)
     }
 
-    /// Stop: no more calls, state written, containers kept or removed as configured.
+    /// Stops the lab: ends the listener, writes the state, and keeps or removes the containers as configured.
     pub async fn stop(mut self) {
         self.shutdown.send_replace(true);
         if let Some(serve) = self.tasks.first_mut() {

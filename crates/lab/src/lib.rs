@@ -1,8 +1,9 @@
-//! The lab: an OpenStack-compatible cloud on one machine, for trying, developing and testing.
+//! The lab: an OpenStack-compatible cloud on one machine, for trials, development and tests.
 //!
-//! It speaks Keystone v3, Nova v2.1, Neutron v2.0, Glance v2, Cinder v3, Octavia v2 and Barbican v1 on one port of the loopback
-//! interface. With Docker, servers are containers with sshd and cloud-init, security groups are packet filters and floating IPs
-//! lead somewhere; in memory, servers only become ACTIVE, which is enough for most tests, and fast.
+//! It implements Keystone v3, Nova v2.1, Neutron v2.0, Glance v2, Cinder v3, Octavia v2 and Barbican v1 on one port of
+//! the loopback interface. With Docker, servers are containers with sshd and cloud-init, security groups are packet
+//! filters, and floating IPs are reachable. In memory, servers only become ACTIVE, which is fast and enough for most
+//! tests.
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -19,34 +20,34 @@
 //! # }
 //! ```
 //!
-//! # What is real
+//! # Real and simulated parts
 //!
-//! One task makes the wiring agree with all rows, again and again until they do; nothing tells it what has
-//! changed. A load balancer is ACTIVE when HAProxy itself says that it runs the configuration that it got last.
-//! On Docker these are real: servers with cloud-init (from a NoCloud seed, as from a config drive), the metadata
-//! service (a socket in each server's network namespace), networks, routers, floating IPs (whole or port by
-//! port), security groups, port security, load balancers for TCP and HTTP with L7 rules and monitors, and images
-//! made of servers. These are not:
+//! A reconciliation task repeats its passes until the wiring matches the rows; it needs no list of changes. A load
+//! balancer is ACTIVE when HAProxy reports that it runs the latest configuration. On Docker these work: servers with
+//! cloud-init (from a NoCloud seed that replaces the config drive), the metadata service (a socket in each server's
+//! network namespace), networks, routers, floating IPs (with one-to-one NAT or port forwarding), security groups, port
+//! security, load balancers for TCP and HTTP with L7 rules and monitors, and images created from servers. These do not,
+//! or only in part:
 //!
-//! - Volumes are block devices that can be formatted and read, but not mounted: the right to mount would let a server out
-//!   of its container. The lab makes their device nodes from outside and runs no program of a server's image
-//!   with its own rights.
+//! - Volumes are block devices that can be formatted and read, but not mounted: the right to mount would let a server
+//!   escape its container. The lab creates their device nodes from outside and runs no program of a server's image with
+//!   its own privileges.
 //! - A suspended server is paused.
-//! - QoS, trunks, segments, metering, provider attributes, allowed address pairs and all of IPv6 are stored and
-//!   shown as Neutron would, without effect on packets.
-//! - TLS and UDP load balancing, rescue, migration and graphical consoles are refused in the services' words.
-//! - An uploaded image is kept and given back, and boots as Debian. `config_drive` is always true, and a wrong
-//!   fixed address is refused at once, where Nova lets the server fail.
+//! - QoS, trunks, segments, metering, provider attributes, allowed address pairs and IPv6 are stored and shown as in
+//!   Neutron, without effect on packets.
+//! - TLS and UDP load balancing, rescue, migration and graphical consoles are refused in the services' wording.
+//! - An uploaded image can be downloaded again, but servers from it boot Debian. `config_drive` is always true. An
+//!   invalid fixed address is refused immediately, where Nova lets the server fail.
 //!
-//! The contract suite of `openstack` holds lab and real clouds to the same answers. What still differs is left
-//! where no client acts on it: texts of schemas in refusals, the order of keys, revision numbers.
+//! The contract suite of `openstack` checks that the lab and real clouds give the same responses. Remaining differences
+//! have no effect on clients: schema texts in refusals, the order of keys, revision numbers.
 //!
 //! The layers, from the bottom up:
 //!
-//! - [`kit`]: what all services are built from: tables, queries, answers, refusals, microversions, faults.
-//! - [`wiring`]: the interfaces, routes and packet filters that servers, routers and load balancers need, as data.
-//! - [`substrate`]: what the wiring is made of: Docker, or memory.
-//! - [`services`]: one folder for each OpenStack service, with its rows, its rules and its calls.
+//! - [`kit`]: the parts of all services: tables, queries, responses, refusals, microversions, faults.
+//! - [`wiring`]: the interfaces, routes and packet filters of servers, routers and load balancers, as data.
+//! - [`substrate`]: the backend of the wiring: Docker, or memory.
+//! - [`services`]: one folder for each OpenStack service, with its rows, rules and calls.
 
 pub mod kit;
 mod lab;

@@ -1,4 +1,4 @@
-//! `stackloom-lab`: run the lab cloud, or remove everything that it made.
+//! `stackloom-lab`: runs the lab cloud, or removes its containers, networks and state.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,23 +16,23 @@ use lab::substrate::memory::MemorySubstrate;
 use lab::{Backend, Lab, LabConfig};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// An OpenStack-compatible cloud on this machine. Users demo/demo (project demo) and other/other (project other), domain Default,
-/// region lab. For trying and testing: it protects nothing, and listens on loopback only.
+/// An OpenStack-compatible cloud on this machine. Users demo/demo (project demo) and other/other (project other),
+/// domain Default, region lab. For trials and tests: it is not secure, and listens on loopback only.
 #[derive(Parser)]
 #[command(name = "stackloom-lab", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:9500", global = true)]
     listen: SocketAddr,
 
-    /// Directory for the cloud's state; without it a restart begins anew
+    /// Directory for the cloud's state; without it, a restart begins with an empty cloud
     #[arg(long, global = true)]
     state: Option<PathBuf>,
 
-    /// Name of the lab: everything it makes in Docker carries the label stackloom.lab=<NAME>
+    /// Name of the lab: its containers, networks and volumes in Docker carry the label stackloom.lab=<NAME>
     #[arg(long, default_value = "lab", global = true)]
     name: String,
 
@@ -40,7 +40,7 @@ struct Arguments {
     #[arg(long, default_value = "172.30.0.0/24", global = true, value_parser = range_of_v4)]
     public_cidr: Cidr,
 
-    /// What servers are made of
+    /// Backend of servers
     #[arg(long, value_enum, default_value_t = BackendName::Docker, global = true)]
     backend: BackendName,
 
@@ -144,7 +144,7 @@ async fn reset(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads the external range: IPv4, with room for a router.
+/// Parses the external range: IPv4, /28 or larger.
 fn range_of_v4(text: &str) -> Result<Cidr, String> {
     let range: Cidr = text.parse().map_err(|error| format!("{error}"))?;
     match (range.version(), range.prefix()) {

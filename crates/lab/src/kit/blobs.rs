@@ -1,4 +1,4 @@
-//! Bytes that are too many for the model: the data of images. In files beside the state file, else in memory.
+//! Storage for image data, which is too large for the model: files beside the state file, or memory.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,9 +9,9 @@ use axum::body::Bytes;
 /// Bytes by id.
 #[derive(Debug)]
 pub enum Blobs {
-    /// Gone when the lab stops.
+    /// In memory, lost when the lab stops.
     Memory(Mutex<HashMap<String, Bytes>>),
-    /// In this directory.
+    /// Files in this directory.
     Files(PathBuf),
 }
 
@@ -21,12 +21,12 @@ impl Blobs {
         Self::Memory(Mutex::default())
     }
 
-    /// In this directory; it is made when the first come.
+    /// In this directory, which is created with the first file.
     pub fn files(directory: PathBuf) -> Self {
         Self::Files(directory)
     }
 
-    /// Keep bytes under an id of ours (never a name that somebody chose: it becomes a file's).
+    /// Stores bytes. The id becomes a file name, so it must be one that the lab generated.
     pub fn put(&self, id: &str, bytes: Bytes) -> std::io::Result<()> {
         match self {
             Self::Memory(all) => {
@@ -52,7 +52,7 @@ impl Blobs {
         }
     }
 
-    /// Forget an id.
+    /// Removes the bytes of an id.
     pub fn remove(&self, id: &str) {
         match self {
             Self::Memory(all) => {
@@ -60,7 +60,7 @@ impl Blobs {
                 all.remove(id);
             }
             Self::Files(directory) => {
-                // One that had no data has no file.
+                // An id without data has no file.
                 let _ = std::fs::remove_file(directory.join(id));
             }
         }

@@ -12,23 +12,23 @@ use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::{Member, Token};
 
-/// The cloud, as far as a call needs it.
+/// The part of the cloud that a call needs.
 pub trait Tokens: Send + Sync + Clone + 'static {
     /// The valid token with this text.
     fn token(&self, text: &str) -> Option<Token>;
 }
 
-/// A call of an API. It is an extractor that never fails: handlers ask for a token or a member, so that each service refuses in
-/// its own order.
+/// A call of an API. This extractor never fails: handlers request a token or a member, so that each service keeps its
+/// own order of checks.
 #[derive(Debug, Clone)]
 pub struct Call<A> {
     /// The running cloud.
     pub app: A,
     /// The query string, in order, with repeats.
     pub query: Vec<(String, String)>,
-    /// The URL at which the client found the lab. Links in answers begin with it.
+    /// The URL of the lab from the request's `Host` header. Links in responses begin with it.
     pub base: String,
-    /// The microversion of the request; the oldest one where the client names none.
+    /// The microversion of the request, or the oldest one if the request has none.
     pub version: Microversion,
     /// The id of the request.
     pub request_id: String,
@@ -46,7 +46,7 @@ impl<A> Call<A> {
         self.token.as_ref().ok_or_else(Refusal::unauthorized)
     }
 
-    /// The caller and the token's project, or 401 or 403. A project in the path has to be the token's.
+    /// The caller and the token's project, or 401 or 403. A project in the path must be the token's project, else 400.
     pub fn member(&self) -> Result<Member, Refusal> {
         let token = self.token()?;
         let project_id = token.project_id.clone().ok_or_else(|| {
@@ -63,7 +63,7 @@ impl<A> Call<A> {
         })
     }
 
-    /// A parameter of the path; empty where the route has none of this name.
+    /// A path parameter, or an empty string if the route has none of this name.
     pub fn part(&self, name: &str) -> &str {
         self.parts.get(name).map_or("", String::as_str)
     }
@@ -73,7 +73,7 @@ impl<A> Call<A> {
         self.part("id")
     }
 
-    /// The query string, for calls that have had one since this microversion.
+    /// The query string, or nothing before the microversion that introduced it for this call.
     pub fn query_since(&self, version: Microversion) -> &[(String, String)] {
         if self.version >= version {
             &self.query
@@ -88,7 +88,7 @@ impl<A> Call<A> {
     }
 }
 
-/// The path parameter for the caller's own project, which Cinder has in its URLs.
+/// The path parameter with the caller's project in Cinder's URLs.
 pub const TENANT: &str = "tenant";
 
 impl<A: Tokens> FromRequestParts<A> for Call<A> {
@@ -114,7 +114,7 @@ impl<A: Tokens> FromRequestParts<A> for Call<A> {
     }
 }
 
-/// The id of a request, which its answer bears and which some services store.
+/// The id of a request. Every response contains it, and some services store it.
 #[derive(Debug, Clone)]
 pub struct RequestId(pub String);
 

@@ -8,87 +8,90 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// Something that goes wrong.
+/// An injected fault.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// With calls.
+    /// In API calls.
     Call(CallFault),
-    /// With servers.
+    /// In servers.
     Server(ServerFault),
-    /// With volumes.
+    /// In volumes.
     Volume(VolumeFault),
-    /// With actions on servers and load balancers.
+    /// In actions on servers and load balancers.
     Action(ActionFault),
-    /// With quotas.
+    /// In quotas.
     Quota(QuotaFault),
 }
 
-/// A fault of calls: the calls it strikes, and its effects. Effects can be combined.
+/// A fault in calls: a filter for the calls, and the effects. Effects can be combined.
 ///
-/// A call takes its course in this order: it waits for [`commits_after_ms`](Self::commits_after_ms), is carried out, waits for
-/// [`delay_ms`](Self::delay_ms), and is answered. Once its body has arrived, a call is carried out even if the client closes the
-/// connection or dies, as by a real service. [`status`](Self::status) and [`Damage::CutBefore`] answer without carrying the call
-/// out; together with `commits_after_ms` they answer at once and the call is carried out later.
+/// A call is processed in this order: it waits for [`commits_after_ms`](Self::commits_after_ms), is executed, waits for
+/// [`delay_ms`](Self::delay_ms), and is answered. Once its body has arrived, a call is executed even if the client
+/// closes the connection or dies, as in a real service. [`status`](Self::status) and [`Damage::CutBefore`] respond
+/// without executing the call; together with `commits_after_ms` they respond immediately and the call is executed
+/// later.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallFault {
-    /// `identity`, `compute`, `network`, `image`, `block-storage`, `key-manager`, `load-balancer`; all when not told.
+    /// `identity`, `compute`, `network`, `image`, `block-storage`, `key-manager`, `load-balancer`. `None` matches all.
     pub service: Option<String>,
-    /// `GET`, ...; all when not told.
+    /// `GET`, ... `None` matches all.
     pub method: Option<String>,
-    /// The path behind the service's prefix, as in `/v2.0/networks*`; `*` is any text. All when not told.
+    /// The path behind the service's prefix, as in `/v2.0/networks*`; `*` matches any text. `None` matches all.
     pub path: Option<String>,
-    /// Only the n-th matching call, counted from 1; all when not told.
+    /// Only the n-th matching call, counted from 1. `None` matches all.
     pub nth: Option<u64>,
-    /// At most so many times; for ever when not told.
+    /// Maximum number of calls. `None` is unlimited.
     pub times: Option<u64>,
-    /// Milliseconds between carrying the call out and its answer: a change that is made at once, but confirmed late.
+    /// Milliseconds between execution and response: a change that takes effect immediately and is confirmed late.
     pub delay_ms: u64,
-    /// Milliseconds between the call's arrival and carrying it out: a change that is made late. The state that the call finds is
-    /// the state of that later moment. `None` carries the call out at once, or not at all where another effect says so.
+    /// Milliseconds between the call's arrival and its execution: a change that takes effect late, on the state of that
+    /// later moment. `None` executes the call immediately, or not at all if another effect prevents it.
     pub commits_after_ms: Option<u64>,
-    /// Answer at once, with [`status`](Self::status) or without an answer, and carry the call out when a fault with
-    /// [`releases_held`](Self::releases_held) strikes another call: a change that is made late, at a moment that is known.
+    /// Respond immediately, with [`status`](Self::status) or without a response, and execute the call when a fault with
+    /// [`releases_held`](Self::releases_held) matches another call: a change that takes effect late, at a defined
+    /// moment.
     pub is_held: bool,
-    /// Before this call, carry out all held calls.
+    /// Execute all held calls before this call.
     pub releases_held: bool,
-    /// Milliseconds for which lists miss a new thing. A GET with its id finds it from the beginning.
+    /// Milliseconds during which lists omit a new resource. A GET by id finds it immediately.
     ///
-    /// On a real cloud, lists lag where the API reads from a database replica, and there a GET by id can miss the thing as well.
-    /// Only things that a POST has answered with an id while such a fault was set are missed.
+    /// On a real cloud, lists lag where the API reads from a database replica, and there a GET by id can miss the
+    /// resource too. Only resources from a POST with an id in its response, made while such a fault was armed, are
+    /// omitted.
     pub lags_ms: u64,
-    /// Answer with this status instead of carrying the call out.
+    /// Respond with this status instead of executing the call.
     pub status: Option<u16>,
-    /// With this body; the service's usual one when not told.
+    /// The response body. `None` uses the service's usual one.
     pub body: Option<String>,
-    /// Further header fields, such as `Retry-After`.
+    /// Additional response headers, such as `Retry-After`.
     pub headers: BTreeMap<String, String>,
-    /// Damage to the answer.
+    /// Damage to the response.
     pub damage: Option<Damage>,
 }
 
-/// Damage to an answer.
+/// Damage to a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
-    /// The connection ends without an answer, before the call is carried out. It is carried out later if `commits_after_ms` says
-    /// so, else not at all.
+    /// The connection ends without a response, before the call is executed. The call is executed later if
+    /// `commits_after_ms` is set, else not at all.
     CutBefore,
-    /// The call is done, and the connection ends without the whole answer.
+    /// The call is executed, and the connection ends before the whole response is sent.
     CutAfter,
-    /// The call is done, and the answer's body is not JSON.
+    /// The call is executed, and the response body is not JSON.
     WrongJson,
 }
 
-/// Which servers, and what happens to them.
+/// A fault in servers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ServerFault {
-    /// Servers with this name; `*` is any text.
+    /// Name of the servers; `*` matches any text.
     pub name: String,
     /// The effect.
     pub fault: ServerTrouble,
-    /// At most so many servers; all when not told.
+    /// Maximum number of servers. `None` is unlimited.
     #[serde(default)]
     pub times: Option<u64>,
 }
@@ -101,20 +104,20 @@ pub enum ServerTrouble {
     Error,
     /// It stays in BUILD.
     NeverActive,
-    /// It is ACTIVE, but nothing listens.
+    /// It is ACTIVE, but has no SSH daemon.
     NoSsh,
-    /// It is ACTIVE, and after so many milliseconds it dies.
+    /// It is ACTIVE, and fails after this many milliseconds.
     Dies(u64),
 }
 
-/// Which volumes, and what happens to them.
+/// A fault in volumes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct VolumeFault {
-    /// Volumes with this name; `*` is any text.
+    /// Name of the volumes; `*` matches any text.
     pub name: String,
     /// The effect.
     pub fault: VolumeTrouble,
-    /// At most so many volumes; all when not told.
+    /// Maximum number of volumes. `None` is unlimited.
     #[serde(default)]
     pub times: Option<u64>,
 }
@@ -131,44 +134,45 @@ pub enum VolumeTrouble {
 
 /// Actions that are accepted and then fail.
 ///
-/// The call is answered as if all went well (but for `attach_interface`, which Nova carries out before it answers). What is left
-/// afterwards is what Nova, Cinder or Octavia leave: after `resize` the old flavor and the old status, after `attach_volume` an
-/// available volume, after `detach_volume` and `detach_interface` what was plugged in, after `rebuild` and `delete` a server in
-/// ERROR, of a load balancer ERROR. The server's instance action tells of the failure.
+/// The call itself succeeds (except `attach_interface`, which Nova executes before it responds). The failure leaves the
+/// same state as in Nova, Cinder or Octavia: after `resize` the old flavor and status, after `attach_volume` an
+/// available volume, after `detach_volume` and `detach_interface` the attachment, after `rebuild` and `delete` a server
+/// in ERROR. Load balancers go to ERROR. The server's instance action records the failure.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActionFault {
-    /// Name of the server or load balancer; `*` is any text.
+    /// Name of the server or load balancer; `*` matches any text.
     pub name: String,
-    /// Name of the action; `*` is any text. For a server it is that of the instance action: `resize`, `revertResize`, `rebuild`,
-    /// `attach_volume`, `detach_volume`, `attach_interface`, `detach_interface`, `createImage`, `stop`, `delete`, ... For a load
-    /// balancer it is `create`, `update` or `delete`, of the load balancer or a part of it, or `failover`.
+    /// Name of the action; `*` matches any text. For a server it is the name of the instance action: `resize`,
+    /// `revertResize`, `rebuild`, `attach_volume`, `detach_volume`, `attach_interface`, `detach_interface`,
+    /// `createImage`, `stop`, `delete`, ... For a load balancer it is `create`, `update` or `delete`, of the load
+    /// balancer or a part of it, or `failover`.
     pub action: String,
-    /// Number of actions that fail; all if absent.
+    /// Maximum number of failing actions. `None` is unlimited.
     #[serde(default)]
     pub times: Option<u64>,
 }
 
-/// A quota that nobody can see: Nova refuses further servers of a project, though its limits show room.
+/// A hidden quota: Nova refuses further servers of a project although its limits show room.
 ///
-/// On a real cloud, somebody else has used up the quota since the limits were read.
+/// It simulates quota consumed by others after the limits were read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct QuotaFault {
-    /// Number of servers that a project may have.
+    /// Maximum number of servers of a project.
     pub instances: i64,
 }
 
-/// One call that came in.
+/// A received call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Call {
     /// The service.
     pub service: String,
     /// `GET`, ...
     pub method: String,
-    /// Behind the service's prefix.
+    /// The path behind the service's prefix.
     pub path: String,
 }
 
-/// The list of faults, and the log of calls.
+/// The armed faults and the log of calls.
 #[derive(Debug, Default)]
 pub struct Faults(Mutex<State>);
 
@@ -177,12 +181,12 @@ struct State {
     armed: Vec<Armed>,
     calls: Vec<Call>,
     counts: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Ids of things that were made while lists lag, with the time.
+    /// Ids of resources that were created while lists lag, with the time.
     births: HashMap<String, Instant>,
     held: Vec<Held>,
 }
 
-/// A call that is answered and not yet carried out.
+/// A call that is answered and not yet executed.
 struct Held(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl fmt::Debug for Held {
@@ -198,7 +202,7 @@ struct Armed {
     done: u64,
 }
 
-/// The log of calls stops growing here; the counts go on.
+/// Maximum length of the log of calls. The counts continue.
 const CALLS_MAX: usize = 200_000;
 
 impl Faults {
@@ -206,7 +210,7 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Add one.
+    /// Arms a fault.
     pub fn add(&self, fault: Fault) {
         self.state().armed.push(Armed {
             fault,
@@ -224,7 +228,7 @@ impl Faults {
             .collect()
     }
 
-    /// Take all off the list.
+    /// Disarms all faults and drops held calls.
     pub fn clear(&self) {
         let mut state = self.state();
         state.armed.clear();
@@ -232,12 +236,12 @@ impl Faults {
         state.held.clear();
     }
 
-    /// Keep a call until [`Faults::release`].
+    /// Holds a call until [`Faults::release`].
     pub(crate) fn hold(&self, call: impl Future<Output = ()> + Send + 'static) {
         self.state().held.push(Held(Box::pin(call)));
     }
 
-    /// Carry out all held calls, in the order of their arrival.
+    /// Executes all held calls, in the order of their arrival.
     pub(crate) async fn release(&self) {
         let held = std::mem::take(&mut self.state().held);
         for call in held {
@@ -245,20 +249,20 @@ impl Faults {
         }
     }
 
-    /// Whether any list lags, so that births have to be noted.
+    /// Whether any list lags, so that new ids must be recorded.
     pub(crate) fn lists_lag(&self) -> bool {
         let lags = |armed: &Armed| matches!(&armed.fault, Fault::Call(fault) if fault.lags_ms > 0);
         self.state().armed.iter().any(lags)
     }
 
-    /// Note the ids of things that have just been made.
+    /// Records the ids of resources that have just been created.
     pub(crate) fn note_births(&self, ids: impl IntoIterator<Item = String>) {
         let now = Instant::now();
         let births = ids.into_iter().map(|id| (id, now));
         self.state().births.extend(births);
     }
 
-    /// Whether a thing was made less than `age` ago.
+    /// Whether a resource was created less than `age` ago.
     pub(crate) fn is_younger(&self, id: &str, age: Duration) -> bool {
         let state = self.state();
         state
@@ -267,7 +271,7 @@ impl Faults {
             .is_some_and(|born| born.elapsed() < age)
     }
 
-    /// Note a call, and tell what goes wrong with it.
+    /// Records a call, and returns its fault.
     pub fn on_call(&self, service: &str, method: &str, path: &str) -> Option<CallFault> {
         let mut state = self.state();
         *state
@@ -313,7 +317,7 @@ impl Faults {
         found
     }
 
-    /// The fault of a new server of this name.
+    /// The fault of a new server with this name.
     pub fn on_server(&self, name: &str) -> Option<ServerTrouble> {
         self.strike(|fault| match fault {
             Fault::Server(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),
@@ -321,7 +325,7 @@ impl Faults {
         })
     }
 
-    /// The fault of a new volume of this name.
+    /// The fault of a new volume with this name.
     pub fn on_volume(&self, name: &str) -> Option<VolumeTrouble> {
         self.strike(|fault| match fault {
             Fault::Volume(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),
@@ -329,7 +333,7 @@ impl Faults {
         })
     }
 
-    /// Whether an action on a server or load balancer of this name fails.
+    /// Whether an action on a server or load balancer with this name fails.
     pub fn fails(&self, name: &str, action: &str) -> bool {
         let struck = self.strike(|fault| match fault {
             Fault::Action(fault)
@@ -342,7 +346,7 @@ impl Faults {
         struck.is_some()
     }
 
-    /// The number of servers that a project may have, if a fault says so.
+    /// The maximum number of servers of a project, if a fault limits it.
     pub fn instances_max(&self) -> Option<i64> {
         self.strike(|fault| match fault {
             Fault::Quota(fault) => Some((None, fault.instances)),
@@ -350,8 +354,8 @@ impl Faults {
         })
     }
 
-    /// The effect of the first armed fault that applies and has not struck as often as it may. `applies` gives the number of
-    /// times, and the effect.
+    /// The effect of the first armed fault that applies and has not reached its maximum. `applies` returns that maximum
+    /// and the effect.
     fn strike<R>(&self, applies: impl Fn(&Fault) -> Option<(Option<u64>, R)>) -> Option<R> {
         let mut state = self.state();
         state.armed.iter_mut().find_map(|armed| {
@@ -363,7 +367,7 @@ impl Faults {
         })
     }
 
-    /// How many calls, by service and method.
+    /// The number of calls, by service and method.
     pub fn counts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
         self.state().counts.clone()
     }
@@ -373,7 +377,7 @@ impl Faults {
         self.state().calls.clone()
     }
 
-    /// Forget all calls.
+    /// Clears the log and the counts.
     pub fn clear_calls(&self) {
         let mut state = self.state();
         state.calls.clear();
@@ -381,7 +385,7 @@ impl Faults {
     }
 }
 
-/// Whether a text fits a pattern in which `*` is any text.
+/// Whether a text matches a pattern in which `*` is any text.
 pub fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

@@ -1,4 +1,4 @@
-//! Ids and times as OpenStack writes them.
+//! Ids and times in OpenStack's formats.
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -14,8 +14,8 @@ pub fn new_hex_id() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
-/// An id that follows from a name, so that projects, users and images keep theirs when a lab is made anew: whatever
-/// remembers them outside (a clouds.yaml, a saved design) stays right. Keystone's form, without dashes.
+/// An id derived from a name, so that projects, users and images keep their ids when a lab is recreated. A clouds.yaml
+/// or a saved design stays valid. Keystone's form, without dashes.
 pub fn stable_hex_id(name: &str) -> String {
     hex(&Sha256::digest(format!("stackloom-lab/{name}")))[..32].to_owned()
 }
@@ -27,12 +27,12 @@ pub fn stable_id(name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Whether a text has the form of an id, with dashes or without.
+/// Whether a text has the form of a UUID, with or without dashes.
 pub fn looks_like_id(text: &str) -> bool {
     Uuid::parse_str(text).is_ok()
 }
 
-/// The digest under which a secret value (a token, an application credential) is kept.
+/// The digest under which a secret value (a token, an application credential) is stored.
 pub fn digest(secret: &str) -> String {
     hex(&Sha256::digest(secret))
 }
@@ -48,7 +48,7 @@ pub fn new_mac() -> String {
     format!("fa:16:3e:{:02x}:{:02x}:{:02x}", tail[0], tail[1], tail[2])
 }
 
-/// Now, to the second: `2026-01-31T12:00:00Z`.
+/// The current time, to the second: `2026-01-31T12:00:00Z`.
 pub fn now() -> String {
     seconds(Timestamp::now())
 }
@@ -63,7 +63,7 @@ pub fn micros(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
-/// A host's name from a server's: letters, digits and dashes, as Nova makes it.
+/// A host name derived from a server's name, by Nova's rules: letters, digits and dashes.
 pub fn host_name(name: &str) -> String {
     let mapped: String = name
         .to_lowercase()

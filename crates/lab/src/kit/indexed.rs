@@ -1,7 +1,7 @@
-//! A table whose rows are also found by other words than their id.
+//! A table whose rows can also be found by index words other than the id.
 //!
-//! Ports are asked for by their server, their address, their Ethernet address; in a lab with ten thousand servers a walk through
-//! all of them at each call would make the whole quadratic. Rows change only in [`Indexed::change`], which keeps the words right.
+//! Ports are looked up by server, IP address and MAC address. In a lab with ten thousand servers, a scan of all ports
+//! in each call would make the total time quadratic. Rows change only in [`Indexed::change`], which updates the index.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use crate::kit::table::{Keyed, Table};
 
 /// A row with index words.
 pub trait Worded: Keyed {
-    /// The words by which it is found, such as `device:<id>`.
+    /// Index words, such as `device:<id>`.
     fn words(&self) -> Vec<String>;
 }
 
@@ -51,7 +51,7 @@ impl<T: Worded> Indexed<T> {
         }
     }
 
-    /// Put a row at the end, or in the place of the row with the same id.
+    /// Appends a row, or replaces the row with the same id.
     pub fn insert(&mut self, row: T) {
         if let Some(place) = self.table.place(row.key()) {
             self.forget(place);
@@ -68,7 +68,7 @@ impl<T: Worded> Indexed<T> {
         self.table.get(key)
     }
 
-    /// Change the row with this id; the id itself must stay. None if there is no such row.
+    /// Changes the row with this id; the id itself must not change. `None` if there is no such row.
     pub fn change<R>(&mut self, key: &str, change: impl FnOnce(&mut T) -> R) -> Option<R> {
         let place = self.table.place(key)?;
         self.forget(place);
@@ -77,7 +77,7 @@ impl<T: Worded> Indexed<T> {
         result
     }
 
-    /// Take a row out.
+    /// Removes a row.
     pub fn remove(&mut self, key: &str) -> Option<T> {
         let place = self.table.place(key)?;
         self.forget(place);

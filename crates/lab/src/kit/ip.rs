@@ -1,6 +1,6 @@
-//! Address ranges of both families, and which address comes next.
+//! Address ranges of IPv4 and IPv6, and the choice of the next free address.
 //!
-//! Addresses are counted as numbers of their family, of 32 bits or 128. Nothing of one family is ever in a range of the other.
+//! Addresses are numbers of 32 or 128 bits. A range never contains or overlaps addresses of the other family.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// `10.0.0.0/24` or `2001:db8::/64`. Host bits are cut off when it is read.
+/// `10.0.0.0/24` or `2001:db8::/64`. Parsing clears the host bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cidr {
     network: IpAddr,
@@ -16,7 +16,7 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// The range of this address with this prefix length (at most what its family has).
+    /// The range of this address with this prefix length. Longer prefixes are shortened to the family's width.
     pub fn new(address: impl Into<IpAddr>, prefix: u8) -> Self {
         let address = address.into();
         let prefix = prefix.min(width(address));
@@ -32,12 +32,12 @@ impl Cidr {
         self.network
     }
 
-    /// Bits of the network part.
+    /// The prefix length.
     pub fn prefix(&self) -> u8 {
         self.prefix
     }
 
-    /// 4 or 6.
+    /// The IP version: 4 or 6.
     pub fn version(&self) -> u8 {
         version(self.network)
     }
@@ -47,12 +47,12 @@ impl Cidr {
         self.nth(host_mask(self.network, self.prefix))
     }
 
-    /// The n-th address, counted from the first; n lies inside.
+    /// The n-th address, counted from the first; `n` must be inside the range.
     pub fn nth(&self, n: u128) -> IpAddr {
         like(self.network, bits(self.network) | n)
     }
 
-    /// How many pieces of this prefix length it has, and each of them: as far as one can count.
+    /// The subnets with this prefix length. At most 2^64 are returned.
     pub fn pieces(&self, prefix: u8) -> impl Iterator<Item = Cidr> + use<> {
         let (whole, width) = (*self, width(self.network));
         let longer = u32::from(prefix.saturating_sub(whole.prefix)).min(64);
@@ -66,20 +66,20 @@ impl Cidr {
         version(address) == self.version() && Cidr::new(address, self.prefix) == *self
     }
 
-    /// Whether the address lies inside and can be somebody's: in IPv4 neither the range's own nor that of all.
+    /// Whether the address is a host address of the range. In IPv4, the network and broadcast addresses are not.
     pub fn has_host(&self, address: IpAddr) -> bool {
         let has_ends = self.version() == 4 && self.prefix <= 30;
         let is_end = has_ends && [self.network(), self.last()].contains(&address);
         self.contains(address) && !is_end
     }
 
-    /// Whether the two share an address.
+    /// Whether the two ranges share an address.
     pub fn overlaps(&self, other: &Cidr) -> bool {
         self.contains(other.network()) || other.contains(self.network())
     }
 }
 
-/// 4 or 6.
+/// The IP version: 4 or 6.
 pub fn version(address: IpAddr) -> u8 {
     match address {
         IpAddr::V4(_) => 4,
@@ -87,7 +87,7 @@ pub fn version(address: IpAddr) -> u8 {
     }
 }
 
-/// An address of IPv4, for what knows no other.
+/// The IPv4 address, or `None` for IPv6.
 pub fn v4(address: IpAddr) -> Option<Ipv4Addr> {
     match address {
         IpAddr::V4(address) => Some(address),
@@ -95,7 +95,7 @@ pub fn v4(address: IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// The address that a card of this Ethernet address gives itself in a range of 64 bits (RFC 4291, appendix A).
+/// The SLAAC address of this MAC address in a /64 range (RFC 4291, appendix A).
 pub fn eui64(range: &Cidr, mac: &str) -> IpAddr {
     let bytes = mac.split(':').map(|byte| u8::from_str_radix(byte, 16));
     let mac = bytes.fold(0_u128, |mac, byte| mac << 8 | u128::from(byte.unwrap_or(0)));
@@ -131,7 +131,7 @@ fn host_mask(address: IpAddr, prefix: u8) -> u128 {
     1_u128.checked_shl(hosts).map_or(u128::MAX, |size| size - 1)
 }
 
-/// The text is not `a.b.c.d/n` or `a:b::/n`.
+/// Error for a text that is not `a.b.c.d/n` or `a:b::/n`.
 #[derive(Debug, thiserror::Error)]
 #[error("not an address range")]
 pub struct NotACidr;
@@ -175,12 +175,12 @@ impl<'de> Deserialize<'de> for Cidr {
     }
 }
 
-/// A run of addresses of one family, both ends included.
+/// A range of addresses of one family, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
-    /// First.
+    /// The first address.
     pub start: IpAddr,
-    /// Last.
+    /// The last address.
     pub end: IpAddr,
 }
 
@@ -191,7 +191,7 @@ impl Pool {
     }
 }
 
-/// The pools of a subnet that names none: all hosts but the gateway.
+/// The default allocation pools of a subnet: all host addresses except the gateway.
 pub fn default_pools(cidr: &Cidr, gateway: Option<IpAddr>) -> Vec<Pool> {
     let (network, end) = (bits(cidr.network()), bits(cidr.last()));
     let (first, last) = match (cidr.version(), cidr.prefix()) {
@@ -219,7 +219,7 @@ pub fn default_pools(cidr: &Cidr, gateway: Option<IpAddr>) -> Vec<Pool> {
     }
 }
 
-/// The lowest free address of the pools; `from` is one below which none is known to be free.
+/// The lowest free address of the pools. No address below `from` is free.
 pub fn next_free(
     pools: &[Pool],
     from: Option<IpAddr>,
@@ -258,7 +258,7 @@ mod tests {
         );
         check_pools("10.0.0.0/24", None, "10.0.0.1-10.0.0.254");
         check_pools("10.0.0.0/24", Some("192.168.0.1"), "10.0.0.1-10.0.0.254");
-        // IPv6 has no address of all.
+        // IPv6 has no broadcast address.
         check_pools("fd00::/126", Some("fd00::1"), "fd00::2-fd00::3");
         check_pools("fd00::/64", None, "fd00::1-fd00::ffff:ffff:ffff:ffff");
         check_pools("fd00::9/128", None, "fd00::9-fd00::9");

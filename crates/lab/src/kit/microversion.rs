@@ -1,7 +1,8 @@
-//! Microversions: what a caller asks a service to behave like, and what the service says that it did.
+//! Microversion negotiation.
 //!
-//! Nova and Cinder negotiate alike: a header on the request, the oldest behaviour without it, 406 outside of the range, and the
-//! version on every answer, errors included. So it is done once, before the handlers, which only read [`Microversion`].
+//! Nova and Cinder negotiate alike: a request header, the oldest version without it, 406 outside of the range, and the
+//! version in every response, errors included. The router does this before the handlers, which only read
+//! [`Microversion`].
 
 use std::convert::Infallible;
 
@@ -11,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue};
 
 use crate::kit::refusal::Refusal;
 
-/// The behaviour that a caller asks for.
+/// A microversion, as major and minor number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Microversion(pub u16, pub u16);
 
@@ -21,20 +22,20 @@ impl std::fmt::Display for Microversion {
     }
 }
 
-/// The microversions of a service.
+/// The supported microversions of a service.
 #[derive(Debug)]
 pub struct Range {
-    /// Its name in `OpenStack-API-Version`.
+    /// The service's name in `OpenStack-API-Version`.
     service: &'static str,
-    /// Its own header from before that one was agreed on.
+    /// The service's legacy header, older than `OpenStack-API-Version`.
     own_header: Option<&'static str>,
-    /// The microversion of requests that name none.
+    /// The oldest microversion, the default of requests without one.
     pub oldest: Microversion,
-    /// The newest that there is.
+    /// The newest microversion.
     pub newest: Microversion,
 }
 
-/// Nova's, in the OpenStack release Zed.
+/// Nova's range in the OpenStack release Zed.
 pub static COMPUTE: Range = Range {
     service: "compute",
     own_header: Some("x-openstack-nova-api-version"),
@@ -42,7 +43,7 @@ pub static COMPUTE: Range = Range {
     newest: Microversion(2, 93),
 };
 
-/// Cinder's, in the same release.
+/// Cinder's range in the OpenStack release Zed.
 pub static VOLUME: Range = Range {
     service: "volume",
     own_header: None,
@@ -51,7 +52,7 @@ pub static VOLUME: Range = Range {
 };
 
 impl Range {
-    /// The range of a service that has one, by its name in the catalogue.
+    /// The range of a service, by its name in the catalogue, if it has microversions.
     pub fn of(service: &str) -> Option<&'static Range> {
         match service {
             "compute" => Some(&COMPUTE),
@@ -63,7 +64,7 @@ impl Range {
     /// The microversion of a request.
     pub fn asked(&self, headers: &HeaderMap) -> Result<Microversion, Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        // One header may speak to several services.
+        // One header can name several services.
         let all = headers.get_all("openstack-api-version").iter();
         let mut words = all
             .filter_map(|value| value.to_str().ok())
@@ -98,7 +99,7 @@ impl Range {
         Ok(version)
     }
 
-    /// Put a version on an answer.
+    /// Adds the version headers to a response.
     pub fn stamp(&self, version: Microversion, headers: &mut HeaderMap) {
         let long = HeaderValue::try_from(format!("{} {version}", self.service));
         if let Ok(long) = long {
@@ -118,7 +119,7 @@ impl Range {
 impl<S: Sync> FromRequestParts<S> for Microversion {
     type Rejection = Infallible;
 
-    /// The version that the router has read; services without microversions have no handler that asks.
+    /// The version that the router has read. Handlers of services without microversions do not use it.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let asked = parts.extensions.get::<Self>().copied();
         Ok(asked.unwrap_or(COMPUTE.oldest))

@@ -1,5 +1,5 @@
-//! The parts of all services: tables, records, fields, queries, answers, refusals, microversions, faults. Nothing here knows a
-//! service.
+//! The parts of all services: tables, records, fields, queries, responses, refusals, microversions, faults. Nothing
+//! here depends on a service.
 
 pub(crate) mod answer;
 pub(crate) mod blobs;

@@ -1,7 +1,8 @@
 //! A task that runs passes on request, and repeats those that failed.
 //!
-//! A caller asks for a pass and waits for the end of the first one that begins after that. Requests that come close together
-//! share a pass. A pass runs even if its caller goes away. A failed pass is repeated with increasing pauses until one succeeds.
+//! A caller requests a pass and waits for the end of the first one that starts after the request. Requests that come
+//! close together share a pass. A pass runs even if its caller is dropped. A failed pass is repeated with increasing
+//! pauses until one succeeds.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// Waits for the end of a pass that begins now or later. If it fails, it is repeated later.
+    /// Waits for the end of a pass that starts now or later. If it fails, it is repeated later.
     pub async fn request(&self) {
         let mut ticket = 0;
         self.requested.send_modify(|requested| {
@@ -55,7 +56,7 @@ impl Passes {
         let mut requested = self.requested.subscribe();
         let mut pause: Option<Duration> = None;
         loop {
-            // The first request may have come before this task.
+            // The first request can come before this task starts.
             let ticket = *requested.borrow_and_update();
             if ticket == LAST {
                 self.finished.send_replace(LAST);
@@ -172,7 +173,7 @@ mod tests {
             }
             bench.comes_to(1).await;
             bench.tasks.end().await;
-            // Who asks after the end is not kept for ever.
+            // A request after the end returns immediately.
             bench.tasks.request().await;
         };
         tokio::join!(bench.run(), changes);

@@ -1,8 +1,8 @@
-//! Values as Python prints them, for the sentences of refusals.
+//! Values in Python's notation, for the messages of refusals.
 
 use serde_json::Value;
 
-/// As `repr` prints a value: texts in quotes.
+/// A value in the format of `repr`: strings in quotes.
 pub fn repr(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -25,7 +25,7 @@ pub fn repr(value: &Value) -> String {
     }
 }
 
-/// As `str` prints it: a text as it is.
+/// A value in the format of `str`: strings without quotes.
 pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -33,7 +33,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// The words that JSON schemas of Nova and Cinder take for a truth; `more` are one service's own.
+/// Parses a boolean as the JSON schemas of Nova and Cinder do. `more` are additional words of one service.
 pub fn boolean(value: &Value, more: &[&str]) -> Option<bool> {
     const TRUE: &[&str] = &[
         "True", "TRUE", "true", "1", "ON", "On", "on", "YES", "Yes", "yes",
@@ -52,7 +52,7 @@ pub fn boolean(value: &Value, more: &[&str]) -> Option<bool> {
     }
 }
 
-/// Why a value is none of those.
+/// The message for a value that [`boolean`] does not accept.
 pub fn not_boolean(value: &Value, more: bool) -> String {
     let (yes, no) = if more {
         (", 'y', 't'", ", 'n', 'f'")

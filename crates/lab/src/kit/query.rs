@@ -1,4 +1,4 @@
-//! Lists: filters, order, pages.
+//! Filters, order and pages of lists.
 
 use std::cmp::Reverse;
 
@@ -15,7 +15,7 @@ pub fn value<'a>(query: &'a [(String, String)], name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.as_str())
 }
 
-/// Whether a thing's attribute has this value, as text.
+/// Whether an attribute has this value, as text.
 pub fn attribute_is(thing: &Value, name: &str, wanted: &str) -> bool {
     is(&thing[name], wanted)
 }
@@ -30,7 +30,7 @@ fn is(value: &Value, wanted: &str) -> bool {
         },
         Value::Number(number) => number.to_string() == wanted,
         Value::Null => wanted.is_empty(),
-        // A list of objects is asked by `ip_address=10.0.0.5`; a list of texts by one of them.
+        // A list of objects is filtered by `ip_address=10.0.0.5`; a list of texts by one of them.
         Value::Array(items) => items
             .iter()
             .any(|item| match (item, wanted.split_once('=')) {
@@ -43,7 +43,7 @@ fn is(value: &Value, wanted: &str) -> bool {
     }
 }
 
-/// Whether a thing's tags fit the four tag filters.
+/// Whether a resource's tags match the four tag filters.
 pub fn tags_fit(thing: &Value, query: &[(String, String)]) -> bool {
     let tags: Vec<&str> = thing["tags"]
         .as_array()
@@ -61,7 +61,7 @@ pub fn tags_fit(thing: &Value, query: &[(String, String)]) -> bool {
         && wanted("not-tags-any").is_none_or(|any| !any.iter().any(has))
 }
 
-/// Put things in the order asked for (`sort_key`, `sort_dir`).
+/// Sorts by `sort_key` and `sort_dir`.
 pub fn sort(things: &mut [Value], query: &[(String, String)]) {
     let all = |name: &str| {
         query
@@ -76,7 +76,8 @@ pub fn sort(things: &mut [Value], query: &[(String, String)]) {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        // Reversing afterwards would turn round what is alike, too, and with it the order by the keys that follow.
+        // `reverse` after an ascending sort would also reverse rows with equal keys, and so the order by the following
+        // keys.
         if directions.get(at).is_some_and(|way| way == "desc") {
             things.sort_by_cached_key(|thing| Reverse(by(thing)))
         } else {
@@ -85,15 +86,15 @@ pub fn sort(things: &mut [Value], query: &[(String, String)]) {
     }
 }
 
-/// One page, and the marker of the next one if there is more.
+/// One page of a list.
 pub struct Page {
-    /// The page's things.
+    /// The items of the page.
     pub items: Vec<Value>,
-    /// The last id, if more follow.
+    /// The last id, which is the marker of the next page. `None` on the last page.
     pub next: Option<String>,
 }
 
-/// Cut a page out by `limit` and `marker`. None if the marker is nowhere.
+/// Cuts out a page by `limit` and `marker`. `None` if the marker does not exist.
 pub fn page(things: Vec<Value>, query: &[(String, String)], limit_max: usize) -> Option<Page> {
     let start = match value(query, "marker") {
         None => 0,
@@ -113,7 +114,7 @@ pub fn page(things: Vec<Value>, query: &[(String, String)], limit_max: usize) ->
     Some(Page { items, next })
 }
 
-/// Put rows in the order asked for: `sort=name:desc,id`, or `sort_key` with `sort_dir`. Rows that are alike keep their order.
+/// Sorts by `sort=name:desc,id`, or by `sort_key` with `sort_dir`. The sort is stable.
 pub fn sort_rows<T>(rows: &mut [&T], query: &[(String, String)], by: impl Fn(&T, &str) -> String) {
     let sort = value(query, "sort").map(|list| {
         let one = |one: &str| match one.split_once(':') {
@@ -147,8 +148,8 @@ fn all_of<'a>(query: &'a [(String, String)], name: &'a str) -> impl Iterator<Ite
         .map(|(_, value)| value.as_str())
 }
 
-/// One page of rows by `limit` and `marker`, before anything is made of them, and the last id if more follow. None if the
-/// marker is nowhere.
+/// One page of rows by `limit` and `marker`, and the last id if more rows follow. `None` if the marker does not exist.
+/// Rows are paged before they are rendered.
 pub fn page_rows<'a, T>(
     rows: Vec<&'a T>,
     query: &[(String, String)],
@@ -169,7 +170,7 @@ pub fn page_rows<'a, T>(
     Some((page, next))
 }
 
-/// Whether all pairs of a filter, which clients write as Python does (`{'a': 'b'}`), are among these.
+/// Whether `pairs` contains all pairs of a filter in Python notation (`{'a': 'b'}`).
 pub fn pairs_fit(pairs: &std::collections::BTreeMap<String, String>, wanted: &str) -> bool {
     let words: Vec<&str> = wanted.split(['\'', '"']).skip(1).step_by(2).collect();
     words
@@ -177,7 +178,7 @@ pub fn pairs_fit(pairs: &std::collections::BTreeMap<String, String>, wanted: &st
         .all(|pair| pairs.get(pair[0]).is_some_and(|value| value == pair[1]))
 }
 
-/// The same query with another marker, for a link to the next page.
+/// The same query with another marker, for the link to the next page.
 pub fn with_marker(query: &[(String, String)], marker: &str) -> String {
     let mut words: Vec<(String, String)> = query
         .iter()
@@ -188,7 +189,7 @@ pub fn with_marker(query: &[(String, String)], marker: &str) -> String {
     encoded(&words)
 }
 
-/// A query as it stands in a URL.
+/// A URL-encoded query.
 pub fn encoded(query: &[(String, String)]) -> String {
     let pairs: Vec<String> = query
         .iter()

@@ -1,4 +1,4 @@
-//! Refusals of requests, and the error body that each service makes of them.
+//! Refusals of requests, and their conversion into each service's error body.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 /// The refusal of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The HTTP status that the real service answers with.
+    /// The HTTP status of the real service.
     pub status: u16,
-    /// The exception's name; Neutron shows it as `type`, the others keep it to themselves.
+    /// The exception's name. Neutron shows it as `type`; the others do not show it.
     pub kind: &'static str,
-    /// The sentence, in the real service's wording.
+    /// The message, in the real service's wording.
     pub message: String,
 }
 
@@ -26,17 +26,17 @@ impl Refusal {
         }
     }
 
-    /// 400.
+    /// HTTP 400.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "HTTPBadRequest", message)
     }
 
-    /// 400 for an attribute's value, as Neutron words it.
+    /// HTTP 400 for an attribute's value, in Neutron's wording.
     pub fn invalid_input(attribute: &str, reason: impl std::fmt::Display) -> Self {
         Self::bad_request(format!("Invalid input for {attribute}. Reason: {reason}."))
     }
 
-    /// 400 for what a body asks for, as Neutron words it.
+    /// HTTP 400 for an unsupported operation, in Neutron's wording.
     pub fn invalid_operation(reason: impl std::fmt::Display) -> Self {
         Self::new(
             400,
@@ -45,7 +45,7 @@ impl Refusal {
         )
     }
 
-    /// 401, as every service and its token middleware words it.
+    /// HTTP 401, in the wording of the token middleware.
     pub fn unauthorized() -> Self {
         Self::new(
             401,
@@ -54,23 +54,23 @@ impl Refusal {
         )
     }
 
-    /// 403.
+    /// HTTP 403.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(403, "PolicyNotAuthorized", message)
     }
 
-    /// 404.
+    /// HTTP 404.
     pub fn not_found(kind: &'static str, message: impl Into<String>) -> Self {
         Self::new(404, kind, message)
     }
 
-    /// 409.
+    /// HTTP 409.
     pub fn conflict(kind: &'static str, message: impl Into<String>) -> Self {
         Self::new(409, kind, message)
     }
 }
 
-/// A mark on an answer: the router, which knows the service, puts the service's error body in its place.
+/// The response is a placeholder: the router replaces it by the service's error body.
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut response = code(self.status).into_response();
@@ -80,7 +80,7 @@ impl IntoResponse for Refusal {
 }
 
 impl Refusal {
-    /// The answer of a service, by its name in the catalogue.
+    /// The response of a service, by its name in the catalogue.
     pub fn answer(self, service: &str) -> Response {
         let mut response = match (self.status, service) {
             (401, _) => self.unauthenticated(),
@@ -103,7 +103,7 @@ impl Refusal {
                 json!({"error": {"code": code, "message": message, "title": self.title()}})
             }
             "compute" => json!({self.fault(): {"code": code, "message": message}}),
-            // Like Nova, with another word for too large a request.
+            // As in Nova, with another field for 413.
             "block-storage" if code == 413 => {
                 json!({self.fault(): {"code": code, "message": message, "retryAfter": "0"}})
             }
@@ -119,7 +119,7 @@ impl Refusal {
         }
     }
 
-    /// The name of Nova's and Cinder's error bodies.
+    /// The key of Nova's and Cinder's error bodies.
     fn fault(&self) -> &'static str {
         match self.status {
             400 => "badRequest",
@@ -135,7 +135,7 @@ impl Refusal {
         }
     }
 
-    /// Glance's error: a page of HTML.
+    /// Glance's error: an HTML page.
     fn page(&self) -> Response {
         let (status, title) = (self.status, self.title());
         let page = format!(
@@ -146,7 +146,7 @@ impl Refusal {
         (code(status), Html(page)).into_response()
     }
 
-    /// The answer of the token check in front of every service.
+    /// The response of the token middleware in front of every service.
     fn unauthenticated(&self) -> Response {
         let message = Self::unauthorized().message;
         let body = json!({"error": {"code": 401, "message": message, "title": "Unauthorized"}});

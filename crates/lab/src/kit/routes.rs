@@ -1,4 +1,4 @@
-//! The routes of a service: an axum router that remembers its calls, so that a test can hold them against `SCOPE.md`.
+//! The routes of a service: an axum router that records its calls, so that a test can compare them with `SCOPE.md`.
 
 use axum::Router;
 use axum::handler::Handler;
@@ -22,12 +22,12 @@ macro_rules! methods {
 }
 
 impl<A: Clone + Send + Sync + 'static> Routes<A> {
-    /// No routes yet; the paths of those to come begin with this prefix.
+    /// An empty set of routes. All paths begin with this prefix.
     pub fn below(prefix: &str) -> Self {
         Self::below_each(&[prefix])
     }
 
-    /// The same routes below several prefixes.
+    /// An empty set of routes below several prefixes.
     pub fn below_each(prefixes: &[&str]) -> Self {
         Self {
             router: Router::new(),
@@ -64,7 +64,7 @@ impl<A: Clone + Send + Sync + 'static> Routes<A> {
         self
     }
 
-    /// These routes and others.
+    /// Merges the routes of another set.
     pub fn and(mut self, other: Self) -> Self {
         self.router = self.router.merge(other.router);
         self.calls.extend(other.calls);

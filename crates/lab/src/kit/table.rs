@@ -10,7 +10,7 @@ pub trait Keyed {
     fn key(&self) -> &str;
 }
 
-/// A table. Stored as a plain list, so the state file reads like the cloud's own listings.
+/// A table, serialized as a list, like the lists of the API.
 #[derive(Debug, Clone)]
 pub struct Table<T> {
     rows: BTreeMap<u64, T>,
@@ -29,7 +29,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Keyed> Table<T> {
-    /// Put a row at the end, or in the place of the row with the same id.
+    /// Appends a row, or replaces the row with the same id.
     pub fn insert(&mut self, row: T) {
         let place = *self.index.entry(row.key().to_owned()).or_insert_with(|| {
             self.next += 1;
@@ -43,21 +43,21 @@ impl<T: Keyed> Table<T> {
         self.index.get(key).and_then(|place| self.rows.get(place))
     }
 
-    /// The row with this id, to change it. The id itself must stay.
+    /// The row with this id, mutable. The id itself must not change.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut T> {
         self.index
             .get(key)
             .and_then(|place| self.rows.get_mut(place))
     }
 
-    /// Take a row out.
+    /// Removes a row.
     pub fn remove(&mut self, key: &str) -> Option<T> {
         self.index
             .remove(key)
             .and_then(|place| self.rows.remove(&place))
     }
 
-    /// Removes the rows for which this is true.
+    /// Removes the rows for which `is_gone` is true.
     pub fn remove_where(&mut self, is_gone: impl Fn(&T) -> bool) {
         self.rows.retain(|_, row| !is_gone(row));
         let rows = &self.rows;
@@ -79,7 +79,7 @@ impl<T: Keyed> Table<T> {
         self.rows.values()
     }
 
-    /// All rows, to change them. Ids must stay.
+    /// All rows, mutable. The ids must not change.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.rows.values_mut()
     }
@@ -111,7 +111,7 @@ impl<'de, T: Keyed + Deserialize<'de>> Deserialize<'de> for Table<T> {
     }
 }
 
-/// Implement [`Keyed`] by the field `id`.
+/// Implements [`Keyed`] with the field `id`.
 macro_rules! keyed_by_id {
     ($($kind:ty),*) => {$(impl $crate::kit::table::Keyed for $kind {
         fn key(&self) -> &str {

@@ -8,25 +8,25 @@ use crate::kit::table::keyed_by_id;
 /// The result of a login.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Token {
-    /// The digest of the token's text.
+    /// The digest of the token.
     pub id: String,
     /// The user who logged in.
     pub user_id: String,
     /// The project of the scope. `None` for an unscoped token.
     pub project_id: Option<String>,
-    /// The names of the roles there.
+    /// The names of the user's roles in the project.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// Whether it came from an application credential that may make further ones.
+    /// Whether it comes from an unrestricted application credential, which can create further ones.
     #[serde(default)]
     pub unrestricted: bool,
-    /// The methods of the login: `password`, `token`, `application_credential`.
+    /// The authentication methods: `password`, `token`, `application_credential`.
     pub methods: Vec<String>,
-    /// A random id, for logs.
+    /// A random id for logs.
     pub audit_id: String,
     /// The time of the login.
     pub issued_at: Timestamp,
-    /// The end of its validity.
+    /// The time of expiry.
     pub expires_at: Timestamp,
 }
 
@@ -42,16 +42,16 @@ impl Token {
 /// A caller with a project.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The project.
+    /// The id of the project.
     pub project_id: String,
-    /// The user.
+    /// The id of the user.
     pub user_id: String,
-    /// Whether the user may see and change other projects' resources.
+    /// Whether the user can see and change resources of other projects.
     pub admin: bool,
 }
 
 impl Member {
-    /// Whether a resource of this project may be seen and changed.
+    /// Whether the caller can see and change resources of this project.
     pub fn may_touch(&self, project_id: &str) -> bool {
         self.admin || self.project_id == project_id
     }

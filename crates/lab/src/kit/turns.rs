@@ -1,22 +1,22 @@
-//! Locks by name: work on a server waits for earlier work on it.
+//! Locks by name: operations on a server run one after the other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// Who may go on, by name.
+/// The locks, by name.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Turns {
-    /// Wait until nobody else is at this name; others wait until the answer is dropped.
+    /// Acquires the lock of a name. It is released when the guard is dropped.
     pub async fn take(&self, name: &str) -> OwnedMutexGuard<()> {
         let turn = Arc::clone(self.all().entry(name.into()).or_default());
         turn.lock_owned().await
     }
 
-    /// Nobody comes for this name any more.
+    /// Removes the lock of a name that is no longer used.
     pub fn forget(&self, name: &str) {
         self.all().remove(name);
     }

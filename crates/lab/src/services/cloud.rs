@@ -1,7 +1,8 @@
-//! The running cloud: the model under its lock, the substrate, and the tasks that save the model and apply its wiring.
+//! The running cloud: the model behind its lock, the substrate, and the tasks that save the model and apply its wiring.
 //!
-//! Handlers change the model and then wait until interfaces and packet filters agree with it, so that a rule holds when the call
-//! that made it returns. Servers, volumes and load balancers take longer: the modules of their services start tasks for them.
+//! Handlers change the model and then wait until interfaces and packet filters match it, so that a new rule is in
+//! effect when its call returns. Servers, volumes and load balancers take longer: the modules of their services start
+//! tasks for them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,14 +24,14 @@ use crate::services::store::Store;
 use crate::substrate::Substrate;
 use crate::wiring::Wiring;
 
-/// Changes are written to the state file at most this often, and less often where that takes long.
+/// Minimum time between writes of the state file. The time is longer if writing is slow.
 const SAVE_EVERY: Duration = Duration::from_millis(250);
 
 /// The running cloud.
 pub struct Cloud {
     model: Mutex<Model>,
     pub(crate) substrate: Arc<dyn Substrate>,
-    /// Things that go wrong on purpose.
+    /// The armed faults and the log of calls.
     pub faults: Faults,
     /// The data of images.
     pub blobs: Blobs,
@@ -45,7 +46,7 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// Puts the parts together; nothing runs yet. `wiring` computes the wiring of a model.
+    /// Creates the cloud without starting its tasks. `wiring` computes the wiring of a model.
     pub fn new(
         model: Model,
         substrate: Arc<dyn Substrate>,
@@ -70,12 +71,12 @@ impl Cloud {
         })
     }
 
-    /// Look at the model.
+    /// Reads the model.
     pub fn read<R>(&self, look: impl FnOnce(&Model) -> R) -> R {
         look(&self.model.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Change the model where no wire is concerned.
+    /// Changes the model without applying the wiring.
     pub fn change<R>(&self, change: impl FnOnce(&mut Model) -> R) -> R {
         let result = change(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.store(true, Ordering::Release);
@@ -83,7 +84,7 @@ impl Cloud {
         result
     }
 
-    /// Change the model, and wait until the wiring agrees with it.
+    /// Changes the model, and waits until the wiring matches it.
     pub async fn rewire<R>(
         &self,
         change: impl FnOnce(&mut Model) -> Result<R, Refusal>,
@@ -93,7 +94,7 @@ impl Cloud {
         Ok(result)
     }
 
-    /// The wiring of the present model.
+    /// The wiring of the current model.
     pub fn wiring(&self) -> Wiring {
         self.read(self.wiring)
     }
@@ -116,18 +117,18 @@ impl Cloud {
         self.wiring_passes.end().await;
     }
 
-    /// Write the state file whenever something has changed; never returns.
+    /// Writes the state file after each change. Never returns.
     pub async fn keep_saving(&self) {
         loop {
             self.wake.notified().await;
             let begin = Instant::now();
             self.save();
-            // Nobody else gets at the model meanwhile: with ten thousand servers, no more than a tenth of the time.
+            // Serialization holds the lock. The pause limits it to a tenth of the time, also with ten thousand servers.
             tokio::time::sleep(SAVE_EVERY.max(begin.elapsed() * 9)).await;
         }
     }
 
-    /// Write the state file if something has changed.
+    /// Writes the state file if the model has changed.
     pub fn save(&self) {
         let Some(store) = &self.store else { return };
         if !self.changed.swap(false, Ordering::AcqRel) {

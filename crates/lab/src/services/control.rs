@@ -1,4 +1,4 @@
-//! The lab's own interface, below `/lab`: for tests, without a token. The lab listens on loopback only.
+//! The lab's own API below `/lab`, for tests, without a token. The lab listens on loopback only.
 
 use axum::Json;
 use axum::extract::{Query, State};
@@ -45,7 +45,7 @@ async fn clear_faults(State(app): State<App>) -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// Counts by service and method; with `?log=true` also every call in order.
+/// Counts by service and method. `?log=true` adds all calls in order.
 async fn calls(State(app): State<App>, Query(asked): query::Query) -> Response {
     let counts = app.faults.counts();
     let total: u64 = counts.values().flat_map(|methods| methods.values()).sum();

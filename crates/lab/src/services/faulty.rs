@@ -1,4 +1,4 @@
-//! Calls that a fault strikes: carried out late, answered late, refused, cut off, garbled, or answered with a list that lags.
+//! Calls with a fault: late execution, late response, refusal, cut connection, damaged body, or a list that lags.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::services::App;
 use crate::services::incoming::{Incoming, done};
 use crate::services::lagging::{cut, without_young};
 
-/// Carry a call out, and answer it, as the fault says.
+/// Executes a call and responds to it according to the fault.
 pub(crate) async fn answer(incoming: Incoming, fault: CallFault) -> Response {
     let (cloud, service) = (App::clone(&incoming.cloud), incoming.service);
     if fault.releases_held {
@@ -70,7 +70,8 @@ pub(crate) async fn answer(incoming: Incoming, fault: CallFault) -> Response {
     response
 }
 
-/// The call with its whole body, which does not need the connection any more. The answer if the connection ended before.
+/// Reads the whole body, so that the call no longer needs the connection. Returns an error response if the body is
+/// incomplete.
 async fn received(mut incoming: Incoming) -> Result<Incoming, Response> {
     let (parts, body) = incoming.request.into_parts();
     let bytes = to_bytes(body, usize::MAX).await;

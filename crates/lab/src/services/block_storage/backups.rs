@@ -1,4 +1,4 @@
-//! Cinder v3: backups, as a cloud without the backup service has them: there are none, and none can be made.
+//! Cinder v3: backups. As in a cloud without the backup service, the list is empty and creation fails.
 
 use axum::body::Bytes;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Reading the bodies of Cinder's calls.
+//! Request bodies of Cinder.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::kit::ids::looks_like_id;
 use crate::kit::python;
 use crate::kit::refusal::Refusal;
 
-/// The object of a body, as in `{"volume": {...}}`.
+/// The object in a body, as in `{"volume": {...}}`.
 pub fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Refusal> {
     body.get(name).and_then(Value::as_object).ok_or_else(|| {
         Refusal::bad_request(format!(
@@ -18,7 +18,7 @@ pub fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Map<String, Value>,
     })
 }
 
-/// A text of a body; null counts as not said.
+/// A text field of a body. Null counts as absent.
 pub fn text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -27,7 +27,7 @@ pub fn text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, R
     }
 }
 
-/// The key-value pairs of a body.
+/// A map of texts in a body.
 pub fn pairs(value: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal> {
     let Some(value) = value.filter(|value| !value.is_null()) else {
         return Ok(BTreeMap::new());
@@ -45,7 +45,7 @@ pub fn pairs(value: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal>
     }
 }
 
-/// The id of another thing: what has not the form of one is refused before anybody looks for it.
+/// The id of another resource. A malformed id is refused without a lookup.
 pub fn id(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
     match text(fields, name)? {
         Some(id) if !looks_like_id(&id) => Err(Refusal::bad_request(format!(

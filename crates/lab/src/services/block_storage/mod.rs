@@ -1,7 +1,7 @@
-//! Cinder: volumes, their snapshots, and where volumes are plugged in.
+//! Cinder: volumes, their snapshots and attachments.
 //!
-//! Volumes take time, like servers: a call leaves `creating`, `attaching`, `extending` or `deleting` behind, and the running
-//! cloud ([`crate::services::cloud`]) finishes it and tells the model by `volume_is_...`.
+//! Volumes take time, like servers: a call sets the status `creating`, `attaching`, `extending` or `deleting`. The
+//! running cloud ([`crate::services::cloud`]) completes the operation and updates the model with `volume_is_...`.
 
 pub(crate) mod backups;
 pub(crate) mod body;
@@ -47,7 +47,7 @@ pub(crate) fn routes() -> Routes {
         .and(backups::routes())
 }
 
-/// Where the collections are: older clients put the project into the path.
+/// Path prefixes of the collections. Older clients put the project into the path.
 pub const PREFIXES: &[&str] = &["/volume/v3", "/volume/v3/{tenant}"];
 
 fn version_document(base: &str) -> Value {
@@ -75,20 +75,20 @@ async fn version(call: Call) -> Response {
     json_answer(200, all)
 }
 
-/// Everything that Cinder knows.
+/// Cinder's tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BlockStorage {
     pub volumes: Table<Volume>,
     pub snapshots: Table<Snapshot>,
-    /// Kinds of volumes.
+    /// Volume types.
     pub types: Table<VolumeType>,
-    /// Quality of service specifications.
+    /// QoS specs.
     #[serde(default)]
     pub qos_specs: Table<QosSpecs>,
 }
 
 impl BlockStorage {
-    /// Take a specification from all types.
+    /// Removes a QoS spec from all volume types.
     pub fn unbind(&mut self, qos_specs: &str) {
         for row in self.types.iter_mut() {
             row.qos_specs = row.qos_specs.take().filter(|one| one != qos_specs);

@@ -1,4 +1,4 @@
-//! The progress of volumes: each change is a task that asks the substrate and then changes the model.
+//! Progress of volumes: each change is a task that calls the substrate and then updates the model.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::services::cloud::Cloud;
 use crate::substrate::VolumeSpec;
 
 impl Cloud {
-    /// Carry a volume from `creating` to `available`.
+    /// Starts the transition of a volume from `creating` to `available`.
     pub fn spawn_volume_create(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move { cloud.volume_create(&id).await });
     }
 
-    /// Make a volume; whether it became usable.
+    /// Creates a volume. Returns whether it became usable.
     pub(crate) async fn volume_create(&self, id: &str) -> bool {
         let Some(spec) = self.volume_spec(id) else {
             return false;
@@ -41,14 +41,14 @@ impl Cloud {
         made.is_ok()
     }
 
-    /// Let a volume grow.
+    /// Starts the extension of a volume.
     pub fn spawn_volume_extend(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let Some(spec) = cloud.volume_spec(&id) else {
                 return;
             };
-            // Making is idempotent, and makes a disk as large as it should be.
+            // `volume_create` is idempotent and extends a disk that is too small.
             let grown = cloud.substrate.volume_create(&spec).await;
             if let Err(error) = &grown {
                 tracing::error!(volume = %id, %error, "a volume could not grow");
@@ -63,7 +63,7 @@ impl Cloud {
         });
     }
 
-    /// Take a volume away, after these snapshots of it.
+    /// Starts the deletion of these snapshots and then of the volume.
     pub fn spawn_volume_delete(self: &Arc<Self>, id: String, snapshots: Vec<String>) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -82,7 +82,7 @@ impl Cloud {
         });
     }
 
-    /// Carry a snapshot from `creating` to `available`.
+    /// Starts the transition of a snapshot from `creating` to `available`.
     pub fn spawn_snapshot_create(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -105,7 +105,7 @@ impl Cloud {
         });
     }
 
-    /// Take a snapshot away.
+    /// Starts the deletion of a snapshot.
     pub fn spawn_snapshot_delete(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move { cloud.snapshot_delete(&id).await });

@@ -1,4 +1,4 @@
-//! Cinder's quality of service specifications. Kept, without effect: the lab has one kind of disk.
+//! Cinder's QoS specs. They are stored without effect: the lab has one type of disk.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::table::keyed_by_id;
 
-/// A quality of service specification.
+/// A QoS spec.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct QosSpecs {
     pub id: String,
     pub name: String,
-    /// Who reads the keys: `front-end`, `back-end`, `both`.
+    /// The consumer of the keys: `front-end`, `back-end`, `both`.
     pub consumer: String,
-    /// The keys.
+    /// The keys and values.
     pub specs: BTreeMap<String, String>,
 }
 

@@ -1,5 +1,4 @@
-//! Cinder v3: quality of service specifications, for administrators. Which types have one is changed by GET, as in the real
-//! service.
+//! Cinder v3: QoS specs, for administrators. Associations with volume types are changed by GET, as in the real service.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +40,7 @@ fn not_found(id: &str) -> Refusal {
     Refusal::not_found("QoSSpecsNotFound", format!("No such QoS spec {id}."))
 }
 
-/// Keys as they are said: who reads them is one of them.
+/// The keys of a body, with the consumer separated from the others.
 fn said(
     fields: &Map<String, Value>,
 ) -> Result<(Option<String>, BTreeMap<String, String>), Refusal> {
@@ -132,7 +131,7 @@ async fn unset(call: Call, body: Bytes) -> Answer {
     call.app.change(|model| {
         let row = model.block_storage.qos_specs.get_mut(call.id());
         let row = row.ok_or_else(|| not_found(call.id()))?;
-        // Like Cinder: those before the first that is not there are gone.
+        // As in Cinder, the keys before the first missing one are already removed.
         for key in &keys {
             if row.specs.remove(key).is_none() {
                 return Err(Refusal::not_found(

@@ -1,4 +1,5 @@
-//! Cinder v3: the common part of volumes and snapshots: lists with filters, order, pages and a count, metadata, changes.
+//! Cinder v3: the common part of volumes and snapshots: lists with filters, order, pages and a count, metadata,
+//! updates.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +15,30 @@ use crate::services::block_storage::PREFIXES;
 use crate::services::block_storage::body::pairs;
 use crate::services::{Call, Model, Routes};
 
-/// A type of resource in Cinder that has lists, metadata and changes.
+/// A type of resource in Cinder with lists, metadata and updates.
 pub trait Resource: Keyed + Sized + Send + Sync + 'static {
-    /// `volumes`: the path, and the list's name in bodies.
+    /// The path, and the list's name in bodies: `volumes`.
     const COLLECTION: &'static str;
 
-    /// `Volume`: its name in refusals.
+    /// The name in refusals: `Volume`.
     const WORD: &'static str;
 
     /// The filters of lists.
     const FILTERS: &'static [&'static str];
 
-    /// All of them.
+    /// The table of the resources.
     fn table(model: &Model) -> &Table<Self>;
 
-    /// All of them, to change one.
+    /// The table of the resources, mutable.
     fn table_mut(model: &mut Model) -> &mut Table<Self>;
 
-    /// The values that all kinds have.
+    /// The fields that all types have.
     fn common(&self) -> Common<'_>;
 
-    /// Whether a filter of its kind alone wants it; one that is none lets everything through.
+    /// Whether the row matches a filter of its own type. Other filter names match all rows.
     fn fits(&self, filter: &str, wanted: &str) -> bool;
 
-    /// The value of a sort key of this kind.
+    /// The value of a sort key of this type.
     fn order(&self, _key: &str) -> Option<String> {
         None
     }
@@ -49,14 +50,14 @@ pub trait Resource: Keyed + Sized + Send + Sync + 'static {
 
     fn metadata(&self) -> &BTreeMap<String, String>;
 
-    /// The same, to change them; that is a change of the whole.
+    /// The metadata, mutable. Callers must also call `touched`.
     fn metadata_mut(&mut self) -> &mut BTreeMap<String, String>;
 
-    /// It was changed.
+    /// Sets the time of the last update.
     fn touched(&mut self);
 }
 
-/// The values that all kinds have.
+/// The fields that all types have.
 pub struct Common<'a> {
     pub id: &'a str,
     pub project_id: &'a str,
@@ -65,7 +66,7 @@ pub struct Common<'a> {
     pub created_at: &'a str,
 }
 
-/// Whether a list's filters want it.
+/// Whether the row matches a list's filters.
 fn fits<T: Resource>(row: &T, filters: &[(String, String)]) -> bool {
     let common = row.common();
     filters.iter().all(|(name, wanted)| match name.as_str() {
@@ -76,7 +77,7 @@ fn fits<T: Resource>(row: &T, filters: &[(String, String)]) -> bool {
     })
 }
 
-/// The sort keys of lists.
+/// The value of a sort key.
 fn order<T: Resource>(row: &T, key: &str) -> String {
     let common = row.common();
     let known = match key {
@@ -95,7 +96,7 @@ pub enum Detail {
     Full,
 }
 
-/// The piece with this id, if it is the project's.
+/// The resource with this id, if it belongs to the project.
 pub fn owned<'a, T: Resource>(
     model: &'a Model,
     project_id: &str,
@@ -106,7 +107,7 @@ pub fn owned<'a, T: Resource>(
         .ok_or_else(|| T::not_found(id))
 }
 
-/// Change the piece of the path, if it is the caller's.
+/// Changes the resource in the path, if it belongs to the caller's project.
 pub fn change<T: Resource, R>(call: &Call, change: impl FnOnce(&mut T) -> R) -> Result<R, Refusal> {
     let member = call.member()?;
     call.app.change(|model| {
@@ -147,7 +148,7 @@ const ORDERS: &[&str] = &[
     "volume_type_id",
 ];
 
-/// Whether a list may be asked so.
+/// Checks the query parameters of a list.
 fn may_be_asked<T: Resource>(filters: &[(String, String)]) -> Result<(), Refusal> {
     let order = |value: &str| {
         let mut keys = value
@@ -181,7 +182,7 @@ async fn list<T: Resource>(call: Call, detail: Detail) -> Answer {
     let (member, filters) = (call.member()?, &call.query);
     may_be_asked::<T>(filters)?;
     let (page, count) = call.app.read(|model| {
-        // Newest first, as Cinder sorts when nobody says otherwise.
+        // Newest first, Cinder's default order.
         let mine = T::table(model)
             .iter()
             .rev()
@@ -221,7 +222,7 @@ async fn list<T: Resource>(call: Call, detail: Detail) -> Answer {
     reply(200, body)
 }
 
-/// The lists of a kind of piece, and its metadata.
+/// The routes of a type's lists and metadata.
 pub fn routes<T: Resource>() -> Routes {
     let all = format!("/{}", T::COLLECTION);
     let metadata_path = format!("{all}/{{id}}/metadata");
@@ -248,7 +249,7 @@ async fn metadata<T: Resource>(call: Call) -> Answer {
     reply(200, json!({ "metadata": pairs }))
 }
 
-/// The pairs of a body, which has to have some.
+/// The metadata of a body, where it is required.
 fn metadata_of(body: &Bytes) -> Result<BTreeMap<String, String>, Refusal> {
     let body = read_json(body)?;
     let said = body.get("metadata");

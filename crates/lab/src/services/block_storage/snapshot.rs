@@ -1,4 +1,4 @@
-//! Snapshots: a volume as it was.
+//! Snapshots of volumes.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Snapshot {
     pub project_id: String,
     pub user_id: String,
     pub volume_id: String,
-    /// The volume's size then, GiB.
+    /// The volume's size at the time of the snapshot, in GiB.
     pub size: u32,
     /// `creating`, `available`, `deleting`, `error`.
     pub status: VolumeStatus,
@@ -30,7 +30,7 @@ pub struct Snapshot {
 
 keyed_by_id!(Snapshot);
 
-/// The values of a creation.
+/// The request of a creation.
 #[derive(Debug, Clone, Default)]
 pub struct CreateSnapshot {
     pub volume_id: String,
@@ -58,7 +58,7 @@ impl Model {
             .ok_or_else(|| snapshot_not_found(id))
     }
 
-    /// Make a row in `creating`; answers its id.
+    /// Inserts a row in `creating`. Returns its id.
     pub fn create_snapshot(
         &mut self,
         project_id: &str,
@@ -110,7 +110,7 @@ impl Model {
         Ok(id)
     }
 
-    /// Mark a snapshot for deletion.
+    /// Marks a snapshot for deletion.
     pub fn delete_snapshot(&mut self, project_id: &str, id: &str) -> Result<(), Refusal> {
         let status = self.snapshot_of(project_id, id)?.status;
         if !matches!(status, VolumeStatus::Available | VolumeStatus::Error) {
@@ -124,7 +124,7 @@ impl Model {
         Ok(())
     }
 
-    /// Set a snapshot's state.
+    /// Sets a snapshot's status.
     pub fn snapshot_is(&mut self, id: &str, status: VolumeStatus) {
         if let Some(row) = self.block_storage.snapshots.get_mut(id) {
             row.status = status;

@@ -111,7 +111,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
         name: text(fields, "name")?.or(text(fields, "display_name")?),
         description: text(fields, "description")?.or(text(fields, "display_description")?),
         metadata: pairs(fields.get("metadata"))?,
-        // Since 3.66 a snapshot of a volume in use needs no force.
+        // Since 3.66, a snapshot of a volume in use needs no `force`.
         while_in_use: forced || call.version >= Microversion(3, 66),
     };
     let (id, shown) = call.app.change(|model| {

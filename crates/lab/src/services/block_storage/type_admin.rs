@@ -1,4 +1,4 @@
-//! Cinder v3: volume types as administrators make them: who may use them, their further keys, how they are encrypted.
+//! Cinder v3: administration of volume types: access, extra specs, encryption.
 
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ pub fn routes() -> Routes {
 }
 
 impl Call {
-    /// An administrator, or 403.
+    /// Requires an administrator, else 403.
     pub(crate) fn admin(&self, rule: &str) -> Result<(), Refusal> {
         if self.member()?.admin {
             Ok(())
@@ -59,7 +59,7 @@ fn name_is_free(model: &Model, id: &str, name: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Whether there are volumes of a type.
+/// Whether a type has volumes.
 fn is_in_use(model: &Model, id: &str) -> bool {
     let kind = model.block_storage.types.get(id);
     let mut volumes = model.block_storage.volumes.iter();
@@ -114,7 +114,7 @@ async fn update(call: Call, body: Bytes) -> Answer {
         row.description = description.or_else(|| row.description.take());
         row.is_public = truth(wanted, "is_public").unwrap_or(row.is_public);
         let shown = type_document(row);
-        // Volumes know their type by its name.
+        // Volumes store the name of their type.
         for volume in model.block_storage.volumes.iter_mut() {
             if volume.volume_type == old {
                 volume.volume_type.clone_from(&name);
@@ -289,7 +289,7 @@ async fn encrypt(call: Call, body: Bytes) -> Answer {
     reply(200, shown)
 }
 
-/// The encryption of a type without volumes.
+/// Changes the encryption of a type without volumes.
 fn changed<R>(
     call: &Call,
     how: &str,

@@ -1,4 +1,4 @@
-//! Cinder v3: volume types, limits, quotas, zones, extensions: what clients look up before they make a volume.
+//! Cinder v3: volume types, limits, quotas, zones, extensions: lookups before a volume is created.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub fn routes() -> Routes {
 
 async fn types(call: Call) -> Answer {
     let member = call.member()?;
-    // Administrators may ask for the private ones, too.
+    // Administrators can also list private types.
     let is_public = call.asked("is_public").unwrap_or("true");
     let wanted = |public: bool| match is_public.to_lowercase().as_str() {
         "none" => true,
@@ -176,7 +176,7 @@ async fn reset_quota_set(call: Call) -> Answer {
     empty(200)
 }
 
-/// The programs behind the service are an administrator's matter, and there are none to show.
+/// Only administrators can list the services behind the API, and the lab has none.
 async fn services(call: Call) -> Answer {
     call.member()?;
     Err(Refusal::forbidden(
@@ -195,7 +195,7 @@ async fn extensions(call: Call) -> Answer {
     reply(200, json!({"extensions": []}))
 }
 
-/// The reasons of failures. The lab writes none.
+/// The messages with the reasons of failures. The lab writes none.
 async fn messages(call: Call) -> Answer {
     call.member()?;
     reply(200, json!({"messages": []}))

@@ -1,4 +1,4 @@
-//! How Cinder shows volumes and snapshots, microversion by microversion.
+//! Response bodies of Cinder's volumes, snapshots and types, by microversion.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::services::block_storage::snapshot::Snapshot;
 use crate::services::block_storage::volume::Volume;
 use crate::services::block_storage::volume_type::VolumeType;
 
-/// A time in Cinder's form: no zone, with microseconds.
+/// A time in Cinder's format: no zone, with microseconds.
 pub fn time(time: &str) -> String {
     format!("{}.000000", time.trim_end_matches('Z'))
 }
@@ -77,7 +77,7 @@ pub fn volume_document(model: &Model, row: &Volume, version: Microversion, base:
     }
     if since(48) {
         document["service_uuid"] = Value::Null;
-        // 3.69 made it a matter of three values.
+        // Since 3.69 the field has three values.
         document["shared_targets"] = if since(69) { Value::Null } else { false.into() };
     }
     if since(61) {
@@ -97,7 +97,7 @@ pub fn volume_document(model: &Model, row: &Volume, version: Microversion, base:
     document
 }
 
-/// A snapshot. `detail` is what `GET /snapshots` leaves out.
+/// A snapshot. `detail` adds the fields that `GET /snapshots` omits.
 pub fn snapshot_document(row: &Snapshot, version: Microversion, detail: bool) -> Value {
     let since = |minor: u16| version >= Microversion(3, minor);
     let mut document = json!({
@@ -129,14 +129,14 @@ pub fn snapshot_document(row: &Snapshot, version: Microversion, detail: bool) ->
     document
 }
 
-/// Further keys of a volume type that are no administrator's matter.
+/// Extra specs that are visible to all users.
 const OPEN_SPECS: &[&str] = &[
     "RESKEY:availability_zones",
     "multiattach",
     "replication_enabled",
 ];
 
-/// The extra specs of a volume type that the caller may see.
+/// The extra specs of a volume type that are visible to the caller.
 pub fn specs_for(row: &VolumeType, asker: &Member) -> Value {
     let specs = row.extra_specs.iter();
     let seen = specs.filter(|(key, _)| asker.admin || OPEN_SPECS.contains(&key.as_str()));
@@ -144,7 +144,7 @@ pub fn specs_for(row: &VolumeType, asker: &Member) -> Value {
         .collect()
 }
 
-/// A volume type as somebody sees it.
+/// A volume type, with the fields that are visible to the caller.
 pub fn type_for(row: &VolumeType, asker: &Member) -> Value {
     let mut document = type_document(row);
     document["extra_specs"] = specs_for(row, asker);
@@ -154,7 +154,7 @@ pub fn type_for(row: &VolumeType, asker: &Member) -> Value {
     document
 }
 
-/// A volume type as administrators see it.
+/// A volume type with all fields, for administrators.
 pub fn type_document(row: &VolumeType) -> Value {
     json!({
         "id": row.id,
@@ -167,7 +167,7 @@ pub fn type_document(row: &VolumeType) -> Value {
     })
 }
 
-/// Put all fields of one object into another.
+/// Inserts all fields of one object into another.
 fn merge(into: &mut Value, from: Value) {
     if let (Some(into), Value::Object(from)) = (into.as_object_mut(), from) {
         into.extend(from);

@@ -1,7 +1,7 @@
-//! Volumes: disks that live longer than servers.
+//! Volumes.
 //!
 //! ```text
-//! creating -> available -> attaching -> in-use -> detaching -> available -> deleting -> (the row goes)
+//! creating -> available -> attaching -> in-use -> detaching -> available -> deleting -> (removed)
 //!      \-> error   \-> extending -> available
 //! ```
 
@@ -24,23 +24,23 @@ pub struct Volume {
     pub description: Option<String>,
     pub project_id: String,
     pub user_id: String,
-    /// GiB.
+    /// In GiB.
     pub size: u32,
     pub status: VolumeStatus,
     pub volume_type: String,
     pub availability_zone: String,
     /// Whether a server may boot from it.
     pub bootable: bool,
-    /// Whether several servers may have it at once; kept, and refused when they try.
+    /// Always false: creation with this parameter is refused.
     pub multiattach: bool,
-    /// The snapshot that it was made from.
+    /// The source snapshot.
     pub snapshot_id: Option<String>,
-    /// The volume that it was made from.
+    /// The source volume.
     pub source_volid: Option<String>,
-    /// The image that it was made from: `volume_image_metadata`.
+    /// The metadata of the source image: `volume_image_metadata`.
     pub image_metadata: BTreeMap<String, String>,
     pub metadata: BTreeMap<String, String>,
-    /// Where it is plugged in.
+    /// The attachments to servers.
     pub attachments: Vec<Attachment>,
     pub created_at: String,
     pub updated_at: Option<String>,
@@ -48,49 +48,49 @@ pub struct Volume {
 
 keyed_by_id!(Volume);
 
-/// A volume in a server.
+/// An attachment of a volume to a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Cinder's id of it.
+    /// Cinder's id of the attachment.
     pub id: String,
-    /// Nova's id of it, shown from microversion 2.89 on.
+    /// Nova's id of the attachment, shown since microversion 2.89.
     pub bdm_id: String,
     pub server_id: String,
-    /// `/dev/vdb` ...
+    /// The device: `/dev/vdb` ...
     pub device: String,
-    /// A word that the server finds in its metadata.
+    /// A tag that is shown in the server's metadata.
     pub tag: Option<String>,
-    /// Whether the volume goes with the server.
+    /// Whether the volume is deleted with the server.
     pub delete_on_termination: bool,
     pub attached_at: String,
 }
 
-/// The state of a volume or snapshot.
+/// The status of a volume or snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeStatus {
-    /// Being made.
+    /// In creation.
     Creating,
-    /// There, and free.
+    /// Not attached.
     Available,
-    /// A server is promised it.
+    /// Reserved for a server.
     Reserved,
-    /// Being plugged in.
+    /// In attachment to a server.
     Attaching,
-    /// A server has it.
+    /// Attached to a server.
     InUse,
-    /// Being unplugged.
+    /// In detachment from a server.
     Detaching,
-    /// Growing.
+    /// In extension.
     Extending,
-    /// Being removed.
+    /// In deletion.
     Deleting,
-    /// Broken.
+    /// Failed.
     Error,
 }
 
 impl VolumeStatus {
-    /// As Cinder writes it.
+    /// The status in Cinder's notation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Creating => "creating",
@@ -106,20 +106,20 @@ impl VolumeStatus {
     }
 }
 
-/// The values of a creation.
+/// The request of a creation.
 #[derive(Debug, Clone, Default)]
 pub struct CreateVolume {
-    /// GiB; the source's when there is one.
+    /// In GiB. `None` takes the size of the source.
     pub size: Option<u32>,
     pub name: Option<String>,
     pub description: Option<String>,
     pub volume_type: Option<String>,
     pub availability_zone: Option<String>,
-    /// Content of this snapshot.
+    /// The source snapshot.
     pub snapshot_id: Option<String>,
-    /// Content of this volume.
+    /// The source volume.
     pub source_volid: Option<String>,
-    /// Content of this image.
+    /// The source image.
     pub image_id: Option<String>,
     pub metadata: BTreeMap<String, String>,
 }
@@ -132,7 +132,7 @@ fn invalid_input(reason: impl std::fmt::Display) -> Refusal {
     Refusal::bad_request(format!("Invalid input received: {reason}"))
 }
 
-/// Refuse what goes beyond a limit, as Cinder does: 413.
+/// Refuses a value above a limit with 413, as in Cinder. Negative limits are unlimited.
 pub fn limited(
     limit: i64,
     used: i64,
@@ -147,7 +147,7 @@ pub fn limited(
 }
 
 impl Model {
-    /// A project's volume.
+    /// A volume of a project.
     pub fn volume_of(&self, project_id: &str, id: &str) -> Result<&Volume, Refusal> {
         self.block_storage
             .volumes
@@ -156,7 +156,7 @@ impl Model {
             .ok_or_else(|| volume_not_found(id))
     }
 
-    /// How many volumes a project has, and their size together in GiB, snapshots included.
+    /// The number of a project's volumes, and their total size in GiB including snapshots.
     pub fn volume_usage(&self, project_id: &str) -> (i64, i64) {
         let volumes = self
             .block_storage
@@ -177,7 +177,7 @@ impl Model {
         )
     }
 
-    /// Make a row in `creating`; answers its id.
+    /// Inserts a row in `creating`. Returns its id.
     pub fn create_volume(
         &mut self,
         asker: &Member,
@@ -233,7 +233,7 @@ impl Model {
         Ok(id)
     }
 
-    /// The least size that the source of a creation allows, and the image's own words if it is one.
+    /// The minimum size in GiB given by the source of a creation, and the image metadata that it passes on.
     fn volume_source(
         &self,
         project_id: &str,
@@ -271,7 +271,7 @@ impl Model {
                     image.min_disk
                 )));
             }
-            // An image has no size that a volume could take.
+            // An image does not determine the size of a volume.
             return Ok((None, image.volume_metadata()));
         }
         Ok((None, BTreeMap::new()))
@@ -312,7 +312,7 @@ impl Model {
         })
     }
 
-    /// Mark a volume for deletion, and with `cascade` its snapshots; answers the snapshots that go.
+    /// Marks a volume for deletion, and with `cascade` its snapshots. Returns the ids of its snapshots.
     pub fn delete_volume(
         &mut self,
         project_id: &str,
@@ -342,7 +342,7 @@ impl Model {
         Ok(snapshots)
     }
 
-    /// Mark a volume as growing.
+    /// Marks a volume as extending.
     pub fn extend_volume(
         &mut self,
         project_id: &str,
@@ -370,7 +370,7 @@ impl Model {
         Ok(())
     }
 
-    /// Set a volume's state.
+    /// Sets a volume's status.
     pub fn volume_is(&mut self, id: &str, status: VolumeStatus) {
         if let Some(row) = self.block_storage.volumes.get_mut(id) {
             row.status = status;

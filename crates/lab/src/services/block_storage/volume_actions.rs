@@ -1,4 +1,4 @@
-//! Cinder v3: what is done to volumes that are there.
+//! Cinder v3: actions on volumes.
 
 use axum::body::Bytes;
 use serde_json::json;
@@ -76,7 +76,7 @@ async fn action(call: Call, body: Bytes) -> Answer {
             })?;
             202
         }
-        // Old versions of Nova reserve volumes this way.
+        // Old versions of Nova reserve volumes with this action.
         "os-reserve" | "os-unreserve" => {
             let (from, to) = match name.as_str() {
                 "os-reserve" => (VolumeStatus::Available, VolumeStatus::Reserved),

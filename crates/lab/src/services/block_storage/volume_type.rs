@@ -1,4 +1,4 @@
-//! Cinder's volume types. They differ in name only: the lab has one kind of disk.
+//! Cinder's volume types. They differ in name only: the lab has one type of disk.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use crate::kit::table::keyed_by_id;
 use crate::kit::token::Member;
 use crate::services::Model;
 
-/// A kind of volumes.
+/// A volume type.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct VolumeType {
-    /// Id, the same in every lab.
+    /// The id. The standard types have the same ids in every lab.
     pub id: String,
     pub name: String,
     pub description: Option<String>,
-    /// Whether everybody may use it.
+    /// Whether all projects can use it.
     #[serde(default = "yes")]
     pub is_public: bool,
-    /// Further keys.
+    /// The extra specs.
     #[serde(default)]
     pub extra_specs: BTreeMap<String, String>,
-    /// Projects that may use it where it is not public.
+    /// The projects with access to a private type.
     #[serde(default)]
     pub projects: Vec<String>,
-    /// How its volumes would be encrypted.
+    /// The encryption specs. They have no effect.
     #[serde(default)]
     pub encryption: Option<Map<String, Value>>,
-    /// The id of its quality of service specification.
+    /// The id of its QoS specs.
     #[serde(default)]
     pub qos_specs: Option<String>,
 }
@@ -39,7 +39,7 @@ fn yes() -> bool {
 }
 
 impl VolumeType {
-    /// Whether a project may use it.
+    /// Whether a project can use it.
     pub fn is_for(&self, project_id: &str) -> bool {
         self.is_public || self.projects.iter().any(|one| one == project_id)
     }
@@ -48,17 +48,17 @@ impl VolumeType {
 keyed_by_id!(VolumeType);
 
 impl Model {
-    /// The volume types, without those that are there for others only.
+    /// The volume types that the caller can use.
     pub fn volume_types_for(&self, asker: &Member) -> impl Iterator<Item = &VolumeType> {
         let all = self.block_storage.types.iter();
         all.filter(move |row| asker.admin || row.is_for(&asker.project_id))
     }
 }
 
-/// The type of volumes that name none.
+/// The default volume type.
 pub const DEFAULT_TYPE: &str = "standard";
 
-/// The types of every lab.
+/// The volume types of a new lab.
 pub fn standard_types() -> Vec<VolumeType> {
     [
         (DEFAULT_TYPE, "The default"),

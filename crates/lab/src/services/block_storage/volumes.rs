@@ -116,7 +116,7 @@ async fn show(call: Call) -> Answer {
     reply(200, json!({ "volume": shown }))
 }
 
-/// The fields that a creation may set.
+/// The fields that a creation accepts.
 const CREATE_FIELDS: &[&str] = &[
     "name",
     "display_name",
@@ -175,7 +175,7 @@ fn read_create(fields: &Map<String, Value>) -> Result<CreateVolume, Refusal> {
     })
 }
 
-/// A number of GiB, also as text.
+/// A size in GiB, as number or text.
 pub fn whole(value: &Value) -> Option<u32> {
     let number = value
         .as_u64()
@@ -204,7 +204,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     reply(202, json!({ "volume": shown }))
 }
 
-/// An image by its id, or by a name that only one has.
+/// The image with this id or with this unique name.
 fn image_named(model: &Model, project_id: &str, image: &str) -> Result<String, Refusal> {
     let visible = || model.images.iter().filter(|row| row.visible_to(project_id));
     let by_id = visible().find(|row| row.id == image);

@@ -1,6 +1,6 @@
-//! Keystone: projects, users, and the tokens that a login gives. What they may do is in [`crate::services::identity::grants`].
+//! Keystone: projects, users and tokens. Permissions are in [`crate::services::identity::grants`].
 //!
-//! Tokens and secrets are kept as digests, so the state file lets nobody in.
+//! Tokens and secrets are stored as digests, so the state file contains no usable credentials.
 
 use std::time::Duration;
 
@@ -17,40 +17,40 @@ use crate::services::identity::{DOMAIN_ID, DOMAIN_NAME, Identity};
 
 /// The method of a login with an application credential.
 pub const APPLICATION_CREDENTIAL: &str = "application_credential";
-/// How long a token lasts.
+/// The lifetime of a token.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(4 * 3600);
 
 /// The content of a new token.
 #[derive(Debug, Clone, Default)]
 pub struct Grant {
-    /// Who.
+    /// The user.
     pub user_id: String,
-    /// Where; nowhere for an unscoped token.
+    /// The project. `None` for an unscoped token.
     pub project_id: Option<String>,
-    /// Names of the roles there.
+    /// Names of the user's roles in the project.
     pub roles: Vec<String>,
     pub unrestricted: bool,
-    /// How it was asked for.
+    /// The authentication methods.
     pub methods: Vec<String>,
-    /// When it ends; after [`TOKEN_LIFETIME`] when not told.
+    /// The time of expiry. `None` means after [`TOKEN_LIFETIME`].
     pub expires: Option<Timestamp>,
 }
 
-/// The scope that a login asks for.
+/// The requested scope of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScopeRequest {
-    /// None named: the user's default project, or no scope.
+    /// No requested scope: the user's default project, or unscoped.
     Default,
-    /// `"unscoped"`, said outright.
+    /// Explicitly `"unscoped"`.
     Unscoped,
-    /// By id.
+    /// The project's id.
     ProjectId(String),
-    /// By name, in the domain with this id or name.
+    /// The project's name, and the id or name of its domain.
     ProjectName(String, String),
 }
 
 impl Identity {
-    /// The records of every new lab: the roles of Keystone, a domain, a region, and projects with users.
+    /// The records of a new lab: Keystone's default roles, a domain, a region, and projects with users.
     pub fn fresh() -> Self {
         let mut all = Self::default();
         let domain = json!({"name": DOMAIN_NAME, "description": "The default domain", "enabled": true, "tags": [], "options": {}});
@@ -109,7 +109,7 @@ impl Identity {
         self.projects.remove(id);
     }
 
-    /// Removes a user with everything of theirs.
+    /// Removes a user with its assignments, group memberships, tokens and credentials.
     pub fn remove_user(&mut self, id: &str) {
         self.assignments.retain(|row| row.user_id != id);
         self.members.retain(|(_, user)| user != id);
@@ -128,7 +128,7 @@ impl Identity {
         self.groups.remove(id);
     }
 
-    /// Removes a domain with its users, projects and groups. Keystone keeps its roles.
+    /// Removes a domain with its users, projects and groups. As in Keystone, its roles remain.
     pub fn remove_domain(&mut self, id: &str) {
         let of_domain = |table: &Table<Record>| -> Vec<String> {
             let rows = table.iter().filter(|row| row.text("domain_id") == id);
@@ -157,7 +157,7 @@ impl Identity {
         domain.is_some_and(|row| row.fields.get("enabled") != Some(&Value::Bool(false)))
     }
 
-    /// Ends tokens.
+    /// Removes tokens.
     pub fn remove_tokens(&mut self, is_ended: impl Fn(&Token) -> bool) {
         self.tokens.remove_where(is_ended);
     }
@@ -178,8 +178,8 @@ impl Identity {
         user.filter(|user| self.may_log_in(user))
     }
 
-    /// [That user](Identity::user_meant), only with the right password. Like Keystone, it does not say which of these
-    /// was wrong.
+    /// The same user, if the password is correct. As in Keystone, the error does not distinguish an unknown user from a
+    /// wrong password.
     pub fn check_password(
         &self,
         id: Option<&str>,
@@ -191,7 +191,7 @@ impl Identity {
             .ok_or_else(Refusal::unauthorized)
     }
 
-    /// The project that a login gets. One that is missing and one where the user has no role look the same: 401.
+    /// The project of a new token. A missing project and a project without a role for the user give the same 401.
     pub fn resolve_scope(
         &self,
         user: &Record,
@@ -223,7 +223,7 @@ impl Identity {
         }
     }
 
-    /// Give a token; its text is in the answer and nowhere else.
+    /// Issues a token. Its text is returned here and stored nowhere.
     pub fn issue(&mut self, grant: Grant) -> (String, Token) {
         let issued_at = Timestamp::now();
         self.remove_tokens(|token| token.expires_at < issued_at);
@@ -243,8 +243,8 @@ impl Identity {
         (text, token)
     }
 
-    /// The token with this text, unless it has ended, with what it is good for now: like Keystone, whose tokens have no roles in
-    /// them, a role that was taken away since counts no more, and one that was given counts.
+    /// The token with this text, unless it has expired, with the user's current roles. As in Keystone, a token contains
+    /// no roles: removed roles are lost immediately and new roles are effective immediately.
     pub fn token(&self, text: &str) -> Option<Token> {
         let token = self.tokens.get(&digest(text))?;
         let user = self.users.get(&token.user_id);
@@ -262,7 +262,7 @@ impl Identity {
                 .iter()
                 .any(|how| how == APPLICATION_CREDENTIAL)
             {
-                // It gives what it was made for, and no more.
+                // An application credential keeps its own roles.
                 true => token.roles.retain(|role| now.contains(role)),
                 false => token.roles = now,
             }
@@ -273,7 +273,7 @@ impl Identity {
         Some(token)
     }
 
-    /// Whether a user and the domain are enabled.
+    /// Whether a user and its domain are enabled.
     pub(crate) fn may_log_in(&self, user: &Record) -> bool {
         user.is_on("enabled") && self.is_domain_enabled(user.text("domain_id"))
     }
@@ -286,19 +286,19 @@ impl Identity {
         })
     }
 
-    /// End a token. Whether there was one.
+    /// Revokes a token. Returns whether it existed.
     pub fn revoke(&mut self, text: &str) -> bool {
         self.tokens.remove(&digest(text)).is_some()
     }
 }
 
 impl Token {
-    /// `expires_at` as Keystone writes it.
+    /// `expires_at` in Keystone's format.
     pub fn expires_text(&self) -> String {
         micros(self.expires_at)
     }
 
-    /// `issued_at` as Keystone writes it.
+    /// `issued_at` in Keystone's format.
     pub fn issued_text(&self) -> String {
         micros(self.issued_at)
     }

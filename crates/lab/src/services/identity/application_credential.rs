@@ -1,4 +1,4 @@
-//! Application credentials: passwords that programs have, each for one project and some of its maker's roles.
+//! Application credentials: secrets for programs, each for one project and some of its creator's roles.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,36 +10,36 @@ use crate::kit::table::keyed_by_id;
 use crate::kit::token::Token;
 use crate::services::identity::Identity;
 
-/// A password that a program has for one project.
+/// A secret of a program for one project.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ApplicationCredential {
     pub id: String,
     pub name: String,
     pub description: Option<String>,
-    /// Digest of the secret.
+    /// The digest of the secret.
     pub secret: String,
     pub user_id: String,
-    /// For which project.
+    /// The project's id.
     pub project_id: String,
-    /// Names of the roles that it gives.
+    /// Names of the roles.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// Whether it may make further ones.
+    /// Whether it can create further application credentials.
     #[serde(default)]
     pub unrestricted: bool,
-    /// When it ends, if ever.
+    /// The time of expiry. `None` never expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
 }
 
-/// The values of a new application credential.
+/// The request of a creation.
 #[derive(Debug, Clone, Default)]
 pub struct CreateCredential {
     pub name: String,
     pub description: Option<String>,
-    /// The secret; a random one when not told.
+    /// The secret. `None` generates one.
     pub secret: Option<String>,
-    /// Roles by name or id; all that the maker has when not told.
+    /// Names or ids of roles. `None` takes all roles of the creator.
     pub roles: Option<Vec<String>>,
     pub unrestricted: bool,
     pub expires_at: Option<Timestamp>,
@@ -48,8 +48,8 @@ pub struct CreateCredential {
 keyed_by_id!(ApplicationCredential);
 
 impl Identity {
-    /// The application credential with this id (or of this user with this name), with the right secret, of a user who can log
-    /// in and still has its roles.
+    /// The application credential with this id (or of this user with this name), if the secret is correct and the user
+    /// can log in and still has its roles.
     pub fn check_application_credential(
         &self,
         id: Option<&str>,
@@ -78,7 +78,7 @@ impl Identity {
             .ok_or_else(Refusal::unauthorized)
     }
 
-    /// Make an application credential for the token's project; answers it and the secret.
+    /// Creates an application credential for the token's project. Returns it with its secret.
     pub fn add_application_credential(
         &mut self,
         token: &Token,

@@ -1,4 +1,4 @@
-//! Keystone v3: application credentials, passwords that programs have for one project.
+//! Keystone v3: application credentials, secrets of programs for one project.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ fn credential_document(model: &Model, row: &ApplicationCredential, base: &str) -
         "project_id": row.project_id,
         "user_id": row.user_id,
         "roles": roles,
-        // Keystone leaves the zone away here, and nowhere else.
+        // Keystone omits the zone in this field only.
         "expires_at": row.expires_at.map(|end| micros(end).trim_end_matches('Z').to_owned()),
         "unrestricted": row.unrestricted,
         "system": null,
@@ -61,7 +61,7 @@ async fn create_application_credential(call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let token = call.token()?;
     own(&call, user, "create_application_credential")?;
-    // One that was made to be restricted makes no further ones.
+    // A restricted application credential cannot create further ones.
     if token
         .methods
         .iter()
@@ -103,11 +103,11 @@ async fn create_application_credential(call: Call, body: Bytes) -> Answer {
     reply(201, json!({ "application_credential": shown }))
 }
 
-/// How Keystone ends such sentences.
+/// The last sentences of Keystone's errors 400.
 const MALFORMED: &str = "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed \
      to be in error.";
 
-/// A time as clients write it: with a zone or, as Keystone itself does, without.
+/// Parses a time with a zone or, as Keystone writes it, without.
 fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
     let zoned = text.parse().or_else(|_| format!("{text}Z").parse());
     let time: jiff::Timestamp = zoned.map_err(|_| {
@@ -178,7 +178,7 @@ async fn delete_application_credential(call: Call) -> Answer {
     }
 }
 
-/// There are none.
+/// Always empty.
 async fn access_rules(call: Call) -> Answer {
     let user = call.part("user");
     own(&call, user, "list_access_rules")?;

@@ -1,4 +1,4 @@
-//! Keystone v3: which services there are, and where, as it comes with every token.
+//! Keystone v3: the service catalogue, which is part of every token.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub fn routes() -> Routes {
     Routes::below("/identity/v3").get("/auth/catalog", my_catalog)
 }
 
-/// The service catalogue: the lab's own services, and what administrators have added that has endpoints.
+/// The service catalogue: the lab's own services, and those of administrators with their endpoints.
 pub fn catalog(model: &Model, base: &str, project_id: &str) -> Value {
     let mut all = own(base, project_id);
     let identity = &model.identity;
@@ -40,9 +40,10 @@ pub fn catalog(model: &Model, base: &str, project_id: &str) -> Value {
     Value::Array(all)
 }
 
-/// The lab's own services. Versions are in the URL where a real cloud's installer puts them: identity and compute.
+/// The lab's own services. As in usual installations, the URLs of identity, compute and block storage contain the
+/// version.
 fn own(base: &str, project_id: &str) -> Vec<Value> {
-    // Cinder is found under its old name too, as installers of Zed's time had it.
+    // Cinder is also listed under its old name, as in installations of the Zed release.
     let old_name = [("volumev3", "/volume")];
     let cinder = format!("/v3/{project_id}");
     SERVICES
@@ -90,7 +91,7 @@ async fn my_catalog(call: Call) -> Answer {
     )
 }
 
-/// The lab's own services as administrators see them.
+/// The lab's own services in the form for administrators.
 pub(crate) fn own_services(base: &str) -> Vec<Value> {
     let rows = own(base, TEMPLATE).into_iter().map(|entry| {
         json!({
@@ -104,7 +105,7 @@ pub(crate) fn own_services(base: &str) -> Vec<Value> {
     rows.collect()
 }
 
-/// The lab's own endpoints as administrators see them.
+/// The lab's own endpoints in the form for administrators.
 pub(crate) fn own_endpoints(base: &str) -> Vec<Value> {
     let all = own(base, TEMPLATE);
     let rows = all.iter().flat_map(|entry| {
@@ -119,5 +120,5 @@ pub(crate) fn own_endpoints(base: &str) -> Vec<Value> {
     rows.collect()
 }
 
-/// As administrators have written it down: with a place for the project's id.
+/// A placeholder for the project's id, as in endpoint templates.
 const TEMPLATE: &str = "%(project_id)s";

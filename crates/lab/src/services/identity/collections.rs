@@ -30,7 +30,7 @@ pub fn routes() -> Routes {
         })
 }
 
-/// An administrator, or a caller for whom the record is open.
+/// Requires an administrator, or a record that is open to the caller.
 fn may(kind: &Collection, call: &Call, verb: Verb, record: &Value) -> Result<(), Refusal> {
     if (kind.is_open)(call.token()?, verb, record) {
         return Ok(());
@@ -44,7 +44,7 @@ fn may(kind: &Collection, call: &Call, verb: Verb, record: &Value) -> Result<(),
     }
 }
 
-/// All records, those of the lab itself first.
+/// All records. The lab's built-in ones come first.
 fn rows(kind: &Collection, call: &Call) -> Vec<Value> {
     let mut rows = (kind.built_in)(&call.base);
     call.app.read(|model| {
@@ -60,7 +60,7 @@ async fn all(kind: &Collection, call: Call) -> Answer {
     let mut rows = rows(kind, &call);
     rows.retain(|row| {
         let is_visible = token.is_admin() || (kind.is_open)(token, Verb::Get, row);
-        // Without a domain, roles that count everywhere are listed.
+        // Without a `domain_id` filter, only global roles are listed.
         let is_role_elsewhere = kind.one == "role" && !row["domain_id"].is_null();
         let mut filters = call.query.iter();
         let mut filters = filters
@@ -134,7 +134,7 @@ async fn create(kind: &Collection, call: Call, body: Bytes) -> Answer {
     let mut row = Record::new(id.unwrap_or(&new_hex_id()), (kind.defaults)());
     row.fields.extend(wanted);
     if kind.one == "user" {
-        // Without a password, nobody can log in.
+        // A random password disables password login.
         let password = digest(&new_hex_id());
         row.fields.insert("password_digest".into(), password.into());
     }
@@ -161,7 +161,7 @@ async fn create(kind: &Collection, call: Call, body: Bytes) -> Answer {
     reply(201, json!({ kind.one: shown }))
 }
 
-/// Changes fields. Objects are merged, and a null takes a key of them away.
+/// Changes fields. Objects are merged, and null removes a key.
 fn merge(fields: &mut Fields, wanted: &Fields) {
     for (name, value) in wanted.iter().filter(|(name, _)| *name != "id") {
         match (fields.get_mut(name).and_then(Value::as_object_mut), value) {

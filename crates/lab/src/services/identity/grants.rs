@@ -1,25 +1,25 @@
-//! Who may do what: roles, given to users and groups.
+//! Roles of users and groups.
 //!
-//! The roles are Keystone's default ones: an `admin` is a `member` too, and a `member` a `reader`. Members change their project's
-//! things, readers look at them, admins make projects.
+//! The roles are Keystone's default ones: `admin` implies `member`, and `member` implies `reader`. Members change their
+//! project's resources, readers only read them, admins create projects.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kit::record::Attributes;
 use crate::services::identity::Identity;
 
-/// Who may do what where: a user or a group, in a project or a domain; what is not meant is empty. Nobody logs in to a domain
-/// here, so what is given there is kept without effect.
+/// A role of a user or a group, in a project or a domain. Ids that do not apply are empty. The lab has no domain-scoped
+/// tokens, so assignments in domains are stored without effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// Who.
+    /// The user, or empty.
     pub user_id: String,
-    /// Or all in it.
+    /// The group, or empty.
     #[serde(default)]
     pub group_id: String,
-    /// Where.
+    /// The project, or empty.
     pub project_id: String,
-    /// Or there.
+    /// The domain, or empty.
     #[serde(default)]
     pub domain_id: String,
     /// The role's id.
@@ -27,21 +27,21 @@ pub struct Assignment {
 }
 
 impl Identity {
-    /// Give a role; one that is there already is fine.
+    /// Adds an assignment, unless it already exists.
     pub fn assign(&mut self, assignment: Assignment) {
         if !self.assignments.contains(&assignment) {
             self.assignments.push(assignment);
         }
     }
 
-    /// The names of a user's roles in a project, with those that they imply.
+    /// The names of a user's roles in a project, including implied roles.
     pub fn roles_of(&self, user_id: &str, project_id: &str) -> Vec<String> {
         let mut names: Vec<String> = self
             .assignments
             .iter()
             .filter(|row| row.project_id == project_id && self.is_for(row, user_id))
             .filter_map(|row| self.roles.get(&row.role_id))
-            // Roles of a domain only imply others; tokens do not contain them.
+            // Domain roles only imply others; tokens do not contain them.
             .filter(|role| role.text("domain_id").is_empty())
             .map(|role| role.text("name").to_owned())
             .collect();
@@ -54,7 +54,7 @@ impl Identity {
         names
     }
 
-    /// Whether an assignment is a user's, also by a group.
+    /// Whether an assignment applies to a user, directly or through a group.
     pub fn is_for(&self, row: &Assignment, user_id: &str) -> bool {
         row.user_id == user_id || self.is_member(&row.group_id, user_id)
     }

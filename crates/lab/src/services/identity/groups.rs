@@ -1,4 +1,4 @@
-//! Keystone v3: who is in which group.
+//! Keystone v3: members of groups.
 
 use crate::kit::answer::{Answer, empty};
 use crate::kit::refusal::Refusal;
@@ -44,7 +44,7 @@ async fn users_of_group(call: Call) -> Answer {
     Ok(list("users", rows, base, &format!("/groups/{id}/users")))
 }
 
-/// Both must be there.
+/// Checks that the group and the user exist.
 fn check(model: &Model, group: &str, user: &str) -> Result<(), Refusal> {
     if model.identity.groups.get(group).is_none() {
         return Err(not_found("group", group));

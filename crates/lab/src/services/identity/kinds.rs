@@ -1,7 +1,7 @@
-//! The collections of Keystone as data: what a creation requires, what holds by default, who may look at a record beside
-//! administrators, and what a deletion takes along.
+//! The collections of Keystone as data: required fields and defaults of a creation, access for callers without the role
+//! `admin`, and effects of a deletion.
 //!
-//! Keystone takes further fields for these resources and gives them back, so records are kept as they were written.
+//! Keystone accepts and returns additional fields in these resources, so records are stored as they were received.
 
 use serde_json::{Value, json};
 
@@ -24,31 +24,31 @@ pub enum Verb {
 
 /// A collection.
 pub struct Collection {
-    /// The name of one in bodies.
+    /// The singular name, used in bodies.
     pub one: &'static str,
-    /// The name of the list, and the path.
+    /// The plural name, used for lists and in paths.
     pub many: &'static str,
-    /// The fields that a creation has to set.
+    /// The required fields of a creation.
     pub required: &'static [&'static str],
     /// The filters of lists.
     pub filters: &'static [&'static str],
-    /// The values of fields that a creation does not set.
+    /// The default values of a creation.
     pub defaults: fn() -> Value,
-    /// Whether names are unique, each in its domain.
+    /// Whether names are unique within a domain.
     pub unique_names: bool,
-    /// Whether a record belongs to a domain, the first one by default.
+    /// Whether a record belongs to a domain. The default is [`DOMAIN_ID`].
     pub in_domain: bool,
     pub table: fn(&Identity) -> &Table<Record>,
     pub table_mut: fn(&mut Identity) -> &mut Table<Record>,
-    /// Whether a caller who is no administrator may do this. The record is the document, or the body of a creation.
+    /// Whether callers other than administrators can do this. The record is the document, or the body of a creation.
     pub is_open: fn(&Token, Verb, &Value) -> bool,
-    /// Checks a new or changed record, and brings it into its form.
+    /// Checks and normalizes a new or changed record.
     pub check: fn(&Identity, &mut Fields) -> Result<(), Refusal>,
     /// Completes a document.
     pub show: fn(&mut Value),
-    /// The records that the lab has by itself.
+    /// The lab's built-in records.
     pub built_in: fn(&str) -> Vec<Value>,
-    /// Removes a record that is there.
+    /// Removes an existing record.
     pub remove: fn(&mut Identity, &str) -> Result<(), Refusal>,
 }
 
@@ -99,7 +99,7 @@ pub static PROJECT: Collection = Collection {
         if fields.text("name").trim().is_empty() {
             return Err(Refusal::bad_request("'name' is a required property"));
         }
-        // A project directly below its domain shows the domain as its parent.
+        // The parent of a top-level project is its domain.
         let parent = fields.text("parent_id");
         if parent.is_empty() || parent == fields.text("domain_id") {
             let domain = fields["domain_id"].clone();
@@ -234,7 +234,7 @@ static REGION: Collection = Collection {
         }
     },
     remove: |identity, id| {
-        // The lab's own endpoints are in its own region.
+        // The lab's own endpoints are in the region `lab`.
         let mut endpoints = identity.endpoints.iter();
         if id == "lab" || endpoints.any(|row| row.text("region_id") == id) {
             return Err(Refusal::forbidden(format!(
@@ -325,7 +325,7 @@ pub static KINDS: [&Collection; 9] = [
 ];
 
 impl Collection {
-    /// A new record's domain: the named one, or the first.
+    /// The domain of a new record: the requested one, or the default.
     pub fn domain_of(&self, identity: &Identity, wanted: &Fields) -> Result<String, Refusal> {
         let named = wanted.get("domain_id").and_then(Value::as_str);
         let domain = named.unwrap_or(DOMAIN_ID);

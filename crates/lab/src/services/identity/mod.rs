@@ -1,4 +1,4 @@
-//! Keystone v3: versions, and what its other parts have in common.
+//! Keystone v3: versions, and functions for all of its parts.
 
 pub(crate) mod account;
 pub(crate) mod application_credential;
@@ -27,9 +27,9 @@ use crate::services::identity::grants::Assignment;
 use crate::services::identity::second_factor::Receipt;
 use crate::services::{Call, Model, Routes};
 
-/// The id of the first domain, as in every fresh Keystone.
+/// The id of the default domain.
 pub const DOMAIN_ID: &str = "default";
-/// The name of the first domain.
+/// The name of the default domain.
 pub const DOMAIN_NAME: &str = "Default";
 
 /// The state of Keystone.
@@ -37,21 +37,21 @@ pub const DOMAIN_NAME: &str = "Default";
 pub struct Identity {
     pub domains: Table<Record>,
     pub projects: Table<Record>,
-    /// Users. The digest of the password is the field `password_digest`, which documents leave out.
+    /// Users. The field `password_digest` is omitted from documents.
     pub users: Table<Record>,
     pub groups: Table<Record>,
-    /// Members of groups: group id, user id.
+    /// Members of groups: group id and user id.
     pub members: Vec<(String, String)>,
     pub roles: Table<Record>,
     pub assignments: Vec<Assignment>,
-    /// Tokens that have not been revoked. Expired ones are removed when the next is issued.
+    /// Tokens that have not been revoked. Expired ones are removed when the next one is issued.
     pub tokens: Table<Token>,
     pub application_credentials: Table<ApplicationCredential>,
     pub credentials: Table<Record>,
-    /// Logins that need a second factor.
+    /// Logins that wait for a second factor.
     pub receipts: Table<Receipt>,
     pub regions: Table<Record>,
-    /// Services that administrators added. The lab's own are computed from the URL at which the client found it.
+    /// Services that administrators added. The lab's own ones are computed from the URL of the request.
     pub services: Table<Record>,
     /// Endpoints that administrators added.
     pub endpoints: Table<Record>,
@@ -117,7 +117,7 @@ fn forbidden(rule: &str) -> Refusal {
     ))
 }
 
-/// An administrator, or 403.
+/// Requires an administrator, else 403.
 fn admin(call: &Call, rule: &str) -> Result<(), Refusal> {
     if call.token()?.roles.iter().any(|role| role == "admin") {
         Ok(())
@@ -126,7 +126,7 @@ fn admin(call: &Call, rule: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the caller is this user, or 403.
+/// Requires this user as caller, else 403.
 fn own(call: &Call, user: &str, rule: &str) -> Result<(), Refusal> {
     if call.token()?.user_id == user {
         Ok(())
@@ -135,30 +135,30 @@ fn own(call: &Call, user: &str, rule: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the caller is this user or an administrator, or 403.
+/// Requires this user or an administrator as caller, else 403.
 fn own_or_admin(call: &Call, user: &str, rule: &str) -> Result<(), Refusal> {
     own(call, user, rule).or_else(|_| admin(call, rule))
 }
 
-/// Something of a body that has to be there.
+/// A required value of a body.
 fn needed<'a>(value: &'a Value, name: &str) -> Result<&'a Value, Refusal> {
     let found = value.get(name).filter(|found| !found.is_null());
     found.ok_or_else(|| Refusal::bad_request(format!("'{name}' is a required property")))
 }
 
-/// A string of a body.
+/// A text of a body.
 fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }
 
-/// An object of a body.
+/// A required object of a body.
 fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Fields, Refusal> {
     needed(body, name)?
         .as_object()
         .ok_or_else(|| Refusal::bad_request(format!("'{name}' is not of type 'object'")))
 }
 
-/// A domain, as other things mention it.
+/// A reference to a domain in another document.
 fn domain_reference(model: &Model, id: &str) -> Value {
     json!({"id": id, "name": model.identity.domain_name(id)})
 }

@@ -1,4 +1,4 @@
-//! Keystone v3: lists about a user, and changes that users make themselves.
+//! Keystone v3: lists of a user, and changes by users themselves.
 
 use axum::body::Bytes;
 use serde_json::json;
@@ -37,7 +37,7 @@ fn projects_with_roles(call: &Call, user: &str, path: &str) -> Answer {
     Ok(list("projects", rows, &call.base, path))
 }
 
-/// Nobody has a role in a domain itself.
+/// Always empty: tokens have no domain scope.
 async fn my_domains(call: Call) -> Answer {
     call.token()?;
     Ok(list("domains", Vec::new(), &call.base, "/auth/domains"))
@@ -57,7 +57,7 @@ async fn project_tags(call: Call) -> Answer {
     reply(200, json!({"tags": tags, "links": {"self": link}}))
 }
 
-/// A user's new password, with the old one. Tokens that the old one gave end.
+/// Sets a user's password, if the old one is correct, and revokes the user's tokens.
 async fn set_password(call: Call, body: Bytes) -> Answer {
     let id = call.id();
     call.token()?;

@@ -30,7 +30,7 @@ pub fn routes() -> Routes {
     router
 }
 
-/// The kinds of the ids in a path.
+/// The types of the ids in a path.
 #[derive(Clone, Copy)]
 struct Of {
     in_project: bool,
@@ -40,7 +40,7 @@ struct Of {
 /// `?user.id=`, `?group.id=`, `?role.id=`, `?scope.project.id=`, `?scope.domain.id=`, `?include_names`.
 async fn assignments(call: Call) -> Answer {
     let token = call.token()?;
-    // Members may look at their own, and nothing else.
+    // Users can list their own assignments; other lists require an administrator.
     if call.asked("user.id") != Some(token.user_id.as_str()) {
         admin(&call, "list_role_assignments")?;
     }
@@ -64,7 +64,7 @@ async fn assignments(call: Call) -> Answer {
 
 fn assignment_document(model: &Model, row: &Assignment, names: bool, base: &str) -> Value {
     let identity = &model.identity;
-    // A name and the domain where it is one.
+    // A reference with an optional name and domain.
     let named = |id: &str, name: Option<(&str, Option<&str>)>| match (names, name) {
         (true, Some((name, Some(domain)))) => {
             json!({"id": id, "name": name, "domain": domain_reference(model, domain)})
@@ -141,7 +141,7 @@ impl Of {
         }
     }
 
-    /// An assignment of things that are all there.
+    /// The assignment in the path, if all its parts exist.
     fn checked(self, model: &Model, call: &Call) -> Result<Assignment, Refusal> {
         let (place, actor) = (call.part("place"), call.part("actor"));
         let role = call.part("role");

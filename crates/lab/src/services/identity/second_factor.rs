@@ -1,6 +1,6 @@
-//! Keystone's second factor: seeds of one-time codes, rules of users, and receipts for what was right so far.
+//! Keystone's multi-factor authentication: TOTP credentials, rules of users, and receipts for completed methods.
 //!
-//! Codes are those of RFC 6238 with SHA-1, six digits, thirty seconds; that of the window before is taken, too.
+//! Codes follow RFC 6238 with SHA-1, six digits, 30 seconds. The code of the previous window is also valid.
 
 use std::time::Duration;
 
@@ -16,31 +16,31 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::identity::Identity;
 
-/// How long a receipt lasts.
+/// The lifetime of a receipt.
 const RECEIPT_LIFETIME: Duration = Duration::from_secs(300);
-/// Keystone's library takes no shorter seeds.
+/// Minimum length of seeds in Keystone's library.
 const SEED_BYTES_MIN: usize = 16;
-/// Seconds of a code.
+/// The validity of a code in seconds.
 const WINDOW: i64 = 30;
 
-/// That some methods of a login were right.
+/// A receipt for the completed methods of a login.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Receipt {
-    /// Digest of its text.
+    /// The digest of its text.
     pub id: String,
     /// The user's id.
     pub user_id: String,
-    /// The methods that were right so far.
+    /// The completed methods.
     pub methods: Vec<String>,
-    /// When it was given.
+    /// The time of issue.
     pub issued_at: Timestamp,
-    /// When it ends.
+    /// The time of expiry.
     pub expires_at: Timestamp,
 }
 
 keyed_by_id!(Receipt);
 
-/// Whether these methods are enough for a token of a user. Without rules, or with disabled rules, any are.
+/// Whether these methods are sufficient for a token. Without rules, or with disabled rules, all are.
 fn is_satisfied(user: &Record, methods: &[String]) -> bool {
     let options = &user.fields["options"];
     let rules = options["multi_factor_auth_rules"].as_array();
@@ -53,7 +53,7 @@ fn is_satisfied(user: &Record, methods: &[String]) -> bool {
 }
 
 impl Identity {
-    /// Whether it is the user's code now.
+    /// Checks a one-time code of the user against the current time.
     pub fn check_code(&self, user_id: &str, code: &str) -> Result<(), Refusal> {
         let now = Timestamp::now().as_second();
         let mut seeds = self.credentials.iter().filter_map(|credential| {
@@ -69,7 +69,7 @@ impl Identity {
         fits.then_some(()).ok_or_else(Refusal::unauthorized)
     }
 
-    /// The methods that were right before, by the text of a receipt.
+    /// The completed methods of the receipt with this text.
     pub fn receipt(&self, text: &str, user_id: &str) -> Result<&[String], Refusal> {
         let receipt = self.receipts.get(&digest(text));
         receipt
@@ -78,7 +78,7 @@ impl Identity {
             .ok_or_else(Refusal::unauthorized)
     }
 
-    /// A receipt, with its text, if the user's rules want more than these methods.
+    /// A receipt and its text, if the user's rules require further methods.
     pub fn half_way(&mut self, user_id: &str, methods: &[String]) -> Option<(String, Receipt)> {
         let user = self.users.get(user_id)?;
         if is_satisfied(user, methods) {
@@ -100,7 +100,7 @@ impl Identity {
     }
 }
 
-/// The six digits at a time in seconds.
+/// The six digits at a Unix time in seconds.
 fn code_at(seed: &[u8], time: i64) -> String {
     let hash = hmac(seed, &(time / WINDOW).to_be_bytes());
     let at = usize::from(hash[19] & 15);
@@ -108,14 +108,14 @@ fn code_at(seed: &[u8], time: i64) -> String {
     format!("{:06}", u32::from_be_bytes(four) % 1_000_000)
 }
 
-/// RFC 2104 with SHA-1.
+/// HMAC with SHA-1 (RFC 2104).
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 20] {
     // Keys of any length are valid.
     let hmac = Hmac::<Sha1>::new_from_slice(key).map(|hmac| hmac.chain_update(message));
     hmac.map_or([0; 20], |hmac| hmac.finalize().into_bytes().into())
 }
 
-/// RFC 4648, capitals, with or without padding.
+/// Decodes base32 (RFC 4648): capitals, with or without padding.
 fn base32(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches('=');
     data_encoding::BASE32_NOPAD.decode(text.as_bytes()).ok()
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn codes_of_the_standard() {
-        // RFC 6238, appendix B: the last six of eight digits.
+        // RFC 6238, appendix B: the last six of the eight digits.
         let seed = b"12345678901234567890";
         assert_eq!(code_at(seed, 59), "287082");
         assert_eq!(code_at(seed, 1_111_111_109), "081804");
