@@ -1,4 +1,4 @@
-//! A call on its way to its handler: permissions of readers, microversions, and the task that carries it out.
+//! Request processing before the handlers: permissions of readers, microversions, and the task that executes the call.
 
 use axum::extract::Request;
 use axum::http::{Method, StatusCode};
@@ -10,7 +10,7 @@ use crate::kit::microversion::Range;
 use crate::kit::refusal::Refusal;
 use crate::services::{App, lagging};
 
-/// Carry a call out, and give a refusal the service's body.
+/// Executes a call, and converts a refusal into the service's error body.
 async fn handled(service: &str, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Refusal>() {
@@ -32,7 +32,7 @@ fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Opt
         Some(token.project_id.is_some() && !member)
     })?;
     let collection = rest.split('/').nth(2).unwrap_or_default();
-    // Key pairs are a person's own and no project's.
+    // Key pairs belong to users, not to projects.
     if collection == "os-keypairs" {
         return None;
     }
@@ -59,9 +59,9 @@ fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Opt
     })
 }
 
-/// Do a call in the behaviour that it asks for, and say so on the answer.
+/// Executes a call with its microversion, and adds the version to the response.
 async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next) -> Response {
-    // Version documents are outside of it: they are where clients learn what to ask.
+    // Version documents have no microversion: clients read the range there.
     let range = Range::of(service).filter(|_| rest.len() > 6);
     let Some(range) = range else {
         return handled(service, request, next).await;
@@ -77,7 +77,7 @@ async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next)
     }
 }
 
-/// A call that has come in.
+/// A received call.
 pub(crate) struct Incoming {
     pub(crate) cloud: App,
     pub(crate) service: &'static str,
@@ -88,10 +88,10 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Carry the call out and wait for the answer.
+    /// Executes the call and waits for the response.
     ///
-    /// A task of its own does the work, so that a client that goes away interrupts nothing: a real service finishes a call that
-    /// it has begun.
+    /// A separate task executes the call, so that a disconnecting client does not interrupt it: a real service
+    /// completes a started call.
     pub(crate) async fn carry_out(self) -> Response {
         done(tokio::spawn(self.answer())).await
     }
@@ -111,7 +111,7 @@ impl Incoming {
     }
 }
 
-/// The answer of a call that a task carries out.
+/// The response of a call that a task executes.
 pub(crate) async fn done(call: JoinHandle<Response>) -> Response {
     match call.await {
         Ok(response) => response,

@@ -1,4 +1,4 @@
-//! Lists that lag: the ids of new resources are recorded, and lists leave out those that are younger than the lag.
+//! Lists that lag: the ids of new resources are recorded, and lists omit those that are younger than the lag.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::kit::faults::Faults;
 
-/// Note the things that a call has made, by the ids in its answer.
+/// Records the ids of the resources in the response of a creation.
 pub(crate) async fn note_births(faults: &Faults, response: Response) -> Response {
     if !response.status().is_success() {
         return response;
@@ -20,7 +20,7 @@ pub(crate) async fn note_births(faults: &Faults, response: Response) -> Response
         .map(last_part);
     faults.note_births(place.map(str::to_owned));
     rewritten(response, |body| {
-        // `{"port": {...}}`, `{"ports": [{...}]}`, or the thing itself, as Glance answers.
+        // `{"port": {...}}`, `{"ports": [{...}]}`, or the resource itself, as in Glance's responses.
         let fields = body.as_object().into_iter().flat_map(|body| body.values());
         let listed = fields
             .clone()
@@ -31,7 +31,7 @@ pub(crate) async fn note_births(faults: &Faults, response: Response) -> Response
     .await
 }
 
-/// A list without the things that are younger than its lag. Any other answer stays as it is.
+/// Removes the resources that are younger than the lag from a list. Other responses are not changed.
 pub(crate) async fn without_young(faults: &Faults, lag: Duration, response: Response) -> Response {
     rewritten(response, |body| {
         let fields = body.as_object_mut().into_iter();
@@ -42,7 +42,7 @@ pub(crate) async fn without_young(faults: &Faults, lag: Duration, response: Resp
     .await
 }
 
-/// A thing's id. Barbican gives addresses instead.
+/// A resource's id. Barbican returns URLs instead.
 fn id_of(thing: &Value) -> Option<&str> {
     let id = thing.get("id").and_then(Value::as_str);
     let mut references = ["secret_ref", "container_ref", "order_ref"].iter();
@@ -53,7 +53,7 @@ fn last_part(address: &str) -> &str {
     address.rsplit('/').next().unwrap_or(address)
 }
 
-/// An answer with its JSON body read and changed. A body that is not JSON stays.
+/// A response with a changed JSON body. Other bodies are not changed.
 async fn rewritten(response: Response, change: impl FnOnce(&mut Value)) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
@@ -70,7 +70,7 @@ async fn rewritten(response: Response, change: impl FnOnce(&mut Value)) -> Respo
     Response::from_parts(parts, body)
 }
 
-/// An answer whose body ends too early, so that the connection is cut.
+/// A response with a truncated body, which cuts the connection.
 pub(crate) fn cut() -> Response {
     let broken = futures::stream::iter([
         Ok::<_, std::io::Error>(Bytes::from_static(b"{")),

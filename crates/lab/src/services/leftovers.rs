@@ -6,8 +6,8 @@ use crate::kit::record::Attributes;
 use crate::services::Model;
 use crate::services::network::{KINDS, Look};
 
-/// Per project name: what exists, each as `kind name-or-id`. Projects with nothing are left out, and so is what every project
-/// has by itself (the `default` security group).
+/// The existing resources by project name, each as `type name-or-id`. Omitted are projects without resources, and each
+/// project's `default` security group.
 pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut add = |project_id: &str, kind: &str, name: &str, id: &str| {

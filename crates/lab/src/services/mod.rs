@@ -1,7 +1,8 @@
-//! The cloud as data: what there is, and what may be done to it.
+//! The cloud as data: its resources, and the rules for changes.
 //!
-//! No sockets, no containers, no waiting: handlers in [`crate::services::router`] call it under a lock, [`crate::substrate`] is
-//! told afterwards what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
+//! No sockets, no containers, no waiting: handlers in [`crate::services::router`] call it under a lock, and
+//! [`crate::substrate`] then applies the [`wiring`] computed from it. So the same rules hold with and without Docker,
+//! and tests of the rules are fast.
 
 pub(crate) mod block_storage;
 pub(crate) mod cloud;
@@ -57,7 +58,7 @@ use crate::services::network::subnet::Subnet;
 use crate::services::network::trunk::Trunk;
 use crate::services::quota::Quotas;
 
-/// The running cloud, as handlers hold it.
+/// The shared handle of the running cloud.
 pub(crate) type App = Arc<cloud::Cloud>;
 
 /// A call of one of the services.
@@ -66,7 +67,7 @@ pub(crate) type Call = crate::kit::call::Call<App>;
 /// The routes of a service.
 pub(crate) type Routes = crate::kit::routes::Routes<App>;
 
-/// The services: name in the catalogue's words, prefix.
+/// The services: name in the catalogue, and path prefix.
 pub const SERVICES: &[(&str, &str)] = &[
     ("identity", "/identity"),
     ("compute", "/compute"),
@@ -77,7 +78,7 @@ pub const SERVICES: &[(&str, &str)] = &[
     ("load-balancer", "/load-balancer"),
 ];
 
-/// Everything.
+/// The state of the cloud.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Model {
     /// Keystone.
@@ -90,7 +91,7 @@ pub struct Model {
     pub keypairs: Table<KeyPair>,
     /// Nova.
     pub servers: Table<Server>,
-    /// Nova: those that are no more, for who asks what has changed.
+    /// Nova: deleted servers, for lists with `changes-since` and `deleted`.
     #[serde(default)]
     pub deleted_servers: Table<Server>,
     /// Nova.
@@ -157,9 +158,9 @@ pub struct Model {
     /// Barbican.
     #[serde(default)]
     pub secret_orders: Table<Order>,
-    /// Limits.
+    /// Quotas of all services.
     pub quotas: Quotas,
-    /// By subnet: no address below this one is free. A hint only, so it is not kept.
+    /// By subnet: no address below this one is free. It is an optimization and not saved.
     #[serde(skip)]
     pub free_from: HashMap<String, IpAddr>,
 }
@@ -168,8 +169,9 @@ pub struct Model {
 pub const PUBLIC: &str = "public";
 
 impl Model {
-    /// A fresh cloud: two projects with a user each, one who may only look at the first, an administrator, an image, flavors, and
-    /// the external network with this range. The range's first address is the host's, and the tenth the first that is handed out.
+    /// A new cloud: users demo, other, reader (read-only, in project demo) and admin with their projects, an image,
+    /// flavors, and the external network with this range. The host has the first address of the range; allocation
+    /// starts at the tenth.
     pub fn fresh(public_cidr: Cidr) -> Self {
         let mut model = Self {
             identity: Identity::fresh(),
@@ -220,7 +222,7 @@ impl Model {
             gateway_ip: Some(cidr.nth(1)),
             allocation_pools: vec![Pool {
                 start: cidr.nth(10),
-                // All but the last, which is that of all.
+                // Without the broadcast address.
                 end: cidr.nth((1 << (32 - cidr.prefix())) - 2),
             }],
             dns_nameservers: Vec::new(),

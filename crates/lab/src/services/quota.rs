@@ -1,4 +1,4 @@
-//! How much a project may have, in Neutron, Nova, Cinder and Octavia.
+//! Quotas of projects in Neutron, Nova, Cinder and Octavia.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::kit::refusal::Refusal;
 
-/// The limits; -1 is none.
+/// The limits by resource; -1 is unlimited.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Quotas {
     limits: BTreeMap<String, i64>,
@@ -19,7 +19,7 @@ pub struct Quotas {
 /// The resources that a service limits, with their default limits.
 pub type Limits = &'static [(&'static str, i64)];
 
-/// Neutron's.
+/// Neutron's quotas.
 pub const NETWORK: Limits = &[
     ("network", 100),
     ("subnet", 100),
@@ -33,7 +33,7 @@ pub const NETWORK: Limits = &[
     ("trunk", -1),
 ];
 
-/// Nova's.
+/// Nova's quotas.
 pub const COMPUTE: Limits = &[
     ("instances", 20),
     ("cores", 40),
@@ -44,7 +44,7 @@ pub const COMPUTE: Limits = &[
     ("server_group_members", 10),
 ];
 
-/// Nova's limits before 2.36, when it had networks, and before 2.57, when it put files into servers.
+/// Nova's quotas before 2.36, with networks, and before 2.57, with file injection.
 pub const COMPUTE_ONCE: Limits = &[
     ("instances", 20),
     ("cores", 40),
@@ -62,7 +62,7 @@ pub const COMPUTE_ONCE: Limits = &[
     ("injected_file_path_bytes", 255),
 ];
 
-/// Cinder's.
+/// Cinder's quotas.
 pub const VOLUME: Limits = &[
     ("volumes", 50),
     ("snapshots", 50),
@@ -73,7 +73,7 @@ pub const VOLUME: Limits = &[
     ("groups", 10),
 ];
 
-/// Octavia's.
+/// Octavia's quotas.
 pub const LOAD_BALANCING: Limits = &[
     ("load_balancer", -1),
     ("listener", -1),
@@ -96,7 +96,7 @@ impl Default for Quotas {
 }
 
 impl Quotas {
-    /// No limits but those on metadata: for scale tests.
+    /// No limits except on metadata, for scale tests.
     pub fn unlimited() -> Self {
         let mut quotas = Self::default();
         for (name, limit) in &mut quotas.limits {
@@ -107,24 +107,24 @@ impl Quotas {
         quotas
     }
 
-    /// One limit of a project.
+    /// A limit of a project.
     pub fn limit(&self, project_id: &str, name: &str) -> i64 {
         let own = self.projects.get(project_id);
         let found = own.and_then(|own| own.get(name));
         found.or(self.limits.get(name)).copied().unwrap_or(-1)
     }
 
-    /// Set one limit for everybody of whom nothing else is said.
+    /// Sets a default limit.
     pub fn set(&mut self, name: &str, limit: i64) {
         self.limits.insert(name.into(), limit);
     }
 
-    /// Set everybody's limits, and keep what was said of single projects.
+    /// Sets the default limits. Limits of single projects remain.
     pub fn set_usual(&mut self, usual: Quotas) {
         self.limits = usual.limits;
     }
 
-    /// Set a project's own limits.
+    /// Sets a project's own limits.
     pub fn set_for(&mut self, project_id: &str, limits: BTreeMap<String, i64>) {
         self.projects
             .entry(project_id.into())
@@ -132,7 +132,7 @@ impl Quotas {
             .extend(limits);
     }
 
-    /// Forget a project's own limits on what one service has; whether there were any.
+    /// Resets a project's limits of one service to the defaults. Returns whether it had any.
     pub fn reset_for(&mut self, names: Limits, project_id: &str) -> bool {
         let Some(own) = self.projects.get_mut(project_id) else {
             return false;
@@ -142,11 +142,11 @@ impl Quotas {
         own.len() < before
     }
 
-    /// Limits from a body; the first name that is none as an error.
+    /// Parses the limits of a body. The error is the first invalid name.
     pub fn read(names: Limits, said: &Map<String, Value>) -> Result<BTreeMap<String, i64>, String> {
         let mut limits = BTreeMap::new();
         for (name, value) in said {
-            // Clients send these along.
+            // Other fields of the body.
             if ["force", "tenant_id", "project_id", "check_limit"].contains(&name.as_str()) {
                 continue;
             }
@@ -163,10 +163,10 @@ impl Quotas {
         Ok(limits)
     }
 
-    /// Whether one more fits; refused as Neutron does.
+    /// Checks that one more resource is within the limit, with Neutron's error.
     pub fn check(&self, project_id: &str, name: &str, used: usize) -> Result<(), Refusal> {
         let limit = self.limit(project_id, name);
-        // The cloud's own things belong to no project and count for none.
+        // Resources without a project belong to the cloud and have no limit.
         if project_id.is_empty() || limit < 0 || (used as i64) < limit {
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl Quotas {
         ))
     }
 
-    /// The bodies of all projects of which something else is said than of everybody.
+    /// The bodies of all projects with their own limits.
     pub fn bodies(&self, names: Limits) -> Vec<Value> {
         let own = self.projects.iter();
         let own = own.filter(|(_, own)| names.iter().any(|(name, _)| own.contains_key(*name)));
@@ -189,7 +189,7 @@ impl Quotas {
         .collect()
     }
 
-    /// A service's body: a project's limits, or everybody's for an empty id.
+    /// The body of a service: a project's limits, or the defaults for an empty id.
     pub fn body(&self, names: Limits, project_id: &str) -> Value {
         names
             .iter()

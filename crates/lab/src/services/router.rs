@@ -1,6 +1,6 @@
-//! The cloud's HTTP side: seven services behind one port, each below its own prefix.
+//! The HTTP side of the cloud: seven services on one port, each below its own prefix.
 //!
-//! Every call passes [`watch`], which counts it, lets armed faults happen, and puts a request id on the answer.
+//! Every call passes [`watch`], which counts it, applies armed faults, and adds a request id to the response.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::services::{
     load_balancer, network,
 };
 
-/// The whole cloud.
+/// The router of the whole cloud.
 pub fn app(cloud: App) -> Router {
     routes()
         .router()
@@ -40,7 +40,7 @@ fn routes() -> Routes {
         .and(control::routes())
 }
 
-/// A path that no service has.
+/// The response for an unknown path.
 async fn nowhere(request: Request) -> Response {
     let sentence = "The resource could not be found.";
     match service_of(request.uri().path()) {
@@ -52,7 +52,7 @@ async fn nowhere(request: Request) -> Response {
     }
 }
 
-/// The service that a path belongs to, and what follows its prefix.
+/// The service of a path, and the rest of the path after its prefix.
 fn service_of(path: &str) -> Option<(&'static str, &str)> {
     SERVICES.iter().find_map(|(name, prefix)| {
         let rest = path.strip_prefix(prefix)?;
@@ -91,7 +91,7 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
         if service == "compute" {
             headers.insert("x-compute-request-id", value.clone());
         }
-        // A fault may have chosen another one.
+        // A fault can have set another one.
         headers.entry("x-openstack-request-id").or_insert(value);
     }
     tracing::debug!(
@@ -104,12 +104,12 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
     response
 }
 
-/// A path that a service has, but not with this method.
+/// The response for a known path with an unsupported method.
 fn other_method(service: &str, response: Response) -> Response {
     let sentence = "The server could not comply with the request since it is either malformed or otherwise incorrect.";
     match service {
         "network" => Refusal::new(405, "HTTPMethodNotAllowed", sentence).answer(service),
-        // Nova routes by method, too.
+        // In Nova, the method is part of the route.
         "compute" => {
             Refusal::not_found("HTTPNotFound", "The resource could not be found.").answer(service)
         }
@@ -121,7 +121,7 @@ fn other_method(service: &str, response: Response) -> Response {
 mod tests {
     use std::collections::BTreeSet;
 
-    /// The second spelling of a route that `SCOPE.md` has already.
+    /// Whether the path is an alias of a route in `SCOPE.md`.
     fn is_alias(path: &str) -> bool {
         path.contains("{tenant}") || path.starts_with("/load-balancer/v2.0/") || path.ends_with('/')
     }

@@ -1,20 +1,20 @@
-//! The state file: the whole model as JSON, written to a new file and moved into place.
+//! The state file: the whole model as JSON, written to a new file and then renamed.
 //!
-//! Changes within a moment of each other are written once. A lab that is killed loses at most that moment; what it had in Docker
-//! by then carries the lab's label, and `reset` removes it.
+//! Changes in quick succession are written together, so a killed lab can lose the last ones. All its objects in Docker
+//! have the lab's label, and `reset` removes them.
 
 use std::path::{Path, PathBuf};
 
 use crate::services::Model;
 
-/// Where the model is kept.
+/// The location of the state file.
 #[derive(Debug, Clone)]
 pub struct Store {
     file: PathBuf,
 }
 
 impl Store {
-    /// In this directory; it is made if it is not there.
+    /// A store in this directory, which is created if needed.
     pub fn new(directory: &Path) -> std::io::Result<Self> {
         std::fs::create_dir_all(directory)?;
         Ok(Self {
@@ -31,7 +31,7 @@ impl Store {
         }
     }
 
-    /// Keep it.
+    /// Writes the model.
     pub fn save(&self, bytes: &[u8]) -> std::io::Result<()> {
         use std::io::Write as _;
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -47,12 +47,12 @@ impl Store {
         std::fs::rename(&new, &self.file)
     }
 
-    /// Where the data of images are.
+    /// The directory of image data.
     pub fn blobs(&self) -> PathBuf {
         self.file.with_file_name("images")
     }
 
-    /// Forget it all.
+    /// Removes the model and the image data.
     pub fn remove(&self) -> std::io::Result<()> {
         let gone = |tried: std::io::Result<()>| match tried {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),

@@ -1,9 +1,9 @@
-//! The wiring of a model: the interfaces, routes, name servers, packet filters and address translation that have to exist.
+//! The wiring of a model: the required interfaces, routes, name servers, packet filters and address translation.
 //!
-//! IPv4 only: subnets, addresses, routes and rules of IPv6 are data without wiring.
+//! IPv4 only: IPv6 subnets, addresses, routes and rules are data without wiring.
 //!
-//! A pure function of the model. The substrate compares its answer with what it has done already and does the rest, so it does
-//! not matter which call changed what: a rule, a member of a group, a floating IP.
+//! A pure function of the model. The substrate compares its result with the current state and applies the differences,
+//! so the type of the change does not matter: a rule, a member of a group, a floating IP.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -83,7 +83,7 @@ pub fn wiring(model: &Model) -> Wiring {
     wiring
 }
 
-/// The single ports that a router translates; what is neither TCP nor UDP is kept without effect.
+/// The port forwardings of a router. Protocols other than TCP and UDP are stored without effect.
 fn forwards(model: &Model, router: &str) -> Vec<Forward> {
     let rows = model.floating_ips.having(&format!("router:{router}"));
     rows.flat_map(|row| row.port_forwardings.iter().map(move |one| (row, one)))
@@ -97,7 +97,7 @@ fn forwards(model: &Model, router: &str) -> Vec<Forward> {
         .collect()
 }
 
-/// The fixed addresses behind each security group.
+/// The fixed addresses of each security group's members.
 fn members(model: &Model) -> BTreeMap<&str, BTreeSet<Ipv4Addr>> {
     let mut members: BTreeMap<&str, BTreeSet<Ipv4Addr>> = BTreeMap::new();
     for port in model.ports.iter() {

@@ -1,4 +1,4 @@
-//! Keystone v3: logging in and out.
+//! Keystone v3: issue, validation and revocation of tokens.
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue};
@@ -105,17 +105,17 @@ async fn create_token(call: Call, body: Bytes) -> Answer {
     Ok(response)
 }
 
-/// Where a receipt stands, both ways.
+/// The header of a receipt, in requests and responses.
 const RECEIPT: &str = "openstack-auth-receipt";
 
 /// The result of a login: the text of a token or receipt, and its document.
 enum Told {
     Token(String, Value),
-    /// A receipt: what was right was not enough.
+    /// A receipt: further methods are required.
     HalfWay(String, Value),
 }
 
-/// Who logged in, and how.
+/// A successful authentication.
 struct Login {
     user_id: String,
     methods: Vec<String>,
@@ -166,7 +166,7 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                 if !methods.contains(method) {
                     methods.push(method.clone());
                 }
-                // Like Keystone: a token from a token ends when the first one does.
+                // As in Keystone, a token from a token expires with the first one.
                 Login {
                     user_id: old.user_id.clone(),
                     methods,
@@ -237,7 +237,7 @@ fn read_scope(auth: &Value) -> Result<ScopeRequest, Refusal> {
         return Ok(ScopeRequest::Unscoped);
     }
     let Some(project) = scope.get("project") else {
-        // A domain or the system: nobody in the lab has a role there.
+        // A domain or the system: the lab supports project scopes only.
         return Err(Refusal::unauthorized());
     };
     match (
@@ -306,12 +306,12 @@ fn receipt_document(model: &Model, receipt: &Receipt) -> Value {
     })
 }
 
-/// The refusal of an unknown or expired token: 404, also for a login with it.
+/// The refusal of an unknown or expired token: 404, also for authentication with it.
 fn unknown_token() -> Refusal {
     Refusal::not_found("TokenNotFound", "Failed to validate token")
 }
 
-/// The token that a call is about.
+/// The token that a request validates or revokes.
 fn subject(headers: &HeaderMap) -> Result<&str, Refusal> {
     let value = headers.get("x-subject-token");
     value.and_then(|value| value.to_str().ok()).ok_or_else(|| {

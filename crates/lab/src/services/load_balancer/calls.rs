@@ -1,6 +1,6 @@
-//! Octavia v2: one set of handlers for all pieces of load balancers, driven by [`crate::services::load_balancer`].
+//! Octavia v2: one set of handlers for all resources, driven by [`crate::services::load_balancer`].
 //!
-//! Clients write the version as `v2` or `v2.0`; both are served.
+//! The version in the path is `v2` or `v2.0`; both are served.
 
 use axum::body::Bytes;
 use axum::response::Response;
@@ -47,7 +47,7 @@ fn lbaas() -> Routes {
 }
 
 impl Call {
-    /// Members and rules live below another piece, all others on their own.
+    /// The type in the path. Members and rules exist below a parent only, all others only without one.
     fn part_kind(&self) -> Result<ResourceType, Refusal> {
         let kind = ResourceType::of_collection(self.part("kind"));
         let fits = match (self.part("upper"), kind) {
@@ -65,7 +65,7 @@ impl Call {
         Some(self.part("parent")).filter(|parent| !parent.is_empty())
     }
 
-    /// The piece, if it is the caller's and lives where the path says.
+    /// The resource in the path, if it belongs to the caller and to the parent in the path.
     fn seen_piece<'a>(
         &self,
         model: &'a Model,
@@ -92,7 +92,7 @@ async fn versions(call: Call) -> Response {
     json_answer(200, json!({ "versions": all }))
 }
 
-/// Query words that are not filters.
+/// Query parameters that are not filters.
 const NOT_FILTERS: &[&str] = &[
     "fields",
     "limit",
@@ -134,7 +134,7 @@ async fn list(call: Call) -> Answer {
                 .iter()
                 .filter(|(name, _)| !NOT_FILTERS.contains(&name.as_str()));
             let mut filters = filters.map(|(name, wanted)| {
-                // Where a piece hangs is a filter too, though it is shown as a list.
+                // A parent's id is a filter too, although documents show parents as lists.
                 let place = ["loadbalancer_id", "listener_id", "pool_id"].contains(&name.as_str());
                 match (place, thing.get(name)) {
                     (true, None) => thing.to_string().contains(wanted.as_str()),
@@ -175,7 +175,7 @@ async fn show(call: Call) -> Answer {
     reply(200, json!({kind.words().0: shown}))
 }
 
-/// The fields of a body.
+/// The fields in a body.
 fn said(kind: ResourceType, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let (one, _) = kind.words();
     match read_json(body)?.get(one) {
@@ -237,7 +237,7 @@ async fn delete(call: Call) -> Answer {
     empty(204)
 }
 
-/// Administrators have what a load balancer runs on made anew. Here nothing changes by that.
+/// A failover by administrators. It only sets the status: the lab replaces nothing.
 async fn failover(call: Call) -> Answer {
     let member = call.member()?;
     call.app.change(|model| {
@@ -261,7 +261,7 @@ async fn status(call: Call) -> Answer {
     reply(200, json!({"statuses": {"loadbalancer": tree}}))
 }
 
-/// The lab does not count.
+/// Always zero: the lab has no counters.
 async fn stats(call: Call) -> Answer {
     let found = call.app.read(|model| {
         let balancer = call

@@ -1,7 +1,7 @@
-//! Making, changing and deleting pieces, under the lock of their load balancer.
+//! Creation, change and deletion of resources, under the lock of their load balancer.
 //!
-//! A change marks the piece and everything that it hangs on as pending and is then carried out by the cloud, which says when it
-//! is done ([`Model::balancer_settles`]).
+//! A change marks the resource and its ancestors as pending. The cloud then applies it and reports the result
+//! ([`Model::balancer_settles`]).
 
 use serde_json::{Map, Value, json};
 
@@ -14,20 +14,20 @@ use crate::services::load_balancer::fields::{read_change, read_new};
 use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
 use crate::services::network::port::Port;
 
-/// The owner of the ports that Octavia makes.
+/// The device owner of ports that Octavia creates.
 pub const OWNER: &str = "Octavia";
 
-/// Whether what hangs on a load balancer goes with it.
+/// The treatment of children in the deletion of a load balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Children {
-    /// It does.
+    /// Children are deleted with it.
     Go,
-    /// They keep it from going.
+    /// Children prevent the deletion.
     KeepIt,
 }
 
 impl Model {
-    /// Refuse if something of a load balancer is being changed. The load balancer itself has words of its own for it.
+    /// Refuses if a load balancer is not ACTIVE. A change of the load balancer itself has a different error.
     fn unlocked(&self, balancer: &str, changed: ResourceType) -> Result<(), Refusal> {
         let Some(row) = self.balancing.get(balancer) else {
             return Err(ResourceType::LoadBalancer.not_found(balancer));
@@ -49,7 +49,7 @@ impl Model {
         }
     }
 
-    /// Mark a piece, and all that it hangs on.
+    /// Sets the status of a resource, and marks its ancestors as changing.
     fn mark(&mut self, id: &str, status: Provisioning) {
         let up: Vec<String> = self.up_from(id).iter().map(|row| row.id.clone()).collect();
         for (at, id) in up.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Model {
         }
     }
 
-    /// Make a piece; `parent` is what the path names. Answers its id.
+    /// Creates a resource; `parent` is the parent in the path. Returns its id.
     pub fn create_piece(
         &mut self,
         project_id: &str,
@@ -110,7 +110,7 @@ impl Model {
         Ok(id)
     }
 
-    /// Give a load balancer its address: a port that is there, or a new one.
+    /// Assigns the VIP of a load balancer: an existing port, or a new one.
     fn give_vip(
         &mut self,
         project_id: &str,
@@ -182,7 +182,7 @@ impl Model {
         Ok(())
     }
 
-    /// Put a policy at its place among those of its listener; at the end if none is said.
+    /// Inserts a policy at its position in its listener, by default at the end.
     fn place_policy(&mut self, listener: &str, id: &str, position: Option<i64>) {
         let mut order: Vec<(i64, String)> = self
             .hanging_on(listener, ResourceType::L7Policy)
@@ -205,7 +205,7 @@ impl Model {
         }
     }
 
-    /// Begin to change a piece.
+    /// Starts the change of a resource.
     pub fn update_piece(
         &mut self,
         part: ResourceType,
@@ -244,7 +244,7 @@ impl Model {
         Ok(())
     }
 
-    /// Begin to take a piece away.
+    /// Starts the deletion of a resource.
     pub fn delete_piece(
         &mut self,
         part: ResourceType,
@@ -271,7 +271,7 @@ impl Model {
                 format!("Pool {id} is in use by L7 policy {}", policy.id),
             ));
         }
-        // One that is broken can still go.
+        // A load balancer in ERROR can be deleted.
         if !(part == ResourceType::LoadBalancer && piece.status == Provisioning::Error) {
             let balancer = self.balancer_of(id).unwrap_or_default();
             self.unlocked(&balancer, part)?;
@@ -280,7 +280,7 @@ impl Model {
         Ok(())
     }
 
-    /// Begin to fail a load balancer over. One in ERROR may be: that is how administrators repair it.
+    /// Starts a failover. A load balancer in ERROR is accepted, since a failover is the way to repair it.
     pub fn begin_failover(&mut self, balancer: &str) -> Result<(), Refusal> {
         let error = self.piece(ResourceType::LoadBalancer, balancer)?.status == Provisioning::Error;
         if !error {
@@ -290,8 +290,8 @@ impl Model {
         Ok(())
     }
 
-    /// The changes of a load balancer are done, or came to nothing: `rest` says which. A part that could not be deleted stays, in
-    /// ERROR.
+    /// Completes the pending changes of a load balancer with the status `rest`. A resource whose deletion failed stays,
+    /// in ERROR.
     pub fn balancer_settles(&mut self, balancer: &str, rest: Provisioning) {
         for id in self.down_from(balancer) {
             let Some(row) = self.balancing.get_mut(&id) else {

@@ -1,4 +1,4 @@
-//! Checks of what a body says of a new or changed piece.
+//! Checks of request bodies against other resources.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ pub(crate) fn said<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a s
 }
 
 impl Model {
-    /// A piece of the project's.
+    /// A resource of the project.
     pub(crate) fn own_piece(
         &self,
         project_id: &str,
@@ -163,7 +163,7 @@ impl Model {
         }
     }
 
-    /// Whether a listener may get this new pool.
+    /// Checks that a listener accepts this new pool as its default.
     pub(crate) fn check_listener(
         &self,
         project_id: &str,
@@ -182,7 +182,7 @@ impl Model {
         }
     }
 
-    /// Whether a listener of this load balancer may lead to this pool; an empty id is none.
+    /// Checks that a listener of this load balancer can use this pool. An empty id is accepted.
     pub(crate) fn check_pool(
         &self,
         balancer: &str,
@@ -240,7 +240,7 @@ impl Model {
     }
 }
 
-/// Which pools a listener may lead to.
+/// Checks that the protocols of a listener and a pool are compatible.
 pub(crate) fn fitting(listens: &str, pool: &str) -> Result<(), Refusal> {
     let fine = match listens {
         "HTTP" => ["HTTP", "PROXY", "PROXYV2"].contains(&pool),

@@ -1,4 +1,4 @@
-//! The fields of each kind of resource. Source: Load Balancer API v2.
+//! The fields of each resource type. Source: Load Balancer API v2.
 
 use serde_json::Value;
 
@@ -180,7 +180,7 @@ static L7_RULE: &[Field] = &[
     always("invert", Form::Switch).or(Usual::Switch(false)),
 ];
 
-/// The fields of a kind.
+/// The fields of a resource type.
 pub fn fields(part: ResourceType) -> &'static [Field] {
     match part {
         ResourceType::LoadBalancer => LOAD_BALANCER,
@@ -211,7 +211,7 @@ fn unknown(part: ResourceType, name: &str) -> Refusal {
     ))
 }
 
-/// The value in the field's form. A null stands for the usual value.
+/// A parsed value. Null is replaced by the default.
 fn read(field: &Field, value: &Value) -> Result<Value, Refusal> {
     if value.is_null() {
         return Ok(field.usual_value());
@@ -227,7 +227,7 @@ fn read(field: &Field, value: &Value) -> Result<Value, Refusal> {
     })
 }
 
-/// Further names in a creation: the parent, and the owner.
+/// Additional fields of a creation: the parent, and the owner.
 const REFERENCES: &[&str] = &[
     "project_id",
     "tenant_id",
@@ -236,7 +236,7 @@ const REFERENCES: &[&str] = &[
     "pool_id",
     "id",
 ];
-/// Children, which could be created with their parent. Clients that do not use this send them empty.
+/// Children, which Octavia can create with their parent. Some clients always send them, empty.
 const CHILDREN: &[&str] = &[
     "listeners",
     "pools",

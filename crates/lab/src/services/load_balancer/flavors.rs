@@ -1,4 +1,4 @@
-//! Octavia v2: flavors of load balancers and the profiles of flavors. Administrators make them; they have no effect here.
+//! Octavia v2: flavors of load balancers and flavor profiles, for administrators. They have no effect in the lab.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -18,9 +18,9 @@ struct Collection {
     many: &'static str,
     /// The name in refusals.
     title: &'static str,
-    /// The fields that a creation has to set.
+    /// The required fields of a creation.
     required: &'static [&'static str],
-    /// The fields that cannot change: of a flavor never, of a profile while a flavor uses it.
+    /// The immutable fields. Those of a profile are immutable while a flavor uses it.
     fixed: &'static [&'static str],
     table: fn(&Model) -> &Table<Record>,
     table_mut: fn(&mut Model) -> &mut Table<Record>,
@@ -61,7 +61,7 @@ pub(crate) fn routes() -> Routes {
 }
 
 impl Collection {
-    /// Everybody may look at flavors; all else is for administrators.
+    /// Requires an administrator, except for reading flavors.
     fn may(&self, call: &Call, is_look: bool) -> Result<(), Refusal> {
         let member = call.member()?;
         if member.admin || is_look && self.one == FLAVORS.one {
@@ -80,7 +80,7 @@ impl Collection {
         found.ok_or_else(|| self.not_found(id))
     }
 
-    /// A profile is in use as long as a flavor has it.
+    /// Whether a flavor uses this profile.
     fn is_in_use(&self, model: &Model, id: &str) -> bool {
         let mut flavors = model.balancing_flavors.iter();
         self.one == PROFILES.one && flavors.any(|one| one.text("flavor_profile_id") == id)
@@ -98,7 +98,7 @@ fn document(record: &Record) -> Value {
     shown
 }
 
-/// The fields of a body.
+/// The fields in a body.
 fn fields(collection: &Collection, body: &Bytes) -> Result<Value, Refusal> {
     let mut body = read_json(body)?;
     match body.get_mut(collection.one) {

@@ -1,7 +1,7 @@
-//! A load balancer as HAProxy's configuration: text from the model, nothing else.
+//! The HAProxy configuration of a load balancer, generated from the model.
 //!
-//! Every pool appears once for each listener that leads to it, since time limits are a listener's. What people say (paths, URLs,
-//! values of rules) stands in strong quotes, so it stays one word whatever it holds.
+//! A pool has a backend for each listener that uses it, since timeouts belong to listeners. User input (paths, URLs,
+//! values of rules) is in strong quotes, which prevents injection.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub fn configuration(model: &Model, balancer: &Resource) -> String {
     text
 }
 
-/// The pieces of a kind that are switched on and not about to go.
+/// The enabled children of a type that are not in deletion.
 pub fn standing<'a>(
     model: &'a Model,
     parent: &'a str,
@@ -34,7 +34,7 @@ pub fn standing<'a>(
     all.filter(|one| one.is_on("admin_state_up") && one.status != Provisioning::PendingDelete)
 }
 
-/// A word, whatever is in it.
+/// A text in strong quotes. Control characters are removed.
 fn word(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
     format!("'{}'", plain.replace('\'', r"'\''"))
@@ -62,7 +62,7 @@ fn frontend(text: &mut String, model: &Model, balancer: &Resource, listener: &Re
         headers(text, listener);
         let mut policies: Vec<&Resource> =
             standing(model, &listener.id, ResourceType::L7Policy).collect();
-        // As Octavia has it: refusals come first, then redirections, then other pools.
+        // Octavia's order: rejections, then redirections to URLs, then redirections to pools.
         policies.sort_by_key(|policy| {
             let rank = match policy.text("action") {
                 "REJECT" => 0,
@@ -146,7 +146,7 @@ fn l7_policy(text: &mut String, model: &Model, listener: &Resource, policy: &Res
         let not = if rule.is_on("invert") { "!" } else { "" };
         conditions.push(format!("{not}{}", rule.id));
     }
-    // A policy without rules fits nothing.
+    // A policy without rules matches nothing.
     if conditions.is_empty() {
         return;
     }
@@ -240,7 +240,8 @@ fn backend(text: &mut String, model: &Model, listener: &Resource, pool: &Resourc
     }
 }
 
-/// The lines of a monitor, and what each server's line says of it. A ping is no check of HAProxy's: a connection stands for it.
+/// Writes the lines of a monitor, and returns the options for each server line. HAProxy has no ping check; a TCP
+/// connection replaces it.
 fn health_check(text: &mut String, monitor: &Resource) -> String {
     let seconds = |name: &str| monitor.number(name).unwrap_or(5).max(1);
     let _ = writeln!(text, "  timeout check {}s", seconds("timeout"));

@@ -1,12 +1,12 @@
-//! Octavia: load balancers and the pieces that hang on them, as one table.
+//! Octavia: load balancers and their child resources, in one table.
 //!
-//! All pieces work alike: they have attributes that [`fields`] lists, hang on another piece, and are changed under the lock of
-//! their load balancer: while anything of it is `PENDING_...`, every other change is refused. So what is special of a kind is a
-//! table there, and the moves are written once in [`change`].
+//! All resources have attributes, listed in [`fields`], and a parent. They are changed under the lock of their load
+//! balancer: while any of its resources is `PENDING_...`, other changes are refused. The differences between types are
+//! tables in [`fields`]; the transitions are shared, in [`change`].
 //!
 //! ```text
 //! load balancer <- listener <- L7 policy <- L7 rule
-//!               <- pool     <- member, health monitor      (a listener names its default pool, a policy the one it leads to)
+//!               <- pool     <- member, health monitor      (a listener references its default pool, a policy its target pool)
 //! ```
 
 pub(crate) mod calls;
@@ -26,31 +26,31 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 
-/// Clients write the version as `v2` or `v2.0`.
+/// Path prefixes. The version in the path is `v2` or `v2.0`.
 pub const PREFIXES: &[&str] = &["/load-balancer/v2/lbaas", "/load-balancer/v2.0/lbaas"];
 
 /// The type of a resource of Octavia.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceType {
-    /// The address where clients arrive.
+    /// The VIP of a service.
     LoadBalancer,
-    /// A port of it that listens.
+    /// A port of a load balancer.
     Listener,
-    /// Servers that share work.
+    /// A group of members.
     Pool,
-    /// One of them.
+    /// A backend server of a pool.
     Member,
-    /// How they are watched.
+    /// The health check of a pool.
     HealthMonitor,
-    /// An action for some requests.
+    /// An action for matching requests.
     L7Policy,
     /// A condition of a policy.
     L7Rule,
 }
 
 impl ResourceType {
-    /// The kind of a collection's name in a path.
+    /// The type of a collection in a path.
     pub fn of_collection(name: &str) -> Option<Self> {
         Some(match name {
             "loadbalancers" => ResourceType::LoadBalancer,
@@ -64,7 +64,7 @@ impl ResourceType {
         })
     }
 
-    /// The words for one and for many in bodies.
+    /// The singular and plural names in bodies.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             ResourceType::LoadBalancer => ("loadbalancer", "loadbalancers"),
@@ -77,7 +77,7 @@ impl ResourceType {
         }
     }
 
-    /// The name of the limit on how many a project may have.
+    /// The name of the type's quota.
     pub fn limit(self) -> &'static str {
         match self {
             ResourceType::LoadBalancer => "load_balancer",
@@ -87,7 +87,7 @@ impl ResourceType {
         }
     }
 
-    /// As Octavia says it in refusals.
+    /// The name in refusals.
     pub fn title(self) -> &'static str {
         match self {
             ResourceType::LoadBalancer => "Load Balancer",
@@ -109,15 +109,15 @@ impl ResourceType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Provisioning {
-    /// Nothing.
+    /// No pending changes.
     Active,
-    /// It is being made.
+    /// In creation.
     PendingCreate,
-    /// It is being changed, or what hangs on it is.
+    /// In change, or a child is.
     PendingUpdate,
-    /// It is going.
+    /// In deletion.
     PendingDelete,
-    /// It could not be made or changed.
+    /// A change failed.
     Error,
 }
 
@@ -132,10 +132,10 @@ pub struct Resource {
     pub parent: String,
     /// The provisioning status.
     pub status: Provisioning,
-    /// Its attributes, as they are shown.
+    /// The attributes, as they are shown.
     pub fields: Fields,
     pub created_at: String,
-    /// When it was changed, if ever.
+    /// The time of the last change. `None` if never changed.
     pub updated_at: Option<String>,
 }
 
@@ -148,13 +148,13 @@ impl Attributes for Resource {
 }
 
 impl Model {
-    /// A piece of this kind.
+    /// The resource of this type with this id.
     pub fn piece(&self, part: ResourceType, id: &str) -> Result<&Resource, Refusal> {
         let piece = self.balancing.get(id).filter(|piece| piece.part == part);
         piece.ok_or_else(|| part.not_found(id))
     }
 
-    /// The pieces of a kind that hang on one, in the order in which they were made.
+    /// The children of a type, in order of creation.
     pub fn hanging_on<'a>(
         &'a self,
         parent: &'a str,
@@ -164,7 +164,7 @@ impl Model {
         all.filter(move |piece| piece.part == part && piece.parent == parent)
     }
 
-    /// A piece and all that it hangs on, up to its load balancer.
+    /// A resource and its ancestors, up to its load balancer.
     pub fn up_from(&self, id: &str) -> Vec<&Resource> {
         let mut up = Vec::new();
         let mut next = self.balancing.get(id);
@@ -175,12 +175,12 @@ impl Model {
         up
     }
 
-    /// The id of the load balancer that a piece belongs to.
+    /// The id of a resource's load balancer.
     pub fn balancer_of(&self, id: &str) -> Option<String> {
         self.up_from(id).last().map(|piece| piece.id.clone())
     }
 
-    /// All that hangs on a piece, at any distance, the piece itself included.
+    /// The ids of a resource and all its descendants.
     pub fn down_from(&self, id: &str) -> Vec<String> {
         let mut down = vec![id.to_owned()];
         let mut at = 0;

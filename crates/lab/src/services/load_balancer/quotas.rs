@@ -1,4 +1,4 @@
-//! Octavia v2: how much a project may have. Some words are older ones that Octavia still takes.
+//! Octavia v2: quotas of projects. Octavia's deprecated names are accepted.
 
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
@@ -34,7 +34,7 @@ fn admin(call: &Call) -> Result<Member, Refusal> {
     Ok(member)
 }
 
-/// Of the projects that have limits of their own: all of them for administrators.
+/// The quotas of projects with their own limits. Only administrators see other projects.
 async fn all(call: Call) -> Answer {
     let member = call.member()?;
     let mut bodies = call.app.read(|model| model.quotas.bodies(LOAD_BALANCING));
@@ -60,7 +60,7 @@ async fn usual(call: Call) -> Answer {
     reply(200, json!({ "quota": body }))
 }
 
-/// By their newer names.
+/// The limits in a body, with deprecated names replaced.
 fn said(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let body = read_json(body)?;
     let said = body.get("quota").and_then(Value::as_object);

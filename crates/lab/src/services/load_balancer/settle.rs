@@ -1,4 +1,4 @@
-//! The progress of load balancers: the wiring is applied, then pending changes are done.
+//! Progress of load balancers: the wiring is applied, then pending changes are completed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,21 +7,21 @@ use crate::kit::record::Attributes;
 use crate::services::cloud::Cloud;
 use crate::services::load_balancer::{Provisioning, ResourceType};
 
-/// A load balancer that does not do what it is told for so long is broken.
+/// Maximum time until HAProxy runs a new configuration. The load balancer is then in ERROR.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks at one.
+/// Time between two checks of the running configuration.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// An order to a load balancer, about itself or a part of it.
+/// An action on a load balancer or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BalancerAction {
-    /// A part is made.
+    /// Creation of a part.
     Create,
-    /// A part is changed.
+    /// Change of a part.
     Update,
-    /// A part goes.
+    /// Deletion of a part.
     Delete,
-    /// The instance is replaced.
+    /// Replacement of the instance.
     Failover,
 }
 
@@ -37,8 +37,8 @@ impl BalancerAction {
 }
 
 impl Cloud {
-    /// Carry out what was ordered of a load balancer. As with Octavia, it is done when traffic goes that way and not before, and
-    /// one that cannot be made to do it is in ERROR.
+    /// Applies the pending changes of a load balancer. As in Octavia, it becomes ACTIVE after the new configuration is
+    /// in effect, or ERROR if this fails.
     pub fn spawn_balance(self: &Arc<Self>, balancer: String, action: BalancerAction) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -57,7 +57,7 @@ impl Cloud {
         });
     }
 
-    /// Wait until a load balancer does what the model says; whether it came to that.
+    /// Waits until HAProxy runs the configuration of the model. Returns whether it did.
     async fn balances(&self, balancer: &str) -> bool {
         if !self.substrate.has_wiring() {
             return true;

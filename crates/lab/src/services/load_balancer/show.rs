@@ -1,4 +1,4 @@
-//! How Octavia shows its pieces: each with the ids of what hangs on it, and a load balancer as a tree of states.
+//! Response bodies of Octavia: resources with the ids of their children, and the status tree of a load balancer.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::kit::record::Attributes;
 use crate::services::Model;
 use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
 
-/// A piece as JSON.
+/// A resource as JSON.
 pub fn document(model: &Model, piece: &Resource) -> Value {
     let mut shown = Value::Object(piece.fields.clone());
     let time = |text: &str| text.trim_end_matches('Z').to_owned();
@@ -55,7 +55,7 @@ pub fn document(model: &Model, piece: &Resource) -> Value {
     shown
 }
 
-/// Whether it works. Nobody looks at the members of a pool without a monitor.
+/// The operating status. Members of a pool without a monitor are not checked.
 fn operating(model: &Model, piece: &Resource) -> &'static str {
     let made = piece.status != Provisioning::PendingCreate;
     if !made || !piece.is_on("admin_state_up") {
@@ -73,7 +73,7 @@ fn operating(model: &Model, piece: &Resource) -> &'static str {
     }
 }
 
-/// A load balancer as a tree of states.
+/// The status tree of a resource.
 pub fn status_tree(model: &Model, piece: &Resource) -> Value {
     let mut shown = json!({
         "id": piece.id,

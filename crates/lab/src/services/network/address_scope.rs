@@ -1,4 +1,4 @@
-//! Address scopes: subnet pools of one scope do not overlap, so their subnets can be joined without translation.
+//! Address scopes: subnet pools of one scope do not overlap, so their subnets can be routed without NAT.
 
 use crate::kit::field::{Form, Usual, always, required};
 use crate::kit::record::{Attributes, Record};
@@ -70,7 +70,7 @@ pub static ADDRESS_SCOPE: Collection = Collection {
 };
 
 impl Model {
-    /// The scope that a project's pool of this version may be in.
+    /// The address scope with this id, if a project's subnet pool of this IP version can use it.
     pub fn address_scope_for(
         &self,
         project_id: &str,

@@ -1,4 +1,4 @@
-//! Bodies of Neutron's calls: which fields they may set, in Neutron's words.
+//! Bodies of Neutron's requests: allowed fields, with Neutron's messages.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
@@ -30,7 +30,7 @@ pub struct Body {
     by: Author,
 }
 
-/// The caller: only administrators may set some fields.
+/// The caller. Some fields are for administrators only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Author {
     #[default]
@@ -116,7 +116,7 @@ impl Body {
         }
     }
 
-    /// Take out a boolean that only administrators may set, under the policy engine's name for that.
+    /// Takes a boolean that only administrators can set to true. `rule` is the policy rule's name.
     pub fn admins_flag(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
         match self.flag(name) {
             Some(true) if self.by == Author::Member => Err(only_admin(rule)),
@@ -124,7 +124,7 @@ impl Body {
         }
     }
 
-    /// The same of a change, in which a member may not say even what is so already.
+    /// The same for an update, in which members cannot send the field at all.
     pub fn admins_change(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
         if self.has(name) && self.by == Author::Member {
             Err(only_admin(rule))
@@ -133,32 +133,32 @@ impl Body {
         }
     }
 
-    /// Whether an administrator says them.
+    /// Whether the caller is an administrator.
     pub fn are_admins(&self) -> bool {
         self.by == Author::Admin
     }
 
-    /// Whether the body says it.
+    /// Whether the body has the field.
     pub fn has(&self, name: &str) -> bool {
         self.fields.contains_key(name)
     }
 
-    /// Whether the body says it, and not that there is none.
+    /// Whether the body has the field with a value other than null.
     pub fn has_value(&self, name: &str) -> bool {
         self.fields.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// Take a value out; a null counts as not said.
+    /// Takes a value. Null counts as absent.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         self.fields.remove(name).filter(|value| !value.is_null())
     }
 
-    /// Put a value in (a default, or one brought into its right form).
+    /// Sets a value (a default, or a normalized one).
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.fields.insert(name.into(), value.into());
     }
 
-    /// Take a string out.
+    /// Takes a string.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
         match self.take(name) {
             None => Ok(None),
@@ -170,22 +170,22 @@ impl Body {
         }
     }
 
-    /// Take a boolean out.
+    /// Takes a boolean.
     pub fn flag(&mut self, name: &str) -> Option<bool> {
         self.take(name).as_ref().and_then(as_bool)
     }
 
-    /// Take a number out.
+    /// Takes a number.
     pub fn number(&mut self, name: &str) -> Option<i64> {
         self.take(name).as_ref().and_then(as_number)
     }
 
-    /// Take an address of either family out.
+    /// Takes an IPv4 or IPv6 address.
     pub fn any_address(&mut self, name: &str) -> Result<Option<IpAddr>, Refusal> {
         self.parsed_address(name)
     }
 
-    /// Take an IPv4 address out.
+    /// Takes an IPv4 address.
     pub fn address(&mut self, name: &str) -> Result<Option<Ipv4Addr>, Refusal> {
         self.parsed_address(name)
     }
@@ -200,7 +200,7 @@ impl Body {
         })
     }
 
-    /// Take an address range out.
+    /// Takes an address range.
     pub fn cidr(&mut self, name: &str) -> Result<Option<Cidr>, Refusal> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
@@ -215,7 +215,7 @@ impl Body {
         })
     }
 
-    /// Take a list of strings out.
+    /// Takes a list of strings.
     pub fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
         let Some(value) = self.take(name) else {
             return Ok(None);
@@ -235,7 +235,7 @@ impl Body {
         }
     }
 
-    /// The fields that are left.
+    /// The remaining fields.
     pub fn into_fields(self) -> Fields {
         self.fields
     }
@@ -258,12 +258,12 @@ fn unwrap(singular: &str, body: Value) -> Result<Fields, Refusal> {
     }
 }
 
-/// Whether a resource has a field, so that lists can be filtered by it.
+/// Whether the resource has a field, which lists can then filter by.
 pub fn is_known(table: &[Field], name: &str) -> bool {
     table.iter().chain(STANDARD).any(|field| field.name == name)
 }
 
-/// The refusal of a value. Neutron words values that it converts differently.
+/// The refusal of a value. Neutron has other messages for values that it converts.
 fn wrong(name: &str, value: &Value, problem: Problem) -> Refusal {
     let value = if value.is_null() {
         "None".to_owned()
@@ -286,7 +286,7 @@ fn wrong(name: &str, value: &Value, problem: Problem) -> Refusal {
     Refusal::invalid_input(name, reason)
 }
 
-/// A value as a message shows it: strings without quotes.
+/// A value in the format of messages: strings without quotes.
 pub fn bare(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -294,9 +294,9 @@ pub fn bare(value: &Value) -> String {
     }
 }
 
-/// The refusal of the policy engine for a member.
+/// The refusal of the policy engine for callers without the role `admin`.
 pub fn only_admin(rule: &str) -> Refusal {
-    // A rule about an attribute stands beside the one about the whole.
+    // A rule for an attribute is reported together with the rule for the operation.
     Refusal::forbidden(match rule.split_once(':') {
         Some((whole, _)) => format!("(rule:{whole} and rule:{rule}) is disallowed by policy"),
         None => format!("rule:{rule} is disallowed by policy"),

@@ -1,5 +1,5 @@
-//! Neutron v2.0: one set of handlers for all kinds, driven by the table in [`crate::services::network`]. What only some kinds can
-//! do has a file each.
+//! Neutron v2.0: one set of handlers for all resource types, driven by the table in [`crate::services::network`].
+//! Operations of single types are in files of their own.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn visible(model: &Model, kind: &Collection, member: &Member, thing: &Value) -> 
     member.may_touch(owner) || (kind.shared)(model, thing, &member.project_id)
 }
 
-/// The thing, if the caller may see it.
+/// The resource, if it is visible to the caller.
 pub(crate) fn seen(
     model: &Model,
     kind: &Collection,
@@ -54,7 +54,7 @@ pub(crate) fn seen(
     thing.ok_or_else(|| kind.not_found(id))
 }
 
-/// The thing, if it is the caller's own. One that can only be seen is forbidden.
+/// The resource, if it belongs to the caller. A resource that is only visible is forbidden.
 pub(crate) fn owned(
     model: &Model,
     kind: &Collection,
@@ -71,7 +71,7 @@ pub(crate) fn owned(
     }
 }
 
-/// Some kinds are for administrators to make.
+/// Requires an administrator for some resource types.
 fn may_make(kind: &Collection, member: &Member, verb: &str) -> Result<(), Refusal> {
     if kind.makers == Makers::Members || member.admin {
         Ok(())
@@ -80,7 +80,7 @@ fn may_make(kind: &Collection, member: &Member, verb: &str) -> Result<(), Refusa
     }
 }
 
-/// The document without the fields that the caller may not see.
+/// The document without the fields that are for administrators.
 fn for_eyes(member: &Member, mut thing: Value) -> Value {
     if !member.admin {
         hide(&mut thing);
@@ -100,7 +100,7 @@ fn with_fields(mut thing: Value, asked: &[(String, String)]) -> Value {
     thing
 }
 
-/// Query words that are not filters.
+/// Query parameters that are not filters.
 const NOT_FILTERS: &[&str] = &[
     "fields",
     "limit",
@@ -114,10 +114,10 @@ const NOT_FILTERS: &[&str] = &[
     "not-tags-any",
 ];
 
-/// Body of every kind, or of several, that only answers bear.
+/// Fields of responses that are in no request table.
 const SHOWN: &[&str] = &["shared", "rules", "rule_ids", "port_forwardings"];
 
-/// Whether a list of this kind may be asked so.
+/// Checks the query parameters of a list.
 fn may_be_asked(kind: &Collection, asked: &[(String, String)]) -> Result<(), Refusal> {
     let known = |name: &str| is_known(kind.fields, name) || SHOWN.contains(&name);
     for (name, value) in asked {
@@ -156,7 +156,7 @@ async fn list(call: Call) -> Answer {
     let collection = call.part("collection");
     let member = call.member()?;
     let kind = kind_of(collection)?;
-    // Neutron makes a project's default group when the project first looks.
+    // Neutron creates a project's default group with the first list.
     if kind.singular == "security_group" {
         call.app
             .change(|model| model.default_security_group(&member.project_id));
@@ -182,7 +182,7 @@ async fn list(call: Call) -> Answer {
         .collect();
     names.sort_unstable();
     names.dedup();
-    // The same name twice means either value.
+    // A repeated parameter means any of its values.
     things.retain(|thing| {
         names.iter().all(|name| {
             let mut values = call.query.iter().filter(|(key, _)| key == name);
@@ -229,12 +229,12 @@ fn author(member: &Member) -> Author {
     }
 }
 
-/// A body that is JSON.
+/// A JSON body.
 fn read_body(bytes: &Bytes) -> Result<Value, Refusal> {
     read_json(bytes).map_err(|_| Refusal::bad_request("Body contains invalid data"))
 }
 
-/// The bodies of a creation: one, or many under the collection's name.
+/// The bodies of a creation: one, or several under the collection's name (bulk creation).
 fn bodies(kind: &Collection, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
     let plural = kind.collection.replace('-', "_");
     match body.get(&plural) {
@@ -247,7 +247,7 @@ fn bodies(kind: &Collection, body: Value) -> Result<(Vec<Value>, Amount), Refusa
     }
 }
 
-/// How an answer is worded.
+/// The format of the response.
 enum Amount {
     One,
     Many(String),
@@ -269,7 +269,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let mut things = call
         .app
         .rewire(|model| {
-            // All or none of them.
+            // Bulk creation is atomic.
             let mut made: Vec<String> = Vec::new();
             for (owner, attributes) in wanted {
                 match kind.create(model, &owner, attributes) {
@@ -294,7 +294,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     reply(201, body)
 }
 
-/// The project that a new thing is for: the caller's own, or any if an administrator says so.
+/// The owner of a new resource: the caller's project, or any project for administrators.
 fn owner(kind: &Collection, member: &Member, body: &Value) -> Result<String, Refusal> {
     for name in ["project_id", "tenant_id"] {
         let said = body[kind.singular].get(name).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! Neutron v2.0: what there is: versions, kinds, extensions, zones.
+//! Neutron v2.0: versions, resource types, extensions, zones.
 
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::network::KINDS;
 use crate::services::{Call, Routes};
 
-/// The extensions that the lab behaves by.
+/// The extensions that the lab implements.
 const EXTENSIONS: &[(&str, &str)] = &[
     ("address-scope", "Address scope"),
     ("allowed-address-pairs", "Allowed Address Pairs"),

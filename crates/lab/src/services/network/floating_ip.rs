@@ -1,7 +1,7 @@
-//! Floating IPs: public addresses, and the port that each leads to.
+//! Floating IPs: public addresses, and the port of each.
 //!
-//! An association needs a way: a router with a leg on the port's subnet and a leg in the address's network. Neutron refuses it
-//! otherwise, and so does the lab.
+//! An association needs a router with an interface on the port's subnet and a gateway in the external network.
+//! Otherwise it is refused, as in Neutron.
 
 use std::net::Ipv4Addr;
 
@@ -24,21 +24,21 @@ use crate::services::network::{Collection, Common, Makers, Rows, assign, to_valu
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FloatingIp {
     pub id: String,
-    /// The address outside.
+    /// The public address.
     pub floating_ip_address: Ipv4Addr,
     pub floating_network_id: String,
-    /// `ACTIVE` while it leads somewhere, else `DOWN`.
+    /// `ACTIVE` while it is associated, else `DOWN`.
     pub status: String,
-    /// The port that it leads to.
+    /// The associated port.
     pub port_id: Option<String>,
-    /// The address that it leads to.
+    /// The associated address of the port.
     pub fixed_ip_address: Option<Ipv4Addr>,
-    /// The router that translates.
+    /// The router with the NAT rule.
     pub router_id: Option<String>,
     pub qos_policy_id: Option<String>,
     pub dns_name: String,
     pub dns_domain: String,
-    /// Single ports of the address, and where each leads.
+    /// The port forwardings of the address.
     pub port_forwardings: Vec<PortForwarding>,
     #[serde(flatten)]
     pub common: Common,
@@ -94,7 +94,7 @@ pub static FLOATING_IP: Collection = Collection {
     },
 };
 
-/// With `port_details`, as Neutron shows it.
+/// The document with `port_details`.
 fn shown(model: &Model, row: &FloatingIp) -> Value {
     let mut value = to_value(row);
     value["port_forwardings"] = row
@@ -126,7 +126,7 @@ fn bad_request(reason: impl std::fmt::Display) -> Refusal {
     )
 }
 
-/// Where a floating IP leads.
+/// The target of a floating IP.
 struct Target {
     port_id: String,
     fixed_ip_address: Ipv4Addr,
@@ -260,7 +260,7 @@ impl FloatingIp {
         }
     }
 
-    /// Lead nowhere.
+    /// Removes the association.
     pub fn disassociate(&mut self) {
         self.status = "DOWN".into();
         self.port_id = None;
@@ -270,7 +270,7 @@ impl FloatingIp {
         }
     }
 
-    /// An address leads somewhere as a whole, or port by port.
+    /// Refuses if there are port forwardings: they exclude an association of the whole address.
     fn forwards_nothing(&self) -> Result<(), Refusal> {
         if self.port_forwardings.is_empty() {
             Ok(())
@@ -347,7 +347,7 @@ impl Model {
         })
     }
 
-    /// The router that joins a subnet of a network with an external network.
+    /// The router between a subnet of a network and an external network.
     pub fn way_out(&self, external: &str, network: &str, subnet: &str) -> Option<String> {
         let leads_out = |id: &str| {
             let router = self.routers.get(id);

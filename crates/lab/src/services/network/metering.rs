@@ -1,4 +1,4 @@
-//! Metering: labels, and rules for the traffic that a label counts. The lab counts nothing.
+//! Metering: labels and their traffic rules. The lab has no counters.
 
 use crate::kit::field::{Form, Usual, on_create, required};
 use crate::kit::ip::Cidr;

@@ -1,8 +1,8 @@
-//! Neutron: one file a kind of thing, and the table of kinds that the HTTP side walks.
+//! Neutron: one file for each resource type, and the table of types for the HTTP handlers.
 //!
-//! A kind says which attributes it has, who may set them, and how it is made, changed and deleted. Everything that is the same
-//! for all of them (reading bodies, filtering, visibility, `description`, tags) is written once and works on this table, so a
-//! further kind is a file and a line here.
+//! A type defines its attributes, the callers that can set them, and its creation, change and deletion. The common
+//! parts (request bodies, filters, visibility, `description`, tags) are implemented once for this table, so a new type
+//! is a file and a line here.
 
 pub(crate) mod address_scope;
 pub(crate) mod body;
@@ -65,27 +65,27 @@ pub(crate) fn routes() -> Routes {
 
 /// A collection of Neutron.
 pub struct Collection {
-    /// `networks`: the path, and the list's name in bodies.
+    /// The path, and the list's name in bodies: `networks`.
     pub collection: &'static str,
-    /// `network`: the name of one in bodies.
+    /// The singular name in bodies: `network`.
     pub singular: &'static str,
     pub fields: &'static [Field],
     pub makers: Makers,
-    /// Whether this project, which is not the owner, sees it.
+    /// Whether the resource is visible to this project, which is not its owner.
     pub shared: fn(&Model, &Value, &str) -> bool,
-    /// The exception's name and the sentence of a 404; `{}` stands for the id.
+    /// The exception's name and the message of a 404; `{}` is replaced by the id.
     pub missing: (&'static str, &'static str),
     pub rows: Rows,
 }
 
 /// The rows of a collection.
 pub enum Rows {
-    /// Rows with a type of their own.
+    /// Rows of a Rust type.
     Typed {
-        /// The documents for a list; perhaps more, never fewer.
+        /// The documents of a list. It can contain more rows than the filters select, never fewer.
         list: fn(&Model, &Look) -> Vec<Value>,
         get: fn(&Model, &str) -> Option<Value>,
-        /// Creates a row for the project; gives its id.
+        /// Creates a row for the project. Returns its id.
         create: fn(&mut Model, &str, Body) -> Result<String, Refusal>,
         update: fn(&mut Model, &str, Body) -> Result<(), Refusal>,
         delete: fn(&mut Model, &str) -> Result<(), Refusal>,
@@ -136,33 +136,33 @@ impl Collection {
     }
 }
 
-/// Who may make and change things of a kind.
+/// The callers that can create and change resources of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Makers {
-    /// Each project its own.
+    /// Members of the project.
     Members,
     /// Administrators.
     Admins,
 }
 
-/// The filters of a list, which are applied before documents are made of thousands of rows.
+/// The project and filters of a list. They are applied before rows are converted to JSON, since there can be thousands.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look<'a> {
-    /// Things of this project and shared ones; everybody's when not told.
+    /// The project whose own and shared resources are listed. `None` lists all.
     pub project: Option<&'a str>,
-    /// The query's words.
+    /// The query parameters.
     pub filters: &'a [(String, String)],
 }
 
-/// A row that a list can look at before it makes JSON of it.
+/// A row with attributes that can be filtered without JSON.
 pub trait Row: Keyed + Serialize {
     fn common(&self) -> &Common;
 
-    /// An attribute that lists are often asked by; none for others.
+    /// An attribute that is often used as a filter. `None` for other attributes.
     fn quick(&self, name: &str) -> Option<&str>;
 }
 
-/// Implement [`Row`]: a kind, and the attributes for [`Row::quick`] beside its id.
+/// Implements [`Row`] for a type, with the attributes for [`Row::quick`] besides the id.
 macro_rules! row {
     ($kind:ty $(, $name:ident)*) => {
         impl $crate::services::network::Row for $kind {
@@ -183,15 +183,15 @@ macro_rules! row {
 pub(crate) use row;
 
 impl Look<'_> {
-    /// The first value of a filter.
+    /// The value of a filter, unless it is repeated.
     pub fn value(&self, name: &str) -> Option<&str> {
         let mut all = self.filters.iter().filter(|(key, _)| key == name);
         let first = all.next().map(|(_, value)| value.as_str());
-        // Two values of a name mean either of them.
+        // A repeated parameter means any of its values.
         first.filter(|_| all.next().is_none())
     }
 
-    /// JSON of the rows that may be meant.
+    /// The documents of the rows that can match.
     pub fn values<'r, T: Row + 'r>(
         &self,
         rows: impl Iterator<Item = &'r T>,
@@ -212,7 +212,8 @@ impl Look<'_> {
         let Some(limit) = fitting.peek().and_then(|row| self.limit(*row)) else {
             return fitting.map(show).collect();
         };
-        // From the marker, which whoever cuts the page looks for, to one behind the page, which says that there are more.
+        // The page with its marker before it, which [`query::page`](crate::kit::query::page) searches, and one row
+        // after it, which shows that there are more.
         let marker = self.value("marker");
         fitting
             .skip_while(|row| marker.is_some_and(|marker| row.key() != marker))
@@ -221,7 +222,7 @@ impl Look<'_> {
             .collect()
     }
 
-    /// How many rows make a page, if nothing is left to look at but what rows answer at once.
+    /// The page size, if all filters can be applied without JSON.
     fn limit<T: Row>(&self, row: &T) -> Option<usize> {
         let plain = |name: &str| ["limit", "marker", "fields"].contains(&name);
         let mut names = self.filters.iter().map(|(name, _)| name.as_str());
@@ -231,7 +232,7 @@ impl Look<'_> {
     }
 }
 
-/// All kinds.
+/// All resource types.
 pub static KINDS: &[&Collection] = &[
     &network::NETWORK,
     &subnet::SUBNET,
@@ -254,7 +255,7 @@ pub static KINDS: &[&Collection] = &[
 #[derive(Debug, Clone, Default, Serialize, serde::Deserialize)]
 pub struct Common {
     pub project_id: String,
-    /// Owner, under its old name.
+    /// The owner, under its deprecated name.
     pub tenant_id: String,
     /// Free text, at most 255 characters.
     pub description: String,
@@ -262,12 +263,12 @@ pub struct Common {
     pub tags: Vec<String>,
     pub created_at: String,
     pub updated_at: String,
-    /// Counts changes.
+    /// Number of changes.
     pub revision_number: u32,
 }
 
 impl Common {
-    /// For a new thing.
+    /// The attributes of a new resource.
     pub fn new(project_id: &str, attributes: &mut Body) -> Result<Self, Refusal> {
         let now = now();
         attributes.take("tenant_id");
@@ -283,19 +284,19 @@ impl Common {
         })
     }
 
-    /// It was changed.
+    /// Records a change.
     pub fn touched(&mut self) {
         self.updated_at = now();
         self.revision_number += 1;
     }
 }
 
-/// A thing as JSON.
+/// A resource as JSON.
 pub fn to_value<T: Serialize>(row: &T) -> Value {
     serde_json::to_value(row).unwrap_or_default()
 }
 
-/// Set attributes that need no thought: those of the row that have the same name.
+/// Assigns the remaining attributes to the row's fields of the same name.
 pub fn assign<T>(row: &mut T, attributes: Body) -> Result<(), Refusal>
 where
     T: Serialize + DeserializeOwned,
@@ -317,7 +318,7 @@ where
 }
 
 impl Quotas {
-    /// Whether a project may have one more of these.
+    /// Checks that a project can create one more of these.
     pub fn check_count<'r, T: Row + 'r>(
         &self,
         project_id: &str,

@@ -1,4 +1,4 @@
-//! Networks. The external one comes with the lab; projects make the rest.
+//! Networks. The external network exists in every lab.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,37 +16,37 @@ use crate::services::network::{Collection, Common, Makers, Rows, assign, to_valu
 /// A network.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Network {
-    /// Id.
+    /// The id.
     pub id: String,
-    /// Not unique.
+    /// The name. It is not unique.
     pub name: String,
-    /// Up or down; kept, without effect.
+    /// Stored without effect.
     pub admin_state_up: bool,
-    /// `ACTIVE`.
+    /// Always `ACTIVE`.
     pub status: String,
-    /// Ids of its subnets.
+    /// Ids of the subnets.
     pub subnets: Vec<String>,
-    /// Whether other projects may plug into it.
+    /// Whether other projects can attach ports.
     pub shared: bool,
-    /// Whether it leads outside.
+    /// Whether it is an external network.
     #[serde(rename = "router:external")]
     pub external: bool,
-    /// Largest packet.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// Whether ports get a packet filter.
+    /// The default of its ports' `port_security_enabled`.
     pub port_security_enabled: bool,
     /// Always empty.
     pub availability_zone_hints: Vec<String>,
-    /// `nova`.
+    /// Always `nova`.
     pub availability_zones: Vec<String>,
-    /// None.
+    /// Always `None` in the row. Documents contain the scope of the subnet pools.
     pub ipv4_address_scope: Option<String>,
-    /// None.
+    /// Always `None`.
     pub ipv6_address_scope: Option<String>,
     /// The network type, physical network and segmentation id.
     #[serde(flatten)]
     pub provider: Provider,
-    /// Owner, description, times.
+    /// Project, description, times.
     #[serde(flatten)]
     pub common: Common,
 }
@@ -96,7 +96,7 @@ pub static NETWORK: Collection = Collection {
     },
 };
 
-/// With the address scopes of the pools that its subnets were cut from.
+/// The document with the address scope of its subnets' pools.
 fn shown(model: &Model, row: &Network) -> Value {
     let mut value = to_value(row);
     let subnets = row.subnets.iter().filter_map(|id| model.subnets.get(id));
@@ -202,7 +202,7 @@ fn mtu(attributes: &mut Body) -> Result<Option<u32>, Refusal> {
 }
 
 impl Model {
-    /// The network, if the project may plug into it or route to it.
+    /// The network, if the project can attach ports or route to it.
     pub fn network_for(&self, project_id: &str, id: &str) -> Result<&Network, Refusal> {
         let visible = |network: &&Network| {
             network.common.project_id == project_id
@@ -217,7 +217,7 @@ impl Model {
     }
 }
 
-/// Read a network's id from a value, for other kinds.
+/// The `network_id` of a document.
 pub fn network_id(value: &Value) -> Option<&str> {
     value.get("network_id").and_then(Value::as_str)
 }

@@ -1,4 +1,4 @@
-//! Ports: where something plugs into a network, with which addresses and behind which security groups.
+//! Ports: attachments to a network, with addresses and security groups.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -25,28 +25,28 @@ pub struct Port {
     pub id: String,
     pub name: String,
     pub network_id: String,
-    /// Kept, without effect.
+    /// Stored without effect.
     pub admin_state_up: bool,
-    /// `ACTIVE` once what it belongs to runs.
+    /// `ACTIVE` while its device runs.
     pub status: String,
     pub mac_address: String,
     pub fixed_ips: Vec<FixedIp>,
-    /// The server or router that it belongs to, or empty.
+    /// The id of its server, router or load balancer, or empty.
     pub device_id: String,
     /// `compute:nova`, `network:router_interface`, `network:router_gateway`, `network:floatingip`, or empty.
     pub device_owner: String,
-    /// Ids of security groups.
+    /// Ids of the security groups.
     pub security_groups: Vec<String>,
     /// Whether the packet filter applies.
     pub port_security_enabled: bool,
-    /// Kept, without effect.
+    /// Stored without effect.
     pub allowed_address_pairs: Vec<Value>,
-    /// Kept, without effect.
+    /// Stored without effect.
     pub extra_dhcp_opts: Vec<Value>,
     /// `normal`.
     #[serde(rename = "binding:vnic_type")]
     pub vnic_type: String,
-    /// Kept, without effect.
+    /// Stored without effect.
     pub qos_policy_id: Option<String>,
     #[serde(flatten)]
     pub common: Common,
@@ -55,39 +55,39 @@ pub struct Port {
 /// An address of a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixedIp {
-    /// From this subnet.
+    /// The id of its subnet.
     pub subnet_id: String,
     pub ip_address: IpAddr,
 }
 
 impl Port {
-    /// Its addresses of IPv4, which alone lead outside and can be translated.
+    /// Its IPv4 addresses. Only these are routed to the external network and translated.
     pub fn v4(&self) -> impl Iterator<Item = (&FixedIp, Ipv4Addr)> {
         let all = self.fixed_ips.iter();
         all.filter_map(|ip| Some((ip, ip::v4(ip.ip_address)?)))
     }
 }
 
-/// For whom addresses are found.
+/// The port that addresses are allocated for.
 #[derive(Clone, Copy, Default)]
 pub struct Taker<'a> {
-    /// The port's Ethernet address, where there is one already.
+    /// The port's MAC address. Empty if it has none yet.
     pub mac: &'a str,
     /// The owner of the port.
     pub device_owner: &'a str,
-    /// The addresses that the port has already and may keep.
+    /// The current addresses of the port, which it can keep.
     pub mine: &'a [FixedIp],
 }
 
 keyed_by_id!(Port);
 crate::services::network::row!(Port, name, device_id, network_id, device_owner);
 
-/// The word of an address in its subnet.
+/// The index word of an address in its subnet.
 pub(crate) fn address_word(subnet_id: &str, address: IpAddr) -> String {
     format!("ip:{subnet_id}/{address}")
 }
 
-/// The word of an Ethernet address on its network.
+/// The index word of a MAC address on its network.
 fn mac_word(network_id: &str, mac: &str) -> String {
     format!("mac:{network_id}/{mac}")
 }
@@ -101,7 +101,7 @@ impl Worded for Port {
         if !self.device_id.is_empty() {
             words.push(format!("device:{}", self.device_id));
         }
-        // Few among many: the ways out of a network.
+        // An index of its own: a network has few router interfaces among its many ports.
         if self.device_owner == ROUTER_INTERFACE {
             words.push(format!("legs:{}", self.network_id));
         }
@@ -115,13 +115,13 @@ impl Worded for Port {
     }
 }
 
-/// The owner of a router's leg in a project's network.
+/// The device owner of a router interface.
 pub const ROUTER_INTERFACE: &str = "network:router_interface";
-/// The owner of a router's leg in the external network.
+/// The device owner of a router's gateway port.
 pub const ROUTER_GATEWAY: &str = "network:router_gateway";
-/// The owner of the port that holds a floating IP's address.
+/// The device owner of the port with a floating IP's address.
 pub const FLOATING_IP: &str = "network:floatingip";
-/// The owner of a server's port.
+/// The device owner of a server's port.
 pub const COMPUTE: &str = "compute:nova";
 
 const FIELDS: &[Field] = &[
@@ -164,7 +164,7 @@ pub static PORT: Collection = Collection {
     },
 };
 
-/// A parent port shows its trunk.
+/// The document, with the trunk of a parent port.
 fn shown(model: &Model, row: &Port) -> Value {
     let mut value = to_value(row);
     value["qos_network_policy_id"] = Value::Null;
@@ -193,7 +193,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
         .flag("port_security_enabled")
         .unwrap_or(network.port_security_enabled);
     let mac_address = match attributes.text("mac_address")? {
-        // Among ten thousand ports, two are likely to draw the same.
+        // Random addresses are likely to collide among ten thousand ports.
         None => loop {
             let mac = new_mac();
             if !model.ports.has(&mac_word(&network_id, &mac)) {
@@ -333,7 +333,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 }
 
 impl Model {
-    /// Take a port away, and with it what hangs on it: floating IPs that lead to it lose it.
+    /// Removes a port with its port forwardings, and disassociates its floating IPs.
     pub fn remove_port(&mut self, id: &str) {
         if let Some(port) = self.ports.remove(id) {
             self.released(&port.fixed_ips);
@@ -349,7 +349,7 @@ impl Model {
         self.forward_no_more(id);
     }
 
-    /// Frees a port of its device, or removes it if the device's service made it.
+    /// Detaches a port from its device, or removes it if the device's service created it.
     pub fn release_port(&mut self, port_id: &str, made_by_service: bool) {
         if made_by_service {
             self.remove_port(port_id);
@@ -363,14 +363,14 @@ impl Model {
         });
     }
 
-    /// The id of the port that the cloud made for a device in this role.
+    /// The id of the port that a service created for a device with this device owner.
     pub fn service_port(&self, device_id: &str, owner: &str) -> Option<String> {
         let mut ports = self.ports.having(&format!("device:{device_id}"));
         let found = ports.find(|port| port.device_owner == owner);
         found.map(|port| port.id.clone())
     }
 
-    /// A port that the cloud makes for itself.
+    /// Creates a port for an internal purpose.
     pub fn add_service_port(
         &mut self,
         project_id: &str,
@@ -407,7 +407,7 @@ impl Model {
         id
     }
 
-    /// The body that makes a server's port, so that Nova's ports go through the same door as everybody's.
+    /// Creates a port of a server through the checks of the API.
     pub fn create_port(&mut self, project_id: &str, fields: Value) -> Result<String, Refusal> {
         let attributes =
             Body::for_create("port", FIELDS, json!({ "port": fields }), Author::Member)?;

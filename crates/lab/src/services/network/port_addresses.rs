@@ -1,7 +1,7 @@
-//! Addresses of ports: which are free, which are asked for, and which of them a port gets.
+//! Allocation of addresses to ports.
 //!
-//! In a subnet where ports make their own (`Subnet::is_automatic`) every port of the network but a router's leg has one, and
-//! nobody chooses it.
+//! In a subnet with automatic addresses (`Subnet::is_automatic`) every port of the network except router interfaces has
+//! one, which cannot be chosen.
 
 use std::net::IpAddr;
 
@@ -22,9 +22,9 @@ fn exhausted(network_id: &str) -> Refusal {
 }
 
 impl Model {
-    /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one of each family from the first
-    /// subnet with room; and one of each subnet where ports make their own, whether it was asked for or not, for all but routers'
-    /// legs.
+    /// Allocates addresses on a network: the requested ones (`[{subnet_id?, ip_address?}]`), else one of each family
+    /// from the first subnet with free addresses. Ports other than router interfaces also get an address of each
+    /// automatic subnet.
     pub fn allocate(
         &mut self,
         network_id: &str,
@@ -56,7 +56,7 @@ impl Model {
         Ok(given)
     }
 
-    /// An address of each family that the network hands out.
+    /// An address of each IP version with a subnet that allocates addresses.
     fn usual_addresses(
         &mut self,
         network_id: &str,
@@ -137,7 +137,7 @@ impl Model {
         Ok(given)
     }
 
-    /// A subnet is new where ports make their own addresses: those that are there do so, too.
+    /// Adds addresses of a new automatic subnet to the existing ports.
     pub fn add_automatic_addresses(&mut self, subnet_id: &str) {
         let Some(subnet) = self.subnets.get(subnet_id) else {
             return;
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// A subnet goes, and with it what ports made there.
+    /// Removes the addresses of an automatic subnet that is deleted.
     pub fn remove_automatic_addresses(&mut self, subnet_id: &str) {
         let ports = self.ports.having(&format!("subnet:{subnet_id}"));
         let ids: Vec<String> = ports.map(|port| port.id.clone()).collect();
@@ -169,8 +169,8 @@ impl Model {
         }
     }
 
-    /// What one entry of `fixed_ips` asks for: the subnet, and the address if it names one that the subnet has. No subnet when
-    /// the network has none at all.
+    /// The subnet and address of one entry of `fixed_ips`. No subnet if the network has none. The address must be in
+    /// the subnet.
     fn wanted_address(
         &self,
         network_id: &str,
@@ -224,7 +224,7 @@ impl Model {
         }
     }
 
-    /// Addresses may be free again: the search for the next free one begins there.
+    /// Moves the start of the search for free addresses back to released ones.
     pub(crate) fn released(&mut self, addresses: &[FixedIp]) {
         for ip in addresses {
             if let Some(from) = self.free_from.get_mut(&ip.subnet_id) {
@@ -233,7 +233,7 @@ impl Model {
         }
     }
 
-    /// The lowest free address of a subnet, leaving out these.
+    /// The lowest free address of a subnet that is not in `given`.
     fn next_address(&mut self, subnet_id: &str, given: &[IpAddr]) -> Option<IpAddr> {
         let subnet = self.subnets.get(subnet_id)?;
         let from = self.free_from.get(subnet_id).copied();
@@ -241,7 +241,7 @@ impl Model {
             given.contains(&address) || self.ports.has(&address_word(subnet_id, address))
         };
         let pools = &subnet.allocation_pools;
-        // The hint fits pools in ascending order; for others the second look finds what the first one left out.
+        // The hint requires pools in ascending order. For others, a second search covers the skipped addresses.
         let found = next_free(pools, from, taken).or_else(|| next_free(pools, None, taken))?;
         if given.is_empty() {
             self.free_from.insert(subnet_id.to_owned(), found);

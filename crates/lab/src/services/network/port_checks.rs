@@ -8,7 +8,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::network::body::{Body, bare};
 
-/// How a port is made in the host, by Neutron's words.
+/// Neutron's VNIC types.
 const VNIC_TYPES: &[&str] = &[
     "normal",
     "direct",
@@ -28,7 +28,7 @@ pub(crate) fn qos_policy(
     project_id: &str,
     attributes: &mut Body,
 ) -> Result<Option<String>, Refusal> {
-    // A null takes the policy away.
+    // Null removes the policy.
     if !attributes.has_value("qos_policy_id") {
         return Ok(None);
     }
@@ -39,7 +39,7 @@ pub(crate) fn qos_policy(
     Ok(policy)
 }
 
-/// Who a port is for. What belongs to the network itself is its owner's to say.
+/// The device owner. Owners `network:...` require the owner of the network.
 pub(crate) fn owner(attributes: &mut Body, own_network: bool) -> Result<Option<String>, Refusal> {
     match attributes.text("device_owner")? {
         Some(owner) if owner.starts_with("network:") && !own_network => Err(
@@ -60,7 +60,7 @@ pub(crate) fn is_vnic_type(text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Groups need a filter to stand in.
+/// Security groups require port security.
 pub(crate) fn groups_need_a_filter(
     on: bool,
     groups: &[String],
@@ -85,7 +85,7 @@ pub(crate) const GROUPS_WITHOUT_FILTER: (u16, &str, &str) = (
     "Port has security group associated. Cannot disable port security or IP address until security group is removed.",
 );
 
-/// Ids of security groups; an id that is none is refused before anything is looked for.
+/// Ids of security groups. A malformed id is refused without a lookup.
 pub(crate) fn groups(attributes: &mut Body) -> Result<Option<Vec<String>>, Refusal> {
     let ids = attributes.texts("security_groups")?;
     let mut all = ids.iter().flatten();
@@ -109,7 +109,7 @@ pub(crate) fn list(attributes: &mut Body, name: &str) -> Result<Vec<Value>, Refu
     }
 }
 
-/// Further addresses that a port may send from. One without an Ethernet address has the port's own.
+/// Allowed address pairs. The default MAC address is the port's.
 pub(crate) fn address_pairs(attributes: &mut Body, mac: &str) -> Result<Vec<Value>, Refusal> {
     const NAME: &str = "allowed_address_pairs";
     let mut pairs = list(attributes, NAME)?;

@@ -1,7 +1,7 @@
-//! Port forwardings: single ports of a floating IP, each leading to a port of a fixed address.
+//! Port forwardings: single ports of a floating IP, each to a port of a fixed address.
 //!
-//! So one public address serves several servers. An address leads somewhere as a whole or port by port, never both, and all its
-//! forwardings go by one router.
+//! So one public address can serve several servers. An address is associated or has forwardings, never both, and all
+//! its forwardings use one router.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +14,7 @@ use crate::services::Model;
 use crate::services::network::port::{FixedIp, PORT};
 use crate::services::network::to_value;
 
-/// A forwarding.
+/// A port forwarding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortForwarding {
     pub id: String,
@@ -22,11 +22,11 @@ pub struct PortForwarding {
     pub protocol: String,
     /// The floating IP's port.
     pub external_port: u16,
-    /// The port in the network that it leads to.
+    /// The id of the target Neutron port.
     pub internal_port_id: String,
-    /// The address there.
+    /// The target address.
     pub internal_ip_address: Ipv4Addr,
-    /// And its TCP or UDP port.
+    /// The target TCP or UDP port.
     pub internal_port: u16,
     pub description: String,
 }
@@ -46,7 +46,7 @@ const FIELDS: &[&str] = &[
 const PROTOCOLS: &[&str] = &["tcp", "udp", "icmp", "icmp6", "sctp", "dccp", "udplite"];
 
 impl PortForwarding {
-    /// As its own calls show it.
+    /// The document of its own API.
     pub fn document(&self) -> Value {
         let mut value = to_value(self);
         value["external_port_range"] = range(self.external_port);
@@ -54,7 +54,7 @@ impl PortForwarding {
         value
     }
 
-    /// As its floating IP shows it.
+    /// The document in its floating IP.
     pub fn brief(&self) -> Value {
         let mut value = to_value(self);
         if let Some(fields) = value.as_object_mut() {
@@ -106,13 +106,13 @@ impl Model {
         Ok(&row.port_forwardings)
     }
 
-    /// One of a floating IP's forwardings.
+    /// A forwarding of a floating IP.
     pub fn forwarding(&self, floating_ip: &str, id: &str) -> Result<&PortForwarding, Refusal> {
         let mut all = self.forwardings(floating_ip)?.iter();
         all.find(|one| one.id == id).ok_or_else(|| not_found(id))
     }
 
-    /// Make a forwarding from what a body says, or another in the place of an old one, which lends what is not said.
+    /// Creates a forwarding, or replaces the one with the id `old`. Absent fields keep their old values.
     pub fn set_forwarding(
         &mut self,
         floating_ip: &str,
@@ -160,7 +160,7 @@ impl Model {
             internal_ip_address: Ipv4Addr::UNSPECIFIED,
             description: text("description").unwrap_or_default(),
         };
-        // A new port has its own address unless the body names one.
+        // By default, a new target port gets its own address.
         let address = match said.get("internal_ip_address").and_then(Value::as_str) {
             Some(address) => Some(address.parse().map_err(|_| {
                 Refusal::invalid_input(
@@ -184,7 +184,7 @@ impl Model {
         Ok(new)
     }
 
-    /// The forwarding with its address, and the router that it goes by, if all fits what is there.
+    /// Checks the target, and returns the forwarding with its address, and the router.
     fn forwarding_target(
         &self,
         floating_ip: &str,
@@ -261,7 +261,7 @@ impl Model {
         }
     }
 
-    /// Take a forwarding away; with the last one the address leads nowhere.
+    /// Removes a forwarding. With the last one, the floating IP loses its router.
     pub fn remove_forwarding(&mut self, floating_ip: &str, id: &str) -> Result<(), Refusal> {
         self.forwarding(floating_ip, id)?;
         self.floating_ips.change(floating_ip, |row| {
@@ -273,7 +273,7 @@ impl Model {
         Ok(())
     }
 
-    /// A port is gone, and with it what leads to it.
+    /// Removes the forwardings to a removed port.
     pub fn forward_no_more(&mut self, port: &str) {
         let rows = self.floating_ips.having(&format!("forward:{port}"));
         let gone: Vec<(String, String)> = rows
@@ -284,7 +284,7 @@ impl Model {
             })
             .collect();
         for (floating_ip, id) in gone {
-            // It was there a moment ago.
+            // The id comes from the model, so this cannot fail.
             let _ = self.remove_forwarding(&floating_ip, &id);
         }
     }

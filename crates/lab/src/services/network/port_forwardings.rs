@@ -1,4 +1,4 @@
-//! Neutron v2.0: the single ports of a floating IP.
+//! Neutron v2.0: the port forwardings of a floating IP.
 
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
@@ -58,7 +58,7 @@ async fn show(call: Call) -> Answer {
     reply(200, json!({ "port_forwarding": shown }))
 }
 
-/// Make a forwarding, or change one.
+/// Creates or changes a forwarding.
 async fn set(call: &Call, (id, old): (&str, Option<&str>), body: &Bytes) -> Result<Value, Refusal> {
     let (member, kind) = (call.member()?, kind_of("floatingips")?);
     let said = said(body)?;

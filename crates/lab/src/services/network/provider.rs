@@ -1,4 +1,4 @@
-//! Provider attributes of networks, for administrators. They are kept without effect on packets.
+//! Provider attributes of networks, for administrators. They are stored without effect on packets.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use crate::kit::refusal::Refusal;
 use crate::services::network::body::Body;
 use crate::services::network::body::only_admin;
 
-/// Nothing: the network stays on one machine.
+/// A network on one host.
 pub const LOCAL: &str = "local";
-/// A physical network as it is.
+/// An untagged physical network.
 pub const FLAT: &str = "flat";
-/// A part of a physical network.
+/// A VLAN of a physical network.
 pub const VLAN: &str = "vlan";
 /// The network types.
 pub const TYPES: &[&str] = &[LOCAL, FLAT, VLAN, "vxlan", "gre", "geneve"];
@@ -20,22 +20,22 @@ const NETWORK_TYPE: &str = "provider:network_type";
 const PHYSICAL_NETWORK: &str = "provider:physical_network";
 const SEGMENTATION_ID: &str = "provider:segmentation_id";
 
-/// The provider attributes of a network. Networks of members have none.
+/// The provider attributes of a network. All are `None` for networks of members.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provider {
     /// One of [`TYPES`].
     #[serde(rename = "provider:network_type")]
     pub network_type: Option<String>,
-    /// The network under it.
+    /// The name of the physical network.
     #[serde(rename = "provider:physical_network")]
     pub physical_network: Option<String>,
-    /// A VLAN's number, or a tunnel's.
+    /// The VLAN id or tunnel id.
     #[serde(rename = "provider:segmentation_id")]
     pub segmentation_id: Option<i64>,
 }
 
-/// A member says nothing of it.
+/// Refuses provider attributes in requests of members.
 fn is_for_admins(attributes: &Body, verb: &str) -> Result<(), Refusal> {
     let names = [NETWORK_TYPE, PHYSICAL_NETWORK, SEGMENTATION_ID];
     match names.iter().find(|name| attributes.has(name)) {
@@ -47,7 +47,7 @@ fn is_for_admins(attributes: &Body, verb: &str) -> Result<(), Refusal> {
 }
 
 impl Provider {
-    /// Of a new network; `others` are those that there are.
+    /// The attributes of a new network, checked against existing networks.
     pub fn read<'a>(
         attributes: &mut Body,
         mut others: impl Iterator<Item = &'a Provider>,
@@ -88,7 +88,7 @@ impl Provider {
         Ok(said)
     }
 
-    /// Checks a change: only the number of a VLAN may change.
+    /// Checks a change: only the VLAN id can change.
     pub fn check_change(&self, attributes: &mut Body) -> Result<(), Refusal> {
         is_for_admins(attributes, "update")?;
         for (name, is) in [
@@ -111,7 +111,7 @@ impl Provider {
     }
 }
 
-/// A thing as somebody sees it who is no administrator.
+/// Removes the provider attributes from a document.
 pub fn hide(thing: &mut Value) {
     if let Some(fields) = thing.as_object_mut() {
         fields.retain(|name, _| !name.starts_with("provider:"));

@@ -1,4 +1,4 @@
-//! Neutron v2.0: the rules of QoS policies. Policies themselves are a kind like others.
+//! Neutron v2.0: the rules of QoS policies. The policies themselves are an ordinary resource type.
 
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
@@ -31,7 +31,7 @@ fn rule_kind(collection: &str) -> Result<&'static RuleKind, Refusal> {
         .ok_or_else(|| Refusal::not_found("HTTPNotFound", "The resource could not be found."))
 }
 
-/// A rule in a body: what is in the policy, without what the path says.
+/// A rule without its type and policy, which are in the path.
 fn bare(rule: &Value) -> Value {
     let mut shown = rule.clone();
     if let Some(fields) = shown.as_object_mut() {
@@ -75,7 +75,7 @@ async fn show(call: Call) -> Answer {
     reply(200, json!({name: bare(found)}))
 }
 
-/// Put a rule in, or in the place of another.
+/// Adds or replaces a rule.
 fn set(
     call: &Call,
     (id, rules, old): (&str, &str, Option<&str>),

@@ -1,4 +1,4 @@
-//! QoS policies and their rules: kept and shown without effect on packets.
+//! QoS policies and their rules, stored without effect on packets.
 
 use serde_json::{Map, Value, json};
 
@@ -47,18 +47,17 @@ pub static QOS_POLICY: Collection = Collection {
     }),
 };
 
-/// The kinds of rules: the path's word, the body's word, what must be said, and what else may be, with what it is when nobody
-/// does.
+/// A rule type: names, the required field, and the optional fields with their defaults.
 pub struct RuleKind {
-    /// `bandwidth_limit_rules`.
+    /// The name in paths: `bandwidth_limit_rules`.
     pub collection: &'static str,
-    /// `bandwidth_limit`.
+    /// The name in bodies: `bandwidth_limit`.
     pub kind: &'static str,
     required: &'static str,
     more: &'static [(&'static str, Option<&'static str>)],
 }
 
-/// All of them.
+/// All rule types.
 pub static RULE_KINDS: &[RuleKind] = &[
     RuleKind {
         collection: "bandwidth_limit_rules",
@@ -87,7 +86,7 @@ pub static RULE_KINDS: &[RuleKind] = &[
 ];
 
 impl RuleKind {
-    /// A rule of this kind from what a body says; an old one lends what is not said.
+    /// A rule from a request body. Absent fields keep their old values.
     fn rule(
         &self,
         policy: &str,
@@ -126,7 +125,7 @@ impl RuleKind {
 }
 
 impl Model {
-    /// Whether a project may use this policy.
+    /// Checks that a project can use this policy.
     pub fn qos_policy_for(&self, project_id: &str, id: &str) -> Result<(), Refusal> {
         let is_usable = self.qos_policies.get(id).is_some_and(|row| {
             row.is_on("shared")
@@ -161,7 +160,7 @@ impl Model {
             }
         };
         let rule = kind.rule(policy, wanted, place.map(|at| &rules[at]))?;
-        // A policy has one rule of a kind and direction. Rules that mark packets have no direction.
+        // A policy has one rule per type and direction. DSCP rules have no direction.
         let conflicts = |other: &&Value| {
             other["id"] != rule["id"]
                 && other["type"] == rule["type"]

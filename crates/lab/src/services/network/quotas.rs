@@ -1,4 +1,4 @@
-//! Neutron v2.0: how much a project may have, and has.
+//! Neutron v2.0: quotas of projects, and their usage.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub fn routes() -> Routes {
         .get("/quotas/{project}/details", details)
 }
 
-/// Of the projects that have limits of their own.
+/// The quotas of projects with their own limits.
 async fn all(call: Call) -> Answer {
     if !call.member()?.admin {
         return Err(only_admin("get_quota"));

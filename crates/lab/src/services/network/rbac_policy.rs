@@ -1,8 +1,8 @@
-//! RBAC policies: a project lets another one use its resources.
+//! RBAC policies: access of a project to resources of another project.
 //!
-//! A shared network is visible with its subnets, and ports can be created on it. Shared QoS policies and security groups are
-//! visible and usable. Policies for pools and scopes, and `access_as_external`, are kept without effect. The project `*` stands
-//! for all projects; only administrators may set it.
+//! A shared network is visible with its subnets, and ports can be created on it. Shared QoS policies and security
+//! groups are visible and usable. Policies for pools and scopes, and `access_as_external`, are stored without effect.
+//! The target project `*` means all projects; only administrators can set it.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::services::network::body::{Author, only_admin};
 use crate::services::network::records::Records;
 use crate::services::network::{Collection, KINDS, Makers, Rows};
 
-/// The resources that can be shared: the name in the policy, and the name of the kind.
+/// The resources that can be shared: the name in the policy, and the singular name of the resource type.
 const TYPES: &[(&str, &str)] = &[
     ("network", "network"),
     ("qos_policy", "policy"),
@@ -111,7 +111,8 @@ fn create(model: &Model, fields: &mut Fields, by: Author) -> Result<(), Refusal>
 }
 
 impl Model {
-    /// Whether a policy lets a project use another one's resource. `None` is an administrator, who sees all resources anyway.
+    /// Whether a policy grants a project access to a resource. For `None`, the caller is an administrator, who sees all
+    /// resources anyway, and only policies with `*` count.
     pub fn shared_with(&self, project: Option<&str>, object_type: &str, id: &str) -> bool {
         let mut policies = self.rbac_policies.iter();
         policies.any(|row| {
@@ -122,13 +123,13 @@ impl Model {
         })
     }
 
-    /// Removes the policies of a resource that is gone.
+    /// Removes the policies of a deleted resource.
     pub fn forget_sharing(&mut self, object_id: &str) {
         self.rbac_policies
             .remove_where(|row| row.text("object_id") == object_id);
     }
 
-    /// Checks that nobody uses what a policy allows.
+    /// Checks that no other project depends on the policy.
     fn sharing_is_unused(&self, id: &str) -> Result<(), Refusal> {
         let row = self.rbac_policies.get(id);
         let row = row.ok_or_else(|| RBAC_POLICY.not_found(id))?;
@@ -163,7 +164,7 @@ mod tests {
     use crate::services::network::body::{Author, Body};
     use crate::services::network::rbac_policy::*;
 
-    /// Whether a project may use a network that was shared with a target.
+    /// Whether a project can use a network that was shared with a target.
     fn usable(target: &str, by: &str) -> bool {
         let mut model = Model::default();
         let fields = json!({"network": {"name": "net"}});

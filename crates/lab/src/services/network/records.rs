@@ -1,4 +1,4 @@
-//! Collections of Neutron whose rows are records: the table of fields describes them, and checks are hooks.
+//! Collections of Neutron whose rows are records: a table describes the fields, and hooks contain the checks.
 
 use serde_json::{Value, json};
 
@@ -14,17 +14,17 @@ use crate::services::network::body::{Author, Body};
 pub struct Records {
     pub table: fn(&Model) -> &Table<Record>,
     pub table_mut: fn(&mut Model) -> &mut Table<Record>,
-    /// The standard fields that documents have beside the owner.
+    /// The standard fields in documents, besides the owner.
     pub standard: &'static [&'static str],
-    /// Checks the fields of a new record, `project_id` among them.
+    /// Checks the fields of a new record, including `project_id`.
     pub create: fn(&Model, &mut Fields, Author) -> Result<(), Refusal>,
     /// Checks changes of a record.
     pub update: fn(&Model, &Record, &mut Fields, Author) -> Result<(), Refusal>,
-    /// Checks whether a record can be deleted, and deletes what goes with it.
+    /// Checks that a record can be deleted, and deletes its dependents.
     pub delete: fn(&mut Model, &str) -> Result<(), Refusal>,
 }
 
-/// The standard fields beside the owner.
+/// The standard fields besides the owner.
 pub const STANDARD: &[&str] = &[
     "description",
     "tags",

@@ -1,4 +1,4 @@
-//! Routers: what joins subnets, and leads outside.
+//! Routers between subnets and to the external network.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ use crate::wiring::HostRoute;
 pub struct Router {
     pub id: String,
     pub name: String,
-    /// Kept, without effect.
+    /// Stored without effect.
     pub admin_state_up: bool,
     pub status: String,
-    /// The leg outside.
+    /// The gateway in the external network.
     pub external_gateway_info: Option<Gateway>,
-    /// Further routes.
+    /// The extra routes.
     pub routes: Vec<HostRoute>,
     pub ha: bool,
     pub distributed: bool,
@@ -35,13 +35,13 @@ pub struct Router {
     pub common: Common,
 }
 
-/// A router's leg outside.
+/// The gateway of a router in the external network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
     pub network_id: String,
-    /// Whether what goes out bears the router's address.
+    /// Whether the source address of outgoing packets is translated to the router's.
     pub enable_snat: bool,
-    /// The router's addresses outside.
+    /// The addresses in the external network.
     pub external_fixed_ips: Vec<FixedIp>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn bad_request(reason: impl std::fmt::Display) -> Refusal {
     Refusal::new(400, "BadRequest", format!("Bad router request: {reason}."))
 }
 
-/// The network of a gateway's description.
+/// The network id of an `external_gateway_info`.
 fn gateway_network(info: &Value) -> Result<&str, Refusal> {
     const NAME: &str = "external_gateway_info";
     let fields = info.as_object().ok_or_else(|| {
@@ -174,7 +174,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 }
 
 impl Model {
-    /// Give a router its leg outside, another one, or take it away.
+    /// Sets, replaces or removes the external gateway of a router.
     fn set_gateway(&mut self, id: &str, wanted: Option<Value>) -> Result<(), Refusal> {
         let router = self
             .routers
@@ -249,7 +249,7 @@ impl Model {
             self.remove_port(&port_id);
         }
         if let Some(gateway) = &gateway {
-            // Nobody's port, as in Neutron: projects do not see routers' gateway ports.
+            // The port has no project, as in Neutron, where projects do not see gateway ports.
             self.add_service_port(
                 "",
                 &gateway.network_id,
@@ -265,7 +265,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether each next hop is a neighbour: in a network that the router has a leg in, and not the router itself.
+    /// Checks that each next hop is in a subnet of the router and is not the router itself.
     fn routes_are_near(&self, id: &str, routes: &[HostRoute]) -> Result<(), Refusal> {
         let legs = || {
             let ports = self.ports.having(&format!("device:{id}"));

@@ -1,4 +1,4 @@
-//! Routers' interfaces: how they are added to subnets, and removed.
+//! Router interfaces: attachment of routers to subnets, and removal.
 
 use serde_json::{Value, json};
 
@@ -106,7 +106,7 @@ impl Model {
         ))
     }
 
-    /// A router's leg in a network, or one more address of the leg that it has there: all prefixes of IPv6 share one.
+    /// Adds a router interface. IPv6 subnets of one network share an interface, so its addresses are extended.
     pub(crate) fn add_leg(
         &mut self,
         id: &str,
@@ -133,7 +133,8 @@ impl Model {
         }
     }
 
-    /// Whether a port of one's own can be a router's leg: one range of IPv4 at most, and one leg of IPv6 in a network.
+    /// Checks that an existing port can become a router interface: at most one IPv4 subnet, and one interface with IPv6
+    /// per network.
     pub(crate) fn has_room_for(&self, id: &str, port: &Port) -> Result<(), Refusal> {
         let mut legs = self.router_interfaces(id);
         let other = legs.find(|leg| leg.network_id == port.network_id && is_of_v6(leg));
@@ -152,7 +153,7 @@ impl Model {
         }
     }
 
-    /// Whether a router has no leg in a subnet yet, nor in one that shares an address with it.
+    /// Checks that the router has no interface on this subnet or on an overlapping one.
     pub(crate) fn is_apart(&self, id: &str, subnet: &Subnet) -> Result<(), Refusal> {
         let mine = || self.router_interfaces(id).flat_map(|port| &port.fixed_ips);
         if mine().any(|ip| ip.subnet_id == subnet.id) {
@@ -206,7 +207,7 @@ impl Model {
         };
         let (port_id, network_id) = (port.id.clone(), port.network_id.clone());
         let subnets = port.fixed_ips.iter().map(|ip| ip.subnet_id.clone());
-        // Named by itself, a subnet of several goes alone.
+        // With `subnet_id`, only this subnet is removed from an interface with several.
         let subnets: Vec<String> = match text("subnet_id") {
             Some(named) => subnets.filter(|subnet| subnet == named).collect(),
             None => subnets.collect(),
@@ -234,7 +235,7 @@ impl Model {
         ))
     }
 
-    /// Whether a router's leg in a subnet serves nobody: neither a floating IP nor a route.
+    /// Checks that no floating IP and no route needs the router's interface on a subnet.
     pub(crate) fn may_leave(
         &self,
         project_id: &str,
@@ -275,7 +276,7 @@ impl Model {
         Ok(())
     }
 
-    /// A router's legs in projects' networks.
+    /// The interfaces of a router, without the gateway.
     pub fn router_interfaces(&self, id: &str) -> impl Iterator<Item = &Port> + use<'_> {
         self.ports
             .having(&format!("device:{id}"))

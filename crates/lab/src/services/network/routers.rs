@@ -1,4 +1,4 @@
-//! Neutron v2.0: what can be done to a router beside changing its attributes: legs and single routes.
+//! Neutron v2.0: operations on routers: interfaces and extra routes.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ async fn remove_router_interface(call: Call, body: Bytes) -> Answer {
     reply(200, answer)
 }
 
-/// Change a router's routes by what a body lists, and leave the others.
+/// Changes the extra routes in the body, and keeps the others.
 async fn change_routes(
     call: &Call,
     id: &str,

@@ -1,4 +1,4 @@
-//! Security groups: named sets of rules. Every project has one named `default`, made when it is first looked at.
+//! Security groups: named sets of rules. Every project has one named `default`, created with the first list or use.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,13 +12,13 @@ use crate::services::network::body::Body;
 use crate::services::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
 use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
-/// A security group; its rules are rows of their own.
+/// A security group. Its rules are separate rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SecurityGroup {
     pub id: String,
-    /// Not unique, but for `default`.
+    /// The name. Only `default` is unique.
     pub name: String,
-    /// Always: answers to what is allowed are allowed.
+    /// Always true: replies to allowed traffic are allowed.
     pub stateful: bool,
     pub shared: bool,
     #[serde(flatten)]
@@ -59,7 +59,7 @@ pub static SECURITY_GROUP: Collection = Collection {
     },
 };
 
-/// With its rules, as Neutron shows it.
+/// The document with the group's rules.
 fn shown(model: &Model, row: &SecurityGroup) -> Value {
     let mut value = to_value(row);
     let rules = model
@@ -150,7 +150,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 }
 
 impl Model {
-    /// The project's `default` group; made now if it is not there yet, as Neutron does.
+    /// The id of the project's `default` group. It is created on first use, as in Neutron.
     pub fn default_security_group(&mut self, project_id: &str) -> String {
         let found = self
             .security_groups
@@ -192,7 +192,7 @@ impl Model {
         id
     }
 
-    /// Check that all these groups exist for the project.
+    /// Checks that all these groups exist and are visible to the project.
     pub fn security_groups_for(
         &self,
         project_id: &str,

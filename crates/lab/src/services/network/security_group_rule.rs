@@ -1,4 +1,4 @@
-//! Security group rules: what is let through. There is no rule that forbids; what no rule lets through is dropped.
+//! Security group rules: allowed traffic. There are no rules that forbid; other traffic is dropped.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::services::Model;
 use crate::services::network::body::{Body, bare};
 use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
 
-/// Seen from the server.
+/// The direction, relative to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -22,12 +22,12 @@ pub enum Direction {
     Egress,
 }
 
-/// Which IP.
+/// The IP version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EtherType {
     /// Version 4.
     IPv4,
-    /// Version 6: rules are kept, but the lab drops all of it.
+    /// Version 6. Rules are stored, but the lab drops all IPv6 traffic.
     IPv6,
 }
 
@@ -36,21 +36,21 @@ pub enum EtherType {
 pub struct SecurityGroupRule {
     pub id: String,
     pub security_group_id: String,
-    /// To or from the server.
+    /// The direction.
     pub direction: Direction,
-    /// Which IP.
+    /// The IP version.
     pub ethertype: EtherType,
-    /// `tcp`, `udp`, `icmp`, a number, or any.
+    /// `tcp`, `udp`, `icmp`, another name, or a number. `None` is any protocol.
     pub protocol: Option<String>,
-    /// First port, or ICMP type.
+    /// The first port, or the ICMP type.
     pub port_range_min: Option<u16>,
-    /// Last port, or ICMP code.
+    /// The last port, or the ICMP code.
     pub port_range_max: Option<u16>,
-    /// Only with addresses in this range.
+    /// The range of remote addresses.
     pub remote_ip_prefix: Option<Cidr>,
-    /// Only with members of this group.
+    /// The security group of the remote addresses.
     pub remote_group_id: Option<String>,
-    /// None: address groups are not there.
+    /// Always `None`: the lab has no address groups.
     pub remote_address_group_id: Option<String>,
     #[serde(flatten)]
     pub common: Common,
@@ -72,7 +72,7 @@ const FIELDS: &[Field] = &[
     on_create("remote_address_group_id", Form::Id),
 ];
 
-/// The protocols by name that Neutron takes.
+/// Neutron's protocol names.
 const PROTOCOLS: &[&str] = &[
     "ah",
     "dccp",
@@ -101,7 +101,7 @@ const PROTOCOLS: &[&str] = &[
     "vrrp",
 ];
 
-/// Names and numbers of one protocol, which rules may not say twice.
+/// Protocol names and their numbers, to find duplicate rules.
 const SAME: &[(&str, &str)] = &[
     ("icmpv6", "58"),
     ("ipv6-icmp", "58"),
@@ -138,7 +138,7 @@ pub static SECURITY_GROUP_RULE: Collection = Collection {
     },
 };
 
-/// With the prefix once more: Neutron's own reading of what a person wrote.
+/// The document with `normalized_cidr`. The stored prefix is already normalized.
 fn shown(row: &SecurityGroupRule) -> Value {
     let mut value = to_value(row);
     value["normalized_cidr"] = value["remote_ip_prefix"].clone();
@@ -256,7 +256,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A port, or an ICMP type or code, as far as it is a number.
+/// A port number, ICMP type or ICMP code.
 fn port(attributes: &mut Body, name: &str) -> Result<Option<i64>, Refusal> {
     let Some(value) = attributes.take(name) else {
         return Ok(None);
@@ -318,7 +318,7 @@ fn ports(
             format!("Invalid value for ICMP {field} ({name}) {value}. It must be 0 to 255."),
         )),
     };
-    // Of these, nobody listens on port 0.
+    // Port 0 is not valid for these protocols.
     let smallest = match protocol {
         Some("tcp" | "udp" | "sctp" | "dccp" | "udplite") => 1,
         _ => 0,
@@ -381,7 +381,7 @@ fn conflicting(prefix: &str, ethertype: &str) -> Refusal {
 }
 
 impl SecurityGroupRule {
-    /// A rule for every protocol, as each new group has them.
+    /// A rule for every protocol, as in each new group.
     pub fn any(
         group: &str,
         project_id: &str,

@@ -1,4 +1,4 @@
-//! Segments: the physical pieces of a network, for administrators. They are kept without effect on packets.
+//! Segments of networks, for administrators. They are stored without effect on packets.
 
 use crate::kit::field::{Form, always, on_create, required};
 use crate::kit::record::Attributes;

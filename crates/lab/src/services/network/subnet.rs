@@ -1,8 +1,8 @@
-//! Subnets: the addresses of a network, of IPv4 or IPv6.
+//! Subnets: IPv4 or IPv6 ranges of a network.
 //!
-//! A subnet of IPv6 gives addresses out of its pools, as one of IPv4 does, or lets ports make them of their Ethernet addresses
-//! (SLAAC, stateless DHCPv6): then every port of the network has one, those too that were there before, and nobody chooses it.
-//! On Docker the lab keeps all that, and moves packets of IPv4 only ([`crate::wiring`]).
+//! An IPv6 subnet allocates addresses from its pools, like an IPv4 subnet, or has automatic addresses, derived from MAC
+//! addresses (SLAAC, stateless DHCPv6). Then every port of the network gets one, existing ports included, and it cannot
+//! be chosen. On Docker, IPv6 is stored without effect: the lab forwards IPv4 packets only ([`crate::wiring`]).
 
 use std::net::IpAddr;
 
@@ -32,21 +32,21 @@ pub struct Subnet {
     /// 4 or 6.
     pub ip_version: u8,
     pub cidr: Cidr,
-    /// Where servers send what is not for this range.
+    /// The default gateway of its servers.
     pub gateway_ip: Option<IpAddr>,
-    /// The ranges from which ports get addresses.
+    /// The ranges that addresses of ports are allocated from.
     pub allocation_pools: Vec<Pool>,
-    /// Name servers of its servers.
+    /// The name servers of its servers.
     pub dns_nameservers: Vec<IpAddr>,
-    /// Further routes of its servers.
+    /// Additional routes of its servers.
     pub host_routes: Vec<HostRoute>,
-    /// Kept; the lab tells servers their addresses either way.
+    /// Stored without effect: servers get their addresses in either case.
     pub enable_dhcp: bool,
-    /// How ports of IPv6 come to their addresses: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
+    /// The address mode of IPv6 ports: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
     pub ipv6_address_mode: Option<String>,
-    /// The mode that routers advertise: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
+    /// The mode in router advertisements: `slaac`, `dhcpv6-stateful` or `dhcpv6-stateless`.
     pub ipv6_ra_mode: Option<String>,
-    /// The pool that it was cut from.
+    /// The subnet pool of its range.
     pub subnetpool_id: Option<String>,
     pub service_types: Vec<String>,
     #[serde(flatten)]
@@ -54,7 +54,7 @@ pub struct Subnet {
 }
 
 impl Subnet {
-    /// Whether ports make their addresses here themselves.
+    /// Whether addresses are derived from MAC addresses.
     pub fn is_automatic(&self) -> bool {
         let modes = [&self.ipv6_address_mode, &self.ipv6_ra_mode];
         let is_automatic = |mode: &str| mode != "dhcpv6-stateful";
@@ -94,7 +94,7 @@ pub static SUBNET: Collection = Collection {
     missing: ("SubnetNotFound", "Subnet {} could not be found."),
     rows: Rows::Typed {
         list: |model, look| {
-            // To an administrator everything is.
+            // For administrators, all subnets are visible.
             let shared = |row: &Subnet| {
                 look.project
                     .is_none_or(|project| model.network_for(project, &row.network_id).is_ok())
@@ -150,7 +150,8 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
             "Subnet has a prefix length that is incompatible with DHCP service enabled",
         ));
     }
-    // Said as null: no gateway. Not said: the first address; of IPv6, whose range's own is anybody's, that one.
+    // Null means no gateway. The default is the first host address: network address + 1 in IPv4, the network address
+    // itself in IPv6.
     let gateway_ip = if attributes.has("gateway_ip") {
         attributes.any_address("gateway_ip")?
     } else {
@@ -305,7 +306,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 }
 
 impl Model {
-    /// The subnet, if the project sees it.
+    /// The subnet, if it is visible to the project.
     pub fn subnet_for(&self, project_id: &str, id: &str) -> Result<&Subnet, Refusal> {
         let subnet = self.subnets.get(id).ok_or_else(|| SUBNET.not_found(id))?;
         let visible = subnet.common.project_id == project_id

@@ -1,4 +1,4 @@
-//! Checks of what a body says of a subnet: pools, name servers, routes, modes.
+//! Checks of a subnet's request body: pools, name servers, routes, modes.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::wiring::HostRoute;
 /// The modes of an IPv6 subnet.
 const MODES: [&str; 3] = ["slaac", "dhcpv6-stateful", "dhcpv6-stateless"];
 
-/// A gateway can be outside, but not one of a range's ends.
+/// Checks the gateway. It can be outside of the range, but not its network or broadcast address.
 pub(crate) fn gateway_fits(cidr: &Cidr, gateway: Option<IpAddr>) -> Result<(), Refusal> {
     if let Some(gateway) = gateway {
         is_of(cidr.version(), "gateway_ip", ip::version(gateway), &gateway)?;
@@ -26,7 +26,7 @@ pub(crate) fn gateway_fits(cidr: &Cidr, gateway: Option<IpAddr>) -> Result<(), R
     }
 }
 
-/// That an address is of the subnet's family.
+/// Checks that an address has the subnet's IP version.
 pub(crate) fn is_of(
     ip_version: u8,
     name: &str,
@@ -61,7 +61,7 @@ pub(crate) fn mode(attributes: &mut Body, name: &str) -> Result<Option<String>, 
     }
 }
 
-/// Neutron's checks of the two modes: that of routers, then that of addresses.
+/// Neutron's checks of `ipv6_ra_mode` and `ipv6_address_mode`, in this order.
 pub(crate) fn modes_fit(
     cidr: &Cidr,
     enable_dhcp: bool,
@@ -149,7 +149,7 @@ pub(crate) fn pools(
     Ok(pools)
 }
 
-/// Nobody else may be given the gateway's address.
+/// Checks that the gateway's address is in no allocation pool.
 pub(crate) fn outside_of(gateway: Option<IpAddr>, pools: &[Pool]) -> Result<(), Refusal> {
     let Some(gateway) = gateway else {
         return Ok(());
@@ -166,7 +166,7 @@ pub(crate) fn outside_of(gateway: Option<IpAddr>, pools: &[Pool]) -> Result<(), 
     }
 }
 
-/// That each item of a list has these keys and no others.
+/// Checks that each object in a list has exactly these keys.
 pub(crate) fn keys_are(attribute: &str, items: &Value, keys: [&str; 2]) -> Result<(), Refusal> {
     let objects = items.as_array().into_iter().flatten();
     for fields in objects.filter_map(Value::as_object) {
@@ -218,7 +218,7 @@ pub(crate) fn name_servers(ip_version: u8, value: Option<Value>) -> Result<Vec<I
     Ok(servers)
 }
 
-/// Read routes: a subnet's `host_routes`, a router's `routes`.
+/// Parses routes: a subnet's `host_routes`, a router's `routes`.
 pub fn routes(attribute: &str, value: Option<Value>) -> Result<Vec<HostRoute>, Refusal> {
     let Some(value) = value else {
         return Ok(Vec::new());

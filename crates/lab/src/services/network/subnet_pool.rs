@@ -1,4 +1,4 @@
-//! Subnet pools (IPv4): ranges from which subnets without a range of their own are cut.
+//! Subnet pools (IPv4): ranges of subnets that are created without a `cidr`.
 
 use serde_json::json;
 
@@ -139,7 +139,7 @@ fn lengths_fit(fields: &Fields) -> Result<(), Refusal> {
 }
 
 impl Model {
-    /// Checks that no other pool of a scope overlaps these ranges.
+    /// Checks that no other pool in a scope overlaps these ranges.
     fn scope_has_room(&self, scope: &str, ranges: &[Cidr], pool: &str) -> Result<(), Refusal> {
         let others = self.subnet_pools.iter();
         let mut others =
@@ -158,7 +158,7 @@ impl Model {
         Ok(())
     }
 
-    /// The next free range of a pool, of this size or the pool's usual one.
+    /// The next free range of a pool, with this prefix length or the pool's default.
     pub fn cut_subnet(
         &self,
         project_id: &str,

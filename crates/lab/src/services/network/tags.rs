@@ -1,4 +1,4 @@
-//! Neutron v2.0: tags, of every kind of thing.
+//! Neutron v2.0: tags of all resource types.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn tags_of(thing: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Change a thing's tags; answers the new ones.
+/// Changes a resource's tags. Returns the new ones.
 fn retag(
     call: &Call,
     (collection, id): (&str, &str),

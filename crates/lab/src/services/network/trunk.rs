@@ -1,4 +1,4 @@
-//! Trunks: a port that carries others, each with a tag. Kept with all their rules, without effect on packets.
+//! Trunks: a parent port with tagged sub-ports. Stored and checked, without effect on packets.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,9 +17,9 @@ use crate::services::network::{Collection, Common, Makers, Rows, assign, to_valu
 pub struct Trunk {
     pub id: String,
     pub name: String,
-    /// Whether its sub-ports may change.
+    /// Stored without effect.
     pub admin_state_up: bool,
-    /// `DOWN`, or `ACTIVE` when its parent is.
+    /// `ACTIVE` while the parent port is, else `DOWN`.
     pub status: String,
     pub port_id: String,
     /// The sub-ports.
@@ -28,14 +28,14 @@ pub struct Trunk {
     pub common: Common,
 }
 
-/// A port on a trunk.
+/// A sub-port of a trunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubPort {
     pub port_id: String,
     /// `vlan`.
     #[serde(default = "vlan")]
     pub segmentation_type: String,
-    /// The tag.
+    /// The VLAN tag.
     #[serde(default)]
     pub segmentation_id: u32,
 }
@@ -137,7 +137,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Read sub-ports.
+/// Parses a list of sub-ports.
 pub fn sub_ports(value: Option<Value>) -> Result<Vec<SubPort>, Refusal> {
     let value = value.unwrap_or_else(|| json!([]));
     serde_json::from_value(value.clone()).map_err(|_| {
@@ -152,7 +152,7 @@ impl Model {
         mine.then_some(()).ok_or_else(|| PORT.not_found(id))
     }
 
-    /// Whether a port can become part of a trunk.
+    /// Checks that a port can become part of a trunk.
     fn no_trunk_has(&self, port_id: &str) -> Result<(), Refusal> {
         let is_sub_port = |trunk: &Trunk| trunk.sub_ports.iter().any(|sub| sub.port_id == port_id);
         if self.trunks.iter().any(is_sub_port) {
@@ -167,7 +167,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a port is in no trunk.
+    /// Checks that a port is in no trunk.
     pub fn port_is_free(&self, port_id: &str) -> Result<(), Refusal> {
         for trunk in self.trunks.iter() {
             let (kind, role) = if trunk.port_id == port_id {
@@ -188,7 +188,7 @@ impl Model {
         Ok(())
     }
 
-    /// Put ports on a trunk.
+    /// Adds sub-ports to a trunk.
     pub fn carry(&mut self, id: &str, more: Vec<SubPort>) -> Result<(), Refusal> {
         let trunk = self.trunks.get(id).ok_or_else(|| TRUNK.not_found(id))?;
         let (project_id, mut all) = (trunk.common.project_id.clone(), trunk.sub_ports.clone());
@@ -216,7 +216,7 @@ impl Model {
         Ok(())
     }
 
-    /// Take ports off a trunk.
+    /// Removes sub-ports from a trunk.
     pub fn drop_sub_ports(&mut self, id: &str, ports: &[String]) -> Result<(), Refusal> {
         let trunk = self.trunks.get_mut(id).ok_or_else(|| TRUNK.not_found(id))?;
         for port in ports {

@@ -1,4 +1,4 @@
-//! Neutron v2.0: what a trunk carries.
+//! Neutron v2.0: the sub-ports of a trunk.
 
 use axum::body::Bytes;
 use serde_json::json;

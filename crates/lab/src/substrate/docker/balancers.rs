@@ -1,12 +1,12 @@
-//! Load balancers: a container with HAProxy on the port of the address, behind a packet filter like a server's. It has no right
-//! over its own network either: the lab sets it from outside, and hands it a configuration whenever that changes.
+//! Load balancers: containers with HAProxy on the VIP port, behind a packet filter like servers. The containers have no
+//! rights over their network: the lab configures it from outside, and uploads each new configuration.
 //!
-//! That a configuration was handed over does not mean that it is the one that runs: HAProxy reads a file and takes a signal, and
-//! the kernel keeps back from a container's first process every signal that it does not handle yet. One that comes while HAProxy
-//! starts is lost, and HAProxy goes on with what it read before. So each configuration has a name, which HAProxy tells to who
-//! asks at a port inside; the lab asks until it hears the right one, and repeats the signal now and then.
+//! An uploaded configuration is not necessarily running. HAProxy reloads on a signal, and the kernel drops signals that
+//! the first process of a container does not handle yet. A signal during the start of HAProxy is lost, and HAProxy
+//! keeps the configuration that it read before. So each configuration contains its digest, which HAProxy returns on a
+//! local port. The lab polls that port until the digest matches, and repeats the signal with increasing pauses.
 //!
-//! Members elsewhere than on the address's network are reached through that network's gateway, as a server would.
+//! Members outside of the VIP's network are reached through that network's gateway, as from a server.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -22,42 +22,43 @@ use crate::substrate::docker::script::DockerMacs;
 use crate::substrate::docker::{BALANCER_IMAGE, DockerSubstrate, MIB, namespace, script, seed};
 use crate::wiring::BalancerWiring;
 
-/// The command that makes HAProxy reload its configuration.
+/// The signal that makes HAProxy reload its configuration.
 const RELOAD: &str = "SIGUSR2";
-/// Where HAProxy tells which configuration it has.
+/// The local address where HAProxy returns the digest of its configuration.
 const TELLS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 1);
-/// It answers at once, if at all.
+/// Timeout of a poll. A running HAProxy responds immediately.
 const ANSWER: Duration = Duration::from_secs(1);
-/// A new configuration is waited for so long before the lab turns to other things, and looks again later.
+/// Maximum time per pass to wait for a new configuration. The next pass checks again.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Between two questions.
+/// Time between two polls.
 const ASK_EVERY: Duration = Duration::from_millis(20);
-/// A signal that nothing came of is repeated after this time, and then after twice as long each time.
+/// Time until an ineffective signal is repeated. It doubles each time.
 const NUDGE: Duration = Duration::from_millis(500);
-/// At least this often.
+/// Upper limit of that time.
 const NUDGE_AT_MOST: Duration = Duration::from_secs(10);
 
-/// The configuration that a balancer got last.
+/// The state of a balancer's container.
 #[derive(Debug, Clone)]
 pub struct BalancerState {
     pid: i64,
     macs: DockerMacs,
     network: String,
     configuration: String,
-    /// Whether it was heard to have this configuration.
+    /// Whether HAProxy has confirmed this configuration.
     agreed: bool,
     nudged: Instant,
     nudge_after: Duration,
 }
 
 impl BalancerState {
-    /// Whether it has what it should have.
+    /// Whether HAProxy runs this configuration.
     pub fn follows(&self, wanted: &BalancerWiring) -> bool {
         self.agreed && self.configuration == wanted.configuration
     }
 }
 
-/// A configuration with its name, and that name. What is cut off in the middle tells none.
+/// A configuration that returns its digest, and the digest. The frontend is last, so a truncated configuration returns
+/// nothing.
 fn named(configuration: &str) -> (String, String) {
     let name = digest(configuration);
     let (address, port) = TELLS;
@@ -67,7 +68,7 @@ fn named(configuration: &str) -> (String, String) {
     (format!("{configuration}{tells}"), name)
 }
 
-/// Whether HAProxy in this process's network has the configuration of this name.
+/// Whether HAProxy in this process's network namespace runs the configuration with this digest.
 async fn has(pid: i64, name: &str) -> bool {
     let ask = move || -> std::io::Result<String> {
         let mut stream = TcpStream::connect_timeout(&SocketAddr::from(TELLS), ANSWER)?;
@@ -82,8 +83,8 @@ async fn has(pid: i64, name: &str) -> bool {
 }
 
 impl DockerSubstrate {
-    /// Make load balancers as told: those that are not there, those that have changed, and away with the rest. One that cannot be
-    /// made to follow is no reason to leave the others.
+    /// Creates and updates load balancers, and removes others. A failure of one does not affect the others; one of the
+    /// errors is returned.
     pub(super) async fn wire_balancers(
         &self,
         wanted: &BTreeMap<String, BalancerWiring>,
@@ -143,7 +144,7 @@ impl DockerSubstrate {
             host_config: Some(HostConfig {
                 network_mode: Some(network.clone()),
                 cap_drop: Some(vec!["ALL".into()]),
-                // It listens on low ports.
+                // For listeners on ports below 1024.
                 cap_add: Some(vec!["NET_BIND_SERVICE".into()]),
                 memory: Some(128 * MIB),
                 ..Default::default()
@@ -191,7 +192,8 @@ impl DockerSubstrate {
                 .map_err(|error| SubstrateError::Missing(format!("no archive: {error}")))?;
             self.containers.upload(container, archive).await?;
             state.agreed = false;
-            // The first one is waited for inside; with the next ones, connections that are open go on with the old process.
+            // The container waits for the first configuration. On a reload, the old process continues to serve its open
+            // connections.
             if !state.configuration.is_empty() {
                 self.containers.signal(container, RELOAD).await?;
             }
