@@ -1,6 +1,6 @@
-//! The interfaces, routes, name servers, packet filters and address translation that have to exist, as data.
+//! The required interfaces, routes, name servers, packet filters and address translation, as data.
 //!
-//! The services compute it from the model ([`crate::services`]), the substrate makes it so.
+//! The services compute them from the model ([`crate::services`]); the substrate applies them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,134 +9,134 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::ip::Cidr;
 
-/// Everything that has to exist.
+/// The required state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wiring {
     /// Ids of all networks.
     pub networks: BTreeSet<String>,
-    /// By server id.
+    /// Servers by id.
     pub servers: BTreeMap<String, ServerWiring>,
-    /// By load balancer id.
+    /// Load balancers by id.
     pub balancers: BTreeMap<String, BalancerWiring>,
-    /// By router id; only routers with at least one leg.
+    /// Routers by id, without those that have no interface.
     pub routers: BTreeMap<String, RouterWiring>,
 }
 
 /// An interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nic {
-    /// Neutron network.
+    /// The id of the Neutron network.
     pub network_id: String,
-    /// Ethernet address.
+    /// The MAC address.
     pub mac: String,
     /// Addresses with their prefix lengths.
     pub addresses: Vec<(Ipv4Addr, u8)>,
 }
 
-/// A server's side.
+/// The network configuration of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerWiring {
-    /// Interfaces, the first one first.
+    /// The interfaces in order.
     pub nics: Vec<Nic>,
-    /// Where the default route leads: the gateway of the first subnet that has one.
+    /// The default gateway: that of the first subnet with one.
     pub gateway: Option<Ipv4Addr>,
-    /// Further routes.
+    /// Additional routes.
     pub routes: Vec<HostRoute>,
-    /// From the subnets; the lab's own when empty.
+    /// The name servers of the subnets. If empty, the lab's own are used.
     pub name_servers: Vec<Ipv4Addr>,
-    /// One filter an interface, in the same order.
+    /// One filter per interface, in the same order.
     pub filters: Vec<Filter>,
 }
 
-/// The filter of an interface. `None` lets everything through.
+/// The filter of an interface. `None` allows all traffic.
 pub type Filter = Option<FilterRules>;
 
-/// Allowed traffic; all else is dropped.
+/// Allowed traffic. All other traffic is dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilterRules {
-    /// To the server.
+    /// Traffic to the server.
     pub ingress: Vec<FilterRule>,
-    /// From the server.
+    /// Traffic from the server.
     pub egress: Vec<FilterRule>,
 }
 
-/// One kind of traffic.
+/// A rule for allowed traffic.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FilterRule {
-    /// By name or number; none for any.
+    /// The protocol's name or number. `None` is any protocol.
     pub protocol: Option<String>,
-    /// Ports, or ICMP type and code.
+    /// The first port, or the ICMP type.
     pub min: Option<u16>,
-    /// See `min`.
+    /// The last port, or the ICMP code.
     pub max: Option<u16>,
-    /// Who is at the other end.
+    /// The remote addresses.
     pub remote: Remote,
 }
 
-/// The other end.
+/// The remote addresses of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Remote {
-    /// Anybody.
+    /// Any address.
     Anyone,
-    /// A range.
+    /// A CIDR range.
     Range(String),
-    /// The members of a group, at this moment; may be none.
+    /// The current member addresses of a security group. Can be empty.
     Members(BTreeSet<Ipv4Addr>),
 }
 
-/// A load balancer's side.
+/// The configuration of a load balancer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BalancerWiring {
-    /// Its leg in the network of its address. What it listens on is let in, and nothing else.
+    /// Its interface in the VIP's network. Only listener ports are allowed.
     pub host: ServerWiring,
-    /// HAProxy's.
+    /// The configuration of HAProxy.
     pub configuration: String,
 }
 
-/// A router's side.
+/// The network configuration of a router.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RouterWiring {
-    /// The leg outside.
+    /// The interface in the external network.
     pub outside: Option<Outside>,
-    /// Legs in projects' networks.
+    /// The interfaces in projects' networks.
     pub inside: Vec<Nic>,
-    /// Further routes.
+    /// Additional routes.
     pub routes: Vec<HostRoute>,
 }
 
-/// A router's leg outside.
+/// A router's interface in the external network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outside {
     /// The interface.
     pub nic: Nic,
-    /// Where the outside begins.
+    /// The gateway of the external network.
     pub gateway: Option<Ipv4Addr>,
-    /// Whether what goes out bears the router's address.
+    /// Whether the source address of outgoing packets is translated to the router's.
     pub snat: bool,
-    /// Public address, and the fixed address that it leads to.
+    /// Floating IPs with their fixed addresses.
     pub floating: Vec<(Ipv4Addr, Ipv4Addr)>,
-    /// Single ports of public addresses.
+    /// Port forwardings of floating IPs.
     pub forwards: Vec<Forward>,
 }
 
-/// A port of a public address that leads to a port of a fixed one.
+/// A port forwarding from a public to a fixed address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forward {
     /// The public address.
     pub address: Ipv4Addr,
     /// `tcp` or `udp`.
     pub protocol: String,
-    /// Its port.
+    /// The public port.
     pub port: u16,
     /// The fixed address and port.
     pub to: (Ipv4Addr, u16),
 }
 
-/// A route that a subnet's servers get.
+/// An additional route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRoute {
-    /// Where to.
+    /// The destination range.
     pub destination: Cidr,
-    /// By way of.
+    /// The next hop.
     pub nexthop: IpAddr,
 }

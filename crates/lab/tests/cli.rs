@@ -1,17 +1,18 @@
-//! The `openstack` command line, unmodified, against the lab in memory: what a person types and what they see.
+//! The `openstack` command line, unmodified, against the lab in memory.
 //!
-//! Each file in `cli/` is one session: lines that begin with `$` are typed (with ids and URLs in the place of words like `<secret
-//! name>`), the rest is what came back, with ids, times and addresses of Ethernet replaced by words, and with runs of blanks and
-//! of lines' dashes made one (their length follows from ids). The program takes two seconds to start and a tenth for a command,
-//! so a session is one process that reads all its commands from standard input, with a mark between any two.
+//! Each file in `cli/` is one session. Lines that begin with `$` are input (placeholders such as `<secret name>` are
+//! replaced by ids and URLs). The rest is the expected output: ids, times and MAC addresses are replaced by
+//! placeholders, and runs of blanks and dashes are collapsed (their length depends on ids). The program takes two
+//! seconds to start and 0.1 s per command, so a session is one process that reads all its commands from standard input,
+//! with a marker between them.
 //!
-//! `cargo xtask test cli` installs the program and runs a sample, with `--full` all sessions. By hand:
+//! `cargo xtask test cli` installs the program and runs a sample, with `--full` all sessions. Manually:
 //!
 //! ```text
 //! STACKLOOM_OPENSTACK=~/.cache/stackloom/cli/bin/openstack cargo test -p lab --test cli -- --include-ignored
 //! ```
 //!
-//! With `STACKLOOM_WRITE_TRANSCRIPTS=1` the files are written anew: read what changed before it is committed.
+//! `STACKLOOM_WRITE_TRANSCRIPTS=1` rewrites the files. Review the changes before committing them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -70,7 +71,7 @@ sessions! {
     reader as "reader";
 }
 
-/// The same, by a program: `cli/sdk.py`.
+/// The same with the OpenStack SDK: `cli/sdk.py`.
 #[tokio::test]
 async fn sdk() {
     let place = tempfile::tempdir().unwrap();
@@ -133,7 +134,7 @@ async fn session(name: &str, user: &str) {
     }
 }
 
-/// What sessions find in their directory: a login, an image, a public key, user data.
+/// Creates the files that sessions use: clouds.yaml, an image, a public key, user data.
 fn prepare(place: &Path, lab: &Lab, user: &str) {
     let project = if user == "reader" { "demo" } else { user };
     let clouds = format!(
@@ -158,14 +159,14 @@ fn program() -> PathBuf {
         .expect("STACKLOOM_OPENSTACK says where `openstack` is; `cargo xtask test cli` sees to it")
 }
 
-/// What stands between the answers to two commands.
+/// The marker between the outputs of two commands.
 const MARK: &str = "@@ next @@";
 
-/// Type commands; answers what came back for each. The next one is typed when the cloud has come to rest, so that what
-/// it shows does not depend on the machine's speed.
+/// Runs commands, and returns the output of each. The next one runs when the cloud is idle, so that the output does not
+/// depend on the speed of the machine.
 async fn talk(place: &Path, user: &str, lab: &Lab, commands: &[&str]) -> Vec<String> {
     let program = program();
-    // One stream for both outputs, so that their order stays.
+    // One stream for both outputs keeps their order.
     let mut child = Command::new("sh")
         .args(["-c", "exec \"$0\" 2>&1"])
         .arg(&program)
@@ -201,7 +202,7 @@ async fn talk(place: &Path, user: &str, lab: &Lab, commands: &[&str]) -> Vec<Str
     answers
 }
 
-/// A command as it is typed: what the file cannot know stands there as `<kind>` or `<kind name>`.
+/// A command with its placeholders `<kind>` and `<kind name>` replaced.
 fn filled(command: &str, lab: &Lab) -> String {
     let mut typed = String::new();
     let mut rest = command;
@@ -218,7 +219,7 @@ fn filled(command: &str, lab: &Lab) -> String {
     typed + rest
 }
 
-/// The id or URL of a thing, which only the lab knows.
+/// The id or URL of a resource.
 fn known(model: &Model, url: &str, kind: &str, name: &str) -> Option<String> {
     let barbican = format!("{url}/key-manager/v1");
     Some(match kind {
@@ -284,17 +285,17 @@ fn is_at_rest(model: &Model) -> bool {
             .any(|snapshot| is_busy(snapshot.status))
 }
 
-/// An answer without what differs from run to run.
+/// An output without parts that differ between runs.
 fn normal(answer: &str, lab: &Lab) -> String {
     let address = lab.address().to_string();
     let mut text = String::new();
     let lines = answer
         .lines()
         .map(str::trim_end)
-        // Advice to programmers about their Python is none about clouds.
+        // Warnings of Python, unrelated to the output.
         .filter(|line| !line.is_empty() && !line.contains("Warning"));
     for line in lines {
-        // How far it has come by then, and whether that is said at all, depends on the machine.
+        // The number and the values of progress lines depend on the speed of the machine.
         let mut line = line;
         while let Some(rest) = line.trim_start().strip_prefix("Progress: ") {
             line = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -309,7 +310,7 @@ fn normal(answer: &str, lab: &Lab) -> String {
     text
 }
 
-/// Replace ids, times, digests and Ethernet addresses.
+/// Replaces ids, times, digests and MAC addresses.
 fn words(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;
@@ -334,7 +335,7 @@ fn words(line: &str) -> String {
     shown
 }
 
-/// `h` is a hexadecimal digit, `9` a digit, everything else itself. Longer ones first.
+/// `h` is a hexadecimal digit, `9` a decimal digit, all else itself. Longer patterns come first.
 const PATTERNS: &[(&str, &str)] = &[
     ("hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh", "<id>"),
     ("9999-99-99T99:99:99.999999", "<time>"),
@@ -357,7 +358,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ("hhhhhhhhhhhh", "<password>"),
 ];
 
-/// How much of a text a pattern covers from its start, if it ends there.
+/// The length of the pattern, if the text begins with it and a word ends there.
 fn length(pattern: &str, text: &str) -> Option<usize> {
     let bytes = text.as_bytes().get(..pattern.len())?;
     let fits = pattern.bytes().zip(bytes).all(|(wanted, is)| match wanted {
@@ -370,7 +371,7 @@ fn length(pattern: &str, text: &str) -> Option<usize> {
     (fits && ends).then_some(pattern.len())
 }
 
-/// Make runs of blanks and dashes one.
+/// Collapses runs of blanks and of dashes.
 fn squeeze(line: &str) -> String {
     let mut shown = String::new();
     for next in line.chars() {
@@ -382,7 +383,7 @@ fn squeeze(line: &str) -> String {
     shown
 }
 
-/// The first difference, with the command that it belongs to.
+/// The first difference, with its command.
 fn difference(wanted: &str, got: &str) -> Option<String> {
     let mut command = "";
     let mut lines = (wanted.lines(), got.lines());

@@ -1,4 +1,5 @@
-//! Servers that are only remembered: ACTIVE after a set time. For tests of everything that is not inside a server, and for scale.
+//! The memory backend: servers are ACTIVE after a set time. For tests that need nothing inside servers, and for scale
+//! tests.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -8,12 +9,12 @@ use async_trait::async_trait;
 use crate::substrate::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
 use crate::wiring::{BalancerWiring, Wiring};
 
-/// How long things take.
+/// The duration of operations.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemorySubstrate {
-    /// From creation to ACTIVE.
+    /// Time from creation to ACTIVE.
     pub active_after: Duration,
-    /// From deletion to gone, and for every switch of power and change of a volume.
+    /// Time from deletion to removal, and of each power action and volume change.
     pub gone_after: Duration,
 }
 

@@ -1,7 +1,7 @@
-//! The substrate of servers, networks and routers: Docker, or memory.
+//! The backend of servers, networks and routers: Docker, or memory.
 //!
-//! The model decides, a substrate obeys. Its calls are idempotent: what is there already is taken as it is, and removing what is
-//! not there succeeds, so that a lab that was killed in the middle can be started again.
+//! The model makes all decisions; a substrate applies them. Its operations are idempotent: creating an existing object
+//! or removing a missing one succeeds, so that a lab that was killed in the middle can be restarted.
 
 pub mod docker;
 pub mod memory;
@@ -13,71 +13,71 @@ use async_trait::async_trait;
 
 use crate::wiring::{BalancerWiring, ServerWiring, Wiring};
 
-/// A server to make.
+/// A server to create.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
     /// Nova's id.
     pub id: String,
-    /// The host's name comes from it.
+    /// The name, from which the host name is derived.
     pub name: String,
-    /// Its image; what it begins with if that is a server's disk of some moment.
+    /// The id of its image. Snapshots of servers have an image of their own in the substrate.
     pub image: String,
-    /// Memory limit, MiB.
+    /// Memory limit in MiB.
     pub ram_mib: u32,
-    /// As the person gave it.
+    /// User data as in the request.
     pub user_data: Option<Vec<u8>>,
-    /// Of the key pair.
+    /// The public key of the key pair.
     pub public_key: Option<String>,
     /// Interfaces and filters.
     pub wiring: ServerWiring,
-    /// Disks that it has: volume and device. One that is plugged in later comes by [`Substrate::volume_plug`].
+    /// Attached volumes with their devices. Later ones are attached by [`Substrate::volume_plug`].
     pub volumes: Vec<(String, String)>,
-    /// Whether it gets a working sshd (a fault may say no).
+    /// Whether sshd works. A fault can prevent it.
     pub ssh: Ssh,
 }
 
-/// Whether a server can be logged in to.
+/// Whether a server accepts SSH logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ssh {
-    /// As it should.
+    /// Works.
     Works,
-    /// A fault of the test: the server is ACTIVE, but nothing listens.
+    /// An injected fault: the server is ACTIVE, but has no SSH daemon.
     NeverComes,
 }
 
-/// A disk to make.
+/// A disk to create.
 #[derive(Debug, Clone)]
 pub struct VolumeSpec {
     /// Cinder's id.
     pub id: String,
-    /// For faults that go by name.
+    /// The name, for faults.
     pub name: String,
-    /// GiB.
+    /// In GiB.
     pub size_gib: u32,
-    /// The snapshot or volume whose content it begins with; else it is empty.
+    /// The id of the snapshot or volume to copy. `None` is empty.
     pub content_of: Option<String>,
 }
 
-/// A change of power.
+/// A power action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Power {
-    /// Off.
+    /// Stops the server.
     Stop,
-    /// On.
+    /// Starts the server.
     Start,
-    /// Off and on.
+    /// Stops and starts the server.
     Reboot,
-    /// Hold it where it is.
+    /// Freezes the processes.
     Pause,
-    /// Let it go on.
+    /// Continues the processes.
     Unpause,
-    /// As if its memory went to a disk: it is held.
+    /// Same as `Pause`: nothing is written to a disk.
     Suspend,
-    /// As if it came back: it goes on.
+    /// Same as `Unpause`.
     Resume,
-    /// Off, as if its host were given to others.
+    /// Same as `Stop`: the host stays the same.
     Shelve,
-    /// On again.
+    /// Same as `Start`.
     Unshelve,
 }
 
@@ -94,7 +94,7 @@ impl Power {
         Power::Unshelve,
     ];
 
-    /// Nova's task state for the change.
+    /// Nova's task state during the action.
     pub fn task(self) -> &'static str {
         match self {
             Power::Stop => "powering-off",
@@ -109,7 +109,7 @@ impl Power {
         }
     }
 
-    /// The switch that was being turned when a server was left with this task.
+    /// The action of a server that was interrupted with this task state.
     pub fn of_task(task: &str) -> Option<Self> {
         match task {
             "rebooting_hard" => Some(Power::Reboot),
@@ -117,7 +117,7 @@ impl Power {
         }
     }
 
-    /// Whether a server runs after it.
+    /// Whether a server runs after the action.
     pub fn ends_running(self) -> bool {
         matches!(
             self,
@@ -126,22 +126,22 @@ impl Power {
     }
 }
 
-/// The resources that stay when the lab stops.
+/// The handling of containers and networks when the lab stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Close {
-    /// Containers go on; the next start finds them.
+    /// Containers continue to run; the next start finds them.
     Keep,
-    /// Nothing stays.
+    /// All objects are removed.
     Remove,
 }
 
 /// An error of the substrate.
 #[derive(Debug, thiserror::Error)]
 pub enum SubstrateError {
-    /// The machine lacks something; a person has to act.
+    /// A requirement on the host that an administrator must fix.
     #[error("{0}")]
     Missing(String),
-    /// Docker refused.
+    /// An error of Docker.
     #[error("while {doing}: {source}")]
     Docker {
         /// The operation.
@@ -159,49 +159,49 @@ pub enum SubstrateError {
     },
 }
 
-/// The interface to the machinery that runs servers.
+/// The interface to a backend of servers.
 #[async_trait]
 pub trait Substrate: Send + Sync {
-    /// Get ready; fails with a sentence for a person if something is missing.
+    /// Prepares the backend. The error describes missing requirements for the user.
     async fn open(&self) -> Result<(), SubstrateError>;
 
-    /// Make a server and start it. Done when it runs, wired and filtered; it may still boot.
+    /// Creates and starts a server. Returns when it runs with its wiring and filters; its boot can continue.
     async fn server_start(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
-    /// Switch a server.
+    /// Performs a power action.
     async fn server_power(&self, spec: &ServerSpec, power: Power) -> Result<(), SubstrateError>;
 
-    /// Give a server the size that its spec says; it goes on running.
+    /// Applies the memory limit of the spec to a running server.
     async fn server_resize(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
-    /// Make a running server have the interfaces of its spec. Called only if there is wiring.
+    /// Applies the interfaces of the spec to a running server. Called only if there is wiring.
     async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
-    /// Remove a server.
+    /// Removes a server.
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError>;
 
-    /// Servers of these that do not run though nobody stopped them here.
+    /// The servers among these that have stopped without a request.
     async fn servers_dead(&self, ids: &[String]) -> Result<Vec<String>, SubstrateError>;
 
-    /// Keep a server's disk of this moment under an image's id.
+    /// Saves a server's current disk under an image's id.
     async fn image_create(&self, image: &str, server: &str) -> Result<(), SubstrateError>;
 
-    /// Forget such an image; one that is not there is fine.
+    /// Removes such an image. No error if it is missing.
     async fn image_remove(&self, image: &str) -> Result<(), SubstrateError>;
 
     /// The console output of a server so far.
     async fn console(&self, id: &str) -> Result<String, SubstrateError>;
 
-    /// Make a disk, or let one that is there grow to its size. What it began with stays.
+    /// Creates a disk, or extends an existing one. `content_of` is used only for new disks.
     async fn volume_create(&self, spec: &VolumeSpec) -> Result<(), SubstrateError>;
 
-    /// Remove a disk, or a snapshot of one.
+    /// Removes a disk or snapshot.
     async fn volume_remove(&self, id: &str) -> Result<(), SubstrateError>;
 
-    /// Keep a disk's content of this moment under another id.
+    /// Copies a disk's current content to another id.
     async fn snapshot_create(&self, id: &str, volume: &str) -> Result<(), SubstrateError>;
 
-    /// Give a disk to a server as this device.
+    /// Attaches a disk to a server as this device.
     async fn volume_plug(
         &self,
         server: &str,
@@ -209,7 +209,7 @@ pub trait Substrate: Send + Sync {
         device: &str,
     ) -> Result<(), SubstrateError>;
 
-    /// Take a disk from a server.
+    /// Detaches a disk from a server.
     async fn volume_unplug(
         &self,
         server: &str,
@@ -217,26 +217,26 @@ pub trait Substrate: Send + Sync {
         device: &str,
     ) -> Result<(), SubstrateError>;
 
-    /// A socket on which a running server's questions to 169.254.169.254 arrive; none where servers ask nothing.
+    /// A listener for a running server's requests to 169.254.169.254. `None` if there are no such requests.
     async fn metadata_listener(&self, id: &str) -> Result<Option<TcpListener>, SubstrateError>;
 
-    /// How long a change takes of which nothing is made here.
+    /// The simulated duration of a change for which the substrate has nothing to do.
     fn beat(&self) -> Duration;
 
-    /// Whether it has wiring at all; if not, [`Substrate::wire`] is never called.
+    /// Whether there is wiring. If not, [`Substrate::wire`] is never called.
     fn has_wiring(&self) -> bool;
 
-    /// Forget routers and load balancers that died by themselves, which the wiring runs through; whether there were any. The next
-    /// [`Substrate::wire`] makes it anew.
+    /// Discards the state of routers and load balancers whose containers have stopped without a request. Returns
+    /// whether there were any. The next [`Substrate::wire`] recreates them.
     async fn wiring_lost(&self) -> bool;
 
-    /// Whether a load balancer does what it should: this, or nothing any more.
+    /// Whether a load balancer runs this configuration, or is removed for `None`.
     async fn balancer_follows(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool;
 
-    /// Make networks, routers, load balancers and packet filters of running servers as told. An error means that not all is as it
-    /// should be; what has nothing to do with the trouble is.
+    /// Applies the wiring to networks, routers, load balancers and running servers. On an error, unaffected objects are
+    /// still updated.
     async fn wire(&self, wiring: &Wiring) -> Result<(), SubstrateError>;
 
-    /// Stop.
+    /// Stops the backend.
     async fn close(&self, how: Close) -> Result<(), SubstrateError>;
 }

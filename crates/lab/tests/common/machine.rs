@@ -1,5 +1,5 @@
-//! What tests of a lab on Docker see from outside of it: its servers' insides, open ports, volumes, and what it leaves on the
-//! machine.
+//! Checks of a lab on Docker from outside: its servers' contents, open ports, volumes, and remaining objects on the
+//! host.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,18 +13,18 @@ use tokio::time::timeout;
 
 use super::Client;
 
-/// Long enough for a server to boot on a busy machine.
+/// Time limit for a server's boot on a busy machine.
 pub const BOOT: Duration = Duration::from_secs(240);
-/// Long enough for a busy machine to answer a SYN.
+/// Time limit for a TCP connection on a busy machine.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Short enough to wait for the lack of an answer.
+/// Time after which a port counts as closed.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// A lab on this machine, by its name.
 pub struct Machine(pub &'static str);
 
 impl Machine {
-    /// A lab of that name, where nothing is left of the one before.
+    /// Starts a lab with this name after removing the previous one.
     pub async fn starts(&self, config: LabConfig) -> Lab {
         let substrate = DockerSubstrate::new(self.0, config.public_cidr)
             .await
@@ -34,12 +34,12 @@ impl Machine {
         lab.expect("this test needs Docker and the lab's images")
     }
 
-    /// What Docker calls a server's container.
+    /// The name of a server's container.
     pub fn container(&self, server: &str) -> String {
         format!("stackloom-{}-server-{server}", self.0)
     }
 
-    /// Run a command in a server's container, past the network; answers what it printed if it went well.
+    /// Runs a command in a server's container with `docker exec`. Returns its output if it succeeded.
     pub async fn inside(&self, server: &str, command: &str) -> Option<String> {
         let output = Command::new("docker")
             .args(["exec", &self.container(server), "sh", "-c", command])
@@ -50,11 +50,11 @@ impl Machine {
         output.status.success().then_some(said)
     }
 
-    /// What the lab has on this machine: containers, networks, images, rules, disks, mounts.
+    /// The lab's objects on this machine: containers, networks, images, rules, disks, mounts.
     pub async fn traces(&self) -> Vec<String> {
         let name = self.0;
         let label = format!("label=stackloom.lab={name}");
-        // By themselves, or among others.
+        // Commands, and whether their output contains the lab's objects only.
         let asked: [(&[&str], bool); 7] = [
             (&["docker", "ps", "-aq", "--filter", &label], true),
             (&["docker", "network", "ls", "-q", "--filter", &label], true),
@@ -90,12 +90,12 @@ async fn output(words: &[&str]) -> String {
     String::from_utf8_lossy(&said.unwrap().stdout).into_owned()
 }
 
-/// Whether something listens there and is let in to.
+/// Whether a port accepts connections.
 pub async fn opens(address: &str, port: u16) -> bool {
     connects_in(ANSWER, address, port).await
 }
 
-/// Whether nobody is let in to there.
+/// Whether a port accepts no connections.
 pub async fn is_shut(address: &str, port: u16) -> bool {
     !connects_in(SILENCE, address, port).await
 }
@@ -105,7 +105,7 @@ async fn connects_in(limit: Duration, address: &str, port: u16) -> bool {
     matches!(connected, Ok(Ok(_)))
 }
 
-/// Wait until a volume has this status (`gone` when it is no more).
+/// Waits until a volume has this status (`gone` after its removal).
 pub async fn wait_for_volume(client: &Client, volume: &str, wanted: &str) {
     let started = Instant::now();
     loop {
@@ -122,7 +122,7 @@ pub async fn wait_for_volume(client: &Client, volume: &str, wanted: &str) {
     }
 }
 
-/// Make a volume of 1 GiB; answers its id.
+/// Creates a volume of 1 GiB. Returns its id.
 pub async fn volume(client: &Client) -> String {
     let body = json!({"volume": {"size": 1, "name": "data"}});
     let made = client.post("/volume/v3/volumes", body).await;
@@ -132,7 +132,7 @@ pub async fn volume(client: &Client) -> String {
     id
 }
 
-/// Plug a volume into a server.
+/// Attaches a volume to a server.
 pub async fn plug(client: &Client, server: &str, volume: &str) {
     let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments");
     let body = json!({"volumeAttachment": {"volumeId": volume}});
@@ -141,14 +141,14 @@ pub async fn plug(client: &Client, server: &str, volume: &str) {
     wait_for_volume(client, volume, "in-use").await;
 }
 
-/// Unplug it.
+/// Detaches a volume from a server.
 pub async fn unplug(client: &Client, server: &str, volume: &str) {
     let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments/{volume}");
     assert_eq!(client.delete(&path).await.status, 202);
     wait_for_volume(client, volume, "available").await;
 }
 
-/// Wait until words stand on a server's console.
+/// Waits until a text is on a server's console.
 pub async fn wait_for_console(client: &Client, server: &str, words: &str) {
     let started = Instant::now();
     let path = format!("/compute/v2.1/servers/{server}/action");
@@ -167,7 +167,7 @@ pub async fn wait_for_console(client: &Client, server: &str, words: &str) {
     }
 }
 
-/// Give a floating IP to a port; answers its id and its address.
+/// Creates a floating IP for a port. Returns its id and address.
 pub async fn floating_ip(client: &Client, port: Option<&str>) -> (String, String) {
     let outside = client.public_network().await;
     let mut fields = json!({"floating_network_id": outside});

@@ -1,17 +1,17 @@
-//! What something takes of the machine: for tests of thousands, of the lab and of what works with it.
+//! Measurement of time and memory for scale tests.
 
 use std::time::{Duration, Instant};
 
-/// How long something takes, and what the machine works for it: what the clock says hangs on what else the machine has to do.
+/// Processor time and elapsed time of an operation. Elapsed time also depends on the load of the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Took {
-    /// Of this process, the lab and its client, on all processors.
+    /// Processor time of this process, including the lab and its client.
     pub work: Duration,
-    /// On the wall.
+    /// Elapsed time.
     pub time: Duration,
 }
 
-/// Measures from its making on.
+/// Measures from its creation.
 pub struct Clock {
     began: Instant,
     worked: Duration,
@@ -33,8 +33,9 @@ impl Clock {
     }
 }
 
-/// What this process has worked so far, threads that have ended included; the kernel counts in hundredths of a second.
-/// See proc_pid_stat(5): after the name, which ends with the last bracket, `utime` and `stime` are the twelfth and the next.
+/// Processor time of this process, including ended threads. The kernel counts hundredths of a second. See
+/// proc_pid_stat(5): after the name, which ends with the last bracket, `utime` and `stime` are the twelfth and
+/// thirteenth fields.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
@@ -43,7 +44,7 @@ fn processor_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// What this process has in memory.
+/// Resident memory of this process in MiB.
 pub fn memory_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! A client for tests: one line a call, with what is expected of the answer.
+//! A client for tests: one line per call, with the expected response.
 
 #![allow(
     clippy::allow_attributes,
@@ -16,7 +16,7 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
-/// A project's member, logged in.
+/// A client with a token for a project.
 pub struct Client {
     http: reqwest::Client,
     base: String,
@@ -25,7 +25,7 @@ pub struct Client {
     pub user_id: String,
 }
 
-/// An answer.
+/// A response.
 pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
@@ -34,7 +34,7 @@ pub struct Answer {
 }
 
 pub fn http() -> reqwest::Client {
-    // The client wants a provider even for plain HTTP; a second installation is refused, and that is fine.
+    // The client requires a crypto provider even for plain HTTP. A second installation fails, which is harmless.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .timeout(Duration::from_secs(60))
@@ -50,7 +50,7 @@ pub fn project_scope(name: &str) -> Value {
     json!({"project": {"name": name, "domain": {"id": "default"}}})
 }
 
-/// A lab in memory, and its user `demo`.
+/// A lab in memory, and a client of its user `demo`.
 pub async fn memory() -> (Lab, Client) {
     let lab = Lab::start(LabConfig::memory()).await.unwrap();
     let client = Client::login(&lab, "demo").await;
@@ -58,7 +58,7 @@ pub async fn memory() -> (Lab, Client) {
 }
 
 impl Client {
-    /// Log in as a user whose password and project are called like the user.
+    /// Logs in as a user whose password and project are the same as the name.
     pub async fn login(lab: &Lab, name: &str) -> Self {
         let mut client = Self {
             http: http(),
@@ -82,7 +82,7 @@ impl Client {
         client
     }
 
-    /// The same token, at another lab.
+    /// Uses the same token at another lab.
     pub fn move_to(&mut self, lab: &Lab) {
         self.base = lab.url();
     }
@@ -141,7 +141,7 @@ impl Client {
         self.call(Method::DELETE, path, Value::Null).await
     }
 
-    /// Make a thing in Neutron; answers its id.
+    /// Creates a resource in Neutron. Returns its id.
     pub async fn network(&self, collection: &str, fields: Value) -> String {
         let singular = collection.trim_end_matches('s').replace('-', "_");
         let answer = self
@@ -174,7 +174,7 @@ impl Client {
             .to_owned()
     }
 
-    /// Make a server; answers its id.
+    /// Creates a server. Returns its id.
     pub async fn server(&self, mut fields: Value) -> String {
         fields["imageRef"] = self.image().await.into();
         fields["flavorRef"] = "1".into();
@@ -193,7 +193,7 @@ impl Client {
         }
     }
 
-    /// Wait until a server has this status (`GONE` when it is no more).
+    /// Waits until a server has this status (`GONE` after its removal).
     pub async fn wait_for_server(&self, id: &str, wanted: &str, limit: Duration) {
         let started = Instant::now();
         loop {
@@ -212,7 +212,7 @@ impl Client {
 }
 
 impl Answer {
-    /// The part of the body that a JSON pointer names.
+    /// The part of the body at a JSON pointer.
     pub fn at(&self, pointer: &str) -> &Value {
         self.body.pointer(pointer).unwrap_or(&Value::Null)
     }

@@ -212,7 +212,7 @@ impl Look<'_> {
         let Some(limit) = fitting.peek().and_then(|row| self.limit(*row)) else {
             return fitting.map(show).collect();
         };
-        // The page with its marker before it, which [`query::page`](crate::kit::query::page) searches, and one row
+        // The page with its marker before it, which `query::page` searches, and one row
         // after it, which shows that there are more.
         let marker = self.value("marker");
         fitting

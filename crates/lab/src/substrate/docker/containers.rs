@@ -1,4 +1,4 @@
-//! The few things that the lab asks of Docker, with errors that say what was tried.
+//! The calls to Docker, with errors that contain the failed operation.
 
 use std::collections::HashMap;
 
@@ -20,39 +20,39 @@ use futures::StreamExt as _;
 
 use crate::substrate::SubstrateError;
 
-/// The label that every object of a lab carries; its value is the lab's name.
+/// The label of all objects of a lab. The value is the lab's name.
 pub const LAB_LABEL: &str = "stackloom.lab";
-/// The label for the kind of an object: `server`, `router`, `network`, `public`.
+/// The label for the type of an object: `server`, `router`, `network`, `public`.
 pub const KIND_LABEL: &str = "stackloom.lab.kind";
-/// The id of what it stands for.
+/// The label for the id of the OpenStack resource.
 pub const ID_LABEL: &str = "stackloom.lab.id";
 
-/// Docker, for one lab.
+/// The Docker client of a lab.
 #[derive(Debug, Clone)]
 pub struct Containers {
     docker: Docker,
     lab: String,
 }
 
-/// Something of ours that Docker has.
+/// An object of the lab in Docker.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// Docker's id.
     pub docker_id: String,
     /// `server`, `router`, ...
     pub kind: String,
-    /// The resource that it stands for.
+    /// The id of the OpenStack resource.
     pub id: String,
-    /// Whether it runs, or is held.
+    /// Whether it is running or paused.
     pub up: bool,
 }
 
-/// A running container, as far as its network goes.
+/// The network details of a running container.
 #[derive(Debug, Clone)]
 pub struct Running {
-    /// Its first process on this machine.
+    /// The id of its first process in the host's PID namespace.
     pub pid: i64,
-    /// Ethernet addresses by network name.
+    /// MAC addresses by network name.
     pub macs: HashMap<String, String>,
 }
 
@@ -63,13 +63,13 @@ fn wrap(doing: impl Into<String>) -> impl FnOnce(Error) -> SubstrateError {
     }
 }
 
-/// Whether Docker says so with this status.
+/// Whether this is Docker's error with this status.
 fn has_status(error: &Error, wanted: u16) -> bool {
     matches!(error, Error::DockerResponseServerError { status_code, .. } if *status_code == wanted)
 }
 
 impl Containers {
-    /// Find Docker.
+    /// Connects to Docker.
     pub async fn connect(lab: &str) -> Result<Self, SubstrateError> {
         let missing = |error: Error| {
             SubstrateError::Missing(format!(
@@ -77,7 +77,7 @@ impl Containers {
             ))
         };
         let docker = Docker::connect_with_local_defaults().map_err(missing)?;
-        // An older daemon refuses a newer client's calls, so agree on a version first.
+        // A daemon rejects calls with a newer API version, so the version is negotiated first.
         let docker = docker.negotiate_version().await.map_err(missing)?;
         Ok(Self {
             docker,
@@ -110,7 +110,7 @@ impl Containers {
         )])
     }
 
-    /// Whether an image is there.
+    /// Requires an image.
     pub async fn need_image(&self, image: &str) -> Result<(), SubstrateError> {
         match self.docker.inspect_image(image).await {
             Ok(_) => Ok(()),
@@ -171,7 +171,7 @@ impl Containers {
             .collect())
     }
 
-    /// Make a container; one of the same name that is left from before goes first.
+    /// Creates a container. An existing one with the same name is removed first.
     pub async fn create(
         &self,
         name: &str,
@@ -193,7 +193,7 @@ impl Containers {
         Ok(())
     }
 
-    /// Put files into a container: a tar archive, unpacked at the root.
+    /// Uploads files to a container: a tar archive, unpacked at the root.
     pub async fn upload(&self, name: &str, archive: Vec<u8>) -> Result<(), SubstrateError> {
         let options = UploadToContainerOptionsBuilder::default().path("/").build();
         let body = bollard::body_full(archive.into());
@@ -203,7 +203,7 @@ impl Containers {
             .map_err(wrap(format!("uploading to {name}")))
     }
 
-    /// Start a container; one that runs is fine.
+    /// Starts a container. No error if it is running.
     pub async fn start(&self, name: &str) -> Result<(), SubstrateError> {
         match self.docker.start_container(name, None).await {
             Err(error) if has_status(&error, 304) => Ok(()),
@@ -211,7 +211,7 @@ impl Containers {
         }
     }
 
-    /// Stop a container; one that does not run, or is not there, is fine.
+    /// Stops a container. No error if it is stopped or missing.
     pub async fn stop(&self, name: &str) -> Result<(), SubstrateError> {
         let options = StopContainerOptionsBuilder::default().t(5).build();
         match self.docker.stop_container(name, Some(options)).await {
@@ -220,7 +220,7 @@ impl Containers {
         }
     }
 
-    /// Hold a container's processes; held ones are fine.
+    /// Pauses a container. No error if it is paused.
     pub async fn pause(&self, name: &str) -> Result<(), SubstrateError> {
         match self.docker.pause_container(name).await {
             Err(error) if error.to_string().contains("already paused") => Ok(()),
@@ -228,7 +228,7 @@ impl Containers {
         }
     }
 
-    /// Let a container's processes go on. Those that are not held, or not there, are fine.
+    /// Unpauses a container. No error if it is not paused or missing.
     pub async fn unpause(&self, name: &str) -> Result<(), SubstrateError> {
         match self.docker.unpause_container(name).await {
             Err(error)
@@ -242,7 +242,7 @@ impl Containers {
         }
     }
 
-    /// Send a signal to a container's first process.
+    /// Sends a signal to a container's first process.
     pub async fn signal(&self, name: &str, signal: &str) -> Result<(), SubstrateError> {
         let options = KillContainerOptionsBuilder::default()
             .signal(signal)
@@ -253,7 +253,7 @@ impl Containers {
             .map_err(wrap(format!("sending {signal} to {name}")))
     }
 
-    /// Make an image of a container's files as they are now.
+    /// Creates an image from a container's current files.
     pub async fn commit(&self, name: &str, image: &str) -> Result<(), SubstrateError> {
         let options = CommitContainerOptionsBuilder::default()
             .container(name)
@@ -271,12 +271,12 @@ impl Containers {
             .map_err(wrap(format!("making an image of {name}")))
     }
 
-    /// Whether there is such an image.
+    /// Whether an image exists.
     pub async fn has_image(&self, image: &str) -> bool {
         self.docker.inspect_image(image).await.is_ok()
     }
 
-    /// Remove an image; one that is not there is fine.
+    /// Removes an image. No error if it is missing.
     pub async fn remove_image(&self, image: &str) -> Result<(), SubstrateError> {
         let options = RemoveImageOptionsBuilder::default().force(true).build();
         match self.docker.remove_image(image, Some(options), None).await {
@@ -287,7 +287,7 @@ impl Containers {
         }
     }
 
-    /// The images that were made of servers.
+    /// The images that were created from servers.
     pub async fn list_images(&self) -> Result<Vec<String>, SubstrateError> {
         let options = ListImagesOptionsBuilder::default()
             .filters(&self.filter())
@@ -300,7 +300,7 @@ impl Containers {
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    /// Give a container so much memory and no more.
+    /// Sets the memory limit of a container, without additional swap.
     pub async fn limit_memory(&self, name: &str, bytes: i64) -> Result<(), SubstrateError> {
         let body = ContainerUpdateBody {
             memory: Some(bytes),
@@ -313,7 +313,7 @@ impl Containers {
             .map_err(wrap(format!("setting the memory of {name}")))
     }
 
-    /// Remove a container; one that is not there is fine.
+    /// Removes a container. No error if it is missing.
     pub async fn remove(&self, name: &str) -> Result<(), SubstrateError> {
         let options = RemoveContainerOptionsBuilder::default()
             .force(true)
@@ -321,13 +321,13 @@ impl Containers {
             .build();
         match self.docker.remove_container(name, Some(options)).await {
             Err(error) if has_status(&error, 404) => Ok(()),
-            // Somebody else is removing it.
+            // Another request is removing it.
             Err(error) if has_status(&error, 409) => Ok(()),
             other => other.map_err(wrap(format!("removing {name}"))),
         }
     }
 
-    /// A running container's first process, and the Ethernet addresses that Docker gave it, by network name.
+    /// A running container's first process, and its MAC addresses by network name.
     pub async fn running(&self, name: &str) -> Result<Running, SubstrateError> {
         let details = self
             .docker
@@ -374,14 +374,14 @@ impl Containers {
         Ok(text)
     }
 
-    /// Make a bridge network. False if its range is taken already.
+    /// Creates a bridge network. Returns false if its range is in use.
     pub async fn create_network(&self, wanted: BridgeNetwork<'_>) -> Result<bool, SubstrateError> {
         let name = self.name(wanted.kind, wanted.id);
         let mut options = HashMap::from([(
             "com.docker.network.bridge.name".to_owned(),
             wanted.bridge.to_owned(),
         )]);
-        // The lab translates by itself; see `host`.
+        // The lab masquerades itself; see `host`.
         options.insert(
             "com.docker.network.bridge.enable_ip_masquerade".into(),
             "false".into(),
@@ -404,7 +404,7 @@ impl Containers {
         };
         match self.docker.create_network(request).await {
             Ok(_) => Ok(true),
-            // Somebody who made it had no time to remember it.
+            // A network from an interrupted run.
             Err(error) if has_status(&error, 409) => Ok(true),
             Err(Error::DockerResponseServerError { message, .. })
                 if message.contains("overlap") =>
@@ -415,7 +415,7 @@ impl Containers {
         }
     }
 
-    /// Remove a network; one that is not there is fine.
+    /// Removes a network. No error if it is missing.
     pub async fn remove_network(&self, name: &str) -> Result<(), SubstrateError> {
         match self.docker.remove_network(name).await {
             Err(error) if has_status(&error, 404) => Ok(()),
@@ -423,7 +423,7 @@ impl Containers {
         }
     }
 
-    /// Plug a container into a network.
+    /// Connects a container to a network.
     pub async fn plug(
         &self,
         network: &str,
@@ -435,7 +435,7 @@ impl Containers {
             endpoint_config: Some(endpoint(address)),
         };
         match self.docker.connect_network(network, request).await {
-            // Already plugged in.
+            // Already connected.
             Err(error) if has_status(&error, 403) && error.to_string().contains("already") => {
                 Ok(())
             }
@@ -443,7 +443,7 @@ impl Containers {
         }
     }
 
-    /// Unplug a container; one that is not plugged in is fine.
+    /// Disconnects a container from a network. No error if it is not connected.
     pub async fn unplug(&self, network: &str, container: &str) -> Result<(), SubstrateError> {
         let request = NetworkDisconnectRequest {
             container: container.into(),
@@ -460,23 +460,23 @@ impl Containers {
     }
 }
 
-/// A bridge network to make.
+/// A bridge network to create.
 pub struct BridgeNetwork<'a> {
     /// `network` or `public`.
     pub kind: &'a str,
-    /// The resource that it stands for.
+    /// The id of the OpenStack resource.
     pub id: &'a str,
-    /// The bridge's device on the machine.
+    /// The bridge's device on the host.
     pub bridge: &'a str,
-    /// Docker's range for it.
+    /// Docker's address range of the network.
     pub range: String,
-    /// The machine's address on it.
+    /// The host's address on the network.
     pub gateway: Option<String>,
-    /// Whether it has no way out by itself.
+    /// Whether Docker isolates it from other networks.
     pub internal: bool,
 }
 
-/// How a container is plugged in, with this address or any.
+/// The settings of a container's connection, with this address or an allocated one.
 pub fn endpoint(address: Option<String>) -> EndpointSettings {
     let ipam_config = address.map(|address| EndpointIpamConfig {
         ipv4_address: Some(address),

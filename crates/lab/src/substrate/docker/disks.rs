@@ -1,15 +1,15 @@
 //! Volumes as sparse files behind loop devices.
 //!
-//! A server sees a block device (`/dev/vdb`): it can be partitioned, formatted, read and written, and keeps its content from
-//! server to server. What it cannot be is mounted: that takes a right (`CAP_SYS_ADMIN`) that would let a server out of its
-//! container. The disk that a server boots from is the container's own, whatever volume it is said to boot from.
+//! A server sees a block device (`/dev/vdb`). It can be partitioned, formatted, read and written, and keeps its content
+//! between servers. It cannot be mounted: that requires `CAP_SYS_ADMIN`, with which a server could escape its
+//! container. The boot disk of a server is always the container's own file system, even with a boot volume.
 //!
-//! A machine without loop devices (a container without `/dev/loop-control`, a kernel without the driver) still has a lab: volumes
-//! are made, grow, are copied and deleted, and only plugging one in fails, with a sentence that says why. The lab says so when it
-//! starts.
+//! The lab also runs on a host without loop devices (a container without `/dev/loop-control`, a kernel without the
+//! driver). Volumes can then be created, extended, copied and deleted; only attachments fail, with the reason. The lab
+//! logs a warning at start.
 //!
-//! A server may open loop devices but not make their nodes (it lacks `CAP_MKNOD`), so it gets at those that the lab gives it, and
-//! at no other of this machine's. How it is given them: see `nodes`.
+//! A server can open loop devices but not create their nodes (it lacks `CAP_MKNOD`), so it has access only to the
+//! devices that the lab creates nodes for. See `nodes`.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -27,14 +27,14 @@ pub struct Disks {
 }
 
 impl Disks {
-    /// In a directory that follows from the lab's name, so that `reset` finds them.
+    /// The disks in a directory derived from the lab's name, so that `reset` finds them.
     pub fn new(lab: &str) -> Self {
         Self {
             directory: PathBuf::from(format!("/var/tmp/stackloom-lab-{lab}")),
         }
     }
 
-    /// Say once, at a start, if volumes cannot be plugged in here.
+    /// Logs a warning if the host cannot attach volumes.
     pub async fn check(&self) {
         if let Err(error) = run("losetup", &["--find"]).await {
             tracing::warn!(%error, "this machine has no loop devices: volumes can be made, but not plugged into servers");
@@ -45,7 +45,7 @@ impl Disks {
         self.directory.join(format!("{id}.raw"))
     }
 
-    /// Make a disk, or let it grow.
+    /// Creates or extends a disk.
     pub async fn create(&self, spec: &VolumeSpec) -> Result<(), SubstrateError> {
         let file = self.file(&spec.id);
         let trouble = |error: std::io::Error| SubstrateError::Command {
@@ -67,11 +67,11 @@ impl Disks {
             .map_err(trouble)
     }
 
-    /// Keep a disk's content under another id.
+    /// Copies a disk's content to another id.
     pub async fn copy(&self, id: &str, source: &str) -> Result<(), SubstrateError> {
         let (from, to) = (self.file(source), self.file(id));
         if !from.exists() {
-            // Made before this lab had disks: there is no content.
+            // A volume from a version of the lab without disks has no content.
             return Ok(());
         }
         let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
@@ -79,15 +79,15 @@ impl Disks {
         Ok(())
     }
 
-    /// Remove a disk; one that is not there is fine.
+    /// Removes a disk. No error if it is missing.
     pub async fn remove(&self, id: &str) -> Result<(), SubstrateError> {
         self.release(id).await?;
-        // Gone already is as good.
+        // No error if the file is missing.
         let _ = std::fs::remove_file(self.file(id));
         Ok(())
     }
 
-    /// The loop device's minor number; one is set up if there is none.
+    /// The minor number of the loop device, which is set up if needed.
     pub async fn minor(&self, id: &str) -> Result<u32, SubstrateError> {
         let file = self.file(id);
         let path = file.to_string_lossy();
@@ -124,7 +124,7 @@ impl Disks {
         Ok(listed.lines().map(|line| line.trim().to_owned()).collect())
     }
 
-    /// Let go of a disk's loop device.
+    /// Detaches a disk's loop devices.
     pub async fn release(&self, id: &str) -> Result<(), SubstrateError> {
         for device in self.devices(id).await? {
             run("losetup", &["--detach", &device]).await?;
@@ -132,7 +132,7 @@ impl Disks {
         Ok(())
     }
 
-    /// Remove all of them.
+    /// Removes all disks.
     pub async fn reset(&self) -> Result<(), SubstrateError> {
         let Ok(entries) = std::fs::read_dir(&self.directory) else {
             return Ok(());

@@ -1,13 +1,13 @@
-//! The settings of the machine itself: a few rules beside Docker's, and an upstream name server.
+//! Settings of the host: some rules besides Docker's, and the upstream name servers.
 //!
-//! - Docker keeps its bridges apart. The lab's public network is meant to be reached: from this machine (which needs no rule) and
-//!   from containers on other bridges, which appear there with this machine's address.
-//! - Where the kernel shows bridged packets to iptables (`bridge-nf-call-iptables`, which Docker's own features and Kubernetes
-//!   switch on), Docker would drop what a server sends to its router for somewhere outside, and translate the source of what a
-//!   router hands on. Both are exempt on the lab's bridges. Docker puts its own translation in front of everybody's, so for the
-//!   public network it is told not to translate, and the lab does.
+//! - Docker isolates its bridges from each other. The lab's public network must be reachable from the host (which needs
+//!   no rule) and from containers on other bridges, whose source address is then the host's.
+//! - If the kernel passes bridged packets to iptables (`bridge-nf-call-iptables`, enabled by some features of Docker
+//!   and by Kubernetes), Docker would drop packets from a server to its router with an external destination, and
+//!   masquerade packets that a router forwards. The rules exempt the lab's bridges from both. Docker's masquerade rule
+//!   comes before all others, so it is disabled for the public network, and the lab masquerades instead.
 //!
-//! All rules carry the lab's name as a comment and go away by it.
+//! All rules have the lab's name as a comment and are removed by it.
 
 use std::net::Ipv4Addr;
 
@@ -16,18 +16,18 @@ use tokio::process::Command;
 use crate::kit::ip::Cidr;
 use crate::substrate::SubstrateError;
 
-/// Bridges from which the public network may be reached. The lab's own networks have other names.
+/// Bridges with access to the public network. The lab's own bridges have other names.
 const OTHER_BRIDGES: &[&str] = &["docker+", "br-+"];
 
-/// How the devices of tenants' bridges begin.
+/// Prefix of the devices of tenant bridges.
 pub const TENANT_BRIDGE: &str = "sl-";
-/// How the device of the public bridge begins.
+/// Prefix of the devices of public bridges.
 pub const PUBLIC_BRIDGE: &str = "slp-";
 
-/// All devices of a lab.
+/// All bridges of labs.
 const ALL_BRIDGES: &str = "sl+";
 
-/// Where the lab has rules: table and chain.
+/// The location of rules: table and chain.
 type Place = (&'static str, &'static str);
 const FORWARD: Place = ("filter", "DOCKER-USER");
 const NAT_BEFORE: Place = ("nat", "PREROUTING");
@@ -40,14 +40,15 @@ pub struct HostRules {
 }
 
 impl HostRules {
-    /// For a lab of this name.
+    /// The rules of the lab with this name.
     pub fn new(lab: &str) -> Self {
         Self {
             comment: format!("stackloom.lab={lab}"),
         }
     }
 
-    /// Let containers on other bridges reach the public network, let the answers come back, and leave bridged packets alone.
+    /// Allows connections from other bridges to the public network with their replies, and exempts bridged packets from
+    /// Docker's rules.
     pub async fn open(&self, public: &Cidr) -> Result<(), SubstrateError> {
         self.close().await?;
         let range = public.to_string();
@@ -78,7 +79,7 @@ impl HostRules {
         .await
     }
 
-    /// Let a bridge's own traffic pass, whatever its addresses.
+    /// Allows all traffic within a bridge.
     pub async fn allow_within(&self, bridge: &str) -> Result<(), SubstrateError> {
         let rule = ["-i", bridge, "-o", bridge];
         if self.change("-C", FORWARD, &rule, "ACCEPT").await.is_ok() {
@@ -87,7 +88,7 @@ impl HostRules {
         self.insert(FORWARD, &rule).await
     }
 
-    /// Take such a rule away.
+    /// Removes the rule of [`HostRules::allow_within`].
     pub async fn forget(&self, bridge: &str) {
         if let Err(error) = self
             .change("-D", FORWARD, &["-i", bridge, "-o", bridge], "ACCEPT")
@@ -97,7 +98,7 @@ impl HostRules {
         }
     }
 
-    /// Take all rules away.
+    /// Removes all rules of the lab.
     pub async fn close(&self) -> Result<(), SubstrateError> {
         for (table, chain) in [FORWARD, NAT_BEFORE, NAT_AFTER] {
             let listed = iptables(&["-t", table, "-S", chain]).await?;
@@ -159,7 +160,7 @@ async fn iptables(arguments: &[&str]) -> Result<String, SubstrateError> {
     })
 }
 
-/// The name servers that this machine uses, as far as containers can reach them.
+/// The host's name servers that containers can reach.
 pub fn name_servers() -> Vec<Ipv4Addr> {
     let from = |path: &str| -> Vec<Ipv4Addr> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -171,7 +172,7 @@ pub fn name_servers() -> Vec<Ipv4Addr> {
             .filter(|address: &Ipv4Addr| !address.is_loopback())
             .collect()
     };
-    // A resolver on loopback is systemd's; what it asks stands elsewhere.
+    // A loopback address is the stub of systemd-resolved. Its upstream servers are in another file.
     let mut found = from("/etc/resolv.conf");
     if found.is_empty() {
         found = from("/run/systemd/resolve/resolv.conf");

@@ -1,20 +1,20 @@
 //! Servers and routers as containers, networks as bridges.
 //!
-//! | in the cloud | in Docker |
+//! | OpenStack | Docker |
 //! | --- | --- |
-//! | network | an internal bridge network, made when something is first plugged in; Docker's own addresses on it are throw-away |
-//! | external network | a bridge network with the public range; this machine is its gateway |
-//! | router | a small container with a leg in each network; forwards and translates |
-//! | load balancer | a small container with HAProxy on the port of its address |
-//! | server | a container with sshd and cloud-init; memory as its flavor says |
-//! | server's image | a Docker image of its container; what people upload to Glance boots as Debian |
-//! | paused, suspended | the container's processes are held in memory; shelved is stopped |
+//! | network | an internal bridge network, created with the first port; Docker's own addresses on it are temporary |
+//! | external network | a bridge network with the public range; the host is its gateway |
+//! | router | a small container with an interface in each network; forwards and translates |
+//! | load balancer | a small container with HAProxy on its VIP port |
+//! | server | a container with sshd and cloud-init, and the flavor's memory limit |
+//! | server's image | a Docker image of its container; uploaded Glance images boot Debian |
+//! | paused, suspended | a paused container; a shelved server is a stopped one |
 //! | metadata service | the lab itself, listening on 169.254.169.254 inside each server's namespace |
-//! | volume | a sparse file behind a loop device, whose node the server gets; see `disks` for what that can and cannot do |
+//! | volume | a sparse file behind a loop device with a node in the server; see `disks` for its limits |
 //! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
 //!
-//! Servers have no right over their own network: the lab reaches into their namespace from outside. A boot waits until that is
-//! done. Everything carries the label `stackloom.lab=<name>`.
+//! Servers have no rights over their own network: the lab configures their namespace from outside. The boot waits for
+//! this. All objects have the label `stackloom.lab=<name>`.
 
 mod balancers;
 mod containers;
@@ -60,12 +60,12 @@ pub const ROUTER_IMAGE: &str = "stackloom-lab-router";
 /// The image of load balancers.
 pub const BALANCER_IMAGE: &str = "stackloom-lab-balancer";
 
-/// Scripts that run at once.
+/// Maximum number of concurrent calls and scripts.
 const PARALLEL: usize = 8;
 
 const MIB: i64 = 1024 * 1024;
 
-/// Servers as containers.
+/// The Docker backend.
 pub struct DockerSubstrate {
     containers: Containers,
     host: HostRules,
@@ -75,11 +75,11 @@ pub struct DockerSubstrate {
     public_id: String,
     lab: String,
     name_servers: Vec<Ipv4Addr>,
-    /// Neutron networks that Docker has.
+    /// Ids of the Neutron networks with a Docker network.
     networks: Mutex<HashSet<String>>,
-    /// The wiring that running servers got last.
+    /// The state of running servers.
     servers: std::sync::Mutex<HashMap<String, ServerState>>,
-    /// Who tells a server something: what was told last is what is remembered.
+    /// Locks per server, so that the recorded state is the last applied one.
     telling: Turns,
     routers: Mutex<BTreeMap<String, RouterState>>,
     balancers: Mutex<BTreeMap<String, BalancerState>>,
@@ -94,7 +94,7 @@ struct ServerState {
 }
 
 impl DockerSubstrate {
-    /// For a lab of this name with this public range.
+    /// A backend for the lab with this name and public range.
     pub async fn new(lab: &str, public: Cidr) -> Result<Self, SubstrateError> {
         Ok(Self {
             containers: Containers::connect(lab).await?,
@@ -112,7 +112,7 @@ impl DockerSubstrate {
         })
     }
 
-    /// Remove everything that carries the lab's label.
+    /// Removes all objects with the lab's label.
     pub async fn reset(&self) -> Result<(), SubstrateError> {
         let containers = self.containers.list().await?;
         let removals: Vec<_> = containers
@@ -167,7 +167,7 @@ impl Substrate for DockerSubstrate {
                 .allow_within(&self.bridge(TENANT_BRIDGE, &id))
                 .await?;
         }
-        // Routers and load balancers are made anew: that takes a moment, and what they were told before need not be known.
+        // Routers and load balancers are recreated: this is quick, and their state is unknown.
         for found in self
             .containers
             .list()
@@ -209,7 +209,7 @@ impl Substrate for DockerSubstrate {
                 memory: Some(memory),
                 memory_swap: Some(memory),
                 pids_limit: Some(2048),
-                // Volumes are loop devices, whose nodes the lab alone makes; see `disks`.
+                // Volumes are loop devices. Only the lab can create their nodes; see `disks`.
                 device_cgroup_rules: Some(vec!["b 7:* rw".into()]),
                 cap_drop: Some(vec!["MKNOD".into()]),
                 ..Default::default()
@@ -239,14 +239,14 @@ impl Substrate for DockerSubstrate {
             }
             Power::Stop | Power::Shelve | Power::Reboot => {
                 self.known_servers().remove(&spec.id);
-                // Nothing that is held can be told to end.
+                // A paused container cannot be stopped.
                 self.containers.unpause(&container).await?;
                 self.containers.stop(&container).await?;
             }
             Power::Start | Power::Unshelve => {}
         }
         if power.ends_running() {
-            // Ports may have been plugged in while it was off.
+            // Ports can have been attached while it was off.
             for nic in &spec.wiring.nics {
                 let network = self.ensure_network(&nic.network_id).await?;
                 self.containers.plug(&network, &container, None).await?;
@@ -265,7 +265,7 @@ impl Substrate for DockerSubstrate {
     async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
         let _telling = self.telling.take(&spec.id).await;
         let Some(state) = self.known_servers().get(&spec.id).cloned() else {
-            // It does not run; its next boot brings everything.
+            // It is not running. Its next boot applies the whole wiring.
             return Ok(());
         };
         let container = self.containers.name("server", &spec.id);
@@ -280,7 +280,7 @@ impl Substrate for DockerSubstrate {
         }
         let (pid, macs) = self.running(&container, wanted.into_iter()).await?;
         if let Some(known) = self.known_servers().get_mut(&spec.id) {
-            // The wiring that it got before was for other devices.
+            // The recorded wiring belongs to the old devices.
             *known = ServerState {
                 pid,
                 macs,
@@ -381,7 +381,7 @@ impl Substrate for DockerSubstrate {
     }
 
     async fn wiring_lost(&self) -> bool {
-        // Nobody makes any while we look.
+        // The locks prevent changes during the check.
         let mut routers = self.routers.lock().await;
         let mut balancers = self.balancers.lock().await;
         if routers.is_empty() && balancers.is_empty() {

@@ -1,8 +1,8 @@
-//! Running a script in a container's network namespace, with this machine's own programs.
+//! Scripts in a container's network namespace, run with the host's programs.
 //!
-//! `docker exec --privileged` would do the same by way of Docker, but it wants every capability there is, which a daemon in a
-//! virtual machine or a container of its own often lacks; and it takes twenty times as long. The files stay this machine's: what
-//! a server has for a shell is never run with our rights.
+//! `docker exec --privileged` would need all capabilities, which a daemon in a virtual machine or container often
+//! lacks, and takes twenty times as long. The mount namespace stays the host's: a server's shell never runs with the
+//! lab's privileges.
 
 use std::fs::File;
 use std::io::{Error, Result as IoResult};
@@ -16,12 +16,12 @@ use tokio::process::Command;
 
 use crate::substrate::SubstrateError;
 
-/// Run a shell script in the network namespace of this process.
+/// Runs a shell script in the network namespace of this process.
 pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateError> {
     let missing = |error: std::io::Error| {
         SubstrateError::Missing(format!("`nsenter` cannot be run: {error}"))
     };
-    // By standard input: a rule set with thousands of addresses is longer than an argument may be.
+    // Standard input, since a rule set with thousands of addresses exceeds the maximum length of an argument.
     let mut child = Command::new("nsenter")
         .arg(format!("--net=/proc/{pid}/ns/net"))
         .args(["--", "sh", "-s"])
@@ -32,7 +32,7 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
         .spawn()
         .map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // A shell that ended early says why on its standard error.
+        // The reason for an early end is on standard error.
         let _ = input.write_all(script.as_bytes()).await;
     }
     let output = child.wait_with_output().await.map_err(missing)?;
@@ -46,8 +46,8 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
     })
 }
 
-/// Do something in the network namespace of this process, with sockets of ours: a socket belongs to the namespace in which it was
-/// made, whoever holds it. A thread goes there and ends with it: one that has been elsewhere is of no other use.
+/// Runs a function in the network namespace of this process. A socket belongs to the namespace of its creation, and can
+/// be used from others. A new thread enters the namespace and ends there, so that no other work runs in it.
 pub fn within<T: Send + 'static>(
     pid: i64,
     doing: impl FnOnce() -> IoResult<T> + Send + 'static,
@@ -62,7 +62,7 @@ pub fn within<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(Error::other("the thread that went there ended early")))
 }
 
-/// Check that this machine has what scripts need.
+/// Checks that the host has the programs for scripts.
 pub async fn check() -> Result<(), SubstrateError> {
     for (program, argument, package) in [
         ("nsenter", "--version", "util-linux"),

@@ -1,4 +1,4 @@
-//! The Docker networks behind Neutron's: made when something is first plugged in, gone when the network is.
+//! The Docker networks behind Neutron networks: created with the first port, removed with the Neutron network.
 
 use std::net::Ipv4Addr;
 
@@ -9,13 +9,13 @@ use crate::substrate::docker::containers::BridgeNetwork;
 use crate::substrate::docker::host::{PUBLIC_BRIDGE, TENANT_BRIDGE};
 use crate::wiring::Wiring;
 
-/// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of
-/// network devices (RFC 2544), so no real network has it.
+/// Docker's addresses in tenant networks: one /24 each from 198.18.0.0/15, which is reserved for benchmarks (RFC 2544)
+/// and therefore not in use.
 const SCRATCH: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 const SCRATCH_PIECES: u32 = 512;
 
 impl DockerSubstrate {
-    /// Docker's name of the network behind a Neutron network.
+    /// The name of a Neutron network's Docker network.
     pub(super) fn network_name(&self, id: &str) -> String {
         let kind = if id == self.public_id {
             "public"
@@ -25,13 +25,13 @@ impl DockerSubstrate {
         self.containers.name(kind, id)
     }
 
-    /// The bridge's device on this machine: at most 15 characters.
+    /// The bridge's device on the host: at most 15 characters.
     pub(super) fn bridge(&self, prefix: &str, id: &str) -> String {
         let hash = stable_hex_id(&format!("{}/{id}", self.lab));
         format!("{prefix}{}", &hash[..11])
     }
 
-    /// Make the Docker network behind a Neutron network if it is not there; answers its name.
+    /// Creates the Docker network of a Neutron network if needed. Returns its name.
     pub(super) async fn ensure_network(&self, id: &str) -> Result<String, SubstrateError> {
         let name = self.network_name(id);
         let mut known = self.networks.lock().await;
@@ -67,7 +67,7 @@ impl DockerSubstrate {
         Ok(name)
     }
 
-    /// Make the external network if it is not there.
+    /// Creates the external network if needed.
     pub(super) async fn ensure_public(&self) -> Result<(), SubstrateError> {
         let mut known = self.networks.lock().await;
         if known.contains(&self.public_id) {
@@ -91,7 +91,7 @@ impl DockerSubstrate {
         Ok(())
     }
 
-    /// Remove the Docker networks of Neutron networks that are no more.
+    /// Removes the Docker networks of deleted Neutron networks.
     pub(super) async fn drop_unknown_networks(&self, wiring: &Wiring) {
         let mut known = self.networks.lock().await;
         let gone: Vec<String> = known
@@ -109,7 +109,7 @@ impl DockerSubstrate {
                     self.host.forget(&self.bridge(TENANT_BRIDGE, &id)).await;
                     known.remove(&id);
                 }
-                // A server that is being removed may still be plugged in; the next change tries again.
+                // A server in deletion can still be connected. The next pass retries.
                 Err(error) => tracing::debug!(%error, "network stays for now"),
             }
         }

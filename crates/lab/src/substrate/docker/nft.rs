@@ -1,8 +1,8 @@
-//! Packet filters and address translation as nftables rule sets: text from wiring, nothing else.
+//! Packet filters and address translation as nftables rule sets, generated from the wiring.
 //!
-//! A rule set names its interfaces `$nic0`, `$nic1`, ... (`$out` for a router's leg outside): which device that is shows only in
-//! the container, and the script that loads the rule set defines them first. Each rule set replaces its predecessor in
-//! one transaction, so there is no moment without a filter. Connections that are known to the kernel go on.
+//! A rule set refers to interfaces as `$nic0`, `$nic1`, ... (`$out` for a router's gateway). The device names are known
+//! only in the container, so the script that loads the rule set defines them. Each rule set replaces its predecessor in
+//! one transaction, so there is always a filter. Established connections continue.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -12,7 +12,8 @@ use crate::wiring::{
     Filter, FilterRule, Forward, Nic, Outside, Remote, RouterWiring, ServerWiring,
 };
 
-/// A server's filter: stateful, IPv4 only, what no rule allows is dropped. What leaves must bear one of the port's addresses.
+/// A server's filter: stateful, IPv4 only. Traffic without a matching rule is dropped. Source addresses must be the
+/// port's.
 pub fn server_filter(wiring: &ServerWiring) -> String {
     let mut text = String::from(
         "table inet lab\ndelete table inet lab\ntable inet lab {\n  chain input {\n    type filter hook input priority 0; policy drop;\n    \
@@ -60,7 +61,7 @@ fn chains(text: &mut String, at: usize, nic: &Nic, filter: &Filter) {
     text.push_str("  }\n");
 }
 
-/// One rule; none for a rule that can match nobody (a group without members).
+/// A rule as a line. `None` for a rule without remote addresses (a group without members).
 fn line(rule: &FilterRule, side: &str) -> Option<String> {
     let remote = match &rule.remote {
         Remote::Anyone => String::new(),
@@ -88,7 +89,7 @@ fn line(rule: &FilterRule, side: &str) -> Option<String> {
     Some(format!("{remote}{what}accept"))
 }
 
-/// Names that nft does not know, as numbers.
+/// The protocol number for names that nft does not support.
 fn protocol_name(name: &str) -> &str {
     match name {
         "icmpv6" | "ipv6-icmp" => "58",
@@ -115,7 +116,7 @@ fn set(addresses: impl Iterator<Item = Ipv4Addr>) -> String {
     format!("{{ {} }}", all.join(", "))
 }
 
-/// A router's translation: floating addresses one to one, everything else behind the router's own address.
+/// A router's NAT: one-to-one for floating IPs, masquerading with the router's address for all else.
 pub fn router_nat(wiring: &RouterWiring) -> String {
     let mut text = String::from("table ip lab\ndelete table ip lab\ntable ip lab {\n");
     if let Some(outside) = &wiring.outside {
@@ -158,7 +159,7 @@ fn outside_rules(text: &mut String, outside: &Outside, inside: &[Nic]) {
             let _ = writeln!(text, "    oifname $out ip saddr != {own} snat to {own}");
         }
         if !ranges.is_empty() {
-            // From inside to a floating address that leads inside again: the answer has to come back this way.
+            // From inside to a floating IP of an inside server: the reply must come back through the router.
             let _ = writeln!(
                 text,
                 "    oifname != $out ct status dnat ip saddr {{ {} }} snat to {own}",
@@ -168,7 +169,7 @@ fn outside_rules(text: &mut String, outside: &Outside, inside: &[Nic]) {
     }
     text.push_str("  }\n");
     if outside.snat {
-        // Nobody outside may open connections to fixed addresses.
+        // Fixed addresses accept no connections from outside.
         text.push_str(
             "  chain forward {\n    type filter hook forward priority 0;\n    iifname $out ct state new ct status dnat accept\n    iifname \
              $out ct state new drop\n  }\n",

@@ -1,8 +1,9 @@
-//! The nodes of devices in a server's `/dev`, made and removed from outside.
+//! Device nodes in a server's `/dev`, created and removed from outside.
 //!
-//! Whoever is root in a server owns each program there, its shell and its libraries. So nothing of a server's is run for this:
-//! the lab itself opens the server's `/dev` by way of `/proc/PID/root` and names what it makes relative to that descriptor.
-//! Docker mounts `/dev`, and a server has no right to mount, so it cannot put another directory in its place; a link in that
+//! Root in a server controls all programs in it, including its shell and libraries. So the lab runs none of them: it
+//! opens the server's `/dev` through `/proc/PID/root` and creates nodes relative to that descriptor. Docker mounts
+//! `/dev`, and a server has no right to mount, so it cannot replace that directory. Symbolic links are not followed,
+//! neither in place of `/dev` nor in place of a node.
 //! place is not followed, nor is one that a server puts where a node is to be.
 
 use std::ffi::OsStr;
@@ -17,17 +18,17 @@ use crate::substrate::SubstrateError;
 /// The major number of loop devices.
 const LOOP: u32 = 7;
 
-/// The group `disk`, as Debian numbers it.
+/// The group `disk` in Debian.
 const DISK: u32 = 6;
 
-/// Give the server with this process a loop device's node; one that is there already is replaced. `device` begins with `/dev/`.
+/// Creates a loop device's node in the server with this process, or replaces it. `device` begins with `/dev/`.
 pub fn make(what: &str, pid: i64, device: &str, minor: u32) -> Result<(), SubstrateError> {
     let number = rustix::fs::makedev(LOOP, minor);
     let made = name(device).and_then(|name| place(&devices(&root(pid))?, name, number));
     made.map_err(|error| trouble(what, device, &error))
 }
 
-/// Take a node away; one that is not there is fine.
+/// Removes a node. No error if it is missing.
 pub fn remove(what: &str, pid: i64, device: &str) -> Result<(), SubstrateError> {
     let removed = name(device).and_then(|name| unlink(&devices(&root(pid))?, name));
     removed.map_err(|error| trouble(what, device, &error))
@@ -44,7 +45,7 @@ fn root(pid: i64) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/root"))
 }
 
-/// A device's name below `/dev`: one that names a file there and nothing else.
+/// The name below `/dev`, without further path components.
 fn name(device: &str) -> io::Result<&str> {
     device
         .strip_prefix("/dev/")
@@ -52,12 +53,12 @@ fn name(device: &str) -> io::Result<&str> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no name of a device"))
 }
 
-/// Open the `/dev` of a server with its files at `root`.
+/// Opens the `/dev` of a server with its root directory at `root`.
 fn devices(root: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(root, flags, Mode::empty())?;
     let found = rustix::fs::openat(&root, "dev", flags | OFlags::NOFOLLOW, Mode::empty())?;
-    // A process that ended leaves its number to another one, which may be this machine's own.
+    // The id of an ended process can be reused, also by a process of the host.
     let (theirs, ours) = (rustix::fs::fstat(&found)?, rustix::fs::stat("/dev")?);
     if (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino) {
         return Err(io::Error::other("the server has ended"));
@@ -77,8 +78,8 @@ fn place(devices: impl AsFd, name: &str, number: Dev) -> io::Result<()> {
     unlink(devices, name)?;
     let mode = Mode::from_raw_mode(0o660);
     rustix::fs::mknodat(devices, name, FileType::BlockDevice, mode, number)?;
-    // Our own mask may have taken rights of the group. What stands there now need not be what we made, so it is looked at first,
-    // and then meant by its descriptor alone.
+    // The umask can have removed rights of the group. The server can have replaced the node, so the descriptor is
+    // checked and then used for the changes.
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let node = rustix::fs::openat(devices, name, flags, Mode::empty())?;
     let is = rustix::fs::fstat(&node)?;
@@ -92,7 +93,7 @@ fn place(devices: impl AsFd, name: &str, number: Dev) -> io::Result<()> {
         Some(Gid::from_raw(DISK)),
         AtFlags::EMPTY_PATH,
     )?;
-    // Changing the mode is all that cannot be done to such a descriptor itself.
+    // `chmod` does not accept such a descriptor itself.
     let by_number = format!("/proc/self/fd/{}", node.as_raw_fd());
     rustix::fs::chmodat(CWD, by_number, mode, AtFlags::empty())?;
     Ok(())
@@ -135,7 +136,7 @@ mod tests {
         unlink(devices(server.path()).unwrap(), "vdb").unwrap();
         assert!(place.join("vdb").symlink_metadata().is_err());
         assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept");
-        // Gone already is as good.
+        // No error if it is missing.
         unlink(devices(server.path()).unwrap(), "vdb").unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Routers: making containers have the legs and the translation that the wiring says.
+//! Routers: containers with the interfaces and NAT rules of the wiring.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
@@ -14,16 +14,17 @@ use crate::wiring::RouterWiring;
 /// The applied state of a router.
 #[derive(Debug, Clone, Default)]
 pub struct RouterState {
-    /// Neutron networks, with the address that Docker itself gave a leg outside: Docker must not give it to another.
+    /// The connected networks by id, with Docker's address on the external one, where Docker must not allocate it
+    /// again.
     legs: BTreeMap<String, Option<Ipv4Addr>>,
-    /// Its process and its legs' devices; not known when that may have changed.
+    /// The process and the MAC addresses. `None` if they can have changed.
     seen: Option<(i64, DockerMacs)>,
-    /// The last script.
+    /// The last applied script.
     told: String,
 }
 
 impl RouterState {
-    /// Docker may have changed devices and routes: look again, and tell the router everything again.
+    /// Discards the applied script and devices after changes by Docker.
     fn forget(&mut self) {
         self.seen = None;
         self.told.clear();
@@ -43,8 +44,8 @@ fn wanted_legs(wiring: &RouterWiring) -> BTreeMap<String, Option<Ipv4Addr>> {
 }
 
 impl DockerSubstrate {
-    /// Make routers as told: those that are not there, those that have changed, and away with the rest. One that cannot be made
-    /// so is no reason to leave the others.
+    /// Creates and updates routers, and removes others. A failure of one does not affect the others; one of the errors
+    /// is returned.
     pub(super) async fn wire_routers(
         &self,
         wanted: &BTreeMap<String, RouterWiring>,
@@ -80,7 +81,7 @@ impl DockerSubstrate {
         let legs = wanted_legs(wiring);
         if !routers.contains_key(id) {
             self.create_router(id, &container, &legs).await?;
-            // Docker's choice of a first network: the one named first.
+            // Docker connects a new container to its first network only.
             let first = legs
                 .iter()
                 .next()

@@ -1,8 +1,8 @@
-//! Scripts that run inside a container's network namespace, from outside and with rights that the container lacks.
+//! Scripts for a container's network namespace, run from outside with privileges that the container lacks.
 //!
-//! Docker plugs the wires and gives throw-away addresses; the scripts give the interfaces the ports' own. So projects may use the
-//! same ranges, a subnet's gateway is free for its router, and an address stays with its port. The scripts run with this
-//! machine's `sh`, `ip`, `awk` and `nft`: the containers need none of them, and no privilege.
+//! Docker connects the interfaces with temporary addresses; the scripts replace them with the ports' addresses. So
+//! projects can use overlapping ranges, a subnet's gateway address is free for its router, and an address stays with
+//! its port. The scripts use the host's `sh`, `ip`, `awk` and `nft`: the containers need neither them nor privileges.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,11 +11,11 @@ use crate::substrate::docker::link_local::{ADDRESS, PORT};
 use crate::substrate::docker::nft;
 use crate::wiring::{Nic, RouterWiring, ServerWiring};
 
-/// Ethernet addresses that Docker gave, by Neutron network.
+/// Docker's MAC addresses, by Neutron network.
 pub type DockerMacs = BTreeMap<String, String>;
 
-/// Shell functions: find a device by either of two Ethernet addresses; give a device exactly these addresses and this Ethernet
-/// address. The latter comes last and makes the kernel tell the neighbours (`arp_notify`): addresses wander from port to port.
+/// Shell functions. `device` finds a device by either of two MAC addresses. `dress` sets a device's addresses and then
+/// its MAC address, which makes the kernel send gratuitous ARP (`arp_notify`), since addresses move between ports.
 const FUNCTIONS: &str = r#"set -eu
 device() {
   ip -o link show | awk -v a="$1" -v b="$2" '
@@ -56,7 +56,7 @@ fn load(text: &mut String, variables: &[String], rules: &str) {
     let _ = write!(text, "  cat <<'RULES'\n{rules}RULES\n}} | nft -f -\n");
 }
 
-/// Gives a server its interfaces and routes.
+/// The script for a server's interfaces and routes.
 pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
     let mut text = String::from(FUNCTIONS);
     for (at, nic) in wiring.nics.iter().enumerate() {
@@ -64,7 +64,7 @@ pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
         find(&mut text, &variable, nic, macs);
         dress(&mut text, &variable, nic, &[]);
     }
-    // Where the lab answers the server's questions about itself; nothing leaves the server for it.
+    // The address of the metadata service. Its traffic does not leave the server.
     let _ = write!(
         text,
         "ip addr replace {ADDRESS}/32 dev lo\nnft -f - <<'RULES'\ntable ip lab_metadata\ndelete table ip lab_metadata\ntable ip \
@@ -72,7 +72,7 @@ pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
          {ADDRESS}:{PORT}\n  }}\n}}\nRULES\n"
     );
     match wiring.gateway {
-        // Not reachable yet is no error: a subnet may have a gateway address and no router.
+        // An unreachable gateway is no error: a subnet can have a gateway address and no router.
         Some(gateway) => {
             let _ = writeln!(text, "ip route replace default via {gateway} || true");
         }
@@ -88,7 +88,7 @@ pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
     text
 }
 
-/// Gives a server its packet filter.
+/// The script for a server's packet filter.
 pub fn server_filter(wiring: &ServerWiring, macs: &DockerMacs) -> String {
     let mut text = String::from(FUNCTIONS);
     let mut variables = Vec::new();
@@ -101,7 +101,7 @@ pub fn server_filter(wiring: &ServerWiring, macs: &DockerMacs) -> String {
     text
 }
 
-/// Gives a router its legs, routes and translation.
+/// The script for a router's interfaces, routes and NAT.
 pub fn router(wiring: &RouterWiring, macs: &DockerMacs) -> String {
     let mut text = String::from(FUNCTIONS);
     for (at, nic) in wiring.inside.iter().enumerate() {

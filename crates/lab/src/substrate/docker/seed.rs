@@ -1,5 +1,5 @@
-//! The files that a server finds at boot, as tar archives: a NoCloud seed for cloud-init, its name servers, and the signal to go
-//! on.
+//! The boot files of a server, as tar archives: a NoCloud seed for cloud-init, its name servers, and the signal to
+//! continue the boot.
 
 use std::net::Ipv4Addr;
 
@@ -10,20 +10,20 @@ use crate::substrate::{ServerSpec, Ssh};
 
 const SEED: &str = "var/lib/cloud/seed/nocloud";
 
-/// The sign for which a boot waits: the network is as it should be.
+/// The signal that the network is configured. The boot waits for it.
 pub fn go() -> std::io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     put(&mut tar, "run/lab/wired", b"")?;
     tar.into_inner()
 }
 
-/// Everything else. The lab's own name servers are for subnets that name none.
+/// All other files. `name_servers` are the default for subnets without name servers.
 pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<Vec<u8>> {
     let mut metadata = json!({"instance-id": spec.id, "local-hostname": hostname(&spec.name)});
     if let Some(key) = &spec.public_key {
         metadata["public-keys"] = json!([key]);
     }
-    // JSON is YAML.
+    // JSON is valid YAML.
     let metadata = serde_json::to_vec(&metadata)?;
     let user_data = spec
         .user_data
@@ -59,7 +59,7 @@ pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<
     tar.into_inner()
 }
 
-/// A load balancer's configuration.
+/// The configuration file of a load balancer.
 pub fn haproxy(configuration: &str) -> std::io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     put(&mut tar, "run/lab/haproxy.cfg", configuration.as_bytes())?;

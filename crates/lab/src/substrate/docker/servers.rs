@@ -1,4 +1,4 @@
-//! Servers as containers: boot, network, and what the lab remembers of those that run.
+//! Servers as containers: boot, network, and the state of running servers.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ impl DockerSubstrate {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// A running server's process.
+    /// The process of a running server.
     pub(super) fn process_of(&self, server: &str) -> Option<i64> {
         self.known_servers().get(server).map(|state| state.pid)
     }
 
-    /// A running container's process, and Docker's Ethernet addresses by Neutron network.
+    /// The process of a running container, and its MAC addresses by Neutron network.
     pub(super) async fn running(
         &self,
         container: &str,
@@ -37,7 +37,7 @@ impl DockerSubstrate {
         Ok((running.pid, macs))
     }
 
-    /// Start a server's container and tell it everything: its namespace is new. Then its boot may go on.
+    /// Starts a server's container and applies its whole wiring, since its namespace is new. Then the boot continues.
     pub(super) async fn boot(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
         let container = self.containers.name("server", &spec.id);
         let archive = |made: std::io::Result<Vec<u8>>| {
@@ -57,7 +57,7 @@ impl DockerSubstrate {
             .await?;
         let network = script::server_network(wiring, &macs);
         let filter = script::server_filter(wiring, &macs);
-        // The filter comes first: there is no moment in which an address answers unfiltered.
+        // The filter comes first, so that no address is ever reachable unfiltered.
         namespace::run(&container, pid, &format!("{filter}{network}")).await?;
         self.known_servers().insert(
             spec.id.clone(),
@@ -69,7 +69,7 @@ impl DockerSubstrate {
             },
         );
         drop(telling);
-        // Devices' nodes do not outlive a boot.
+        // Device nodes are lost when a container stops.
         for (volume, device) in &spec.volumes {
             self.plug_volume(&spec.id, volume, device).await?;
         }
@@ -78,7 +78,7 @@ impl DockerSubstrate {
             .await
     }
 
-    /// Tell a running server what has changed.
+    /// Applies changes to a running server.
     pub(super) async fn rewire_server(
         &self,
         id: &str,
@@ -88,7 +88,7 @@ impl DockerSubstrate {
         self.tell_server(id, wiring).await
     }
 
-    /// The work of [`Self::rewire_server`], for callers that have the turn.
+    /// The same without taking the lock, for callers that hold it.
     pub(super) async fn tell_server(
         &self,
         id: &str,
@@ -110,7 +110,7 @@ impl DockerSubstrate {
             return Ok(());
         }
         namespace::run(&self.containers.name("server", id), state.pid, &script).await?;
-        // It may have been switched off meanwhile.
+        // It can have been stopped in the meantime.
         if let Some(known) = self.known_servers().get_mut(id) {
             known.network = network;
             known.filter = filter;

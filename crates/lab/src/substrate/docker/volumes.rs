@@ -1,10 +1,10 @@
-//! Volumes of servers: a loop device behind the disk, and its node in the server's `/dev`.
+//! Volumes of servers: the loop device of a disk, and its node in the server's `/dev`.
 
 use crate::substrate::SubstrateError;
 use crate::substrate::docker::{DockerSubstrate, nodes};
 
 impl DockerSubstrate {
-    /// Give a server a volume's device. One that does not run gets it at its next boot.
+    /// Attaches a volume's device to a server. A stopped server gets it at its next boot.
     pub(super) async fn plug_volume(
         &self,
         server: &str,
@@ -18,7 +18,7 @@ impl DockerSubstrate {
         }
     }
 
-    /// Take the device away, and let go of what is behind it.
+    /// Detaches the device, and releases the loop device.
     pub(super) async fn unplug_volume(
         &self,
         server: &str,
