@@ -1,7 +1,7 @@
-//! The lab on Docker: wires, filters and translation do what the API says.
+//! The lab on Docker: interfaces, filters and address translation match the API.
 //!
-//! Needs root, Docker, and the images `stackloom-lab-server` and `stackloom-lab-router` (`cargo xtask build` makes them).
-//! Everything is under a name and range of its own, and is removed before and after.
+//! Needs root, Docker, and the images `stackloom-lab-server` and `stackloom-lab-router` (built by `cargo xtask build`).
+//! All objects have a name and range of their own, and are removed before and after the test.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -31,7 +31,7 @@ const PUBLIC: &str = "172.31.9.0/24";
 const HOST: &str = "172.31.9.1";
 const LAB: Machine = Machine(NAME);
 
-/// Keys of a person and of two servers, in a directory for `ssh`.
+/// SSH keys of a user and host keys of two servers, in a directory for `ssh`.
 struct Keys {
     directory: tempfile::TempDir,
     login: PrivateKey,
@@ -69,7 +69,7 @@ impl Keys {
         STANDARD.encode(format!("#cloud-config\n{config}"))
     }
 
-    /// Pin the two servers' host keys.
+    /// Writes the two servers' host keys to `known_hosts`.
     fn pin(&self, addresses: [&str; 2]) {
         let lines = addresses.iter().zip(&self.hosts).map(|(address, key)| {
             format!("{address} {}\n", key.public_key().to_openssh().unwrap())
@@ -81,7 +81,7 @@ impl Keys {
         .unwrap();
     }
 
-    /// Run a command on a server, by way of another or straight.
+    /// Runs a command on a server, directly or through another server.
     async fn ssh(&self, address: &str, by_way_of: Option<&str>, command: &str) -> Output {
         let path = |name: &str| self.directory.path().join(name).display().to_string();
         let mut options = vec![
@@ -119,7 +119,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Whether a command goes well in a server's container, past the network.
+/// Whether a command succeeds in a server's container, run with `docker exec`.
 async fn inside(server: &str, command: &str) -> bool {
     LAB.inside(server, command).await.is_some()
 }
@@ -132,7 +132,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
     let client = Client::login(&lab, "demo").await;
     let keys = Keys::new();
 
-    // A network behind a router, and two servers on it; only `web` gets a floating IP.
+    // A network behind a router with two servers. Only `web` gets a floating IP.
     let outside = client.public_network().await;
     let net = client.network("networks", json!({"name": "front"})).await;
     let subnet = client
@@ -183,7 +183,8 @@ async fn packets_follow_networks_routers_and_security_groups() {
     }
     keys.pin([address, "10.0.0.50"]);
 
-    // No rule, no way in. A rule for this machine's address on the public network: open at once, and that is the address seen.
+    // Without a rule, the port is closed. A rule for the host's address on the public network opens it immediately, and
+    // the server sees this address.
     assert!(is_shut(address, 22).await, "port 22 is open without a rule");
     let rule = |group: &str| json!({"security_group_id": group, "direction": "ingress", "protocol": "tcp", "port_range_min": 22, "port_range_max": 22});
     let mut from_host = rule(&web_group);
@@ -206,7 +207,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
         format!("web\n{HOST}")
     );
 
-    // A volume is a block device, and what is written on it stays when it moves to another server.
+    // A volume is a block device, and keeps its content when it moves to another server.
     let disk = volume(&client).await;
     plug(&client, &web, &disk).await;
     assert!(
@@ -227,7 +228,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
         inside(&web, "test ! -e /dev/vdb").await,
         "the device stayed behind"
     );
-    // Whatever a server has for programs, the lab runs its own.
+    // The lab does not run the server's programs.
     let replaced =
         "printf '#!/bin/sh\\ntouch /tmp/was-run\\n' > /bin/mknod && cp /bin/mknod /bin/chgrp";
     assert!(inside(&back, replaced).await);
@@ -248,7 +249,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
     client.delete(&format!("/volume/v3/volumes/{disk}")).await;
     wait_for_volume(&client, &disk, "gone").await;
 
-    // Another network with the same range is another world.
+    // Networks with the same range are isolated from each other.
     let apart = client.network("networks", json!({"name": "apart"})).await;
     client
         .network(
@@ -273,7 +274,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
         .await;
     assert_eq!(gone.status, 204, "{}", gone.text);
 
-    // The private server is there for members of a group only, by way of the public one.
+    // Only members of a group can reach the private server, through the public one.
     let reach = "timeout 2 bash -c '</dev/tcp/10.0.0.50/22' && echo open || echo closed";
     assert_eq!(text(&keys.ssh(address, None, reach).await), "closed");
     let mut from_web = rule(&back_group);
@@ -284,7 +285,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
         "back"
     );
 
-    // It reaches the outside through the router, under the router's address.
+    // It reaches the external network through the router, with the router's address.
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let call_out = format!(
         "timeout 60 bash -c '</dev/tcp/{HOST}/{}'",
@@ -305,7 +306,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
         gateway.as_str().unwrap().parse::<IpAddr>().unwrap()
     );
 
-    // Without the rule it is closed again; without the router there is no way out.
+    // After the removal of the rule, the port is closed. Without the router, the external network is unreachable.
     assert_eq!(
         client
             .delete(&format!("/network/v2.0/security-group-rules/{from_host}"))
@@ -346,7 +347,7 @@ async fn packets_follow_networks_routers_and_security_groups() {
         "the private server reaches the outside without a router"
     );
 
-    // Nothing stays.
+    // No objects remain.
     for id in [&web, &back] {
         assert_eq!(
             client

@@ -1,6 +1,6 @@
-//! The lab on Docker: what outlives a restart, what does not listen, and what a reset leaves, which is nothing.
+//! The lab on Docker: restart, servers without SSH, and reset.
 //!
-//! Needs what `docker_services.rs` needs.
+//! Same requirements as `docker_services.rs`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -29,21 +29,21 @@ fn config(state: &Path) -> LabConfig {
     }
 }
 
-/// What was made, by id or address.
+/// The created resources, by id or address.
 struct Made {
     client: Client,
     server: String,
     volume: String,
     balancer: String,
-    /// Leads to the server.
+    /// The floating IP of the server.
     address: String,
-    /// Its port 2222 leads to the server's SSH.
+    /// A floating IP that forwards port 2222 to the second server's SSH port.
     shared_address: String,
-    /// Leads to the load balancer.
+    /// The floating IP of the load balancer.
     balanced: String,
 }
 
-/// Make a piece of a load balancer, and wait until it is there; answers the piece.
+/// Creates a resource of a load balancer, and waits until it is ACTIVE. Returns the resource.
 async fn piece(client: &Client, path: &str, body: Value) -> Value {
     let made = client.post(&format!("{LB}/{path}"), body).await;
     assert_eq!(made.status, 201, "{path}: {}", made.text);
@@ -59,14 +59,14 @@ async fn piece(client: &Client, path: &str, body: Value) -> Value {
     }
 }
 
-/// Whether a load balancer answers as its rule says.
+/// Whether a load balancer rejects requests according to its policy.
 async fn refused(address: &str) -> bool {
     let asked = http().get(format!("http://{address}/")).send().await;
     asked.is_ok_and(|answer| answer.status() == 403)
 }
 
 impl Made {
-    /// A server that is reached in three ways, with a volume that something is written on.
+    /// Servers with a floating IP, a port forwarding and a load balancer, and a volume with data.
     async fn on(lab: &Lab) -> Self {
         let client = Client::login(lab, "demo").await;
         let outside = client.public_network().await;
@@ -111,7 +111,7 @@ impl Made {
         let listener =
             json!({"loadbalancer_id": balancer["id"], "protocol": "HTTP", "protocol_port": 80});
         let listener = piece(&client, "listeners", json!({ "listener": listener })).await;
-        // It answers by itself, so nothing behind it has to.
+        // The policy rejects requests, so no members are needed.
         let policy = json!({"listener_id": listener["id"], "action": "REJECT"});
         let policy = piece(&client, "l7policies", json!({ "l7policy": policy })).await;
         let rule = json!({"rule": {"type": "PATH", "compare_type": "STARTS_WITH", "value": "/"}});
@@ -128,7 +128,7 @@ impl Made {
         }
     }
 
-    /// One more server that lets everybody in, when it is ACTIVE; answers its id and its floating IP.
+    /// Creates a server that accepts all connections, and waits until it is ACTIVE. Returns its id and floating IP.
     async fn reachable(&self, name: &str) -> (String, String) {
         let client = &self.client;
         let server =
@@ -141,7 +141,7 @@ impl Made {
         (server, address)
     }
 
-    /// All of it does what it is there for.
+    /// Checks that all resources work.
     async fn works(&self, when: &str) {
         let client = &self.client;
         client.wait_for_server(&self.server, "ACTIVE", BOOT).await;
@@ -182,8 +182,8 @@ async fn a_restart_keeps_everything_and_a_reset_nothing() {
     let mut made = Made::on(&lab).await;
     made.works("at first").await;
 
-    // One that does not listen looks well to the cloud, and is not. Right after ACTIVE none listens yet, so a healthy one is
-    // begun after it and waited for: by then the first would listen, too.
+    // A server without SSH is ACTIVE all the same. Right after ACTIVE, no server listens yet, so a healthy server is
+    // created after it and awaited: by then, the first one would listen too.
     lab.faults().add(Fault::Server(ServerFault {
         name: "deaf".into(),
         fault: ServerTrouble::NoSsh,
@@ -201,7 +201,7 @@ async fn a_restart_keeps_everything_and_a_reset_nothing() {
     made.client.move_to(&lab);
     made.works("after a restart").await;
 
-    // As a person does it, and while the lab still has everything.
+    // The command line, while the lab still has all resources.
     lab.stop().await;
     let reset = Command::new(env!("CARGO_BIN_EXE_stackloom-lab"))
         .args(["reset", "--name", NAME, "--public-cidr", PUBLIC, "--state"])

@@ -1,6 +1,6 @@
-//! The lab on Docker: what stands beside servers: their metadata service, images made of them, load balancers in front of them.
+//! The lab on Docker: the metadata service, images of servers, load balancers.
 //!
-//! Needs what `docker.rs` needs, and the image `stackloom-lab-balancer`.
+//! Same requirements as `docker.rs`, and the image `stackloom-lab-balancer`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -28,12 +28,12 @@ const PUBLIC: &str = "172.31.10.0/24";
 const LIMIT: Duration = BOOT;
 const LB: &str = "/load-balancer/v2.0/lbaas";
 
-/// Run a command in a server's container, past the network; answers what it printed if it went well.
+/// Runs a command in a server's container with `docker exec`. Returns its output if it succeeded.
 async fn inside(server: &str, command: &str) -> Option<String> {
     LAB.inside(server, command).await
 }
 
-/// Let a server answer with its name at port 80.
+/// Starts a web server on port 80 of a server. It responds with the name.
 async fn serve(server: &str, name: &str) {
     let container = LAB.container(server);
     let script = format!(
@@ -56,14 +56,14 @@ async fn serve(server: &str, name: &str) {
     }
 }
 
-/// What a server is told at this path of its metadata service.
+/// The response of a server's metadata service at this path.
 async fn told(server: &str, path: &str) -> String {
     let command = format!("curl -sf --max-time 30 http://169.254.169.254/{path}");
     let said = inside(server, &command).await;
     said.unwrap_or_else(|| panic!("no answer at {path}"))
 }
 
-/// Make a piece of a load balancer, and wait until it is there.
+/// Creates a resource of a load balancer, and waits until it is ACTIVE.
 async fn piece(
     client: &Client,
     balancer: &str,
@@ -94,7 +94,7 @@ async fn settled(client: &Client, balancer: &str) {
     }
 }
 
-/// What an address answers; nothing if it does not.
+/// The response of a URL. `None` if there is none.
 async fn fetch(url: &str) -> Option<(u16, String)> {
     let answer = http()
         .get(url)
@@ -106,7 +106,7 @@ async fn fetch(url: &str) -> Option<(u16, String)> {
     Some((status, answer.text().await.ok()?.trim().to_owned()))
 }
 
-/// Wait until ten answers in a row come from just these servers.
+/// Waits until ten consecutive responses come from exactly these servers.
 async fn wait_for_answers(url: &str, wanted: &[&str]) {
     let started = Instant::now();
     let wanted: BTreeSet<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
@@ -143,7 +143,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
         client.put(&leg, json!({"subnet_id": subnet})).await.status,
         200
     );
-    // Only the load balancer may ask the servers.
+    // Only the load balancer can connect to the servers.
     let group = client
         .network("security-groups", json!({"name": "web"}))
         .await;
@@ -162,7 +162,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
     }
     let (one, two) = (&servers[0], &servers[1]);
 
-    // Each is told about itself and nobody else, and of changes at once.
+    // Each server gets its own metadata only, and changes are visible immediately.
     let of_one: serde_json::Value =
         serde_json::from_str(&told(one, "openstack/latest/meta_data.json").await).unwrap();
     assert_eq!(
@@ -201,7 +201,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
             .contains("first")
     );
 
-    // A load balancer with a public address shares the work.
+    // A load balancer with a public address distributes requests.
     let fields = json!({"name": "lb", "vip_subnet_id": subnet, "vip_address": "10.0.0.100"});
     let balancer = piece(&client, "", "loadbalancers", "loadbalancer", fields).await;
     let shown = client.get(&format!("{LB}/loadbalancers/{balancer}")).await;
@@ -232,7 +232,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
         "a member is open to others than the load balancer"
     );
 
-    // A rule about paths.
+    // An L7 policy with a path rule.
     let fields = json!({"listener_id": listener, "action": "REJECT"});
     let policy = piece(&client, &balancer, "l7policies", "l7policy", fields).await;
     let fields = json!({"type": "PATH", "compare_type": "STARTS_WITH", "value": "/it's private"});
@@ -258,7 +258,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
         assert!(started.elapsed() < LIMIT, "the rule does not work");
     }
 
-    // A member that is gone gets no more work, and is back when it is.
+    // A failed member gets no requests, and gets them again when it recovers.
     let fields = json!({"pool_id": pool, "type": "HTTP", "delay": 1, "timeout": 1, "max_retries": 1, "max_retries_down": 1});
     piece(
         &client,
@@ -279,7 +279,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
     act(one, json!({"unpause": null}), "ACTIVE").await;
     wait_for_answers(&url, &["one", "two"]).await;
 
-    // An image of a server holds its files.
+    // An image of a server contains its files.
     let path = format!("/compute/v2.1/servers/{one}/action");
     let made = client
         .post(&path, json!({"createImage": {"name": "copy"}}))
@@ -310,7 +310,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
             .contains(&three)
     );
 
-    // One that dies by itself is seen to be off, and starts again.
+    // A server that dies is shown as SHUTOFF, and can be started again.
     let container = LAB.container(&three);
     Command::new("docker")
         .args(["kill", &container])
@@ -325,7 +325,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
             .contains(&three)
     );
 
-    // Nothing stays.
+    // No objects remain.
     assert_eq!(
         client
             .delete(&format!("/network/v2.0/floatingips/{floating}"))
@@ -363,12 +363,12 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
     );
 }
 
-/// The one network that every lab has.
+/// The id of the external network, which every lab has.
 fn network() -> String {
     stable_id("network/public")
 }
 
-/// Load balancers of one network that answer with a number each.
+/// Load balancers on one network that respond with a number each.
 fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
     let anybody = FilterRule {
         protocol: None,
@@ -411,7 +411,7 @@ fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
     }
 }
 
-/// HAProxy has just started, or reads its configuration, when the next one comes: what runs in the end is what was told last.
+/// When HAProxy is starting or reloading during a change, the last configuration still takes effect.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_load_balancer_follows_its_last_change() {
     const TOLD: Machine = Machine("lab-test-told");
@@ -420,13 +420,13 @@ async fn a_load_balancer_follows_its_last_change() {
     substrate.reset().await.unwrap();
     substrate.open().await.unwrap();
     let mut numbers = BTreeMap::new();
-    // Changes close together, and one after each pause in which HAProxy could be about to begin.
+    // Changes in quick succession, with pauses of different lengths, to hit different phases of the start of HAProxy.
     for round in 0..12_u32 {
         for (id, _) in numbers.clone() {
             numbers.insert(id, round);
         }
         numbers.insert(format!("{round:02}"), round);
-        // Nobody waits for what was told before.
+        // The time limit does not wait for the earlier configuration.
         let told = balancers(&numbers);
         let _ = tokio::time::timeout(
             Duration::from_millis(u64::from(round) * 15 + 250),

@@ -1,4 +1,4 @@
-//! Octavia's API in memory: states, the lock, the tree, and what is refused.
+//! Octavia's API in memory: states, the lock, the status tree, and refusals.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -12,7 +12,7 @@ use lab::{Backend, CallFault, Fault, Lab, LabConfig};
 use serde_json::{Value, json};
 
 const LB: &str = "/load-balancer/v2.0/lbaas";
-/// No machine is so busy that it takes as long for a few calls.
+/// Upper limit for a few calls on a busy machine.
 const BUSY: Duration = Duration::from_secs(60);
 
 struct Balancer {
@@ -27,7 +27,7 @@ impl Balancer {
         Self::changing_in(Duration::from_millis(20)).await
     }
 
-    /// In a lab where each change goes on for so long.
+    /// A lab in which each change takes this time.
     async fn changing_in(time: Duration) -> Self {
         let lab = Lab::start(LabConfig {
             backend: Backend::Memory(MemorySubstrate {
@@ -74,7 +74,7 @@ impl Balancer {
         bound.expect("the load balancer settles");
     }
 
-    /// Make a piece and wait for it.
+    /// Creates a resource, and waits until it is ACTIVE.
     async fn make(&self, path: &str, body: Value) -> String {
         let made = self.client.post(&format!("{LB}/{path}"), body).await;
         assert_eq!(made.status, 201, "{path}: {}", made.text);
@@ -149,12 +149,12 @@ async fn a_load_balancer_is_deleted_with_its_children() {
     assert_eq!(left, (0, 0), "the address's port goes too");
 }
 
-/// What two calls are answered while a pool is made in a lab where that takes so long: a second listener, and the end of it all.
-/// None if the pool was there before they were answered.
+/// The responses to two calls during the creation of a pool that takes `time`: creation of a second listener, and
+/// deletion of the load balancer. `None` if the creation ended before the calls.
 async fn answers_while_a_pool_is_made(time: Duration) -> Option<[(u16, String); 2]> {
     let b = Balancer::changing_in(time).await;
     let listener = b.listener().await;
-    // The answer comes while the change still goes on.
+    // The response comes before the change is complete.
     let body = json!({"pool": {"listener_id": listener, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}});
     let made = b.client.post(&format!("{LB}/pools"), body).await;
     assert_eq!(made.status, 201);
@@ -178,7 +178,7 @@ async fn answers_while_a_pool_is_made(time: Duration) -> Option<[(u16, String); 
 #[tokio::test]
 async fn a_load_balancer_in_change_is_immutable() {
     let mut time = Duration::from_millis(100);
-    // How long a few calls take is the machine's business.
+    // The time for a few calls depends on the machine.
     let [listener, itself] = loop {
         if let Some(answers) = answers_while_a_pool_is_made(time).await {
             break answers;

@@ -1,7 +1,7 @@
-//! Many servers in memory: making, finding and listing them costs each as much with thousands as with a few.
+//! Scale test in memory: the cost of creating, finding and listing a server is independent of the number of servers.
 //!
-//! `cargo test -p lab --release --test scale -- --include-ignored --nocapture` prints what ten thousand take, as `cargo xtask
-//! bench lab` does; `cargo xtask test unit --full` runs it, too.
+//! `cargo test -p lab --release --test scale -- --include-ignored --nocapture` prints the figures for ten thousand, as
+//! `cargo xtask bench lab` does; `cargo xtask test unit --full` also runs it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -17,31 +17,31 @@ use lab::services::Status;
 use lab::{Lab, LabConfig};
 use serde_json::{Value, json};
 
-/// Calls at a time.
+/// Maximum number of concurrent calls.
 const PARALLEL: usize = 16;
-/// How often what is short is measured: the shortest of them is the least that the machine had to do with.
+/// Number of measurements of short operations. The shortest one is the least disturbed.
 const TRIES: u32 = 4;
 
-/// What one round took.
+/// The figures of one round.
 #[derive(Debug, Clone, Copy)]
 struct Times {
-    /// Making all servers, each with a port that was made before it, until the last is ACTIVE.
+    /// Creation of all servers, each with an existing port, until the last is ACTIVE.
     create: Took,
-    /// Finding each by its name, its ports by its id.
+    /// Lookup of servers by name, and of their ports by server id.
     find: Took,
-    /// Walking through all in pages of 100, and through their ports: the best of several tries each.
+    /// Reading all servers, and all ports, in pages of 100: the best of several tries each.
     walk: Took,
     walk_ports: Took,
-    /// A page of either, by those walks.
+    /// Time per page in these reads.
     page: Duration,
     page_ports: Duration,
-    /// Writing the state down, as an orderly end does.
+    /// Writing the state at shutdown.
     save: Took,
-    /// Reading it again, until the first call is answered.
+    /// Reading the state, until the response to the first call.
     restart: Took,
-    /// Deleting all.
+    /// Deletion of all servers.
     delete: Took,
-    /// What the process, which is also the client, had in memory with all of them, in MiB; and before.
+    /// Memory of the process, which includes the client, with all servers and before, in MiB.
     memory_mib: (u64, u64),
 }
 
@@ -121,7 +121,7 @@ async fn round(servers: usize) -> Times {
     .await;
     until(&lab, |model| model.servers.is_empty()).await;
     let delete = clock.took();
-    // They were made before their servers, and so outlive them.
+    // The ports were created before their servers, so they remain.
     assert_eq!(lab.model(|model| model.ports.len()), servers);
     Times {
         create,
@@ -154,8 +154,9 @@ async fn until(lab: &Lab, is_so: impl Fn(&lab::services::Model) -> bool) {
     bound.expect("what was ordered is done");
 }
 
-/// Through all pages of a list by their links, several times; answers the usual work and the least time of a walk, and the
-/// shortest time for a page. Work is told in hundredths of a second, so only that of all walks together says much.
+/// Reads all pages of a list by their links, several times. Returns the average processor time and the minimum time of
+/// a read, and the minimum time per page. Processor time has a resolution of 10 ms, so only the sum over all reads is
+/// precise.
 async fn walk(client: &Client, service: &str, list: &str, all: usize) -> (Took, Duration) {
     let collection = list.split('/').next().unwrap();
     let (rows, links) = (
@@ -189,13 +190,14 @@ async fn walk(client: &Client, service: &str, list: &str, all: usize) -> (Took, 
     (best, best.time / pages)
 }
 
-/// Five times the servers may cost five times the work; a quadratic lab would want twenty-five. Half of that is the line.
+/// Five times the servers cost five times the processor time, or 25 times if the lab is quadratic. The limit is about
+/// half of that.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cost_of_a_server_does_not_grow_with_their_number() {
     let few = round(300).await;
     let many = round(1_500).await;
     println!("300: {few:?}\n1500: {many:?}");
-    // Three pages, then fifteen, are walked through several times: they need no slack that would hide a page that makes all rows.
+    // Three and fifteen pages are read several times. Slack would hide a page that renders all rows.
     let (slack, none) = (Duration::from_millis(500), Duration::ZERO);
     for (what, few, many, slack) in [
         ("create", few.create, many.create, slack),
@@ -211,7 +213,7 @@ async fn the_cost_of_a_server_does_not_grow_with_their_number() {
     }
 }
 
-/// Prints the figures that `cargo xtask bench lab` shows, a line each: what, value, unit.
+/// Prints the figures that `cargo xtask bench lab` shows, one per line: name, value, unit.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a minute without optimisation"]
 async fn ten_thousand_servers() {

@@ -1,4 +1,4 @@
-//! Cinder, and what Nova does with volumes: on a lab in memory.
+//! Cinder, and volumes in Nova, on a lab in memory.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -28,7 +28,7 @@ async fn volume(client: &Client, fields: Value) -> String {
     answer.at("/volume/id").as_str().unwrap().to_owned()
 }
 
-/// Wait until a volume has this status (`gone` when it is no more); answers it.
+/// Waits until a volume has this status (`gone` after its removal). Returns the last response.
 async fn wait_for_volume(client: &Client, id: &str, wanted: &str) -> Answer {
     let started = Instant::now();
     loop {
@@ -71,7 +71,7 @@ async fn a_volume_is_created_extended_and_deleted() {
     assert_eq!(shown.at("/volume/bootable"), "false");
     assert_eq!(shown.at("/volume/volume_type"), "standard");
     assert_eq!(shown.at("/volume/metadata/a"), "b");
-    // The path without the project is the same thing.
+    // The path without the project is equivalent.
     let same = client.get(&format!("/volume/v3/volumes/{id}")).await;
     assert_eq!(same.at("/volume/id"), id.as_str());
 

@@ -1,4 +1,4 @@
-//! What administrators give and take away: it counts at once, and for nobody else.
+//! Changes by administrators: they take effect immediately, and only for their target.
 
 use lab::Lab;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use crate::{SOON, login, wire};
 
 const USERS: &str = "/identity/v3/users";
 
-/// Make something; answers its id, which stands under the body's own key.
+/// Creates a resource. Returns its id, which is below the body's key.
 async fn made(client: &Client, path: &str, body: Value) -> String {
     let key = body.as_object().unwrap().keys().next().unwrap().clone();
     let answer = client.post(path, body).await;
@@ -19,7 +19,7 @@ async fn made(client: &Client, path: &str, body: Value) -> String {
         .to_owned()
 }
 
-/// A call without a body or an answer.
+/// The status of a call without a body.
 async fn plain(client: &Client, method: Method, path: &str) -> u16 {
     client.call(method, path, Value::Null).await.status
 }
@@ -71,7 +71,7 @@ async fn a_renamed_volume_type_is_still_in_use() {
     assert_eq!(plain(&admin, Method::DELETE, &path).await, 400);
 }
 
-/// The status of a look at one's own servers.
+/// The status of a list of the caller's servers.
 async fn works(client: &Client) -> u16 {
     client.get("/compute/v2.1/servers").await.status
 }
@@ -94,13 +94,13 @@ async fn a_revoked_role_is_in_no_token() {
     assert_eq!(demo.get(USERS).await.status, 200);
     assert_eq!(plain(&admin, Method::DELETE, &grant).await, 204);
     assert_eq!(demo.get(USERS).await.status, 403);
-    // A domain's own role of that name makes nobody an administrator.
+    // A domain role of that name grants no permissions.
     let own = json!({"role": {"name": "admin", "domain_id": "default"}});
     let own = made(&admin, "/identity/v3/roles", own).await;
     let grant = format!("{grants}/{own}");
     assert_eq!(plain(&admin, Method::PUT, &grant).await, 204);
     assert_eq!(demo.get(USERS).await.status, 403);
-    // The last one takes the token with it.
+    // The removal of the last role invalidates the token.
     assert_eq!(works(&demo).await, 200);
     let grant = format!("{grants}/{member}");
     assert_eq!(plain(&admin, Method::DELETE, &grant).await, 204);
@@ -138,7 +138,7 @@ async fn a_disabled_user_cannot_log_in() {
         enable(&admin, kind, id, true).await;
         assert_eq!(by_credential(&lab, &credential).await, 201, "{kind}");
     }
-    // The user's tokens ended; the project's only waited.
+    // The user's tokens are revoked; the project's tokens were only suspended.
     assert_eq!(works(&demo).await, 401);
     let auth = json!({"identity": password("demo", "demo"), "scope": project_scope("demo")});
     assert_eq!(login(&lab, auth).await.0, 201);

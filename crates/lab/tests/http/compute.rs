@@ -1,4 +1,4 @@
-//! Nova: the life of a server, and what a microversion lets a body say.
+//! Nova: the life cycle of a server, and fields by microversion.
 
 use crate::common::{http, memory};
 use crate::{SOON, wire};
@@ -66,7 +66,7 @@ async fn a_server_is_created_and_deleted() {
     );
     client.wait_for_server(&id, "GONE", SOON).await;
 
-    // A person's own port stays, free again.
+    // A port that was created before the server is detached, not deleted.
     assert_eq!(
         client
             .get(&format!("/network/v2.0/ports/{port}"))

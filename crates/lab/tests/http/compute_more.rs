@@ -1,4 +1,4 @@
-//! What people ask of Nova beside servers: security groups in its old form, usage, backups, consoles.
+//! Nova's APIs besides servers: its deprecated security groups, usage, backups, consoles.
 
 use std::time::{Duration, Instant};
 
@@ -18,13 +18,13 @@ async fn web(client: &Client) -> String {
     format!("/compute/v2.1/servers/{id}")
 }
 
-/// As an old client speaks, without a microversion.
+/// A call of an old client, without a microversion.
 async fn old(client: &Client, method: Method, path: &str, body: Value) -> Answer {
     let headers = [("openstack-api-version", "compute 2.1")];
     client.call_with(method, path, body, &headers).await
 }
 
-/// What `openstack server add security group` and its contrary do.
+/// The calls of `openstack server add security group` and `remove security group`.
 #[tokio::test]
 async fn a_security_group_is_added_to_a_server_and_removed_through_nova() {
     let (_lab, demo) = memory().await;
@@ -127,7 +127,7 @@ async fn novas_security_group_proxy_ends_at_its_microversion_and_hides_other_pro
     );
 }
 
-/// What `openstack usage show` asks.
+/// The calls of `openstack usage show`.
 #[tokio::test]
 async fn usage_counts_the_hours_of_existing_and_deleted_servers() {
     let (lab, demo) = memory().await;
@@ -148,9 +148,9 @@ async fn usage_counts_the_hours_of_existing_and_deleted_servers() {
     let hours = one["hours"].as_f64().unwrap();
     assert!(hours > 0.0 && hours < 1.0, "{hours}");
     let memory = usage["total_memory_mb_usage"].as_f64().unwrap();
-    // The product of a rounded number is not the rounded product.
+    // The values are rounded separately.
     assert!((memory - 512.0 * hours).abs() < 1e-9, "{memory}");
-    // The future does not count.
+    // Future time is not counted.
     assert!(usage["stop"].as_str().unwrap() < "2100");
 
     assert_eq!(demo.delete(&server).await.status, 204);
@@ -159,7 +159,7 @@ async fn usage_counts_the_hours_of_existing_and_deleted_servers() {
     let one = shown.at("/tenant_usage/server_usages/0");
     assert_eq!(one["state"], "terminated", "{}", shown.text);
     assert!(one["ended_at"].is_string());
-    // Nothing has run from now until now.
+    // The default period is empty: from now until now.
     assert_eq!(demo.get(&of).await.body, json!({"tenant_usage": {}}));
 
     let turned = format!("{of}?start=2100-01-01T00:00:00&end=2020-01-01T00:00:00");
@@ -187,7 +187,7 @@ async fn usage_counts_the_hours_of_existing_and_deleted_servers() {
     assert_eq!(all.at("/tenant_usages/0/server_usages"), &Value::Null);
 }
 
-/// Names of the backups, once an action is done.
+/// Names of the backups, after the end of the current action.
 async fn backups(lab: &Lab, client: &Client, server: &str) -> Vec<String> {
     let begin = Instant::now();
     let busy = || async {
@@ -228,7 +228,7 @@ async fn the_oldest_backups_are_removed_by_rotation() {
         assert_eq!(image.at("/backup_type"), kind);
         assert_eq!(image.at("/status"), "active");
     }
-    // None is kept; old clients are told no place.
+    // A rotation of 0 keeps no backup, so there is no `Location` header.
     let none = old(
         &demo,
         Method::POST,
@@ -269,7 +269,7 @@ async fn the_oldest_backups_are_removed_by_rotation() {
     }
 }
 
-/// What a cloud answers that runs no console proxy.
+/// The responses of a cloud without a console proxy.
 #[tokio::test]
 async fn no_console_is_offered() {
     let (_lab, demo) = memory().await;

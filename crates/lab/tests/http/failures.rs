@@ -1,4 +1,4 @@
-//! Actions that are accepted and come to nothing, and what the services tell of them; and a quota that nobody can see.
+//! Actions that are accepted and then fail, the records of such failures, and a hidden quota.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::SOON;
 use crate::common::{Answer, Client, memory};
 
-/// Let actions on the server or load balancer `web` fail.
+/// Arms a fault of actions on the server or load balancer `web`.
 fn let_fail(lab: &Lab, action: &str) {
     lab.faults().add(Fault::Action(ActionFault {
         name: "web".into(),
@@ -18,7 +18,7 @@ fn let_fail(lab: &Lab, action: &str) {
     }));
 }
 
-/// A running server `web`, and its path.
+/// A running server `web`. Returns its path.
 async fn web(client: &Client) -> String {
     let id = client
         .server(json!({"name": "web", "networks": "none"}))
@@ -32,7 +32,7 @@ async fn act(client: &Client, server: &str, action: Value) {
     assert_eq!(answer.status, 202, "{}", answer.text);
 }
 
-/// Look until what is found is right.
+/// Polls until the value at a pointer is as expected.
 async fn until(client: &Client, path: &str, pointer: &str, wanted: &str) -> Answer {
     let begin = Instant::now();
     loop {
@@ -45,7 +45,7 @@ async fn until(client: &Client, path: &str, pointer: &str, wanted: &str) -> Answ
     }
 }
 
-/// The newest action of a server once it has ended, with its events, as a microversion shows it.
+/// The newest action of a server after its end, with its events, in a microversion.
 async fn last_action(client: &Client, server: &str, version: &str) -> Value {
     let path = format!("{server}/os-instance-actions");
     let begin = Instant::now();
@@ -114,7 +114,7 @@ async fn a_resize_that_no_host_can_take_leaves_the_old_flavor_and_an_action_in_e
     assert!(event["traceback"].as_str().unwrap().contains(reason));
     assert_eq!(event["host"], "lab");
 
-    // Before, events were for administrators alone.
+    // Before 2.51, events were visible to administrators only.
     let action = last_action(&demo, &server, "2.50").await;
     assert_eq!(action.get("events"), None);
 }
@@ -163,7 +163,7 @@ async fn a_rebuild_that_fails_leaves_the_old_image_and_a_server_in_error() {
     let action = last_action(&demo, &server, "2.79").await;
     assert_eq!(events(&action), [("rebuild_server", "Error")]);
 
-    // Another one repairs it.
+    // Another rebuild repairs it.
     lab.faults().clear();
     act(&demo, &server, json!({"rebuild": {"imageRef": image}})).await;
     let shown = until(&demo, &server, "/server/status", "ACTIVE").await;
@@ -307,7 +307,7 @@ async fn actions_of_a_server_are_listed_after_its_deletion() {
     assert_eq!(nowhere.status, 404);
     let message = nowhere.at("/itemNotFound/message");
     assert_eq!(message, "Action req-none not found");
-    // Deleted servers have a history since 2.21.
+    // Actions of deleted servers are available since 2.21.
     let older = [("openstack-api-version", "compute 2.20")];
     let older = demo
         .call_with(Method::GET, &actions, Value::Null, &older)
@@ -332,7 +332,7 @@ async fn a_server_over_the_quota_fails_though_the_limits_show_room() {
         third.at("/forbidden/message"),
         "Quota exceeded for instances: Requested 1, but already used 2 of 2 instances"
     );
-    // Room is made by deleting one.
+    // The deletion of a server frees its quota.
     assert_eq!(demo.delete(&first).await.status, 204);
     let gone = first.rsplit('/').next().unwrap();
     demo.wait_for_server(gone, "GONE", SOON).await;
@@ -340,7 +340,7 @@ async fn a_server_over_the_quota_fails_though_the_limits_show_room() {
     assert_eq!(third.status, 202, "{}", third.text);
 }
 
-/// All of it can be set from outside.
+/// Faults can be armed over HTTP.
 #[tokio::test]
 async fn failures_are_set_over_http() {
     let (lab, demo) = memory().await;

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose: each kind of fault by itself, what says where it strikes, and servers.
+//! Fault injection: each type of fault alone, the selection of calls, and servers.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::common::{Client, http, memory};
 
 const NETWORKS: &str = "/network/v2.0/networks";
 
-/// Arm a fault of calls.
+/// Arms a fault of calls.
 fn arm(lab: &Lab, fault: CallFault) {
     lab.faults().add(Fault::Call(fault));
 }
 
-/// Make a network; answers the status and the body's text, or none if the connection was cut.
+/// Creates a network. Returns the status and the body, or `None` if the connection was cut.
 async fn make(lab: &Lab, client: &Client) -> Option<(u16, String)> {
     let sent = http()
         .post(format!("{}{NETWORKS}", lab.url()))
@@ -27,7 +27,7 @@ async fn make(lab: &Lab, client: &Client) -> Option<(u16, String)> {
     Some((sent.status().as_u16(), sent.text().await.ok()?))
 }
 
-/// How many networks the project has made.
+/// The number of the project's networks.
 fn networks(lab: &Lab) -> usize {
     let external = 1;
     lab.model(|model| model.networks.len()) - external
@@ -116,7 +116,7 @@ async fn wrong_json_comes_after_the_call_is_done() {
     assert_eq!(networks(&lab), 1);
 }
 
-/// Which of these calls a fault strikes.
+/// The names of the calls that a fault applies to.
 async fn struck(fault: CallFault) -> String {
     let (lab, client) = memory().await;
     let id = client.network("networks", json!({"name": "n"})).await;
@@ -243,11 +243,11 @@ async fn servers_fail_on_request() {
     );
     client.wait_for_server(&bad, "ERROR", SOON).await;
     client.wait_for_server(&weak, "SHUTOFF", SOON).await;
-    // What does not listen looks well from outside; `docker_life.rs` knocks.
+    // Without SSH, the API shows no difference. `docker_life.rs` tests the port.
     client.wait_for_server(&deaf, "ACTIVE", SOON).await;
     let fault = client.get(&format!("/compute/v2.1/servers/{bad}")).await;
     assert_eq!(fault.at("/server/fault/code"), 500);
-    // One was to fail; the next of that name is well, and by now the slow one would be.
+    // The fault applies to one server only. By now, the slow one would be ACTIVE too.
     let second = server("bad-2").await;
     client.wait_for_server(&second, "ACTIVE", SOON).await;
     assert_eq!(client.server_status(&slow).await, "BUILD");

@@ -1,4 +1,4 @@
-//! Keystone: who gets a token, for what, and when it ends.
+//! Keystone: issue, scope and revocation of tokens.
 
 use crate::common::{Client, memory, password, project_scope};
 use crate::login;

@@ -1,4 +1,4 @@
-//! Barbican: what goes in comes out.
+//! Barbican: storage of secrets.
 
 use crate::common::memory;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! A cloud that is late: changes that are made after their time, answers that come after the change, lists that miss new things.
+//! Delays: late changes, late responses, and lists without new resources.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use crate::common::{Client, http, memory};
 
 const NETWORKS: &str = "/network/v2.0/networks";
 
-/// Long enough to be seen, short enough to wait for.
+/// Long enough to be measured.
 const LATE_MS: u64 = 400;
 const LATE: Duration = Duration::from_millis(LATE_MS);
 
-/// Strike calls that create networks.
+/// Arms a fault of calls that create networks.
 fn on_create(lab: &Lab, fault: CallFault) {
     lab.faults().add(Fault::Call(CallFault {
         method: Some("POST".into()),
@@ -23,7 +23,7 @@ fn on_create(lab: &Lab, fault: CallFault) {
     }));
 }
 
-/// A call that creates a network.
+/// A request that creates a network.
 fn create(lab: &Lab, client: &Client) -> reqwest::RequestBuilder {
     http()
         .post(format!("{}{NETWORKS}", lab.url()))
@@ -31,12 +31,12 @@ fn create(lab: &Lab, client: &Client) -> reqwest::RequestBuilder {
         .json(&json!({"network": {"name": "n"}}))
 }
 
-/// How many networks the project has.
+/// The number of the project's networks.
 fn networks(lab: &Lab) -> usize {
     lab.model(|model| model.networks.iter().filter(|row| row.name == "n").count())
 }
 
-/// The status of a whole answer; none if the connection was cut.
+/// The status of a complete response. `None` if the connection was cut.
 async fn answered(call: reqwest::RequestBuilder) -> Option<u16> {
     let sent = call.send().await.ok()?;
     let status = sent.status().as_u16();
@@ -87,7 +87,7 @@ async fn a_late_change_delays_its_response() {
     assert_eq!(answer.await.unwrap().unwrap().status(), 201);
 }
 
-/// A client that is killed while its call is under way: the call is carried out all the same.
+/// If the client is killed during its call, the call is executed all the same.
 #[tokio::test]
 async fn a_late_change_is_made_though_the_client_disconnects() {
     let (lab, client) = memory().await;
@@ -144,7 +144,7 @@ async fn a_change_is_made_after_its_connection_was_cut_or_a_proxy_has_given_up()
     }
 }
 
-/// A call that comes late finds the state of that moment.
+/// A late call operates on the state at its execution.
 #[tokio::test]
 async fn a_late_change_is_refused_if_its_base_has_gone_meanwhile() {
     let (lab, client) = memory().await;
@@ -164,7 +164,7 @@ async fn a_late_change_is_refused_if_its_base_has_gone_meanwhile() {
     assert_eq!(port.status, 404, "{}", port.text);
 }
 
-/// The ids that a list shows below a key.
+/// The ids in a list.
 async fn listed(client: &Client, path: &str, key: &str, id: &str) -> Vec<String> {
     let answer = client.get(path).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text);
@@ -228,7 +228,7 @@ async fn a_lagging_list_misses_a_resource_that_is_found_by_id() {
     );
 }
 
-/// All of it can be set from outside, in one fault each.
+/// Delays can be configured over HTTP, in one fault each.
 #[tokio::test]
 async fn late_changes_are_configured_over_http() {
     let (lab, client) = memory().await;

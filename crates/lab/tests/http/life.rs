@@ -1,4 +1,4 @@
-//! The lab as a whole: what it says without a token, and what outlives it.
+//! The lab as a whole: responses without a token, and restart.
 
 use crate::common::{Client, memory};
 use crate::{SOON, wire};

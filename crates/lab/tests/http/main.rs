@@ -1,4 +1,4 @@
-//! What the services answer, on the lab in memory: bodies, status codes, and above all refusals, as the real ones word them.
+//! Responses of the services in memory: bodies, status codes, and refusals in the real services' wording.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -23,10 +23,10 @@ use common::{Client, http};
 use lab::Lab;
 use serde_json::{Value, json};
 
-/// No test waits longer for what comes at once.
+/// Time limit for changes that take a few milliseconds.
 const SOON: Duration = Duration::from_secs(120);
 
-/// A network with a subnet; answers both ids.
+/// Creates a network with a subnet. Returns both ids.
 async fn wire(client: &Client, name: &str, cidr: &str) -> (String, String) {
     let network = client.network("networks", json!({ "name": name })).await;
     let subnet = client
@@ -38,7 +38,7 @@ async fn wire(client: &Client, name: &str, cidr: &str) -> (String, String) {
     (network, subnet)
 }
 
-/// A router to the outside with a leg on the subnet.
+/// Creates a router with an external gateway and an interface on the subnet.
 async fn way_out(client: &Client, subnet: &str) -> String {
     let outside = client.public_network().await;
     let router = client
@@ -57,7 +57,7 @@ async fn way_out(client: &Client, subnet: &str) -> String {
     router
 }
 
-/// Ask for a token; answers status and body.
+/// Requests a token. Returns the status and the body.
 async fn login(lab: &Lab, auth: Value) -> (u16, Value) {
     let response = http()
         .post(format!("{}/auth/tokens", lab.auth_url()))

@@ -1,12 +1,12 @@
-//! Neutron: lists, groups, and the way that a floating IP needs.
+//! Neutron: lists, security groups, and routers for floating IPs.
 
 use crate::SOON;
 use crate::common::memory;
 use crate::{way_out, wire};
 use serde_json::{Value, json};
 
-/// As on a real cloud, whatever changes a thing moves its revision and its `updated_at`, also where the change comes from
-/// another thing or from Nova.
+/// As on a real cloud, every change of a resource updates its revision number and `updated_at`, also if another
+/// resource or Nova causes it.
 #[tokio::test]
 async fn an_indirect_change_increases_the_revision_number() {
     let (_lab, client) = memory().await;
@@ -91,7 +91,7 @@ async fn a_floating_ip_needs_a_router_to_its_port() {
         "RouterExternalGatewayInUseByFloatingIp"
     );
 
-    // Deleting the port lets the address loose.
+    // The deletion of the port disassociates the address.
     assert_eq!(
         client
             .delete(&format!("/network/v2.0/ports/{port}"))
@@ -263,7 +263,7 @@ async fn port_forwardings_of_a_floating_ip_lead_to_several_servers() {
     );
     assert_eq!(shown.at("/floatingip/router_id"), router.as_str());
 
-    // The address is taken port by port, so not as a whole; and the router is needed.
+    // An address with forwardings cannot be associated, and its router is required.
     let whole = json!({"floatingip": {"port_id": web}});
     let kept = client.put(&path, whole).await;
     assert_eq!(kept.at("/NeutronError/type"), "FipInUseByPortForwarding");
@@ -271,7 +271,7 @@ async fn port_forwardings_of_a_floating_ip_lead_to_several_servers() {
     let router = format!("/network/v2.0/routers/{router}");
     assert_eq!(client.put(&router, no_gateway.clone()).await.status, 409);
 
-    // A port takes with it what leads to it; a forwarding can move.
+    // The deletion of a port removes its forwardings. A forwarding can be changed.
     client.delete(&format!("/network/v2.0/ports/{web}")).await;
     let left = client.get(&forwardings).await;
     assert_eq!(left.at("/port_forwardings").as_array().unwrap().len(), 1);

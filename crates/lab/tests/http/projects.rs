@@ -1,4 +1,4 @@
-//! Two projects, and what neither sees of the other.
+//! Isolation of two projects.
 
 use lab::Lab;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use crate::{SOON, way_out, wire};
 
 const LB: &str = "/load-balancer/v2.0/lbaas";
 
-/// Make something; answers what the pointer of the answer says.
+/// Creates a resource. Returns the value at a pointer of the response.
 async fn made(client: &Client, path: &str, body: Value, pointer: &str) -> String {
     let answer = client.post(path, body).await;
     let created = (200..300).contains(&answer.status);
@@ -20,7 +20,7 @@ async fn made(client: &Client, path: &str, body: Value, pointer: &str) -> String
         .to_owned()
 }
 
-/// Wait until a thing's attribute has this value.
+/// Waits until the value at a pointer is as expected.
 async fn settled(client: &Client, path: &str, pointer: &str, wanted: &str) {
     let waiting = async {
         while client.get(path).await.at(pointer) != wanted {
@@ -30,7 +30,7 @@ async fn settled(client: &Client, path: &str, pointer: &str, wanted: &str) {
     tokio::time::timeout(SOON, waiting).await.expect(path);
 }
 
-/// One of everything that a project can have; answers their paths.
+/// Creates a resource of each type. Returns their paths.
 async fn one_of_everything(client: &Client) -> Vec<String> {
     let mut paths = Vec::new();
     let (network, subnet) = wire(client, "front", "10.0.0.0/24").await;
@@ -165,7 +165,7 @@ async fn one_of_everything(client: &Client) -> Vec<String> {
     paths
 }
 
-/// What the methods that a path has answer to somebody else.
+/// The status of each supported method of a path for another project.
 async fn strange(client: &Client, path: &str) -> Vec<(Method, u16)> {
     let mut seen = Vec::new();
     for method in [Method::GET, Method::PUT, Method::PATCH, Method::DELETE] {
@@ -174,7 +174,7 @@ async fn strange(client: &Client, path: &str) -> Vec<(Method, u16)> {
         let answer = client
             .call(method.clone(), path, json!({word: {"name": "taken"}}))
             .await;
-        // A method that a path has not says nothing about what is there.
+        // An unsupported method gives no information about the resource.
         if answer.status != 405 {
             seen.push((method, answer.status));
         }
@@ -191,10 +191,10 @@ async fn resources_of_a_project_are_not_found_by_another() {
     let mut wrong = Vec::new();
     for path in &paths {
         for (method, status) in strange(&other, path).await {
-            // Glance looks at a patch's form first, Nova and Cinder at a body's.
+            // Glance checks the format of a patch first, Nova and Cinder that of a body.
             let form_first =
                 method != Method::GET && method != Method::DELETE && [400, 415].contains(&status);
-            // Barbican finds a thing whosever it is, and then its policy says no.
+            // Barbican finds secrets of other projects, and then its policy refuses.
             let refused = status == 403 && path.starts_with("/key-manager");
             if status != 404 && !form_first && !refused {
                 wrong.push(format!("{method} {path}: {status}"));
@@ -206,7 +206,7 @@ async fn resources_of_a_project_are_not_found_by_another() {
     nothing_is_listed(&lab, &other).await;
 }
 
-/// What a project sees at its paths.
+/// The responses at these paths.
 async fn shown(client: &Client, paths: &[String]) -> Vec<String> {
     let mut all = Vec::new();
     for path in paths {
@@ -222,7 +222,7 @@ async fn shown(client: &Client, paths: &[String]) -> Vec<String> {
     all
 }
 
-/// Lists show what is one's own, and what is everybody's.
+/// Checks that lists contain only the project's own and shared resources.
 async fn nothing_is_listed(lab: &Lab, other: &Client) {
     for (path, pointer, of_everybody) in [
         ("/network/v2.0/networks", "/networks", 1),
@@ -230,7 +230,7 @@ async fn nothing_is_listed(lab: &Lab, other: &Client) {
         ("/network/v2.0/ports", "/ports", 0),
         ("/network/v2.0/routers", "/routers", 0),
         ("/network/v2.0/floatingips", "/floatingips", 0),
-        // A project's own default group is made when it looks.
+        // The project's default group is created by its first list.
         ("/network/v2.0/security-groups", "/security_groups", 1),
         ("/network/v2.0/subnetpools", "/subnetpools", 0),
         ("/network/v2.0/trunks", "/trunks", 0),
@@ -274,11 +274,11 @@ async fn networks_and_ports_of_another_project_cannot_be_used() {
     let server = json!({"server": {"name": "web", "imageRef": other.image().await, "flavorRef": "1", "networks": [{"uuid": network}]}});
     let refused = other.post("/compute/v2.1/servers", server).await;
     assert_eq!(refused.status, 400, "{}", refused.text);
-    // Everybody sees the external network, and nobody changes it.
+    // The external network is visible to all projects, and read-only.
     let outside = other.public_network().await;
     let path = format!("/network/v2.0/networks/{outside}");
     assert_eq!(other.delete(&path).await.status, 403);
-    // The same range twice is nobody's business.
+    // Two projects can use the same range.
     wire(&other, "front", "10.0.0.0/24").await;
 }
 

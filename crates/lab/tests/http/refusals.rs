@@ -1,4 +1,4 @@
-//! What the services refuse, in the words of the real ones.
+//! Refusals in the wording of the real services.
 
 use crate::common::{Client, memory};
 use crate::{SOON, way_out, wire};
@@ -268,7 +268,7 @@ async fn creations_over_a_quota_are_refused() {
     );
 }
 
-/// Said by a real Nova, Cinder and Neutron, each asked the same.
+/// The expected responses come from a real Nova, Cinder and Neutron.
 #[tokio::test]
 async fn a_malformed_body_is_refused_before_anything_is_looked_up() {
     let (_lab, client) = memory().await;
@@ -297,7 +297,7 @@ async fn a_malformed_body_is_refused_before_anything_is_looked_up() {
             json!({"lock": {"locked_reason": 5}}),
             400,
         ),
-        // Neutron's matter since microversion 2.44.
+        // Removed from Nova in microversion 2.44.
         (
             &post,
             at("/action"),

@@ -212,8 +212,8 @@ impl Look<'_> {
         let Some(limit) = fitting.peek().and_then(|row| self.limit(*row)) else {
             return fitting.map(show).collect();
         };
-        // The page with its marker before it, which `query::page` searches, and one row
-        // after it, which shows that there are more.
+        // The page, with its marker before it, which `query::page` searches, and with one row after it, which shows
+        // that there are more.
         let marker = self.value("marker");
         fitting
             .skip_while(|row| marker.is_some_and(|marker| row.key() != marker))
