@@ -1,13 +1,13 @@
-//! Facts about a cloud, as far as forms, checks and passes need them.
+//! Facts about a cloud for forms, checks and passes.
 //!
-//! The server asks the cloud and caches the answer briefly per project; the browser gets it as JSON. A list that is `None` was
-//! not requested or could not be read. Checks that need such a list report nothing.
+//! The server reads the facts from the cloud and caches them briefly per project; the browser gets them as JSON. A list
+//! that is `None` was not requested or could not be read. Checks that need such a list report nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// The results of look-ups in one project of one cloud.
+/// Results of look-ups in one project of one cloud.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CloudFacts {
@@ -25,14 +25,14 @@ pub struct CloudFacts {
     pub availability_zones: Option<Vec<Named>>,
     /// Volume types.
     pub volume_types: Option<Vec<Named>>,
-    /// Other objects, by the name of the custom constraint that needs them (`neutron.subnet`). Contains only the lists that a
+    /// Other objects, by the name of their custom constraint (`neutron.subnet`). Contains only the lists that a
     /// template needs: see [`asked`](crate::lookup::asked).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub things: BTreeMap<String, Vec<Named>>,
-    /// Types of the services that the catalogue lists in the cloud's region: `compute`, `load-balancer` ...
+    /// Types of the services in the catalogue of the cloud's region: `compute`, `load-balancer` ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<BTreeSet<String>>,
-    /// The region, if the configuration names one.
+    /// Region name from the configuration, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Quotas of the project, by the services' own names: `instances`, `floatingip`, `gigabytes` ... A quota without an entry is

@@ -1,8 +1,8 @@
-//! The resources of a deployment, as far as a plan reads them.
+//! Resources of a deployment, as input of a plan.
 //!
-//! Descriptions alone do not show all differences: `{get_resource: net}` reads the same before and after `net` was replaced. So
-//! each resource carries the values that it was created from, and the values that others can refer to now. A plan compares values
-//! if both are known, and descriptions otherwise.
+//! Descriptions alone do not show all differences: `{get_resource: net}` is the same text before and after `net` was
+//! replaced. So each resource contains the values that it was created from, and the present values of its reference and
+//! attributes. A plan compares values if both are known, and descriptions otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,44 +11,45 @@ use serde_json::{Map, Value};
 
 use crate::workflow::{ResourceSpec, copy_name, copy_of};
 
-/// The present state of a deployment, by resource name.
+/// Present state of a deployment, by resource name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deployed {
-    /// Descriptions at creation. Older copies that an unfinished update left are included, under the names of [`copy_name`].
+    /// Descriptions at creation, including older copies left by an unfinished update, under the names of [`copy_name`].
     pub resources: BTreeMap<String, ResourceSpec>,
-    /// Their known state in the cloud. A resource without an entry counts as existing and in order.
+    /// Known state in the cloud. A resource without an entry is treated as existing and in order.
     #[serde(default)]
     pub actual: BTreeMap<String, Actual>,
     /// Values of the template's parameters, without hidden ones.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
-    /// Hidden parameters whose value has changed.
+    /// Hidden parameters with a changed value.
     #[serde(default)]
     pub hidden_changed: BTreeSet<String>,
-    /// The same by resource, if known for it: an unfinished change may have reached only some resources.
+    /// Hidden parameters with a changed value, by resource, where known. An unfinished update may have reached only
+    /// some resources.
     #[serde(default)]
     pub hidden_changed_of: BTreeMap<String, BTreeSet<String>>,
-    /// Hidden values that `parameter_defaults` gave to nested templates and that the files do not contain any more, by the names
-    /// of [`Merged::hidden_defaults`](hot::merged::Merged::hidden_defaults). Never stored with the deployment.
+    /// Hidden values of `parameter_defaults` for nested templates that are no longer in the files, by the names of
+    /// [`Merged::hidden_defaults`](hot::merged::Merged::hidden_defaults). Never stored with the deployment.
     #[serde(skip)]
     pub stored_hidden: BTreeMap<String, Value>,
-    /// Known values of `OS::stack_name` and the other pseudo parameters, for conditions. In all other places they are resolved
+    /// Known values of `OS::stack_name` and the other pseudo parameters, for conditions. Elsewhere they are resolved
     /// during the run.
     #[serde(skip)]
     pub pseudo: BTreeMap<String, Value>,
 }
 
-/// The known state of a deployed resource in the cloud.
+/// Known state of a deployed resource in the cloud.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Actual {
-    /// True if the cloud has given it an id.
+    /// True if the resource has an id in the cloud.
     pub exists: bool,
     /// True if its last step succeeded.
     pub in_order: bool,
-    /// The result of `get_resource`.
+    /// Result of `get_resource`.
     #[serde(default)]
     pub reference: Option<Value>,
-    /// The results of `get_attr`.
+    /// Results of `get_attr`.
     #[serde(default)]
     pub attributes: Map<String, Value>,
     /// Values of the properties that refer to other resources, at its creation or last change.
@@ -57,7 +58,7 @@ pub struct Actual {
 }
 
 impl Deployed {
-    /// A deployment of which only the descriptions are known.
+    /// Deployment of which only the descriptions are known.
     pub fn of(resources: BTreeMap<String, ResourceSpec>) -> Deployed {
         Deployed {
             resources,
@@ -75,7 +76,7 @@ impl Deployed {
             .filter(move |copy| copy_of(copy) == Some(name))
     }
 
-    /// The name under which the present copy is kept until it is deleted.
+    /// Name of the present copy until it is deleted.
     pub(super) fn next_copy(&self, name: &str) -> String {
         let numbers = self
             .copies(name)
@@ -97,7 +98,7 @@ impl Deployed {
             .is_none_or(|actual| actual.in_order && actual.exists)
     }
 
-    /// True if a value that a resource was created from is the id of the other one.
+    /// True if a resource was created from the id of the other one.
     pub(super) fn is_made_from(&self, name: &str, other: &str) -> bool {
         let reference = self
             .actual
@@ -112,13 +113,13 @@ impl Deployed {
             .any(|value| holds(value, reference))
     }
 
-    /// Hidden parameters whose value has changed since a resource was created.
+    /// Hidden parameters with a changed value since the creation of a resource.
     pub(super) fn hidden_changed_of(&self, name: &str) -> &BTreeSet<String> {
         let own = self.hidden_changed_of.get(name);
         own.unwrap_or(&self.hidden_changed)
     }
 
-    /// True if it is in the cloud.
+    /// True if the resource is in the cloud.
     pub(super) fn exists(&self, name: &str) -> bool {
         self.actual.get(name).is_none_or(|actual| actual.exists)
     }

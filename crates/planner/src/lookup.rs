@@ -1,9 +1,9 @@
 //! Custom constraints that are looked up in the cloud.
 //!
-//! Heat asks the service for each value. Here whole lists are read: those that forms need anyway are always read, the others only
-//! if a template needs them ([`asked`]), because a project may have thousands of ports. An unknown list gives no errors. A
-//! constraint without a line here is not looked up at all; parameters with such a constraint get a notice, and
-//! `docs/constraints.md` lists them.
+//! Heat requests each value from the service. Here whole lists are read: the lists for forms always, the others only if
+//! a template needs them ([`asked`]), because a project can have thousands of ports. An unknown list gives no errors. A
+//! constraint without an entry here is not looked up; parameters with such a constraint get a notice, and
+//! `docs/constraints.md` lists these constraints.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::cloud::{CloudFacts, Named};
 use hot::{bundle::Bundle, constraint::Constraint, document::Document, template::Template};
 use types::{Property, PropertyKind, Registry};
 
-/// A constraint that is looked up.
+/// Constraint with a look-up in the cloud.
 #[derive(Debug)]
 pub(crate) struct Lookup {
     /// Heat's name of the constraint.
     pub name: &'static str,
-    /// The object's name in messages: `the cloud has no subnet ...`.
+    /// Name of the object in messages: `the cloud has no subnet ...`.
     pub what: &'static str,
-    /// The type that creates such an object. Objects of the template itself need not exist yet.
+    /// Type that creates such an object. Objects of the template itself need not exist yet.
     pub made_by: &'static str,
 }
 
@@ -30,7 +30,7 @@ const fn lookup(name: &'static str, what: &'static str, made_by: &'static str) -
     }
 }
 
-/// Lists that forms need and that every cloud's answer contains.
+/// Lists that forms need, and that the facts about every cloud contain.
 pub(crate) const AT_HAND: [Lookup; 6] = [
     lookup("cinder.vtype", "volume type", "OS::Cinder::VolumeType"),
     lookup("glance.image", "image", "OS::Glance::WebImage"),
@@ -90,13 +90,13 @@ pub(crate) const ON_DEMAND: [Lookup; 26] = [
     lookup("octavia.pool", "pool", "OS::Octavia::Pool"),
 ];
 
-/// The look-up of a constraint. `None` if it is not looked up.
+/// Look-up of a constraint. `None` if it is not looked up.
 pub(crate) fn of(name: &str) -> Option<&'static Lookup> {
     let mut all = AT_HAND.iter().chain(&ON_DEMAND);
     all.find(|one| one.name == name)
 }
 
-/// Id and name of all objects that satisfy a constraint. `None` if they are unknown.
+/// Ids and names of all objects that satisfy a constraint. `None` if they are unknown.
 pub(crate) fn known_values<'c>(
     name: &str,
     cloud: &'c CloudFacts,
@@ -123,19 +123,19 @@ pub(crate) fn known_values<'c>(
     }
 }
 
-/// True if a value is the id or name of one of these. Secrets are named by their URL, which ends with the id.
+/// True if `value` is the id or name of one of these objects. Secrets are named by their URL, which ends with the id.
 pub(crate) fn is_among(value: &str, known: &[(&str, &str)]) -> bool {
     let last = value.rsplit('/').next().unwrap_or(value);
     let is_one = |(id, name): &(&str, &str)| *id == value || *name == value || *id == last;
     known.iter().any(is_one)
 }
 
-/// The names that [`asked`] may return.
+/// All names that [`asked`] can return.
 pub fn askable() -> impl Iterator<Item = &'static str> {
     ON_DEMAND.iter().map(|one| one.name)
 }
 
-/// The lists that a template and its files need beyond those at hand, by the names of their constraints.
+/// Lists that a template and its files need in addition to [`AT_HAND`], by the names of their constraints.
 pub fn asked(document: &Document, bundle: &Bundle, types: &Registry) -> BTreeSet<&'static str> {
     let mut asked = BTreeSet::new();
     of_template(document.template(), types, &mut asked);

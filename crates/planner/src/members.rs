@@ -7,19 +7,19 @@ use hot::{
 use serde_json::Value;
 use yaql::shown;
 
-/// True if a resource of this type stands for members and has no object in the cloud itself. The type of a nested template is its
-/// file's path.
+/// True if a resource of this type represents members and has no object in the cloud. The type of a nested template is
+/// its file's path.
 pub fn is_parent(resource_type: &str) -> bool {
     matches!(resource_type, GROUP | CHAIN) || hot::environment::is_file(resource_type)
 }
 
-/// The drawn resource of a name: the resource itself, or the outermost parent of a member.
+/// Resource as drawn on the canvas: the resource itself, or the outermost parent of a member.
 pub fn drawn(name: &str) -> &str {
     name.split_once('/')
         .map_or(name, |(outermost, _)| outermost)
 }
 
-/// The message about a template file that a type names and that is missing. Files are never fetched.
+/// Message about a missing template file that a type names. Files are never fetched.
 pub(crate) fn not_given(resource: &str, file: &str) -> String {
     let elsewhere = file.starts_with("http://") || file.starts_with("https://");
     if elsewhere {
@@ -36,7 +36,7 @@ pub(crate) fn not_given(resource: &str, file: &str) -> String {
     }
 }
 
-/// The placeholder for the member's name: the property `index_var`, else `%index%`.
+/// Placeholder for the member's name: the property `index_var`, or `%index%`.
 pub(crate) fn index_variable(given: Option<&Expr>) -> &str {
     given
         .and_then(Expr::as_str)

@@ -1,4 +1,4 @@
-//! Ranges of addresses, and whether two of them overlap.
+//! IP address ranges and their overlaps.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// True if some address is in both.
+    /// True if the ranges have an address in common.
     pub(crate) fn overlaps(&self, other: &Range) -> bool {
         let length = self.length.min(other.length);
         self.is_v6 == other.is_v6 && cut(self.bits, length) == cut(other.bits, length)
@@ -29,7 +29,7 @@ fn cut(bits: u128, length: u8) -> u128 {
     }
 }
 
-/// A CIDR in text form. A single address is a range of one.
+/// Parses a CIDR. A single address is a range of one.
 pub(crate) fn parse(text: &str) -> Option<Range> {
     let (address, length) = match text.trim().split_once('/') {
         Some((address, length)) => (address, Some(length.parse::<u8>().ok()?)),
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Option<Range> {
     })
 }
 
-/// A subnet's own range, if it is known. One from a pool does not overlap its neighbours.
+/// CIDR of a subnet, if it is known. A subnet from a pool has none, and does not overlap other subnets of the pool.
 pub(crate) fn of_subnet(subnet: &ResourceSpec) -> Option<Range> {
     parse(subnet.properties.get("cidr").and_then(Expr::as_str)?)
 }

@@ -1,11 +1,11 @@
-//! OpenStack services that resources need, compared with the services that the cloud offers.
+//! OpenStack services that resources need, compared with the services in the cloud's catalogue.
 
 use crate::{cloud::CloudFacts, passes::Model};
 use hot::{diagnostic::Diagnostic, text::few};
 use yaql::shown;
 
-/// The service for resources of this type, by its name in the service types authority. `None` if no service is needed, or if it
-/// is unknown.
+/// Service for resources of this type, by its name in the service types authority. `None` if no service is needed, or
+/// if the service is unknown.
 fn service_of(resource_type: &str) -> Option<&'static str> {
     let mut parts = resource_type.split("::");
     let (Some("OS"), Some(project)) = (parts.next(), parts.next()) else {
@@ -22,7 +22,7 @@ fn service_of(resource_type: &str) -> Option<&'static str> {
     })
 }
 
-/// The service that a resource type needs and that the cloud does not offer.
+/// Service that a resource type needs and that the cloud does not offer.
 pub(crate) fn missing_for(resource_type: &str, cloud: &CloudFacts) -> Option<&'static str> {
     let offered = cloud.services.as_ref()?;
     service_of(resource_type).filter(|service| !offered.contains(*service))

@@ -51,7 +51,7 @@ pub(crate) fn cloud() -> CloudFacts {
     }
 }
 
-/// Resources with a version line before them.
+/// Template with these resources.
 pub(crate) fn resources(text: &str) -> String {
     format!("heat_template_version: 2021-04-16\nresources:\n{text}")
 }

@@ -1,8 +1,9 @@
-//! The graph of steps that a plan compiles to.
+//! The graph of steps of a plan.
 //!
-//! A workflow is stored completely with its run: the engine needs nothing else, and an old run can be shown as it was. Values
-//! that are known when the plan is made are inserted; values that depend on another resource stay an [`Expr`] and are resolved
-//! when the step starts. Hidden parameters stay expressions too, so that no secret is stored with the workflow.
+//! A workflow is stored completely with its run: the engine needs no other input, and old runs can be displayed
+//! unchanged. Values that are known at plan time are inserted; values that depend on another resource stay an [`Expr`]
+//! and are resolved when the step starts. Hidden parameters stay expressions too, so that no secret is stored with the
+//! workflow.
 
 use std::collections::BTreeMap;
 
@@ -15,48 +16,50 @@ use hot::{
 };
 use types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, SECURITY_GROUP, SERVER};
 
-/// The steps of one run, and the resources that they work on.
+/// Steps of one run, and the resources of the deployment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
-    /// The steps, each after all steps that it waits for.
+    /// Steps, each after all steps that it waits for.
     pub steps: Vec<Step>,
     /// Resources by name.
     pub resources: BTreeMap<String, ResourceSpec>,
     /// Outputs by name, resolved when they are read.
     #[serde(default)]
     pub outputs: BTreeMap<String, OutputSpec>,
-    /// Resources that return to an older copy, with that copy's name. The two exchange names before the first step.
+    /// Resources that return to an older copy, with that copy's name. Resource and copy exchange names before the first
+    /// step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub restores: BTreeMap<String, String>,
 }
 
-/// One unit of work.
+/// Unit of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Unique in the workflow and readable: `web:create`, `nginx:configure`, `bastion:open`.
+    /// Unique id in the workflow, readable: `web:create`, `nginx:configure`, `bastion:open`.
     pub id: String,
     /// The kind of work.
     pub kind: StepKind,
-    /// The resource that the step works on. `None` for steps of the whole deployment.
+    /// Resource that the step works on. `None` for steps of the whole deployment.
     pub resource: Option<String>,
     /// Ids of the steps that must have succeeded before (or ended, if this step is `always_run`).
     pub after: Vec<String>,
-    /// Runs on every ending of the run: success, failure, cancel, crash.
+    /// True if the step runs whenever the run ends: success, failure, cancel, crash.
     #[serde(default)]
     pub always_run: bool,
     /// Time limit from the first start, over all attempts, in seconds.
     pub timeout_seconds: u32,
-    /// The name for the existing resource, if this step creates its successor.
+    /// New name of the existing resource, if this step creates its successor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// True if the step does something only when a value differs from the one that the resource was created from.
+    /// True if the step is needed only when a value differs from the one that the resource was created from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_changed: bool,
-    /// Properties whose text is unchanged and whose value differs, or may differ. The values of secrets are not stored, so they
-    /// cannot be compared when the step starts.
+    /// Properties with an unchanged text and a value that differs, or can differ. The values of secrets are not stored,
+    /// so they cannot be compared when the step starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Resources that must release a value before this step takes it, in circles of hand-overs. Their own steps come later.
+    /// Resources that must release a value before this step takes it, in circles of hand-overs. Their own steps come
+    /// later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_from: Vec<String>,
     /// Duration of a [`StepKind::Pause`] in seconds.
@@ -65,7 +68,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// A plain step.
+    /// Step with default values in the other fields.
     pub(crate) fn new(
         id: String,
         kind: StepKind,
@@ -105,7 +108,7 @@ pub enum StepKind {
     Delete,
     /// Wait until the server answers over SSH with our host key.
     WaitForSsh,
-    /// Open the bastion's port 22 for the orchestrator's address.
+    /// Open the bastion's port 22 for the orchestrator's address with a security group rule.
     OpenBastion,
     /// Remove that rule.
     CloseBastion,
@@ -113,11 +116,11 @@ pub enum StepKind {
     Configure,
     /// Wait between the batches of a group.
     Pause,
-    /// Remove strays, and wait until no more can appear.
+    /// Remove strays, and wait until no more strays can appear.
     Sweep,
 }
 
-/// A resource of a run: its description with parameters inserted.
+/// Resource of a run: its description with parameters inserted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceSpec {
     /// The type, for example `OS::Nova::Server`.
@@ -126,12 +129,12 @@ pub struct ResourceSpec {
     /// Values or expressions by property.
     #[serde(default)]
     pub properties: BTreeMap<String, Expr>,
-    /// Our marks that drivers need: `public`, `bastion`.
+    /// Marks for drivers: `public`, `bastion`.
     #[serde(default)]
     pub marks: Marks,
     /// Drawn by a user, or added by a pass.
     pub origin: Origin,
-    /// Names of the resources that must exist before it.
+    /// Names of the resources that must exist before this one.
     #[serde(default)]
     pub requires: Vec<String>,
     /// The treatment of the object in the cloud when the resource is removed.
@@ -142,30 +145,30 @@ pub struct ResourceSpec {
     pub external_id: Option<Expr>,
 }
 
-/// The name under which an older copy of a resource is kept until it is deleted: `web@1`. No template can contain this name.
+/// Name of an older copy of a resource until it is deleted: `web@1`. No template can contain such a name.
 pub fn copy_name(resource: &str, number: u32) -> String {
     format!("{resource}@{number}")
 }
 
-/// The resource of which this name is an older copy, if it is one.
+/// Resource of an older copy. `None` if the name is not that of a copy.
 pub fn copy_of(name: &str) -> Option<&str> {
     let (resource, number) = name.rsplit_once('@')?;
     number.parse::<u32>().is_ok().then_some(resource)
 }
 
-/// The origin of a resource.
+/// Origin of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Origin {
-    /// It is in the template.
+    /// The resource is in the template.
     Drawn,
-    /// A pass added it.
+    /// A pass added the resource.
     Derived {
-        /// The pass, for example `floating-ip`.
+        /// Name of the pass, for example `floating-ip`.
         pass: String,
-        /// One sentence with the reason.
+        /// Reason, as one sentence.
         why: String,
-        /// The drawn resource that it serves.
+        /// Drawn resource that needs this one.
         #[serde(rename = "for")]
         serves: Option<String>,
     },
@@ -181,14 +184,14 @@ pub struct OutputSpec {
     pub value: Expr,
 }
 
-/// The bastion, and the resources that open it.
+/// The bastion, and the resources for access to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bastion<'a> {
-    /// The server.
+    /// Name of the server.
     pub server: &'a str,
-    /// The resource whose attribute `floating_ip_address` is its public address.
+    /// Resource with the public address in its attribute `floating_ip_address`.
     pub floating_ip: &'a str,
-    /// The group that the rule for the orchestrator is added to.
+    /// Security group for the rule that allows the orchestrator's address.
     pub security_group: &'a str,
 }
 
@@ -210,17 +213,17 @@ impl Workflow {
         })
     }
 
-    /// The server that a component runs on.
+    /// Server of a component.
     pub fn host_of(&self, component: &str) -> Option<&str> {
         target(self.resources.get(component)?.properties.get("host")?)
     }
 
-    /// The port that carries the server's first address: its attribute `fixed_ips`.
+    /// Port with the server's first address, in its attribute `fixed_ips`.
     pub fn private_address_of(&self, server: &str) -> Option<&str> {
         self.ports_of(server).into_iter().next()
     }
 
-    /// The floating IP that leads to the server: its attribute `floating_ip_address`.
+    /// Floating IP of the server. The address is in its attribute `floating_ip_address`.
     pub fn public_address_of(&self, server: &str) -> Option<&str> {
         let ports = self.ports_of(server);
         let leads_here = |spec: &ResourceSpec| {

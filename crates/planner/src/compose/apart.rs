@@ -1,7 +1,7 @@
 //! Flat templates for exporters, which read designs and run nothing.
 //!
-//! A plan knows all parameters. An export keeps them open, so that its reader can still choose. So only the values that decide
-//! the shape, such as the number of a group's members, are read from `scope` here.
+//! A plan has values for all parameters. An export keeps the parameters, so that its reader can still set them. Only
+//! values that decide the shape, such as the number of a group's members, are read from `scope` here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,39 +18,39 @@ use hot::{
 };
 use types::Registry;
 
-/// The input of [`take_apart`].
+/// Input of [`take_apart`].
 pub struct Whole<'a> {
     /// The template.
     pub document: &'a Document,
     /// Files and environments beside it.
     pub bundle: &'a Bundle,
-    /// Resource types, those of the catalogue included.
+    /// Resource types, including those of the catalogue.
     pub types: &'a Registry,
     /// Facts about the cloud.
     pub cloud: &'a CloudFacts,
-    /// The known values of parameters.
+    /// Known values of parameters.
     pub scope: &'a dyn Scope,
-    /// Names of groups in the template itself that are not taken apart.
+    /// Names of groups in the template itself that are not flattened.
     pub keep: &'a [String],
 }
 
 /// A template without nesting.
 pub struct Apart {
-    /// Members and parents, as the module's doc describes.
+    /// Resources: members and their parents, as the documentation of the `compose` module describes.
     pub model: Model,
     /// Outputs by name, with full resource names.
     pub outputs: BTreeMap<String, Expr>,
-    /// Parameters in addition to the template's own, for the hidden values that environments give to nested templates. They have
-    /// no default.
+    /// Parameters for the hidden values that environments give to nested templates, in addition to the template's own.
+    /// They have no default.
     pub parameters: Vec<Parameter>,
     /// Problems, with file and line.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A type that no template can name. It replaces the type of a group that is kept.
+/// Type of a group that is kept. No template can use this name.
 const KEPT: &str = "a group as it is";
 
-/// The resources of a template, including those in groups and nested templates, before any pass.
+/// Resources of a template, including those in groups and nested templates, before any pass.
 pub fn take_apart(whole: &Whole<'_>) -> Apart {
     let template = whole.document.template();
     let merged = Merged::of(whole.bundle, template);
@@ -114,7 +114,7 @@ pub fn take_apart(whole: &Whole<'_>) -> Apart {
     apart
 }
 
-/// Turns the names that represent hidden values into parameters that an export can declare.
+/// Converts the names of hidden values into parameters that an export can declare.
 fn declared<'v>(values: impl Iterator<Item = &'v mut Expr>, template: &Template) -> Vec<Parameter> {
     let own = template.parameters.iter();
     let mut taken: BTreeSet<String> = own.map(|parameter| parameter.name.clone()).collect();

@@ -1,32 +1,32 @@
 //! `update_policy` of a group: the size of batches, and the pause between them.
 //!
-//! A batch becomes an order: each member waits for all members of the batch before. That holds when members are created
-//! (`batch_create`) and when they are changed (`rolling_update`). A pause between two batches becomes a step of the workflow if
-//! both have something to do. Source: the update policy schema of Heat's `resource_group.py`. Batches of an update are small
-//! enough to leave `min_in_service` members alone.
+//! A batch becomes an order: each member waits for all members of the previous batch. This applies to creation
+//! (`batch_create`) and to updates (`rolling_update`). A pause between two batches becomes a step of the workflow if
+//! both contain work. Batches of an update are small enough to leave `min_in_service` members unchanged. Source: the
+//! update policy schema of Heat's `resource_group.py`.
 
 use serde_json::Value;
 
 use super::{Composer, Expr, Frame};
 
-/// The batches of a group with a pause between them.
+/// Batches of a group with a pause between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pause {
     /// The group's full name.
     pub group: String,
-    /// Full names of the members, batch by batch.
+    /// Full names of the members, by batch.
     pub batches: Vec<Vec<String>>,
     pub seconds: u32,
 }
 
-/// The order of a group's members.
+/// Order of a group's members.
 #[derive(Clone, Copy)]
 pub(super) struct Batches {
     at_once: usize,
     pause_seconds: u32,
 }
 
-/// The batches of a group. `None` if all members may run at once.
+/// Batches of a group. `None` if all members can run concurrently.
 pub(super) fn of(
     composer: &Composer<'_>,
     frame: &Frame<'_>,
@@ -64,13 +64,13 @@ pub(super) fn of(
 }
 
 impl Batches {
-    /// Members of the batch before the batch of this member.
+    /// Members of the previous batch.
     pub(super) fn before(self, number: usize, names: &[String]) -> &[String] {
         let start = number / self.at_once * self.at_once;
         &names[start.saturating_sub(self.at_once)..start]
     }
 
-    /// The pause between the batches, if there is one.
+    /// Pause between the batches, if there is one.
     pub(super) fn pause(self, group: &str, names: &[String]) -> Option<Pause> {
         let full = |name: &String| format!("{group}/{name}");
         (self.pause_seconds > 0).then(|| Pause {

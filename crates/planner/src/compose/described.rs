@@ -1,7 +1,8 @@
 //! The description of a nested template as a resource type.
 //!
-//! Its parameters are the properties, its outputs the attributes. So forms, checks and the inspector treat `type: web.yaml` like
-//! any other type, and report the same problems as Heat: unknown property, missing property, value out of bounds.
+//! Parameters become properties, outputs become attributes. Forms, checks and the inspector therefore treat `type:
+//! web.yaml` like any other type, and report the same problems as Heat: unknown property, missing property, value out
+//! of bounds.
 
 use std::borrow::Cow;
 
@@ -11,8 +12,8 @@ use types::{
     Attribute, Category, Executable, OnChange, Property, PropertyKind, ResourceType, Shape,
 };
 
-/// The types, together with descriptions of the files and aliases that a template uses as types. `from` is the template's own
-/// file; types in `itself` keep their own description.
+/// Types, with descriptions of the files and aliases that a template uses as types. `from` is the template's own file;
+/// types in `itself` keep their own description.
 pub(crate) fn overlay<'t>(
     types: &'t Registry,
     bundle: &Bundle,
@@ -70,7 +71,7 @@ fn describe(written: &str, path: &str, template: &Template, merged: &Merged) -> 
             })
             .collect(),
         executable: Executable::Local,
-        // `resource.<name>` leads to its members.
+        // `resource.<name>` refers to a member.
         any_attribute: true,
         ..ResourceType::default()
     }
@@ -108,7 +109,7 @@ fn property(parameter: &Parameter, path: &str, merged: &Merged) -> Property {
         "number" => PropertyKind::Number,
         "boolean" => PropertyKind::Boolean,
         "string" => PropertyKind::String,
-        // Lists and maps may be given as text.
+        // Lists and maps can be given as text.
         _ => PropertyKind::Any,
     };
     let summary = parameter.description.as_ref().or(parameter.label.as_ref());

@@ -1,16 +1,16 @@
 //! `resource_facade`: a nested template's access to the resource that it implements.
 //!
-//! It gives the metadata, deletion policy and update policy that the outer template sets; the defaults are an empty map and
-//! `Delete`. Values of the outer template's resources have full names here and become known during the run. Source: Heat's
-//! `hot/functions.py`, `ResourceFacade`.
+//! Returns the metadata, deletion policy and update policy of the resource in the outer template. The defaults are an
+//! empty map and `Delete`. Values of the outer template's resources have full names here and become known during the
+//! run. Source: Heat's `hot/functions.py`, `ResourceFacade`.
 
 use super::{BTreeMap, Expr, Value};
 use hot::expr::{Function, facade};
 
-/// The values that a nested template may read, by their names in HOT.
+/// Values for `resource_facade`, by their names in HOT.
 pub(super) type Facade = BTreeMap<&'static str, Expr>;
 
-/// The value of a call of `resource_facade`.
+/// Value of a call of `resource_facade`.
 pub(super) fn value<'f>(
     function: Function,
     arguments: &Expr,
@@ -26,7 +26,7 @@ pub(super) fn value<'f>(
     facade.get(word)
 }
 
-/// The part that is known without any resource.
+/// Entries that need no resource.
 pub(super) fn data(facade: &Facade) -> BTreeMap<String, Value> {
     facade
         .iter()

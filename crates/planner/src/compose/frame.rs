@@ -1,4 +1,4 @@
-//! One template during flattening: the meaning of its names, and its parameters.
+//! Context of one template during flattening: scope of its names, and its parameters.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::{
 
 use hot::{expr::Function, template::Template};
 
-/// The value of a nested template's parameter.
+/// Value of a nested template's parameter.
 #[derive(Clone)]
 pub(super) struct Argument {
     /// The value, with full names.
@@ -36,7 +36,7 @@ pub(super) fn parts_of(value: &Expr) -> usize {
     parts
 }
 
-/// The same for the expression alone, without its parts.
+/// Number of parts of the expression itself, without its children.
 pub(super) fn parts_alone(value: &Expr) -> usize {
     1 + value.as_str().unwrap_or_default().len() / PART_BYTES
 }
@@ -44,19 +44,19 @@ pub(super) fn parts_alone(value: &Expr) -> usize {
 /// Length of a text that counts as one part, in bytes.
 const PART_BYTES: usize = 512;
 
-/// The context in which resources are flattened.
+/// Context in which resources are flattened.
 pub(super) struct Frame<'f> {
-    /// The file of the resources. `None` for the template itself.
+    /// File of the resources. `None` for the template itself.
     pub file: Option<&'f str>,
-    /// The template of the resources. `None` for the outermost template, whose conditions keep their names.
+    /// Template of the resources. `None` for the outermost template, whose conditions keep their names.
     pub template: Option<&'f Template>,
     /// `web/` for the members of `web`. Empty for the template itself.
     pub prefix: &'f str,
     /// Names of the file's resources. Empty for the template itself, whose names do not change.
     pub names: HashSet<String>,
-    /// The value of each parameter, with full names. `None` for the template itself, whose parameters stay.
+    /// Value of each parameter, with full names. `None` for the template itself, whose parameters are kept.
     pub arguments: Option<Arguments>,
-    /// The known values of parameters.
+    /// Known values of parameters.
     pub scope: &'f dyn Scope,
     /// Levels below the template.
     pub depth: usize,
@@ -66,9 +66,9 @@ pub(super) struct Frame<'f> {
     pub within: Vec<String>,
     /// Types that are not replaced by files here, because these files implement them.
     pub itself: Vec<String>,
-    /// The values of `resource_facade`, with full names.
+    /// Values of `resource_facade`, with full names.
     pub facade: Facade,
-    /// The remaining size for written-out conditions, here and in all other frames.
+    /// Remaining size for written-out conditions, here and in all other frames.
     pub spelling: Rc<Spelling>,
 }
 
@@ -90,7 +90,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// The same names one level deeper: for the members of a group.
+    /// Frame one level deeper with the same names, for the members of a group.
     pub(super) fn deeper(&self, inherits: Vec<String>) -> Frame<'_> {
         Frame {
             file: self.file,
@@ -108,12 +108,12 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// A resource's full name.
+    /// Full name of a resource.
     pub(super) fn full(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// A resource with full names, waiting for all resources that the frame waits for.
+    /// Resource with full names that also requires all resources in `inherits`.
     pub(super) fn global(&self, spec: ResourceSpec) -> ResourceSpec {
         let own = spec.requires.iter().map(|name| self.full(name));
         let requires = self.inherits.iter().cloned().chain(own).collect();
@@ -132,7 +132,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// A value with full names.
+    /// Value with full names.
     pub(super) fn global_expr(&self, value: &Expr) -> Expr {
         let Some(arguments) = &self.arguments else {
             return value.clone();
@@ -173,7 +173,7 @@ impl<'f> Frame<'f> {
         })
     }
 
-    /// An `if` that is decided during the run, with the condition in place of its name.
+    /// `if` function whose condition is evaluated during the run, with the condition in place of its name.
     fn undecided(&self, arguments: &Expr) -> Option<Expr> {
         let Expr::List(items) = arguments else {
             return None;
@@ -185,7 +185,7 @@ impl<'f> Frame<'f> {
         Some(Expr::call(Function::If, Expr::List(items)))
     }
 
-    /// The name that Heat gives to a nested stack: the deployment, then the parents.
+    /// Heat's name for a nested stack: the deployment, then the parents.
     fn stack_name(&self) -> Expr {
         let parents = self.prefix.trim_end_matches('/').split('/');
         let names: Vec<serde_json::Value> =

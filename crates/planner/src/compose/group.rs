@@ -1,8 +1,8 @@
 //! `OS::Heat::ResourceGroup`: one definition with a number of members.
 //!
-//! Members are named by numbers. A number that was removed by name is never used again, so that the others keep theirs. Removed
-//! numbers are in the group's own attribute `removed_rsrc_list`, which is stored with the deployment. Source: Heat's
-//! `resource_group.py`.
+//! Member names are numbers. A number that was removed by name is not used again, so that the other members keep their
+//! numbers. Removed numbers are in the group's attribute `removed_rsrc_list`, which is stored with the deployment.
+//! Source: Heat's `resource_group.py`.
 
 use super::{
     BTreeMap, BTreeSet, Composer, Expr, Frame, GROUP, Parent, Place, RESOURCES_MAX, ResourceSpec,
@@ -85,8 +85,8 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// True if only values of the template's own parameters are missing, so that no plan is made before they are given. If
-    /// anything else is unknown (attributes, hidden values), the result would be a group without members that nobody asked for.
+    /// True if only values of the template's own parameters are missing: then no plan is made before these values are
+    /// given. If another value is unknown (attributes, hidden values), an empty group would be planned by mistake.
     fn waits_for_value(&self, frame: &Frame<'_>, given: &Expr) -> bool {
         let parameters = &self.around.document.template().parameters;
         let (mut waits, mut more) = (false, false);
@@ -104,7 +104,7 @@ impl Composer<'_> {
         waits && !more
     }
 
-    /// Names that are not used again: the stored ones, if they are to be kept, and the ones that the template removes now.
+    /// Names that are not used again: stored names, if they are kept, and names that the template removes now.
     fn removed(&self, full: &str, spec: &ResourceSpec) -> BTreeSet<String> {
         let there = &self.around.deployed.resources;
         let of_old = there.get(full).and_then(|old| old.properties.get(REMOVED));
@@ -136,8 +136,8 @@ impl Composer<'_> {
                 Expr::Literal(value) => text_of(value),
                 _ => None,
             })
-            // In a new group all given names are skipped, as in Heat. Later only names that a member has or had: others may be
-            // ids.
+            // In a new group all given names are skipped, as in Heat. Later, only names of present or former members
+            // are skipped, because other values can be ids.
             .filter_map(|name| {
                 let is_name = !there.contains_key(full)
                     || of_old.contains(&name)
@@ -156,7 +156,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The member of a group with this cloud id.
+    /// Member of a group with this cloud id.
     fn with_id(&self, full: &str, id: &str) -> Option<String> {
         let deployed = self.around.deployed;
         let start = format!("{full}/");
@@ -181,8 +181,8 @@ impl Composer<'_> {
         let Some(given) = spec.properties.get("resource_def") else {
             return;
         };
-        // In a literal definition, `%index%` is also replaced in names of parameters and in keys. Otherwise the definition is
-        // known already.
+        // In a literal definition, `%index%` is also replaced in names of parameters and in keys. Other definitions are
+        // resolved here.
         let definition = match given {
             Expr::Map(_) => given.clone(),
             other => self.simplified(frame, other, &path),
@@ -238,7 +238,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The place of the definition of a group's members.
+    /// Place of the definition of a group's members.
     fn place_of_definition(&self, frame: &Frame<'_>, name: &str) -> Place {
         let full = frame.full(name);
         match self.places.get(&full) {
@@ -254,7 +254,7 @@ impl Composer<'_> {
     }
 }
 
-/// The marks in `metadata: {stackloom: ...}` of a definition.
+/// Marks in `metadata: {stackloom: ...}` of a definition.
 fn marks(metadata: Option<&Expr>) -> Marks {
     let said = |mark: &str| {
         metadata

@@ -1,9 +1,9 @@
-//! Conditions of nested templates that depend on values which only the run knows.
+//! Conditions of nested templates that depend on values known only during the run.
 //!
-//! Heat creates the stack of a nested template when all its arguments exist, so its conditions may depend on an attribute of an
-//! outer resource. We flatten everything before anything exists. A value that such a condition selects (`if`) is selected during
-//! the run: the condition is written there in place of its name, with full names. The existence of a resource must be known when
-//! the plan is made; if it is not, an error says so.
+//! Heat creates the stack of a nested template when all its arguments exist, so its conditions can depend on an
+//! attribute of an outer resource. Stackloom flattens all templates before any resource exists. An `if` with such a
+//! condition is evaluated during the run: the condition, with full names, replaces its name. The existence of a
+//! resource must be known at plan time; otherwise planning fails with an error.
 
 use super::{
     Composer, Diagnostic, Expr, Frame,
@@ -12,8 +12,8 @@ use super::{
 use hot::{scope::Known, template::Template};
 
 impl Frame<'_> {
-    /// The outer template's resources that a condition depends on, as text, with the condition in full names. `None` if it
-    /// depends on none.
+    /// Outer resource that a condition depends on, with the condition in full names. `None` if it depends on no
+    /// resource.
     pub(super) fn late(&self, condition: &Expr) -> Option<(Expr, String)> {
         let condition = self.spelling.out(condition, self.template?)?;
         let condition = self.global_expr(&condition);
@@ -23,7 +23,7 @@ impl Frame<'_> {
 }
 
 impl Composer<'_> {
-    /// Reports conditions of a nested template that were too long to be written out.
+    /// Reports conditions of a nested template that were too long to write out.
     pub(super) fn report_too_long(&mut self, frame: &Frame<'_>, nested: &str) {
         if !frame.spelling.too_long.take() {
             return;
@@ -48,7 +48,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Reports resources whose existence depends on values that only the run knows.
+    /// Reports resources whose existence depends on values known only during the run.
     pub(super) fn report_too_late(
         &mut self,
         frame: &Frame<'_>,

@@ -1,20 +1,20 @@
 //! Flattens groups and nested templates before the passes.
 //!
-//! Heat creates a stack of its own for every group and every nested template. We do not: when a plan is made, the members of each
-//! become ordinary resources named `<parent>/<member>` (`group/0`, `web/server`, `group/0/server`; `/` cannot occur in a
-//! template's names). So passes, order, diff, workflow and drivers do not know about nesting, a server in a group can be the
-//! bastion, and a change of one member is a change of one resource.
+//! Heat creates a separate stack for every group and every nested template. Stackloom does not: at plan time their
+//! members become ordinary resources named `<parent>/<member>` (`group/0`, `web/server`, `group/0/server`; `/` cannot
+//! occur in a template's names). Passes, order, diff, workflow and drivers therefore need no nesting, a server in a
+//! group can be the bastion, and a change of one member is a change of one resource.
 //!
 //! - In members, parameters are replaced by the parent's property values, and names by full names.
-//! - The parent stays, as a resource without an object in the cloud. It requires its members, and its properties are the values
-//!   that it gives to others: the outputs, or `refs` and the like.
+//! - The parent stays, as a resource without an object in the cloud. It requires its members. Its properties are its
+//!   attribute values: the outputs, or `refs` and similar.
 //! - A reference to a parent's value is replaced by the expression behind it, if that is known: `get_attr: [web, port]` becomes
 //!   `get_resource: web/port`, so that the rules for ports see a port. The parent is still required: as in Heat, a resource that
 //!   refers to a group waits for all of it.
 //! - Members wait for all resources that their parent waits for, again as in Heat.
 //!
-//! Heat's checks of nested templates run here too, and report the file and line. Depth, recursion and the number of resources are
-//! limited, so that no small template makes a large plan by accident.
+//! Heat's checks of nested templates run here too, and report the file and line. Depth, recursion and the number of
+//! resources are limited, so that a small template cannot produce a huge plan.
 
 use std::{
     borrow::Cow,
@@ -67,17 +67,17 @@ pub const DEPTH_MAX: usize = 5;
 /// Maximum number of resources, including members. Heat's default is 1,000 in a tree of stacks.
 pub const RESOURCES_MAX: usize = 10_000;
 
-/// The input of [`flatten`] besides the model.
+/// Input of [`flatten`] besides the model.
 pub(crate) struct Around<'a> {
     pub document: &'a Document,
     pub bundle: &'a Bundle,
     pub merged: &'a Merged,
-    /// The types, without descriptions of nested templates.
+    /// Types, without descriptions of nested templates.
     pub types: &'a Registry,
     pub cloud: &'a CloudFacts,
-    /// The deployed resources: names that a group has given up are not used again.
+    /// Deployed resources. Names of members that a group has removed are not used again.
     pub deployed: &'a Deployed,
-    /// The known values of the template's parameters.
+    /// Known values of the template's parameters.
     pub scope: &'a dyn Scope,
 }
 
@@ -93,16 +93,16 @@ pub(crate) struct Flat<'a> {
     around: &'a Around<'a>,
 }
 
-/// The place of a member's definition.
+/// Place of a member's definition.
 #[derive(Clone, Debug)]
 struct Place {
-    /// The file. `None` for the template itself.
+    /// File. `None` for the template itself.
     file: Option<String>,
     /// Dotted path to the definition in that file.
     path: String,
 }
 
-/// Flattens a model: takes all groups and nested templates apart.
+/// Flattens a model: replaces all groups and nested templates by their members.
 pub(crate) fn flatten<'a>(
     around: &'a Around<'a>,
     model: Model,
@@ -174,10 +174,10 @@ impl Flat<'_> {
         diagnostic.column = at.map(|at| at.column);
     }
 
-    /// The member that a path leads into, and the rest of the path.
+    /// Member that a path refers to, and the rest of the path.
     fn place<'p>(&self, path: &'p str) -> Option<(&Place, &'p str)> {
         let name = path.strip_prefix("resources.")?;
-        // Names may contain dots: the longest one that is a member's wins.
+        // Names can contain dots: the longest matching member name is used.
         let ends = name
             .match_indices('.')
             .map(|(at, _)| at)
@@ -196,7 +196,7 @@ struct Composer<'a> {
     parents: HashMap<String, Parent>,
     places: HashMap<String, Place>,
     diagnostics: Vec<Diagnostic>,
-    /// Nested templates that were checked with these values, so that each problem is reported once.
+    /// Nested templates that were checked, with their values, so that each problem is reported once.
     checked: HashSet<(String, String)>,
     /// Metadata of groups' members, by full name.
     metadata: HashMap<String, Expr>,
@@ -205,15 +205,15 @@ struct Composer<'a> {
     full: bool,
     /// True if the size limit was exceeded and reported.
     is_too_much: bool,
-    /// The budget for the checks of nested templates.
+    /// Budget for the checks of nested templates.
     checks: Arc<Budget>,
 }
 
-/// The values behind a parent's attributes.
+/// Values of a parent's attributes.
 enum Parent {
     /// Members in order, by short name.
     Group { members: Vec<String> },
-    /// The expression of each output, with full names.
+    /// Expression of each output, with full names.
     Nested { outputs: BTreeMap<String, Expr> },
 }
 
@@ -230,7 +230,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Adds one resource of any type. `spec` has the frame's names.
+    /// Adds one resource of any type. The names in `spec` are those of the frame.
     fn resource(&mut self, frame: &Frame<'_>, name: &str, spec: ResourceSpec) {
         if self.is_too_much {
             return;
@@ -288,7 +288,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Adds a parent after its members, which begin at index `first`. `waits` has full names.
+    /// Adds a parent after its members, which begin at index `first`. The names in `waits` are full names.
     fn parent(
         &mut self,
         name: String,
@@ -313,7 +313,7 @@ impl Composer<'_> {
         self.add(name, ResourceSpec { requires, ..spec });
     }
 
-    /// Full names of the resources that a resource waits for: explicit ones, and those in its properties.
+    /// Full names of the resources that a resource waits for: explicit ones, and references in its properties.
     fn waits_for(&self, frame: &Frame<'_>, spec: &ResourceSpec) -> Vec<String> {
         let mentioned = spec.properties.values().flat_map(|value| {
             frame
@@ -334,7 +334,7 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// True if members may be one level deeper than `frame`. If not, reports it.
+    /// True if `frame` can contain another level. Reports a problem otherwise.
     fn may_nest(&mut self, frame: &Frame<'_>, name: &str) -> bool {
         if frame.depth < DEPTH_MAX {
             return true;
@@ -347,7 +347,7 @@ impl Composer<'_> {
         false
     }
 
-    /// A value with the known parameters resolved.
+    /// Value with the known parameters resolved.
     fn simplified(&mut self, frame: &Frame<'_>, value: &Expr, path: &dyn Fn() -> String) -> Expr {
         match value.simplify(frame.scope) {
             Ok(simple) => simple,
@@ -369,13 +369,13 @@ pub(crate) struct Checked {
     pub merged: Merged,
     /// Values of the template's parameters, including those of environments.
     pub parameters: BTreeMap<String, Value>,
-    /// These values and the known pseudo parameters, for a scope.
+    /// `parameters` with the known pseudo parameters, for a scope.
     pub known: BTreeMap<String, Value>,
     /// Problems of the template itself and of its environments.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The checks that validation and planning have in common.
+/// Checks shared by validation and planning.
 pub(crate) fn check(
     document: &Document,
     bundle: &Bundle,
@@ -387,7 +387,7 @@ pub(crate) fn check(
     let template = document.template();
     let merged = Merged::of(bundle, template).with_kept(&deployed.stored_hidden);
     let parameters = merged.parameters(template, given);
-    // Nested templates are described like built-in types; later stages work on their members.
+    // Nested templates are described like built-in types; later stages process their members.
     let described = types_for(types, bundle, &merged, document);
     let mut known = parameters.clone();
     known.extend(deployed.pseudo.clone());
@@ -405,8 +405,8 @@ pub(crate) fn check(
     }
 }
 
-/// All problems of a template, of its files, and of their combination. The template's problems come first, in the order of its
-/// text.
+/// All problems of a template, of its files, and of their combination. The template's problems come first, in the order
+/// of the text.
 pub fn validate(
     document: &Document,
     bundle: &Bundle,
@@ -463,8 +463,8 @@ pub fn validate(
     diagnostics
 }
 
-/// The types that a template can use: the known ones, and a description of each nested template and alias that it names, so that
-/// forms treat all types alike.
+/// Types available to a template: the known ones, and a description of each nested template and alias that it uses, so
+/// that forms treat all types alike.
 pub fn described<'t>(
     types: &'t Registry,
     bundle: &Bundle,
@@ -474,7 +474,7 @@ pub fn described<'t>(
     types_for(types, bundle, &merged, document)
 }
 
-/// Descriptions for a template that may use nested ones.
+/// Types for a template that can use nested templates.
 pub(crate) fn types_for<'t>(
     types: &'t Registry,
     bundle: &Bundle,

@@ -1,6 +1,6 @@
 //! A template as a resource: its parameters are the properties, its outputs the attributes.
 //!
-//! The file is checked on its own, with the known values, as if it were deployed. Problems name the file and line.
+//! The file is checked on its own, with the known values, as if it were deployed. Problems contain the file and line.
 //! `parameter_defaults` of environments apply to it, as in Heat.
 
 use std::{borrow::Cow, rc::Rc, sync::Arc};
@@ -100,7 +100,7 @@ impl Composer<'_> {
             };
             self.places.insert(inner.full(member), place);
         }
-        // Problems that the file's own check has not reported already.
+        // Problems that the check of the file itself has not reported.
         let said = said
             .into_iter()
             .filter(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true))
@@ -146,7 +146,7 @@ impl Composer<'_> {
         self.parent(full, parent, inherits, Parent::Nested { outputs }, first);
     }
 
-    /// The facade of the resource `name`, with full names.
+    /// Facade of the resource `name`, with full names.
     fn facade(&self, frame: &Frame<'_>, name: &str, spec: &ResourceSpec) -> Facade {
         let document = match frame.file {
             Some(file) => self.around.bundle.document(file),
@@ -176,7 +176,7 @@ impl Composer<'_> {
         ])
     }
 
-    /// The value of each parameter of the nested template, with full names.
+    /// Value of each parameter of the nested template, with full names.
     fn arguments(
         &self,
         frame: &Frame<'_>,
@@ -211,8 +211,8 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// The known values of the arguments, and the names of those that are not plain data. Hidden values (of the outer template's
-    /// parameters, or an environment's defaults) are known too, for the nested template's conditions.
+    /// Known values of the arguments, and names of the arguments that are not plain data. Hidden values (of the outer
+    /// template's parameters, or an environment's defaults) are included, for the nested template's conditions.
     fn known(
         &self,
         frame: &Frame<'_>,
@@ -246,7 +246,8 @@ impl Composer<'_> {
         (known, open)
     }
 
-    /// Adds the nested template's pseudo parameters. The project is the same; [`Frame::global_expr`] writes the stack's name too.
+    /// Adds the nested template's pseudo parameters. The project is the same; [`Frame::global_expr`] also sets the
+    /// stack's name.
     fn pseudo(&self, frame: &Frame<'_>, full: &str, known: &mut BTreeMap<String, Value>) {
         let of = |scope: &dyn Scope, name: &str| scope.condition_parameter(name);
         let project = of(frame.scope, PROJECT_ID);
@@ -258,7 +259,7 @@ impl Composer<'_> {
         }
     }
 
-    /// All problems of the file with these [`known`] arguments.
+    /// All problems of the file with these arguments.
     fn check(
         &mut self,
         full: &str,
@@ -275,7 +276,8 @@ impl Composer<'_> {
             return;
         }
         let template = document.template();
-        // Values from a nested template that do not fit are ignored by Heat: see `child_params` in its `template_resource.py`.
+        // Heat ignores invalid values that come from a nested template: see `child_params` in its
+        // `template_resource.py`.
         let mut known = Cow::Borrowed(known);
         let mut open = Cow::Borrowed(open);
         if is_within {
@@ -322,7 +324,7 @@ impl Composer<'_> {
     }
 }
 
-/// Turns errors that Heat finds only at creation into warnings: most values of nested templates, and with `is_within` also
+/// Lowers errors that Heat finds only at creation to warnings: most values of nested templates and, with `is_within`,
 /// arguments that come from a nested template.
 fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
     if matches!(one.code.as_str(), "parameter-invalid" | "parameter-missing") && is_within {
@@ -345,8 +347,8 @@ fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
     }
 }
 
-/// Parameters without a value in a template inside a nested one, which Heat reads before it creates anything. The missing value
-/// itself is only a warning, because most are read later.
+/// Parameters without a value in a template inside a nested one that Heat reads before it creates anything. The missing
+/// value itself is only a warning, because most values are read later.
 fn read_without_value(
     template: &Template,
     known: &BTreeMap<String, Value>,
@@ -366,7 +368,7 @@ fn read_without_value(
         let properties = resource.properties.iter();
         properties
             .filter(|one| is_read_at_once(&resource.resource_type, &one.name))
-            // Definitions of members are put together without values.
+            // Definitions of members are assembled without values.
             .filter(|one| one.name != "resource_def")
             .map(move |one| (resource, one))
     });
@@ -389,7 +391,7 @@ fn read_without_value(
     found
 }
 
-/// Moves a diagnostic about a file to the resource that uses the file.
+/// Changes the path of a diagnostic about a file to the resource that uses the file.
 fn within(mut diagnostic: Diagnostic, full: &str, path: &str, document: &Document) -> Diagnostic {
     document.locate(&mut diagnostic);
     diagnostic.path = match diagnostic.path.strip_prefix("resources.") {

@@ -1,8 +1,8 @@
 //! References to groups and nested templates, replaced by the values behind them.
 //!
-//! An output of a nested template is replaced by its expression. `[group, resource.1, name]` becomes `[group/1, name]`, and
-//! `[group, name]` a list over the members. A reference that cannot be replaced (an attribute whose name is computed) stays, and
-//! is read from the parent during the run.
+//! A reference to an output of a nested template is replaced by the output's expression. `[group, resource.1, name]`
+//! becomes `[group/1, name]`, and `[group, name]` becomes a list over the members. A reference that cannot be replaced
+//! (an attribute with a computed name) stays, and is read from the parent during the run.
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent,
@@ -62,13 +62,13 @@ pub(super) fn put_in_place(
 
 struct Asking<'p> {
     parents: &'p std::collections::HashMap<String, Parent>,
-    /// Parents whose values are being inserted: a circle ends where it began.
+    /// Parents whose values are being inserted, to stop at circular references.
     within: Vec<String>,
     problems: Vec<String>,
-    /// Remaining parts of parents' values that may be inserted. A level may refer to the one below many times, and so may that
-    /// one.
+    /// Remaining parts of parents' values that can be inserted. Each level can refer to the level below many times, so
+    /// the total can grow exponentially.
     left: usize,
-    /// The parent at which the limit was reached.
+    /// Parent at which the limit was reached.
     too_large: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Asking<'_> {
         })
     }
 
-    /// The reference of a parent. A nested template with an output `OS::stack_id` has that as its reference.
+    /// Reference of a parent. The reference of a nested template with an output `OS::stack_id` is that output.
     fn reference(&mut self, name: &str) -> Option<Expr> {
         match self.parents.get(name)? {
             Parent::Nested { outputs } => {
@@ -144,7 +144,7 @@ impl Asking<'_> {
         }
     }
 
-    /// A parent's value, with its own references replaced.
+    /// Value of a parent, with its own references replaced.
     fn below(&mut self, name: &str, value: &Expr) -> Option<Expr> {
         if self.within.iter().any(|outer| outer == name) {
             return None;
@@ -155,8 +155,8 @@ impl Asking<'_> {
         Some(value)
     }
 
-    /// Resolves `resource.web.first_address`, or `resource.web` and then `first_address`. Without an attribute, the member's
-    /// reference.
+    /// Resolves `resource.web.first_address`, or `resource.web` and then `first_address`. Without an attribute, returns
+    /// the member's reference.
     fn member(
         &mut self,
         name: &str,
@@ -175,7 +175,7 @@ impl Asking<'_> {
                 0 => "it has none".to_owned(),
                 count => format!("it has {count}, named by numbers from `{}` on", members[0]),
             };
-            // Heat gives null for it: a group may have fewer members than a template refers to.
+            // Heat returns null here: a group can have fewer members than a template refers to.
             self.problems
                 .push(format!("`{name}` has no member `{member}`: {has}"));
             return Some(Expr::Literal(serde_json::Value::Null));
@@ -213,7 +213,7 @@ impl Asking<'_> {
         Expr::Map(refs.collect())
     }
 
-    /// A group's values for references with a name that is not known yet.
+    /// Values of a group, for references whose attribute name is not known yet.
     fn of_group(&mut self, name: &str, members: &[String]) -> Vec<(String, Expr)> {
         vec![
             ("refs".to_owned(), self.refs(name, members)),

@@ -1,32 +1,33 @@
-//! The budget for conditions in place of their names, and for values in place of parameters.
+//! Budget for conditions written in place of their names, and for values in place of parameters.
 
 use std::cell::Cell;
 
 use super::Expr;
 use hot::{expr::Function, template::Template};
 
-/// Maximum number of parts of conditions that are written in place of their names, in all flattened templates together. Names may
-/// double the size at each step.
+/// Maximum number of parts of conditions that are written in place of their names, in all flattened templates together.
+/// Nested conditions can double the size at each step.
 pub(super) const PARTS_MAX: usize = 100_000;
 
-/// Maximum number of parts of values that are written in place of nested templates' parameters, in all flattened templates
-/// together. A template that uses a parameter ten times makes ten copies of its value, and the next level ten of each.
+/// Maximum number of parts of values that are written in place of nested templates' parameters, in all flattened
+/// templates together. A template that uses a parameter ten times makes ten copies of its value, and the next level ten
+/// copies of each.
 pub(super) const VALUES_MAX: usize = 200_000;
 
-/// Maximum nesting of functions in such a condition. Each function is two levels of a workflow's JSON, which is read to 128
-/// levels.
+/// Maximum nesting of functions in such a condition. Each function adds two levels to the workflow's JSON, whose parser
+/// is limited to 128 levels.
 pub(super) const DEPTH_MAX: usize = 40;
 
-/// The remaining size for written-out conditions, and for values in place of parameters.
+/// Remaining size for written-out conditions, and for values in place of parameters.
 pub(super) struct Spelling {
     parts_left: Cell<usize>,
-    /// True if a condition was too long and that was not reported yet.
+    /// True if a condition was too long and this is not reported yet.
     pub too_long: Cell<bool>,
     /// Remaining parts of values in place of parameters, in all frames together.
     values_left: Cell<usize>,
-    /// True if a value was too large and that was not reported yet.
+    /// True if a value was too large and this is not reported yet.
     pub too_large: Cell<bool>,
-    /// True if it was reported: it is reported once, because nothing fits after it.
+    /// True after the first report. There is only one, because no further value fits.
     pub too_large_reported: Cell<bool>,
 }
 
@@ -41,7 +42,8 @@ impl Spelling {
         }
     }
 
-    /// True if a value of this size may be written in place of a parameter. If not, `Composer::report_too_large` reports it.
+    /// True if a value of this size can be written in place of a parameter. Otherwise `Composer::report_too_large`
+    /// reports it.
     pub(super) fn has_room_for(&self, parts: usize) -> bool {
         let left = self.values_left.get().checked_sub(parts);
         self.values_left.set(left.unwrap_or_default());
@@ -49,8 +51,8 @@ impl Spelling {
         left.is_some()
     }
 
-    /// A condition with the conditions that it names written out. A condition in a circle keeps its name, because the parser has
-    /// reported the circle. `None` if it would be too long: then `Composer::report_too_long` reports it.
+    /// A condition with the named conditions written out. A condition in a circle keeps its name, because the parser
+    /// has reported the circle. `None` if the result would be too long: then `Composer::report_too_long` reports it.
     pub(super) fn out(&self, condition: &Expr, template: &Template) -> Option<Expr> {
         if self.parts_left.get() == 0 {
             return None;
@@ -97,7 +99,7 @@ impl Spelling {
     }
 }
 
-/// The message about a value that is too large.
+/// Message about a value that is too large.
 pub(super) fn too_large(nested: &str) -> String {
     format!(
         "what `{nested}` is given or gives is used so often, level for level, that it comes to more than {VALUES_MAX} parts: use it less \

@@ -1,4 +1,4 @@
-//! Heat's implicit order: resources that a resource waits for although none of its properties names them.
+//! Heat's implicit order: dependencies that no property names.
 //!
 //! | waits | for |
 //! | --- | --- |
@@ -10,14 +10,13 @@
 //! | extra routes | interfaces of their router (`ExtraRoute`: its gateway too) |
 //! | gateway attachment (AWS) | route tables of the same network |
 //!
-//! Two values are equal if Heat would find them equal before anything exists: a reference counts as
-//! the resource's name, an attribute as unknown. Source: `add_dependencies` of Heat's resources,
-//! confirmed by running it.
+//! Two values are equal if Heat finds them equal before anything exists: a reference counts as the resource's name, an
+//! attribute as unknown. Source: `add_dependencies` of Heat's resources, confirmed by running it.
 //!
-//! [`Rules::Plan`] adds further needs of Neutron: Heat asks the cloud for the subnets of a port
-//! without fixed addresses, and finds none while the network does not exist, so a floating IP may come
-//! before the router interface that it needs. It also leaves out orders that our own ports make needless: a
-//! server waits for the subnets of its own networks, not for all.
+//! [`Rules::Plan`] adds dependencies required by Neutron: for a port without fixed addresses Heat reads the subnets
+//! from the cloud, and finds none while the network does not exist, so it can create a floating IP before the required
+//! router interface. It also leaves out dependencies that are unnecessary with our own ports: a server waits for the
+//! subnets of its own networks, not for all subnets.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -41,12 +40,12 @@ impl Scope for Before {
     }
 }
 
-/// The value of a property before anything exists.
+/// Value of a property before anything exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key<'a> {
     /// The property is not given.
     Absent,
-    /// The value is known only later.
+    /// The value becomes known only later.
     Unknown,
     Is(Cow<'a, str>),
 }
@@ -72,7 +71,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Treats an unknown value as absent, for pairs of properties of which Heat takes one.
+    /// Treats an unknown value as absent, for pairs of properties of which Heat uses one.
     fn or_absent(self) -> Key<'a> {
         match self {
             Key::Unknown => Key::Absent,
@@ -87,13 +86,13 @@ impl<'a> Key<'a> {
 
 type Index<'a> = HashMap<Key<'a>, Vec<&'a str>>;
 
-/// Maps that are built once, so that thousands of resources are ordered in near-linear time.
+/// Indexes that are built once, so that ordering thousands of resources takes near-linear time.
 pub(super) struct Implicit<'a> {
     rules: Rules,
     subnets: Vec<&'a str>,
     /// Subnets by network.
     subnets_of: Index<'a>,
-    /// Router interfaces by subnet. Those by a port are under `Absent`.
+    /// Router interfaces by subnet. Interfaces given by a port are under `Absent`.
     interfaces_on: Index<'a>,
     /// Router interfaces by router.
     interfaces_of: Index<'a>,
@@ -106,13 +105,13 @@ pub(super) struct Implicit<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The first given value of a property's name and its former names.
+    /// First value among a property's name and its former names.
     fn key(&self, names: &[&str]) -> Key<'a> {
         let given = names.iter().find_map(|name| self.property(name));
         Key::of(given)
     }
 
-    /// The external network of a router.
+    /// External network of a router.
     fn outside(&self) -> Option<Key<'a>> {
         let info = self.property("external_gateway_info")?;
         matches!(info, Expr::Map(_)).then(|| Key::of(info.get("network")))
@@ -286,7 +285,7 @@ impl<'a> Implicit<'a> {
             .map(|address| Key::of(address.get("subnet").or_else(|| address.get("subnet_id"))))
             .map(Key::or_absent)
             .collect();
-        // An interface by a port may be on any subnet.
+        // An interface given by a port can be on any subnet.
         if given.is_empty() && addresses > 1 {
             subnets.push(Key::Absent);
         }

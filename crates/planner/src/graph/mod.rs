@@ -1,8 +1,8 @@
-//! The order in which resources must exist.
+//! Creation order of resources.
 //!
-//! References give most of it. The rest is Heat's: needs of Neutron that no property names, such as the router interface behind a
-//! floating IP (`implicit`). All look-ups use maps that are built once, so a template of thousands of resources is ordered in
-//! near-linear time.
+//! Most dependencies are references. The rest are Heat's implicit dependencies: requirements of Neutron that no
+//! property names, such as the router interface for a floating IP (`implicit`). All look-ups use indexes that are built
+//! once, so ordering thousands of resources takes near-linear time.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -12,16 +12,16 @@ mod implicit;
 
 use implicit::Implicit;
 
-/// The set of implicit rules to apply.
+/// Set of implicit rules to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// Heat's rules only: the order that a template states.
+    /// Heat's rules only: the order defined by a template.
     Heat,
-    /// Heat's rules and further needs of the cloud: the order of a plan.
+    /// Heat's rules and further requirements of the cloud: the order of a plan.
     Plan,
 }
 
-/// A resource, as far as its order matters.
+/// Resource with the fields that decide its order.
 pub(crate) struct Node<'a> {
     pub name: &'a str,
     pub resource_type: &'a str,
@@ -40,7 +40,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The resource that a plain reference names.
+/// Target of a plain reference.
 pub(crate) fn target(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::GetResource(name) => Some(name),
@@ -48,8 +48,8 @@ pub(crate) fn target(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// For each node, in the given order, the names of the nodes that must exist before it, without duplicates. Names of unknown
-/// nodes are left out.
+/// For each node, in the given order, the names of the nodes that must exist before it, without duplicates and without
+/// unknown names.
 pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a str>> {
     let known: HashMap<&str, usize> = nodes
         .iter()
@@ -81,7 +81,7 @@ pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a 
             for name in implicit.of_node(node, &required, nodes, &known) {
                 require(name, &mut required);
             }
-            // A node's own name lives as long as all nodes.
+            // A node's own name has the lifetime of all nodes.
             required
                 .into_iter()
                 .map(|index| nodes[index].name)
@@ -90,8 +90,8 @@ pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a 
         .collect()
 }
 
-/// Names in an order in which each comes after all that it requires, and otherwise in the given order. The error is one circle,
-/// in its order.
+/// Indices in an order in which each name comes after all its requirements, and otherwise in the given order. The error
+/// is one circle, in its order.
 pub(crate) fn order<'a>(
     names: &[&'a str],
     requires: &[Vec<&'a str>],
@@ -130,7 +130,7 @@ pub(crate) fn order<'a>(
     Err(circle(names, requires, &index, &waiting))
 }
 
-/// Follows unready nodes from one that never became ready until a node repeats.
+/// Follows unready nodes, starting at one of them, until a node repeats.
 fn circle<'a>(
     names: &[&'a str],
     requires: &[Vec<&'a str>],

@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 use super::*;
 use hot::document::Document;
 
-/// Checks the edges of a template's `resources:`, given as `before>after` in any order. All expected edges come from Heat itself.
+/// Checks the edges of a template's `resources:`, given as `before>after` in any order. All expected edges come from
+/// Heat.
 #[track_caller]
 fn check(resources: &str, edges: &str) {
     assert_eq!(edges_of(resources, Rules::Heat), words(edges));
@@ -53,7 +54,7 @@ fn a_server_waits_for_the_subnets_of_its_networks() {
     let fixed = "front>f back>b";
     for (networks, edges) in [
         ("[{network: {get_resource: front}}]", "front>web f>web"),
-        // By the name that the network will have.
+        // By the future name of the network.
         ("[{network: front}]", "f>web"),
         ("[{uuid: {get_resource: front}}]", "front>web f>web"),
         // Ids in the result of a function count too.
@@ -61,7 +62,7 @@ fn a_server_waits_for_the_subnets_of_its_networks() {
             "[{network: {list_join: ['', [{get_resource: front}]]}}]",
             "front>web f>web",
         ),
-        // No network is named: any subnet may be meant.
+        // Without a network any subnet is possible.
         ("[{subnet: {get_resource: f}}]", "f>web b>web"),
         ("[{allocate_network: auto}]", "f>web b>web"),
         ("[{network: elsewhere}]", ""),
@@ -133,7 +134,7 @@ fn a_floating_ip_waits_for_gateway_and_interface() {
   elsewhere: {{type: OS::Neutron::FloatingIP, properties: {{floating_network: other}}}}"),
         &edges("sub>port port>ip foot>ip router>ip router>free"),
     );
-    // Without fixed addresses Heat asks the cloud, which has no such network yet.
+    // Without fixed addresses Heat reads the subnets from the cloud, which has no such network yet.
     let asks = format!("{ROUTED}
   port: {{type: OS::Neutron::Port, properties: {{network: {{get_resource: net}}}}}}
   ip: {{type: OS::Neutron::FloatingIP, properties: {{floating_network: public, port_id: {{get_resource: port}}}}}}");

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use hot::{diagnostic::Diagnostic, parameter::coerce, template::Template};
 
-/// Reports changed values of immutable parameters. A parameter that was not given had its default; values of hidden ones are not
-/// known here.
+/// Reports changed values of immutable parameters. A parameter without a given value had its default; values of hidden
+/// parameters are not available here.
 pub(crate) fn immutable(
     template: &Template,
     before: &BTreeMap<String, Value>,

@@ -1,10 +1,10 @@
-//! Values of nested templates' parameters that only the run knows.
+//! Values of nested templates' parameters that are known only during the run.
 //!
-//! Heat creates the stack of a nested template when all its arguments exist: then it converts each value to its parameter's type
-//! and checks the constraints. We write the value in place of the parameter when the plan is made. So a value that is known only
-//! later carries its parameter, as a call of [`Function::Given`], and is converted during the run. References that need no
-//! conversion stay bare, because passes look for them.
-//! Source: `TemplateResource.child_params` in `heat/engine/resources/template_resource.py`.
+//! Heat creates the stack of a nested template when all its arguments exist. It then converts each value to its
+//! parameter's type and checks the constraints. Stackloom substitutes values for parameters at plan time. A value that
+//! is known only later is therefore stored with its parameter, as a call of [`Function::Given`], and converted during
+//! the run. References that need no conversion stay plain, because passes look for them. Source:
+//! `TemplateResource.child_params` in `heat/engine/resources/template_resource.py`.
 
 use hot::{
     expr::{Expr, Function},
@@ -14,14 +14,14 @@ use hot::{
 const STRING: &str = "string";
 const LIST: &str = "comma_delimited_list";
 
-/// The expression in place of a parameter of the template `of` whose argument `value` is not plain data.
+/// Expression in place of a parameter of the template `of` whose argument `value` is not plain data.
 pub(crate) fn late(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     match (parameter.kind.as_str(), value) {
         // The stored value already has the parameter's type.
         (_, Expr::GetParam(name, path)) if name.starts_with(HIDDEN_DEFAULTS) => {
             Expr::GetParam(name, path)
         }
-        // An item that is known later may contain commas, which split it into more items.
+        // An item that is known later can contain commas, which split it into more items.
         (LIST, value @ Expr::List(_)) if !is_list_of_known(&value, parameter) => {
             wrapped(parameter, of, value)
         }
@@ -45,7 +45,8 @@ pub(crate) fn late(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     }
 }
 
-/// True if the list already has its final form: each item is known or one reference, and no constraint applies to the whole list.
+/// True if the list is already in its final form: each item is known or one reference, and no constraint applies to the
+/// list.
 fn is_list_of_known(list: &Expr, parameter: &Parameter) -> bool {
     let is_known = |item: &Expr| {
         matches!(item, Expr::GetResource(_) | Expr::GetParam(..)) || item.as_data().is_some()
@@ -56,7 +57,7 @@ fn is_list_of_known(list: &Expr, parameter: &Parameter) -> bool {
     parameter.constraints.is_empty() && items.iter().all(is_known)
 }
 
-/// The value with its parameter, for the conversion during the run.
+/// Value with its parameter, for the conversion during the run.
 fn wrapped(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     let stored = Stored::of(parameter, of);
     let stored = serde_json::to_value(stored).unwrap_or_default();
@@ -65,7 +66,7 @@ fn wrapped(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     Expr::call(Function::Given, Expr::Map(parts.into()))
 }
 
-/// The expression without the calls that [`late`] added: for readers outside of runs.
+/// Expression without the calls that [`late`] added, for uses outside of runs.
 pub(crate) fn bare(value: &Expr) -> Expr {
     value.rewrite(&mut |expr| match expr {
         Expr::Call {

@@ -1,7 +1,7 @@
 //! Checks of parameter values: the given values, converted to their types, against the constraints.
 //!
-//! Heat accepts numbers and booleans as text, and lists as `a,b`. [`coerce`] does the same, so that a function sees the same
-//! value as in Heat. Constraints that name objects of a cloud are looked up in the known facts. Source:
+//! Heat accepts numbers and booleans as text, and lists as `a,b`. [`coerce`] does the same, so that functions get the
+//! same values as in Heat. Constraints on objects of a cloud are checked against the known facts. Source:
 //! `heat/engine/parameters.py`.
 
 mod immutable;
@@ -24,8 +24,8 @@ use hot::{
 };
 use yaql::shown;
 
-/// Missing values, wrong types, broken constraints, and values for unknown parameters. Defaults that break their own constraints
-/// are reported by [`defaults`].
+/// Reports missing values, wrong types, broken constraints, and values for unknown parameters. [`defaults`] reports
+/// defaults that break their own constraints.
 pub(crate) fn check(
     template: &Template,
     given: &BTreeMap<String, Value>,
@@ -100,7 +100,7 @@ pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
 fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic {
     let text = match problem {
         Problem::Described(text) => text,
-        // A hidden value is never shown, so neither is a message that quotes it.
+        // A hidden value is never shown, so a message must not quote it.
         Problem::Ours(_) if parameter.hidden => {
             "its value does not fit its type or constraints".to_owned()
         }
@@ -110,7 +110,7 @@ fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic 
     Diagnostic::error("parameter-invalid", path, message)
 }
 
-/// The notice for a constraint that only the service can check. Only if a cloud was asked at all.
+/// Notice for a constraint that only the service can check. `None` without facts from a cloud.
 fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Option<Diagnostic> {
     cloud.now?;
     let mut constraints = parameter.constraints.iter();
@@ -130,7 +130,7 @@ fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Opt
     Some(Diagnostic::info("constraint-not-looked-up", path, message))
 }
 
-/// The problem if the cloud lacks the object that the value names. An unknown list gives no problem.
+/// Problem if the cloud does not contain the object that the value names. An unknown list gives no problem.
 fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<Problem> {
     let value = coerce(&parameter.kind, value);
     parameter.constraints.iter().find_map(|rule| {

@@ -4,7 +4,7 @@ use super::*;
 use crate::cloud::{Flavor, Named};
 use hot::document::Document;
 
-/// The problems of a parameter of this declaration, for a value.
+/// Problems of a parameter with this declaration, for a value.
 fn problems(declaration: &str, value: Value) -> Vec<String> {
     problems_in(declaration, value, &CloudFacts::default())
 }

@@ -1,24 +1,25 @@
 //! Security groups of servers that carry software.
 //!
-//! Each such server gets a group, on all its ports. The ports of its components are open to everybody if the server is public;
-//! else to the servers whose components are connected to it; else, with no connections, to its own subnets. SSH is open to the
-//! bastion's group only. The bastion itself has no SSH rule, since the engine adds one during a run.
+//! Each such server gets a group, on all its ports. The ports of its components are open to everybody if the server is
+//! public. Otherwise they are open to the servers whose components are connected to it or, without connections, to its
+//! own subnets. SSH is open to the bastion's group only. The bastion itself has no SSH rule, since the engine adds one
+//! during a run.
 //!
-//! Rules are inside their group. Only if two groups would wait for each other, a rule becomes a resource of its own: groups are
-//! created in a fixed order, the bastion's first, and a rule that refers to a later group is separate. So no drawing can make a
-//! circle of groups.
+//! Rules are inside their group, except where two groups would wait for each other: groups are created in a fixed
+//! order, the bastion's first, and a rule that refers to a later group becomes a separate resource. So no drawing can
+//! make a circle of groups.
 
 use super::*;
 use types::{SECURITY_GROUP, SECURITY_GROUP_RULE};
 
 const NAME: &str = "access";
-/// IP versions, by Neutron's names. A rule is for one version, by default the first.
+/// IP versions, by Neutron's names. A rule is for one version, by default `IPv4`.
 const V4: &str = "IPv4";
 const V6: &str = "IPv6";
 
-/// The source of the traffic.
+/// Source of the traffic.
 enum From {
-    /// Everybody, over these IP versions.
+    /// Any address of these IP versions.
     Everybody(Vec<&'static str>),
     Servers(BTreeSet<String>),
     Ranges(Vec<Expr>),
@@ -146,13 +147,13 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     diagnostics
 }
 
-/// The source in a rule inside a group.
+/// Source in a rule inside a group.
 enum Remote {
     Range(Expr),
     Group(String),
 }
 
-/// The sources that are known now, and the servers whose group comes later.
+/// Sources that are known now, and servers whose group comes later.
 fn split(from: From, groups: &BTreeMap<String, String>) -> (Vec<Remote>, BTreeSet<String>) {
     match from {
         From::Everybody(versions) => {
@@ -216,7 +217,7 @@ fn inline(protocol: &str, port: &Expr, remote: &Remote, version: &str) -> Expr {
     map(rule)
 }
 
-/// The ports of each server's components.
+/// Ports of each server's components.
 fn openings(
     model: &Model,
     context: &PassContext<'_>,
@@ -297,7 +298,7 @@ fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTr
     connected
 }
 
-/// The CIDRs of a server's own subnets.
+/// CIDRs of a server's own subnets.
 fn own_ranges(
     model: &Model,
     server: &str,

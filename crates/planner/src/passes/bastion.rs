@@ -1,7 +1,8 @@
 //! Selects the bastion: the server with a public address through which software is installed.
 //!
-//! A user can mark it. Otherwise the public server that reaches most of the other servers is selected (of equals the first by
-//! name), with a notice. Servers that it does not reach get a warning. Deployments without software have no bastion.
+//! A user can mark it. Otherwise the public server that reaches most of the other servers is selected (among equals the
+//! first by name), with a notice. Servers that it does not reach get a warning. Deployments without software have no
+//! bastion.
 
 use super::*;
 
@@ -65,8 +66,8 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     diagnostics
 }
 
-/// Servers with software that share neither a network nor a router with the bastion. Other connections, such as routes between
-/// routers, are not followed, so it is only a warning.
+/// Servers with software that share neither a network nor a router with the bastion. Other connections, such as routes
+/// between routers, are not followed, so the result is only a warning.
 fn out_of_reach(
     model: &Model,
     reachability: &reachability::Reachability,

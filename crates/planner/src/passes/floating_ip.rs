@@ -1,8 +1,8 @@
 //! Gives public servers and the bastion a floating IP, unless one is drawn or they are in an external network themselves.
 //!
-//! The floating IP is associated with the server's first port that is behind a router with a gateway, and comes from that
-//! router's external network: a design may have several of both. Floating IPs are IPv4, so a port with only IPv6 addresses is not
-//! used.
+//! The floating IP is associated with the server's first port that is behind a router with a gateway, and comes from
+//! that router's external network: a design can have several of both. Floating IPs are IPv4, so a port with only IPv6
+//! addresses is not used.
 
 use super::*;
 
@@ -58,7 +58,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     diagnostics
 }
 
-/// The port for the association, and the external network of its router, if that is drawn.
+/// Port for the association, and the external network of its router, if that is drawn.
 fn port_of(model: &Model, server: &str) -> Result<(Expr, Option<Expr>), String> {
     let Some(spec) = model.get(server) else {
         return Err(format!("`{server}` is not there"));

@@ -1,7 +1,7 @@
 //! Sets inputs of catalogue items that are not set to their defaults.
 //!
-//! So a workflow contains all inputs of a role, rules know the port of a component, and a new default of the catalogue shows as a
-//! change.
+//! A workflow therefore contains all inputs of a role, rules can use the port of a component, and a changed default in
+//! the catalogue appears as a change.
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Passes: resources that users need not draw.
 //!
-//! Each pass is a pure function on a [`Model`] and reports its decisions; [`run`] gives their order. Passes add ordinary
-//! resources with a reason ([`Origin::Derived`]), and set properties of drawn resources (a server's ports, a port's groups). No
-//! pass changes what a user drew explicitly. A new pass is a file and a line in `PASSES`.
+//! Each pass is a pure function on a [`Model`] and reports its decisions; [`run`] defines their order. Passes add
+//! ordinary resources with a reason ([`Origin::Derived`]), and set properties of drawn resources (a server's ports, a
+//! port's groups). No pass changes a value that a user drew explicitly. A new pass is a file and an entry in `PASSES`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -33,9 +33,9 @@ mod reachability;
 mod router;
 mod subnets;
 
-/// The input of passes besides the model.
+/// Input of passes besides the model.
 pub struct PassContext<'a> {
-    /// Resource types, those of the catalogue included.
+    /// Resource types, including those of the catalogue.
     pub types: &'a Registry,
     /// Facts about the cloud.
     pub cloud: &'a CloudFacts,
@@ -43,7 +43,7 @@ pub struct PassContext<'a> {
 
 type Pass = fn(&mut Model, &PassContext<'_>) -> Vec<Diagnostic>;
 
-/// The passes in order. Each uses the results of those before it.
+/// Passes in order. Each uses the results of the previous ones.
 const PASSES: [Pass; 9] = [
     names::pass,
     inputs::pass,
@@ -60,7 +60,7 @@ const PASSES: [Pass; 9] = [
 pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     for one in PASSES.iter().flat_map(|pass| pass(model, context)) {
-        // Two passes may report the same problem.
+        // Two passes can report the same problem.
         if !diagnostics.contains(&one) {
             diagnostics.push(one);
         }
@@ -111,7 +111,7 @@ impl Model {
                     }
                     property.value.clone()
                 });
-                // A value that was left unchanged because it is too large may name files that exist.
+                // A value that was left unchanged because it is too large can name files that exist.
                 let missing = (!is_too_much).then(|| missing_files(&value));
                 for file in missing.into_iter().flatten() {
                     let path = format!("resources.{}.properties.{}", resource.name, property.name);
@@ -121,7 +121,7 @@ impl Model {
                     );
                     diagnostics.push(Diagnostic::error("file-missing", path, message));
                 }
-                // An external resource waits for nothing, whatever its properties name.
+                // An external resource waits for nothing, so its properties with references are left out.
                 let orders = resource.external_id.is_some() && !value.resources().is_empty();
                 if !value.is_null() && !orders {
                     properties.insert(property.name.clone(), value);
@@ -199,7 +199,7 @@ impl Model {
         self.resources.into_iter().collect()
     }
 
-    /// Adds a derived resource, named `wanted` or the next free name like it.
+    /// Adds a derived resource with the name `wanted`, or `wanted` with a number if that name is taken.
     fn derive(&mut self, wanted: &str, made: Derived<'_>) -> String {
         let mut name = wanted.to_owned();
         let mut number = 2;
@@ -228,7 +228,7 @@ impl Model {
         name
     }
 
-    /// Fills the names of the resources that each resource needs before it, by references and by Heat's implicit rules.
+    /// Sets `requires` of each resource, from references and Heat's implicit rules.
     pub(crate) fn fill_requires(&mut self, rules: graph::Rules) {
         let required: Vec<Vec<String>> = {
             let nodes: Vec<graph::Node<'_>> =
@@ -298,7 +298,7 @@ fn component<'a>(context: &PassContext<'a>, spec: &ResourceSpec) -> Option<&'a C
     context.types.get(&spec.resource_type)?.component.as_ref()
 }
 
-/// The server that a component runs on, if it is drawn.
+/// The server of a component, if it is drawn.
 fn host<'m>(model: &'m Model, spec: &'m ResourceSpec) -> Option<&'m str> {
     let host = target(spec.properties.get("host")?)?;
     model
@@ -357,7 +357,7 @@ fn subnets_by_network(model: &Model) -> BTreeMap<String, Vec<String>> {
     subnets
 }
 
-/// Drawn subnets that a port has addresses of.
+/// Drawn subnets of a port's addresses.
 fn subnets_of_port(
     model: &Model,
     port: &str,

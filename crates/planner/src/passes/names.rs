@@ -1,5 +1,5 @@
-//! Replaces former names of types and properties by the present ones, so that later code knows one name only. Reports nothing:
-//! validation has reported former names where they are written.
+//! Replaces former names of types and properties by the present ones, so that later code handles one name only. Reports
+//! nothing: validation has already reported the former names.
 
 use super::*;
 use types::{Property, PropertyKind};
@@ -28,7 +28,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     Vec::new()
 }
 
-/// A single value that is now a list of one.
+/// Value for a property that is now a list: a single value becomes a list of one item.
 fn fitting(property: &Property, value: Expr) -> Expr {
     match (&property.kind, value) {
         (PropertyKind::List { .. }, value @ Expr::Literal(_)) => Expr::List(vec![value]),

@@ -1,8 +1,8 @@
-//! Gives every network of a server a port of its own.
+//! Adds a port for every network of a server.
 //!
-//! Nova would create the ports itself, but then nothing could refer to them: security groups, floating IPs and the address for
-//! the login belong to ports. A server's own groups move to its ports, because Nova ignores a server's groups if its ports are
-//! given.
+//! Nova would create the ports itself, but then the template could not refer to them: security groups, floating IPs and
+//! the SSH address belong to ports. A server's own groups move to its ports, because Nova ignores a server's groups if
+//! its ports are given.
 
 use super::*;
 
@@ -101,7 +101,7 @@ fn wanted(model: &Model, entry: &Expr) -> Option<(Expr, Option<Expr>)> {
     Some((network, fixed_ips))
 }
 
-/// The entry with a reference to the port, in place of the values that the port now has.
+/// Entry with a reference to the port, without the values that the port now has.
 fn explicit(entry: Expr, port: String) -> Expr {
     let Expr::Map(mut keys) = entry else {
         return entry;

@@ -1,23 +1,23 @@
 //! Reachability: a server's networks, the routers in them, and the routers' external networks.
 //!
-//! A network is identified by its resource, or by the name of an existing network in the cloud. The routers of existing networks
-//! are not known here, so connections through them are assumed to work.
+//! A network is identified by its resource, or by the name of an existing network in the cloud. The routers of existing
+//! networks are unknown here, so connections through them are assumed to work.
 
 use super::*;
 use types::{ROUTER, ROUTER_GATEWAY, ROUTER_INTERFACE};
 
-/// The key of the router that a pass will add if there is none.
+/// Key of the router that a pass will add if there is none.
 const TO_COME: &str = "+";
 
 /// Networks and routers, by their keys.
 pub(super) struct Reachability {
     /// Routers by network.
     routers: BTreeMap<String, BTreeSet<String>>,
-    /// The router that networks without one will be connected to.
+    /// Router for networks without one.
     default: String,
 }
 
-/// The key of a reference or a name. Equal keys mean the same object.
+/// Key of a reference or a name. Equal keys identify the same object.
 pub(super) fn key(value: &Expr) -> Option<String> {
     match (target(value), value.as_str()) {
         (Some(name), _) => Some(name.to_owned()),
@@ -49,7 +49,7 @@ impl Reachability {
         }
     }
 
-    /// Routers that are, or will be, in a network. `None` if that is not known.
+    /// Present and future routers in a network. `None` if they are unknown.
     fn routers_in(&self, network: &str) -> Option<BTreeSet<String>> {
         match self.routers.get(network) {
             Some(routers) => Some(routers.clone()),
@@ -131,7 +131,7 @@ pub(super) fn is_outside(context: &PassContext<'_>, network: &Expr) -> bool {
         .any(|one| Some(one.name.as_str()) == name || Some(one.id.as_str()) == name)
 }
 
-/// Servers that are in an external network themselves.
+/// Servers with an address in an external network.
 pub(super) fn stand_outside(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
     let is_there = |spec: &ResourceSpec| {
         let mut entries = list(spec, "networks").iter();

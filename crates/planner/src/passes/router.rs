@@ -1,7 +1,7 @@
 //! Connects servers that are public, or that install software, to an external network.
 //!
-//! Each of their drawn networks without a way outside gets an interface of a router with a gateway: of a drawn router if there is
-//! one, else of a new one. The connections of existing networks are the cloud's business.
+//! Each of their drawn networks without a route to an external network gets an interface of a router with a gateway: a
+//! drawn router if there is one, otherwise a new one. The routers of existing networks are not changed.
 
 use super::*;
 use crate::range::{self, Range};
@@ -25,7 +25,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             continue;
         };
         let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
-        // One way is enough, except for software: its server is reached in its first network.
+        // One connected network is enough, except for software: its server is reached in its first network.
         let reachability = reachability::Reachability::of(model);
         let mut networks = reachability::networks_of(model, &server)
             .into_iter()
@@ -38,7 +38,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 .get(&port)
                 .and_then(|spec| target(spec.properties.get("network")?))
                 .map(str::to_owned);
-            // An IPv4 way is needed first, because floating IPs are IPv4.
+            // IPv4 subnets come first, because floating IPs are IPv4.
             let of_v4 = |subnet: &&String| !model.get(subnet).is_some_and(reachability::is_v6);
             let Some(subnet) = subnets.iter().find(of_v4).or_else(|| subnets.first()) else {
                 continue;
@@ -78,7 +78,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     diagnostics
 }
 
-/// Routers by subnet, and networks in which a router has a port.
+/// Routers by subnet, and networks with a router port.
 fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
     let (mut by_subnet, mut through_ports) = (BTreeMap::new(), BTreeSet::new());
     for (_, spec) in model.of_type(ROUTER_INTERFACE) {
@@ -86,7 +86,7 @@ fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
         if let (Some(router), Some(subnet)) = (of("router"), of("subnet")) {
             by_subnet.insert(subnet.to_owned(), router.to_owned());
         } else if let Some(subnet) = of("subnet") {
-            // The external network of an existing router is not known.
+            // The external network of an existing router is unknown.
             by_subnet.insert(subnet.to_owned(), String::new());
         }
         if let Some(network) =
@@ -142,7 +142,7 @@ fn router_with_gateway(
     server: &str,
     range: Option<Range>,
 ) -> (Option<String>, Vec<Diagnostic>) {
-    // A router in a network with an overlapping range cannot be in this one too.
+    // A router in a network with an overlapping range cannot be in this network too.
     let ranges = ranges_by_router(model);
     let is_free = |router: &str| {
         let there = ranges.get(router).map(Vec::as_slice).unwrap_or_default();
@@ -181,7 +181,7 @@ fn router_with_gateway(
     (Some(router), diagnostics)
 }
 
-/// The external network: the one that the template uses elsewhere, else the cloud's.
+/// External network: the one that the template uses elsewhere, otherwise the cloud's.
 pub(super) fn external_network(
     model: &Model,
     context: &PassContext<'_>,

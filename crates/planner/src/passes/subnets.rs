@@ -1,4 +1,4 @@
-//! Gives a subnet to networks that servers use and that have none, because servers need addresses.
+//! Adds a subnet to networks of servers without a subnet, because servers need addresses.
 
 use super::*;
 use crate::range::{self, Range};
@@ -33,7 +33,7 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
         .filter_map(|(_, spec)| range::of_subnet(spec))
         .collect();
     for network in used {
-        // One router may connect all of them, so they must not overlap.
+        // One router can connect all of them, so they must not overlap.
         let is_free = |cidr: &String| {
             let own = range::parse(cidr);
             own.is_some_and(|own| !taken.iter().any(|one| one.overlaps(&own)))

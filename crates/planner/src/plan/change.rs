@@ -1,4 +1,4 @@
-//! The changes of a plan: one per resource, with the property that causes it.
+//! Changes of a plan: one per resource, with the property that causes it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::workflow::Origin;
 pub struct Change {
     /// The kind of change.
     pub action: Action,
-    /// The name in the template, or the name that a pass chose.
+    /// Name in the template, or the name that a pass chose.
     pub resource: String,
     /// The type, for example `OS::Nova::Server`.
     #[serde(rename = "type")]
@@ -20,19 +20,20 @@ pub struct Change {
     /// One sentence: the property that causes the change, or the purpose of a derived resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// True if the change depends on a value that only the run knows. Then the resource may stay unchanged.
+    /// True if the change depends on a value that is known only during the run. The resource can then stay unchanged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may: bool,
-    /// True for a replacement if the cloud cannot hold old and new at once: the old one is deleted before the new one is created.
+    /// True for a replacement if the cloud cannot hold old and new resource at once: the old one is deleted before the
+    /// new one is created.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_goes_first: bool,
-    /// The properties that differ, each by the path of the difference: `networks.0.network`.
+    /// Properties that differ, each with the path of the difference: `networks.0.network`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<PropertyChange>,
 }
 
 impl Change {
-    /// Names of the properties whose text is unchanged and whose value differs, or may differ.
+    /// Names of the properties whose text is unchanged and whose value differs, or can differ.
     pub(super) fn beneath_the_text(&self) -> Vec<String> {
         let found = self
             .properties
@@ -51,15 +52,15 @@ impl Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// It is created.
+    /// The resource is created.
     Create,
-    /// It is updated in place and keeps its id.
+    /// The resource is updated in place and keeps its id.
     Update,
-    /// A new one is created, and the old one is deleted.
+    /// A new resource is created, and the old one is deleted.
     Replace,
-    /// It is deleted.
+    /// The resource is deleted.
     Delete,
-    /// It is unchanged.
+    /// The resource is unchanged.
     None,
 }
 
@@ -80,7 +81,8 @@ pub struct PropertyChange {
     /// The reason, if the text is unchanged and the value differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// Resources that the new value depends on and that the same run creates or changes. The value is known when they are done.
+    /// Resources that the new value depends on and that the same run creates or changes. The value is known after their
+    /// steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_after: Vec<String>,
 }

@@ -1,8 +1,8 @@
 //! Compares a deployed resource with its planned description.
 //!
-//! A property that refers to other resources is compared by value, if the value is known: the values that it was created from are
-//! stored with it, and the values that others provide are stored with them. If another resource is replaced, the value will
-//! differ (`get_resource`) or may differ (`get_attr`, which only the run knows).
+//! A property that refers to other resources is compared by value, if the value is known: each deployed resource is
+//! stored with the values that it was created from, and with its reference and attributes. If another resource is
+//! replaced, the value will differ (`get_resource`) or can differ (`get_attr`, which is known only during the run).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,7 +19,7 @@ use types::{
     SERVER, SUBNET,
 };
 
-/// The changes of the resources that were compared before.
+/// Changes of the resources that are already compared.
 pub(super) struct Fates<'a> {
     pub deployed: &'a Deployed,
     pub types: &'a Registry,
@@ -34,24 +34,24 @@ pub(super) struct Fates<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fate {
     pub action: Action,
-    /// True if only the run knows it.
+    /// True if the change is decided only during the run.
     pub may: bool,
-    /// True if it gets other addresses and keeps its id.
+    /// True if the resource gets other addresses and keeps its id.
     pub moves: bool,
     pub component: bool,
 }
 
-/// The result of comparing a property.
+/// Result of comparing a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Differs {
     No,
-    /// Only the run knows; with the reason.
+    /// The result is known only during the run. Contains the reason.
     May(String),
-    /// It differs; with the reason if the text is unchanged.
+    /// The values differ. Contains the reason if the text is unchanged.
     Yes(Option<String>),
 }
 
-/// The present values of resources that stay unchanged.
+/// Present values of resources that stay unchanged.
 struct Staying<'a>(&'a Fates<'a>);
 
 impl Staying<'_> {
@@ -81,7 +81,7 @@ impl Scope for Staying<'_> {
     fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
         let actual = self.actual(resource, &[Action::None])?;
         actual.reference.as_ref()?;
-        // On-demand attributes are not stored: their values are known during the run.
+        // On-demand attributes are not stored; their values are known only during the run.
         actual.attributes.get(name).cloned()
     }
 }
@@ -307,7 +307,7 @@ impl Fates<'_> {
         found
     }
 
-    /// True if its successful creation was never recorded: the values of others come from an earlier copy then.
+    /// True if no successful creation was recorded: values in other resources then come from an earlier copy.
     fn never_was_ready(&self, name: &str) -> bool {
         let actual = self.deployed.actual.get(name);
         actual.is_some_and(|actual| actual.reference.is_none())
@@ -319,9 +319,10 @@ impl Fates<'_> {
         fate.is_some_and(|fate| fate.action == Action::Replace && !fate.may)
     }
 
-    /// A port has addresses of subnets that none of its properties needs to name. If such a subnet is deleted, the port is
-    /// deleted before it, since the cloud would refuse otherwise. A port that names its subnets moves in place, unless the new
-    /// subnet has to wait until the old one is gone.
+    /// Reason for replacing a port whose subnet is deleted. A port can have addresses of subnets that none of its
+    /// properties names. If such a subnet is deleted, the port is deleted before it, since Neutron refuses the deletion
+    /// otherwise. A port that names its subnets is updated in place, unless the new subnet has to wait for the deletion
+    /// of the old one.
     fn loses_its_addresses(
         &self,
         deployed_as: &str,
@@ -358,7 +359,7 @@ impl Fates<'_> {
         ))
     }
 
-    /// True if the port has an address of the subnet, according to its attributes. Also true if they are unknown.
+    /// True if the port has an address of the subnet, according to its attributes, or if these are unknown.
     fn has_address_of(&self, port: &str, subnet: &str) -> bool {
         let actual = |name: &str| self.deployed.actual.get(name);
         let addresses = actual(port).and_then(|actual| actual.attributes.get("fixed_ips"));
@@ -371,7 +372,8 @@ impl Fates<'_> {
         }
     }
 
-    /// The router interface that a floating IP depends on, if it is replaced: Neutron releases the floating IP meanwhile.
+    /// Router interface that a floating IP depends on, if it is created or replaced: Neutron releases the floating IP
+    /// meanwhile.
     fn leads_through<'s>(&self, new: &'s ResourceSpec) -> Option<&'s str> {
         let leads = match new.resource_type.as_str() {
             FLOATING_IP => new.properties.contains_key("port_id"),
@@ -390,7 +392,7 @@ impl Fates<'_> {
         required.find(|name| leads && is_foot(name) && fresh(name))
     }
 
-    /// True for a server that was created without our login and needs one now.
+    /// True for a server that was created without the deployment's key and needs it now.
     fn lacks_login(&self, old: &ResourceSpec, new: &ResourceSpec) -> bool {
         let waits_for_key =
             |spec: &ResourceSpec| spec.requires.iter().any(|name| self.keys.contains(name));
@@ -398,7 +400,7 @@ impl Fates<'_> {
     }
 }
 
-/// A change without properties.
+/// Change without properties.
 pub(super) fn change(
     action: Action,
     name: &str,
@@ -417,7 +419,7 @@ pub(super) fn change(
     }
 }
 
-/// The purpose of a derived resource.
+/// Purpose of a derived resource.
 pub(super) fn why(spec: &ResourceSpec) -> Option<String> {
     match &spec.origin {
         Origin::Drawn => None,
@@ -441,7 +443,7 @@ fn of_another_value(text: Option<&Expr>, hidden: &BTreeSet<String>) -> Option<Di
     Some(Differs::Yes(Some(why)))
 }
 
-/// True if a value is written that equals the default: that is no change.
+/// True if a default value is added or removed in the text, which is no change.
 fn is_default(
     described: Option<&ResourceType>,
     property: &str,
@@ -468,14 +470,14 @@ fn policy<'a>(spec: &'a ResourceSpec, name: &str) -> Option<&'a str> {
     spec.properties.get(name)?.as_str()
 }
 
-/// Heat's `flavor_update_policy`: a new flavor may replace the server.
+/// Heat's `flavor_update_policy`: a new flavor can replace the server.
 fn is_replaced_by_policy(spec: &ResourceSpec, property: &str) -> bool {
     spec.resource_type == SERVER
         && property == "flavor"
         && policy(spec, "flavor_update_policy") == Some("REPLACE")
 }
 
-/// Heat's `user_data_update_policy`: new user data may be ignored until the next server.
+/// Heat's `user_data_update_policy`: new user data can be ignored until the server is replaced.
 fn is_ignored(spec: &ResourceSpec, property: &str) -> bool {
     spec.resource_type == SERVER
         && (property == "user_data" && policy(spec, "user_data_update_policy") == Some("IGNORE"))

@@ -3,10 +3,11 @@
 //! ```text
 //! net:create -> port:create -> web:create -> bastion:open -> web:ssh -> nginx:configure -> bastion:close
 //! ```
-//! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the completing steps of
-//! their resource's requirements. Servers with software are checked over SSH once the bastion is open. A replaced resource has a
-//! `create` step like a new one, and a `delete-old` step on its older copy; the order of removals is in
-//! [`remove`](super::remove). Each list is built by one walk in dependency order, so the steps are ordered.
+//! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the
+//! completing steps of their resource's requirements. Servers with software are checked over SSH once the bastion is
+//! open. A replaced resource has a `create` step like a new one, and a `delete-old` step on its older copy; the order
+//! of removals is in [`remove`](super::remove). Each list is built by one traversal in dependency order, so the steps
+//! are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -29,7 +30,7 @@ const SSH_SECONDS: u32 = 120;
 const CONFIGURE_SECONDS: u32 = 1800;
 const BASTION_SECONDS: u32 = 120;
 
-/// The workflow from the deployed resources to the model. The error is a circle.
+/// Workflow from the deployed resources to the model. The error is a circle.
 pub(super) fn workflow(
     model: Model,
     diff: &Diff<'_>,
@@ -81,11 +82,11 @@ struct Compiler<'a> {
     types: &'a Registry,
     removals: &'a Removals<'a>,
     ordering: &'a Ordering<'a>,
-    /// The step that makes each resource usable.
+    /// Id of the step that completes each resource.
     done: HashMap<&'a str, String>,
-    /// The SSH step of each server.
+    /// Id of the SSH step of each server.
     ssh: HashMap<&'a str, String>,
-    /// For each server, the resources that its reachability needs: rules and router interfaces.
+    /// For each server, the resources required for a connection to it: rules and router interfaces.
     reach: HashMap<&'a str, Vec<&'a str>>,
     bastion: Option<&'a str>,
     opened: bool,
@@ -138,7 +139,7 @@ impl<'a> Compiler<'a> {
 
     fn steps(&mut self, steps: &mut Vec<Step>) {
         let order = self.ordering.order.as_slice();
-        // The cloud's resources come first; software comes after the bastion is open.
+        // The cloud's resources come first; components follow when the bastion is open.
         let late = self.after_software(order);
         let (software, things): (Vec<&'a str>, Vec<&'a str>) =
             order.iter().partition(|name| late.contains(*name));
@@ -163,7 +164,7 @@ impl<'a> Compiler<'a> {
             self.reach = self.what_reaches(&things);
             self.open(steps);
         }
-        // A server may itself wait for software on another one.
+        // A server can itself wait for software on another one.
         for server in &servers {
             if self.done.contains_key(server) || !self.is_touched(server) {
                 self.wait_for_ssh(server, steps);
@@ -201,7 +202,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Components, and resources that wait for one. `order` has predecessors first.
+    /// Components, and resources that wait for one. `order` contains predecessors first.
     fn after_software(&self, order: &[&'a str]) -> HashSet<&'a str> {
         let mut late: HashSet<&'a str> = HashSet::new();
         for name in order {
@@ -273,7 +274,7 @@ impl<'a> Compiler<'a> {
         self.done.insert(name, id);
     }
 
-    /// Rules of a server's groups, floating IPs, and router interfaces of its networks.
+    /// For each server, the rules of its security groups and the router interfaces of its networks.
     fn what_reaches(&self, things: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
         let mut rules: HashMap<&str, Vec<&'a str>> = HashMap::new();
         let mut interfaces: HashMap<&str, Vec<&'a str>> = HashMap::new();
@@ -381,7 +382,7 @@ impl<'a> Compiler<'a> {
         if self.opened {
             after.push("bastion:open".to_owned());
         }
-        // Other servers are reached through the bastion, so it must answer first.
+        // Other servers are reached through the bastion, so the bastion is checked first.
         if let Some(bastion) = self.bastion.filter(|bastion| *bastion != server)
             && let Some(step) = self.ssh.get(bastion)
         {

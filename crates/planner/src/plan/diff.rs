@@ -1,11 +1,11 @@
 //! Differences between the deployed and the planned resources.
 //!
-//! Both sides are resources after the passes, so a change in a pass's result shows like any other change. Order and reasons
-//! (`requires`, `origin`) are no difference. Resources are compared in the order of their dependencies, because the change of one
-//! decides the values of others.
+//! Both sides are resources after the passes, so a change in a pass's result appears like any other change. Order and
+//! reasons (`requires`, `origin`) are not compared. Resources are compared in the order of their dependencies, because
+//! the change of one decides the values of others.
 //!
-//! An unfinished update may leave two copies of a resource. The copy that is closer to the plan is kept, and gets its name back
-//! if it has lost it: so a roll-back finds the resource that worked before.
+//! An unfinished update can leave two copies of a resource. The copy that is closer to the plan is kept, and gets its
+//! name back if the other copy has it. A roll-back thus finds the resource that worked before.
 
 use std::{
     borrow::Cow,
@@ -20,17 +20,17 @@ use crate::workflow::{Origin, copy_of};
 use hot::template::{DeletionPolicy, Template};
 use types::{ResourceType, SSH_KEY};
 
-/// The result of [`changes`].
+/// Result of [`changes`].
 pub(super) struct Diff<'a> {
-    /// One per resource: planned ones in their order, then the ones that are deleted.
+    /// One change per resource: planned ones in their order, then deleted ones.
     pub changes: Vec<Change>,
-    /// The deployed resources, each name with the copy that is kept.
+    /// Deployed resources; under each name the copy that is kept.
     pub deployed: Cow<'a, Deployed>,
     /// Names that return to an older copy, with the present name of the other copy.
     pub restores: BTreeMap<String, String>,
 }
 
-/// Compares. The model's `requires` must be filled.
+/// Compares the deployed resources with the model, whose `requires` must be filled.
 pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registry) -> Diff<'a> {
     if deployed.resources.is_empty() {
         let changes = model
@@ -57,7 +57,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         .map(|(name, _)| name.to_owned())
         .collect();
     let mut of: HashMap<String, Fate> = HashMap::new();
-    // A circle has no order; it is reported elsewhere.
+    // A circle has no order; the plan reports it later.
     let in_order = ordering::order(model.iter())
         .unwrap_or_else(|_circle| model.iter().map(|(name, _)| name).collect());
     for name in in_order {
@@ -108,7 +108,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
     }
 }
 
-/// The change of a resource, for the copy that is closest to the plan; with the copy's name, if it is an older one.
+/// Change of a resource, for the copy that is closest to the plan, with the name of an older copy.
 fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<String>) {
     let deployed = fates.deployed;
     let Some(old) = deployed.resources.get(name) else {
@@ -136,7 +136,7 @@ fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<S
         }
     }
     if !deployed.exists(name) {
-        // An answer may have been lost: then the resource exists, with the properties of that time.
+        // A response may have been lost: the resource then exists, with the properties of that time.
         let because = "it was not made yet".to_owned();
         return (change(Action::Create, name, spec, Some(because)), None);
     }
@@ -178,7 +178,7 @@ fn vanishing(name: &str, spec: &ResourceSpec) -> Change {
     change(Action::Delete, name, spec, because)
 }
 
-/// Adds reasons that need the whole plan: a resource that its condition leaves out, and one that looks like a renamed resource.
+/// Adds reasons that need the whole plan: a resource that its condition excludes, and one that looks renamed.
 pub(super) fn explain(
     changes: &mut [Change],
     model: &Model,
@@ -217,7 +217,7 @@ pub(super) fn explain(
     }
 }
 
-/// Problems of changes that cannot be carried out, or that have effects which users may not expect.
+/// Problems of changes that cannot be carried out, or that can have unexpected effects.
 pub(super) fn problems(
     changes: &[Change],
     model: &Model,

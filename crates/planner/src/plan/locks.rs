@@ -1,7 +1,7 @@
-//! Locks and pauses that environments put on resources.
+//! Locks and pauses that environments define for resources.
 //!
-//! A lock (`restricted_actions`) is enforced: a plan that would change a locked resource is refused, while Heat would fail in the
-//! middle of the update. Pauses (`hooks`) are reported and ignored: no run stops for them.
+//! A lock (`restricted_actions`) is enforced: a plan that would change a locked resource is refused, while Heat would
+//! fail in the middle of the update. Pauses (`hooks`) are reported and ignored: no run stops at them.
 
 use hot::{diagnostic::Diagnostic, environment::matches, merged::Merged};
 

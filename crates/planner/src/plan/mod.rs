@@ -1,7 +1,7 @@
 //! From deployed resources to planned ones.
 //!
-//! `plan` checks the document, runs the passes, compares the result with the deployed resources, and compiles the difference to a
-//! [`Workflow`]. Pure: the browser shows the same plan that the server will run.
+//! [`plan`] checks the document, runs the passes, compares the result with the deployed resources, and compiles the
+//! difference to a [`Workflow`]. It is pure: the browser shows the same plan that the server will run.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub struct PlanInput<'a> {
     pub parameters: &'a BTreeMap<String, Value>,
     /// The deployed resources. Empty for a new deployment.
     pub deployed: &'a Deployed,
-    /// Resource types, those of the catalogue included.
+    /// Resource types, including those of the catalogue.
     pub types: &'a Registry,
     /// Facts about the cloud.
     pub cloud: &'a CloudFacts,
@@ -65,18 +65,18 @@ pub struct PlanInput<'a> {
 /// The result of [`plan`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// All problems. With an error among them there is no workflow.
+    /// All problems. If one of them is an error, there is no workflow.
     pub diagnostics: Vec<Diagnostic>,
-    /// One per resource, drawn or derived, including unchanged ones.
+    /// One change per resource, drawn or derived, including unchanged ones.
     pub changes: Vec<Change>,
-    /// Known quotas whose use the run changes.
+    /// Known quotas whose use changes during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<QuotaUse>,
     /// The steps of a run.
     pub workflow: Option<Workflow>,
 }
 
-/// Checks, runs the passes and compares. See the module's doc.
+/// Plan for a template: checks it, runs the passes and compares.
 pub fn plan(input: &PlanInput<'_>) -> Plan {
     let PlanInput {
         document,
@@ -180,7 +180,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
                 flat.locate(&mut one);
                 one
             };
-            // Derived resources have no place in the text.
+            // Derived resources have no position in the text.
             let drawn = circle.iter().map(told).find(|one| one.line.is_some());
             let without_place = || Diagnostic::error("circular-reference", "", message.clone());
             diagnostics.push(drawn.unwrap_or_else(without_place));
@@ -212,8 +212,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     }
 }
 
-/// The drawn resources that each drawn resource waits for, by name in the template's order, without derived resources and members
-/// of groups. References in `metadata` count, as in Heat.
+/// For each drawn resource, by name in the template's order, the drawn resources that it waits for, without derived
+/// resources and members of groups. References in `metadata` count, as in Heat.
 pub fn dependencies(
     document: &Document,
     bundle: &Bundle,
@@ -230,7 +230,7 @@ pub fn dependencies(
         .collect()
 }
 
-/// The workflow that deletes all deployed resources, in the reverse order.
+/// Workflow that deletes all deployed resources, in reverse order.
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let diff = diff::changes(&Model::default(), deployed, types);
     let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new(), &[]);
@@ -258,7 +258,7 @@ pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     }
 }
 
-/// Errors for types that templates may contain and that we cannot deploy.
+/// Errors for resource types that are accepted in templates but cannot be deployed.
 fn undeployable(model: &Model, types: &Registry) -> Vec<Diagnostic> {
     model
         .iter()

@@ -1,4 +1,4 @@
-//! The places inside a property where two values differ, so that a user sees `networks.0.network` and not two lists.
+//! Paths inside a property at which two values differ, so that a user sees `networks.0.network` and not two lists.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use super::PropertyChange;
 
 /// Maximum depth of paths. A deeper value is shown whole.
 const DEPTH_MAX: usize = 6;
-/// Maximum number of differing places in one property. With more, it is shown whole.
+/// Maximum number of differing paths in one property. With more, the whole value is shown.
 const PLACES_MAX: usize = 8;
 
-/// The places in which a property differs.
+/// Differences inside a property.
 pub(super) fn places(
     name: &str,
     known: Option<&Property>,
@@ -27,7 +27,7 @@ pub(super) fn places(
     found
 }
 
-/// One change that shows both values whole.
+/// One change with both complete values.
 pub(super) fn whole(
     name: String,
     known: Option<&Property>,
@@ -122,7 +122,7 @@ fn item_of(known: Option<&Property>) -> Option<&Property> {
     }
 }
 
-/// The value to show. A secret in the text is masked; one from a parameter is only named.
+/// Value to show. A secret in the text is masked; a secret from a parameter appears only as the parameter's name.
 fn shown(known: Option<&Property>, value: Option<&Expr>) -> Option<Value> {
     let value = value?;
     let mut masked = value.to_json();

@@ -1,7 +1,8 @@
-//! The order in which resources are created and changed, including hand-overs.
+//! Order in which resources are created and changed, including hand-overs.
 //!
-//! A resource comes after all that it requires, and after resources that release a value which it takes ([`exclusive::handed_over`]).
-//! If that would make a circle, requirements win, and the other resource releases its value first.
+//! A resource comes after all its requirements, and after resources that release a value which it takes
+//! ([`exclusive::handed_over`]). If that would make a circle, requirements have priority, and the other resource
+//! releases its value first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,17 +11,17 @@ use super::{
     *,
 };
 
-/// The order of the model's resources.
+/// Order of the model's resources.
 pub(super) struct Ordering<'a> {
-    /// The names, each after all that it waits for.
+    /// Names, each after all that it waits for.
     pub order: Vec<&'a str>,
-    /// Resources that a resource waits for beyond its requirements.
+    /// Resources that a resource waits for in addition to its requirements.
     pub after: HashMap<&'a str, Vec<&'a str>>,
     /// Resources that release a value before this one takes it, and are changed later.
     pub takes_from: HashMap<&'a str, Vec<&'a str>>,
 }
 
-/// Names in an order in which each comes after all that it requires. The error is a circle.
+/// Names in an order in which each comes after all its requirements. The error is a circle.
 pub(super) fn order<'a>(
     resources: impl Iterator<Item = (&'a str, &'a ResourceSpec)>,
 ) -> Result<Vec<&'a str>, Vec<String>> {
@@ -34,7 +35,7 @@ pub(super) fn order<'a>(
 }
 
 impl<'a> Ordering<'a> {
-    /// The error is a circle of requirements.
+    /// Order for these changes. The error is a circle of requirements.
     pub fn of(
         model: &'a Model,
         deployed: &'a Deployed,
@@ -72,7 +73,7 @@ impl<'a> Ordering<'a> {
                 .iter()
                 .map(|name| ordering.all_before(model, name).collect())
                 .collect();
-            // The additional order is only added where it makes no circle.
+            // The additional order is used only where it makes no circle.
             if let Ok(order) = graph::order(&ordering.order, &waits) {
                 ordering.order = order.into_iter().map(|at| ordering.order[at]).collect();
             }

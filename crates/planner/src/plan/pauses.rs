@@ -1,14 +1,14 @@
 //! Pauses between the batches of a group, as steps that wait.
 //!
-//! The members of a batch already wait for those of the batch before. If both batches have something to do, a step of its own is
-//! between them: after all steps of the earlier one, and before all steps of the later one.
+//! The members of a batch already wait for those of the previous batch. If both batches contain work, a pause step is
+//! inserted between them: after all steps of the earlier one, and before all steps of the later one.
 
 use crate::{
     compose::Pause,
     workflow::{Step, StepKind},
 };
 
-/// Time limit of a pause beyond its duration, in seconds.
+/// Additional time limit of a pause beyond its duration, in seconds.
 const GRACE_SECONDS: u32 = 60;
 
 /// Inserts the pauses into the steps, which stay in order.

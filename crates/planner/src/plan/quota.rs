@@ -1,9 +1,9 @@
-//! Quota checks: the use by a workflow's steps, against the project's limits.
+//! Quota checks: the use by a workflow's steps, compared with the project's limits.
 //!
-//! The highest use during the run counts, not the use at its end: a successor is created before its predecessor is deleted, so a
-//! project at its limit cannot replace anything. Steps are walked in the workflow's order, in which early removals come first and
-//! all others last. Values that are unknown before the run, such as the flavor behind a reference, are not counted. So a plan
-//! that fits may still fail, but a plan that does not fit fails for certain.
+//! The highest use during the run counts, not the use at its end: a successor is created before its predecessor is
+//! deleted, so a project at its limit cannot replace anything. Steps are evaluated in the workflow's order, in which
+//! early removals come first and all other removals last. Values that are unknown before the run, such as the flavor
+//! behind a reference, are not counted. So a plan that fits can still fail, but a plan that does not fit will fail.
 //!
 //! Sources: Nova `limits` and `os-quota-sets`, Neutron `quotas/{project}/details.json`, Cinder `os-quota-sets?usage=true`,
 //! Octavia `lbaas/quotas`.
@@ -27,10 +27,10 @@ use types::{
 /// Code of the warnings about quotas.
 pub const QUOTA_EXCEEDED: &str = "quota-exceeded";
 
-/// A quota whose use a plan changes.
+/// Quota whose use changes with a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaUse {
-    /// The service's own name: `instances`, `floatingip`, `gigabytes_fast` ...
+    /// Name used by the service: `instances`, `floatingip`, `gigabytes_fast` ...
     pub name: String,
     /// The counted objects in the plural: `servers`, `GB of volumes`.
     pub counts: String,
@@ -40,7 +40,7 @@ pub struct QuotaUse {
     pub used: i64,
     /// Highest use during the run.
     pub peak: i64,
-    /// Resources that use more of it, in the order of their steps. `at` is the first one that does not fit.
+    /// Resources that increase the use, in the order of their steps. `at` is the first one that exceeds the limit.
     #[serde(skip)]
     by: Vec<String>,
     #[serde(skip)]
@@ -54,8 +54,8 @@ impl QuotaUse {
     }
 }
 
-/// Use of all known quotas that the workflow changes, sorted by name. `deployed` has the resources and their names at the start
-/// of the run.
+/// Use of all known quotas that the workflow changes, sorted by name. `deployed` contains the resources and their names
+/// at the start of the run.
 pub(super) fn foresee(
     workflow: &Workflow,
     deployed: &Deployed,
@@ -138,7 +138,7 @@ pub(super) fn exceeded(uses: &[QuotaUse]) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// True if a removal frees quota: not for retained resources, and not for resources that were never created.
+/// True if a removal frees quota: false for retained resources and for resources that were never created.
 fn is_removed(name: &str, spec: &ResourceSpec, deployed: &Deployed) -> bool {
     let row = if deployed.resources.contains_key(name) {
         name
@@ -179,7 +179,7 @@ fn counts(quota: &str) -> String {
     if let Some((_, counts)) = COUNTED.iter().find(|(name, _)| *name == quota) {
         return (*counts).to_owned();
     }
-    // Cinder has quotas of single volume types.
+    // Cinder also has quotas per volume type.
     for (start, counts) in [("volumes_", "volumes"), ("gigabytes_", "GB of volumes")] {
         if let Some(volume_type) = quota.strip_prefix(start) {
             return format!("{counts} of type `{volume_type}`");
@@ -195,7 +195,7 @@ struct Amounts<'a> {
 }
 
 impl Amounts<'_> {
-    /// Adds the use of a resource, `sign` times.
+    /// Adds the use of a resource, multiplied by `sign`.
     fn add(&mut self, spec: &ResourceSpec, sign: i64) {
         if spec.external_id.is_some() {
             return;
@@ -287,7 +287,8 @@ impl Amounts<'_> {
         }
     }
 
-    /// A group with its inline rules, and the two rules that Neutron adds to every group unless the template has egress rules.
+    /// Counts a group with its inline rules, and the two rules that Neutron adds to every group unless the template has
+    /// egress rules.
     fn security_group(&mut self, spec: &ResourceSpec, sign: i64) {
         self.put("security_group", sign);
         let rules = list(spec, "rules");
@@ -303,7 +304,7 @@ impl Amounts<'_> {
         );
     }
 
-    /// Each quota once, without unchanged ones.
+    /// Sum for each quota, without unchanged ones.
     fn sums(self) -> BTreeMap<Cow<'static, str>, i64> {
         let mut sums = BTreeMap::new();
         for (quota, amount) in self.all {
@@ -326,7 +327,7 @@ fn count(entries: impl Iterator) -> i64 {
     i64::try_from(entries.count()).unwrap_or(i64::MAX)
 }
 
-/// An integer, in any form that a template may use.
+/// Integer, in any form that a template can use.
 fn whole(value: &Expr) -> Option<i64> {
     match value {
         Expr::Literal(Value::Number(number)) => number.as_i64(),
@@ -370,7 +371,7 @@ mod tests {
         Deployed::of(before.workflow.unwrap().resources)
     }
 
-    /// `name: used -> peak of limit`, a line each.
+    /// `name: used -> peak of limit`, one line per quota.
     fn shown(plan: &Plan) -> String {
         let lines = plan.quotas.iter().map(|one| {
             let (used, peak, limit) = (one.used, one.peak, one.limit);
@@ -400,7 +401,7 @@ mod tests {
             shown(&plan),
             "cores: 5 -> 9 of -1\ninstances: 0 -> 4 of 2\nram: 0 -> 2048 of 4096"
         );
-        // A user may deploy anyway.
+        // A user can deploy anyway.
         assert!(plan.workflow.is_some());
     }
 
@@ -454,14 +455,14 @@ mod tests {
         };
         let quotas = [("volumes", 3, 2), ("gigabytes", 20, 10)];
         let before = deployed(&disks(&[5, 5]));
-        // One grows, one is added: three volumes, and four plus three GB more.
+        // One volume grows, one is added: three volumes, and four plus three GB more.
         let plan = planned(&disks(&[9, 5, 3]), &before, &quotas);
         assert_eq!(
             shown(&plan),
             "gigabytes: 10 -> 17 of 20\nvolumes: 2 -> 3 of 3"
         );
         assert_eq!(listing(&plan.diagnostics), "");
-        // Removals make room at the end only. A project above its limit that needs no more gets no warning.
+        // Removals free quota at the end only. A project above its limit that needs no more gets no warning.
         let plan = planned(&disks(&[5]), &before, &[("volumes", 1, 2)]);
         assert_eq!(shown(&plan), "volumes: 2 -> 2 of 1");
         assert_eq!(listing(&plan.diagnostics), "");

@@ -3,16 +3,18 @@
 //! ```text
 //! early removals -> creations, updates, moves -> late removals
 //! ```
-//! Removals are late by default: nothing is deleted before all new resources exist and the users of the old ones have moved over,
-//! so that a failure on the way leaves working resources. A removal is early if the resource conflicts with its own successor
-//! ([`exclusive`](super::exclusive)) or with a copy that is restored; its dependents are deleted with it. Within both parts, dependents
-//! are deleted first, by the deployed requirements. Arrows lead from left to right only, and each of the three parts is ordered
-//! by one graph without circles, so the whole has none.
+//! Removals are late by default: nothing is deleted before all new resources exist and the dependents of the old ones
+//! have moved over, so that a failure leaves working resources. A removal is early if the resource conflicts with its
+//! own successor ([`exclusive`](super::exclusive)) or with a copy that is restored; its dependents are deleted with it.
+//! Within both parts, dependents are deleted first, by the deployed requirements. Dependencies lead from left to right
+//! only, and each of the three parts is ordered by one graph without circles, so the whole has none.
 //!
-//! There is one order beyond the requirements: a floating IP is deleted after the servers at its port. If it were removed from an
-//! existing server, Nova would read the server's whole network again, which costs half as much work again.
+//! There is one order beyond the requirements: a floating IP is deleted after the servers at its port. If it were
+//! removed from an existing server, Nova would read the server's whole network again, which takes half as much work
+//! again.
 //!
-//! Software goes with its server, or is only forgotten: in both cases the cloud has no object for it.
+//! Components are removed with their server, or only from the stored state: in both cases the cloud has no object for
+//! them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,13 +27,13 @@ use types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
 
 pub(super) const CREATE_SECONDS: u32 = 600;
 
-/// One resource to delete.
+/// Removal of one resource.
 pub(super) struct Removal<'a> {
-    /// Its name at that time.
+    /// Name of the resource at that time.
     pub name: String,
-    /// The resource that it is, or that it is a copy of.
+    /// The resource itself, or the resource that this is a copy of.
     resource: &'a str,
-    /// Its present name.
+    /// Present name.
     row: &'a str,
     pub spec: &'a ResourceSpec,
     /// Id of the step.
@@ -44,7 +46,7 @@ impl Removal<'_> {
         self.spec.resource_type == resource_type
     }
 
-    /// True if the cloud deletes it: false for retained and for external resources.
+    /// True if the object in the cloud is deleted: false for retained and for external resources.
     fn is_removed(&self) -> bool {
         self.spec.external_id.is_none() && self.spec.deletion_policy.is_delete()
     }
@@ -55,14 +57,14 @@ pub(super) struct Removals<'a> {
     all: Vec<Removal<'a>>,
     /// The older copy of each replaced resource.
     pub copies: HashMap<&'a str, String>,
-    /// The steps that must have deleted something before a resource is created or changed.
+    /// Ids of the removal steps that must be done before a resource is created or changed.
     before: HashMap<&'a str, Vec<String>>,
-    /// For each deployed resource, the resources that it depends on, all by present names.
+    /// For each deployed resource, its dependencies, all by present names.
     required: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Removals<'a> {
-    /// The removals of these changes, ordered.
+    /// Removals for these changes, ordered.
     pub fn of(
         model: &'a Model,
         deployed: &'a Deployed,
@@ -92,7 +94,7 @@ impl<'a> Removals<'a> {
             match (new, action(name)) {
                 (None, _) => {
                     if is_component(spec) {
-                        // With its server, unless that stays.
+                        // Removed with its server, unless the server stays.
                         let host = spec.properties.get("host").and_then(graph::target);
                         if host.is_none_or(|host| model.get(host).is_none()) {
                             continue;
@@ -108,7 +110,7 @@ impl<'a> Removals<'a> {
                     });
                 }
                 (Some(_), _) if is_component(spec) => {}
-                // A resource whose creation was not finished may exist nevertheless, as described at that time.
+                // A resource whose creation was not finished can exist nevertheless, as described at that time.
                 (Some(new), Some(done @ (Action::Replace | Action::Create)))
                     if done == Action::Replace || new.properties != spec.properties =>
                 {
@@ -136,7 +138,7 @@ impl<'a> Removals<'a> {
         removals
     }
 
-    /// Makes removals early that block something, with the resources that depend on them.
+    /// Marks removals as early that block something, with the resources that depend on them.
     fn choose_early(
         &mut self,
         model: &'a Model,
@@ -156,7 +158,7 @@ impl<'a> Removals<'a> {
         let going: Vec<&str> = self.all.iter().map(|removal| removal.row).collect();
         let mut first: HashMap<&str, Vec<&str>> = exclusive::early(&scope, &going, changes);
         for removal in &self.all {
-            // A server that never became active holds the ports that the other one needs.
+            // A server that never became active holds ports that the other copy needs.
             let is_blocking = removal.resource != removal.row
                 && removal.spec.resource_type == SERVER
                 && !deployed.is_in_order(removal.row);
@@ -168,7 +170,7 @@ impl<'a> Removals<'a> {
             return;
         }
         let mut early: HashMap<&str, &str> = HashMap::new();
-        // Dependents come before their requirements, so one walk from the end reaches all.
+        // Dependents come before their requirements, so one traversal from the end reaches all.
         for removal in self.all.iter_mut().rev() {
             let own = removal.spec.resource_type.as_str();
             let vanishes = self.copies.get(removal.resource) != Some(&removal.name);
@@ -185,8 +187,8 @@ impl<'a> Removals<'a> {
             let ways = first.get(removal.row).into_iter().flatten().copied();
             let own = (self.copies.get(removal.resource) == Some(&removal.name))
                 .then_some(removal.resource);
-            // A resource that it depended on and that is updated in place is updated after it is gone: a router's gateway, for
-            // example.
+            // Its requirements that are updated in place are updated after it is deleted, for example a router's
+            // gateway.
             let changed = self.required[removal.row].iter().copied().filter(|row| {
                 let change = by_name.get(row);
                 change.is_some_and(|change| change.action == Action::Update)
@@ -199,7 +201,7 @@ impl<'a> Removals<'a> {
         }
     }
 
-    /// True if the old resource is deleted before all else.
+    /// True if the old resource is deleted before all other steps.
     pub fn is_early(&self, resource: &str) -> bool {
         let copy = self.copies.get(resource);
         self.all
@@ -207,12 +209,13 @@ impl<'a> Removals<'a> {
             .any(|removal| removal.early && Some(&removal.name) == copy)
     }
 
-    /// Ids of the steps that delete something before the resource is created or changed.
+    /// Ids of the removal steps that must be done before the resource is created or changed.
     pub fn before(&self, resource: &str) -> &[String] {
         self.before.get(resource).map_or(&[], Vec::as_slice)
     }
 
-    /// The early or the late steps. `done` gives the step that completes a resource; `steps` contains the creations and updates.
+    /// Appends the early or the late removal steps. `done` returns the step that completes a resource; `steps` contains
+    /// the creations and updates.
     pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
         let ends = if early { Vec::new() } else { ends(steps) };
         let late: HashSet<&str> = self
@@ -245,7 +248,7 @@ impl<'a> Removals<'a> {
                 .filter(|other| !early || other.early);
             let mut after: BTreeSet<String> = first.map(|other| other.id.clone()).collect();
             if early && removal.spec.resource_type == ROUTER_INTERFACE {
-                // Floating IPs that depend on it are released when their ports are deleted.
+                // Floating IPs that depend on the interface are released when their ports are deleted.
                 after.extend(self.ports_behind(removal).map(|port| port.id.clone()));
             }
             if free.contains(removal.row) {
@@ -286,7 +289,7 @@ impl<'a> Removals<'a> {
             let id = removal.id.clone();
             let after = after.into_iter().collect();
             steps.push(Step {
-                // It is deleted before its successor is created, so this step takes its name.
+                // The old resource is deleted before its successor is created, so this step takes its name.
                 replaces: (removal.early && removal.name != removal.resource)
                     .then(|| removal.name.clone())
                     .filter(|_| self.copies.get(removal.resource) == Some(&removal.name)),
@@ -306,9 +309,10 @@ impl<'a> Removals<'a> {
 
     /// Parts of load balancers that are deleted as a whole, each with its load balancer.
     ///
-    /// A load balancer includes its parts. Otherwise each of them would wait for the lock of the one before, and one in state
-    /// ERROR would block all of them. If a resource of another kind is between two parts (a server that is told the address, and
-    /// whose address a member has), they are deleted one by one.
+    /// The deletion of a load balancer includes its parts. Deleted one by one, each part would wait for the lock of the
+    /// previous one, and one part in state ERROR would block all of them. Parts are deleted one by one only if a
+    /// resource of another kind is between two of them (a server that uses the address, and whose address a member
+    /// has).
     fn whole(&self) -> HashMap<&'a str, &'a str> {
         let mut whole: HashMap<&str, &str> = HashMap::new();
         let balancers = self
@@ -317,7 +321,7 @@ impl<'a> Removals<'a> {
             .filter(|removal| removal.spec.resource_type == LOAD_BALANCER && removal.is_removed());
         for balancer in balancers {
             let mut pieces: HashSet<&str> = HashSet::new();
-            // Resources that depend on the load balancer or its parts and are not parts themselves.
+            // Resources that depend on the load balancer or its parts and are not parts.
             let mut between: HashSet<&str> = HashSet::new();
             let mut together = true;
             for removal in self.all.iter().rev() {
@@ -342,12 +346,12 @@ impl<'a> Removals<'a> {
         whole
     }
 
-    /// Floating IPs that are deleted late and depend on no server that is deleted: they can wait for servers, because no server
-    /// ever waits for them.
+    /// Floating IPs that are deleted late and depend on no deleted server. They can wait for servers, because no server
+    /// waits for them.
     fn free_addresses(&self) -> HashSet<&'a str> {
         let mut behind_server: HashSet<&str> = HashSet::new();
         let mut free = HashSet::new();
-        // Dependents come before their requirements, so one walk from the end reaches all.
+        // Dependents come before their requirements, so one traversal from the end reaches all.
         for removal in self.all.iter().rev() {
             let behind = || {
                 let mut required = self.required[removal.row].iter();
@@ -362,8 +366,8 @@ impl<'a> Removals<'a> {
         free
     }
 
-    /// Ports that are deleted early and have addresses of the subnet of a router interface. Ports that the interface depends on
-    /// wait for the interface themselves.
+    /// Ports that are deleted early and have addresses of the subnet of a router interface. Ports that the interface
+    /// depends on wait for the interface.
     fn ports_behind<'s>(&'s self, foot: &'s Removal<'a>) -> impl Iterator<Item = &'s Removal<'a>> {
         let subnet = foot.spec.properties.get("subnet").and_then(graph::target);
         self.all.iter().filter(move |port| {
@@ -399,13 +403,13 @@ impl<'a> Removals<'a> {
     }
 }
 
-/// The id of the step that deletes a replaced resource.
+/// Id of the step that deletes a replaced resource.
 pub(super) fn removal_of_the_old(name: &str) -> String {
     format!("{name}:delete-old")
 }
 
-/// The resources that a resource depends on: by its description, among the copies of its time, and by the ids that it was created
-/// from, whichever resource has them.
+/// Dependencies of a resource: those in its description, among the copies of its time, and the resources whose ids it
+/// was created from.
 fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     let own = copy_of(name).unwrap_or(name);
@@ -422,7 +426,7 @@ fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -
             found.extend(there);
         }
         for copy in copies {
-            // If that name does not exist, a removal gave it up and failed: the required resource has the copy's name.
+            // If that name does not exist, a removal has renamed the resource and failed: it has the copy's name.
             if copy_of(name).is_some() || there.is_none() || deployed.is_made_from(name, copy) {
                 found.push(copy);
             }
@@ -431,9 +435,10 @@ fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -
     found
 }
 
-/// Orders removals so that dependents come before their requirements. Rows were written at different times, so the explicit
-/// orders of two templates may contradict each other: `depends_on` was reversed, and one of the two resources was unchanged. The
-/// resources must be deleted nevertheless, so an explicit order gives way, and a dependency by value does not.
+/// Orders removals so that dependents come before their requirements. Resources were stored at different times, so the
+/// explicit orders of two templates can contradict each other: `depends_on` was reversed, and one of the two resources
+/// was unchanged. The resources must be deleted nevertheless, so an explicit order is dropped, but a dependency by
+/// value is not.
 fn in_order<'a>(
     deployed: &'a Deployed,
     required: &mut HashMap<&'a str, Vec<&'a str>>,
@@ -478,7 +483,7 @@ fn sort(steps: &mut [Step]) {
     }
 }
 
-/// Steps that create something and that no other step waits for.
+/// Steps that create or change something and that no other step waits for.
 fn ends(steps: &[Step]) -> Vec<String> {
     let made = |step: &&Step| {
         matches!(

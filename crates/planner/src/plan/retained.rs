@@ -1,7 +1,8 @@
 //! Retained resources (`deletion_policy: Retain`) that block deletions.
 //!
-//! The cloud refuses to delete a network while a port is in it. If a deletion would include a retained resource, as a load
-//! balancer includes its listeners, our drivers refuse it. Either way the deletion fails, so the plan warns of it.
+//! The cloud refuses to delete a network while a port is in it. If a deletion would include a retained resource, as a
+//! load balancer includes its listeners, our drivers refuse it. In both cases the deletion fails, so the plan contains
+//! a warning.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::workflow::copy_of;
 
-/// A warning for each resource whose deletion a retained resource blocks.
+/// One warning for each resource whose deletion is blocked by a retained resource.
 pub(super) fn blocked_by_retained(
     changes: &[Change],
     model: &Model,

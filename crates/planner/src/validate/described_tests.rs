@@ -1,4 +1,4 @@
-//! Values that the descriptions of types refuse and accept, as in Heat.
+//! Values that the descriptions of types accept or refuse, as in Heat.
 
 use super::*;
 use crate::testing::{resources, types};
@@ -67,7 +67,7 @@ fn a_property_may_exclude_another() {
             "Error property-conflict resources.x: `x` takes only one of `subnet`, `port`; it has `subnet` and `port`",
         ],
     );
-    // Under a former name too; an empty value does not count.
+    // Also under a former name; an empty value counts as not given.
     check(
         "OS::Neutron::RouterInterface",
         "{router: r, subnet_id: s, port: \"\"}",
@@ -92,7 +92,7 @@ fn one_of_several_may_be_needed() {
             "Error property-missing resources.x.properties.session_persistence: `session_persistence` needs `cookie_name` when `type` is `APP_COOKIE`",
         ],
     );
-    // The default counts.
+    // The default value is used.
     check(
         "OS::Designate::Zone",
         "{name: example.org.}",

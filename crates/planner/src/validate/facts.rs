@@ -57,7 +57,7 @@ impl Checker<'_> {
         self.error(code, path, none_such(what, name, &known));
     }
 
-    /// Checks a custom constraint. Resources of the template with that name will exist.
+    /// Checks a custom constraint. Names of objects that the template creates are accepted.
     pub(super) fn looked_up(&mut self, constraint: &Lookup, name: &str, path: &Path<'_>) {
         let Some(known) = lookup::known_values(constraint.name, self.cloud) else {
             return;
@@ -73,7 +73,7 @@ impl Checker<'_> {
     }
 }
 
-/// The message about a missing object, with similar names.
+/// Message about a missing object, with similar names.
 fn none_such(what: &str, name: &str, known: &[(&str, &str)]) -> String {
     let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
     let hint = match did_you_mean(name, names.iter().copied()) {

@@ -1,4 +1,4 @@
-//! Checks of members of groups, like any resource, in the place where they are written.
+//! Checks of members of groups, like any resource, with the path of their definition.
 
 use super::*;
 use crate::members::{index_variable, put_index};
@@ -7,7 +7,7 @@ use hot::template::members::{CHAIN, GROUP};
 use hot::{template::ResourceProperty, text::Position};
 
 impl Checker<'_> {
-    /// True if a property is a definition of members, which is checked as they are.
+    /// True if a property is a definition of members, which is checked like the members.
     pub(super) fn defines_members(resource_type: &str, property: &str) -> bool {
         (resource_type == GROUP && property == "resource_def")
             || (resource_type == SCALING_GROUP && property == "resource")
@@ -23,7 +23,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks the first member. Like Heat, does not check an empty group: that is how features are switched off.
+    /// Checks the first member. Like Heat, does not check an empty group, because `count: 0` disables a feature.
     fn group(&mut self, resource: &Resource, path: &Path<'_>) {
         let properties = path.key("properties");
         let path = properties.key("resource_def");
@@ -58,7 +58,7 @@ impl Checker<'_> {
         self.members(&member, &path);
     }
 
-    /// Checks a member's properties, as far as Heat does before it creates the member.
+    /// Checks a member's properties, as far as Heat checks them before it creates the member.
     fn of_member(
         &mut self,
         member: &Resource,
@@ -90,7 +90,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks the first member, if there is one at the start, and that the group's sizes fit each other.
+    /// Checks the first member, if the group starts with one, and that the group's sizes are consistent.
     fn scaling_group(&mut self, resource: &Resource, path: &Path<'_>) {
         let properties = path.key("properties");
         let number = |name: &str| {
@@ -184,7 +184,7 @@ impl Checker<'_> {
         for written in types.iter().filter_map(Expr::as_str) {
             let member = member(resource, written, shared.iter().cloned());
             if let Some(described) = self.types.get(written) {
-                // The properties are beside the list of types.
+                // The properties are in `resource_properties`, beside the list of types.
                 let path = properties.key("resource_properties");
                 let simple = self.simple(&member, &path);
                 self.properties(&member, &simple, described, &path);

@@ -1,12 +1,12 @@
-//! Templates that Heat accepts or refuses, one line each: each was tried on the real engine.
+//! Templates that Heat accepts or refuses, one per line. Each was run on Heat's engine.
 //!
-//! `+` is accepted (perhaps with a warning of ours). Otherwise the code of our first error.
+//! `+` means accepted (perhaps with a warning of ours). Otherwise the code of our first error.
 
 use super::*;
 
 const PARAMETERS: &str = "parameters:\n  text: {type: string, default: hello}\n  other: {type: string, default: text}\n  map: {type: json, default: {a: [1]}}\n";
 
-/// The code of the first error, or `+`.
+/// Code of the first error, or `+`.
 fn verdict(text: &str) -> String {
     let document = Document::parse(text);
     let found = validate(&document, &Registry::openstack(), &CloudFacts::default());
@@ -20,7 +20,7 @@ fn check(version: &str, body: &str, expected: &str) {
     assert_eq!(verdict(&text), expected, "{text}");
 }
 
-/// Checks a value in a place that takes any value, beside a resource `r`.
+/// Checks a value of a property with any type, beside a resource `r`.
 #[track_caller]
 fn check_value(version: &str, value: &str, expected: &str) {
     let body = format!(

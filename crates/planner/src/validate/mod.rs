@@ -1,8 +1,8 @@
 //! Semantic checks: unknown types and properties, wrong values, missing targets of references, circles.
 //!
-//! Reports all problems at once, each with its place. Values that depend on parameters are checked with the known values: the
-//! given ones, else the defaults. Hidden values are not checked, so that no message can contain them. Values that depend on other
-//! resources are checked by type only.
+//! All problems are reported at once, each with its place. Values that depend on parameters are checked with the known
+//! values: given values, otherwise defaults. Hidden values are not checked, so that no message can contain them. Values
+//! that depend on other resources are checked by type only.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -39,7 +39,7 @@ pub fn validate(document: &Document, types: &Registry, cloud: &CloudFacts) -> Ve
     validate_with(document, types, cloud, &BTreeMap::new())
 }
 
-/// The same with values of parameters.
+/// All problems of a document with these values of parameters.
 pub fn validate_with(
     document: &Document,
     types: &Registry,
@@ -55,19 +55,19 @@ pub fn validate_with(
     validate_call(document, types, cloud, call)
 }
 
-/// The arguments with which a template is used.
+/// Arguments of a template.
 pub(crate) struct Call<'a> {
-    /// Values of parameters.
+    /// Known values of parameters.
     pub known: &'a BTreeMap<String, Value>,
-    /// Parameters whose values are known during the run.
+    /// Parameters with a value that is known only during the run.
     pub open: &'a HashSet<String>,
-    /// The budget for inserted values.
+    /// Budget for inserted values.
     pub budget: Arc<Budget>,
-    /// True if another template uses it, so that Heat checks most of its values at creation.
+    /// True if another template uses this one, so that Heat checks most of its values at creation.
     pub is_nested: bool,
 }
 
-/// The same for a template with its arguments.
+/// All problems of a document with these arguments.
 pub(crate) fn validate_call(
     document: &Document,
     types: &Registry,
@@ -113,7 +113,7 @@ pub(crate) fn validate_call(
         diagnostics.push(one);
     }
     diagnostic::sort(&mut diagnostics);
-    // The text is incomplete: a missing part may be in the half that could not be parsed.
+    // The text is incomplete: a missing item can be in the part that could not be parsed.
     if !document.is_readable() {
         diagnostics.retain(|one| {
             !matches!(
@@ -129,7 +129,7 @@ pub(crate) fn validate_call(
     diagnostics
 }
 
-/// A path that is turned into text only if there is a problem at its place.
+/// Path that is converted to text only for a diagnostic.
 #[derive(Clone, Copy)]
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -188,7 +188,7 @@ struct Checker<'a> {
     there: Vec<(&'a Resource, Simple<'a>)>,
     /// True for Heat's own types, whose properties are not converted.
     strict: bool,
-    /// True for resources with a stack of their own: members of groups, resources of nested templates.
+    /// True for resources in separate stacks: members of groups, resources of nested templates.
     is_made_later: bool,
     /// True if the size limit was exceeded and reported.
     is_too_much: bool,
@@ -242,7 +242,7 @@ impl<'a> Checker<'a> {
             }
         }
         let properties = path.key("properties");
-        // The properties of an external resource are not checked.
+        // References in the properties of an external resource are not checked.
         if resource.external_id.is_none() {
             for property in &resource.properties {
                 self.references(&property.value, &properties.key(&property.name));
@@ -263,14 +263,14 @@ impl<'a> Checker<'a> {
         self.there.push((resource, simple));
     }
 
-    /// The known properties. `path` is that of the properties.
+    /// Known properties of a resource, whose properties are at `path`.
     fn simple<'r>(&mut self, resource: &'r Resource, path: &Path<'_>) -> Simple<'r> {
         resource
             .properties
             .iter()
             .map(|property| {
                 let value = if Self::defines_members(&resource.resource_type, &property.name) {
-                    // Its functions may need the member's number.
+                    // Functions in the definition can need the member's number.
                     Some(property.value.clone())
                 } else {
                     let path = path.key(&property.name);
@@ -335,7 +335,7 @@ impl<'a> Checker<'a> {
         self.map(&property, &entries, &path);
     }
 
-    /// Checks that an external resource has no explicit order. References in its properties give no order.
+    /// Checks that an external resource has no explicit order. References in its properties create no order.
     fn external(&mut self, resource: &Resource, path: &Path<'_>) {
         if resource.external_id.is_none() {
             return;
@@ -415,8 +415,8 @@ impl<'a> Checker<'a> {
             let before = self.diagnostics.len();
             self.references(&output.value, &path);
             self.simplified(&output.value, &path);
-            // A bad output fails when it is read, and the deployment works without it. Heat only checks the resources of
-            // attributes.
+            // An invalid output fails when it is read, and the deployment works without it. Heat only checks that the
+            // resources of attributes exist.
             let (mut strange, mut off) = (false, false);
             output.value.walk(&mut |expr| {
                 if let Expr::GetAttr(name, _) = expr {
@@ -459,7 +459,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A value with known parameters inserted.
+    /// Value with known parameters inserted.
     fn simplified(&mut self, value: &Expr, path: &Path<'_>) -> Option<Expr> {
         match value.simplify(&self.scope) {
             Ok(simple) => Some(simple),
@@ -537,12 +537,12 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A type of Heat itself, neither a nested template nor a catalogue item.
+/// True for types of Heat itself, false for nested templates and catalogue items.
 fn is_of_heat(name: &str) -> bool {
     name.starts_with("OS::") || name.starts_with("AWS::")
 }
 
-/// True if the names differ in one letter or in case: a typing error rather than another type.
+/// True if the names differ in one letter or in case: probably a typing error and not another type.
 fn is_typo(name: &str, known: &str) -> bool {
     name.eq_ignore_ascii_case(known) || (nearest(name, [known]).is_some() && one_off(name, known))
 }

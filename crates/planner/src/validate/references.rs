@@ -1,7 +1,7 @@
 //! Checks of references: resources, attributes, parameters and conditions must exist.
 //!
-//! Of an `if` with a known condition only the selected branch is checked, as in Heat: the other one may refer to a resource that
-//! the same condition switches off.
+//! Only the selected branch of an `if` with a known condition is checked, as in Heat: the other branch can refer to a
+//! resource that the same condition disables.
 
 use std::collections::HashSet;
 
@@ -50,7 +50,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks references whose computed names are now known.
+    /// Checks references with computed names that are known now.
     pub(super) fn made_names(&mut self, written: &Expr, simple: &Expr, path: &Path<'_>) {
         let made = |expr: &Expr| match expr {
             Expr::Call { function, .. } => matches!(
@@ -105,9 +105,10 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks names of conditions, and parameters, in a condition.
+    /// Checks names of conditions and parameters in a condition.
     pub(super) fn condition(&mut self, condition: &Expr, used: bool, path: &Path<'_>) {
-        // A missing name in a part that is not evaluated is not reported: Heat stops when the result is certain.
+        // A missing name in a part that is not evaluated is not reported: Heat stops evaluation when the result is
+        // certain.
         let asked = match condition.holds(&self.scope) {
             Err(Unresolved::Condition(asked)) => Some(asked),
             _ => None,
@@ -181,7 +182,7 @@ impl Checker<'_> {
         else {
             return;
         };
-        // A group asks its members for attributes that it does not have itself.
+        // A group returns its members' values for attributes that it does not have itself.
         let of_members = self.index.get(resource).and_then(|resource| {
             let definition = match resource.resource_type.as_str() {
                 hot::template::members::GROUP => resource.property("resource_def"),
@@ -219,7 +220,7 @@ impl Checker<'_> {
                 return self.error("unknown-attribute", path, message);
             }
         }
-        // A parent has its members' attributes, by their names.
+        // A parent also has attributes named after its members.
         if described.any_attribute || attribute.starts_with("resource.") {
             return;
         }

@@ -1,21 +1,21 @@
-//! Rules between properties, from the description of their type. Unknown values count as given, and fulfil no condition.
+//! Rules between properties, from the description of their type. Unknown values count as given, and match no condition.
 
 use super::*;
 use hot::constraint::as_text;
 use types::{Property, Rule, When};
 
-/// The values to check: a resource's properties, or the entries of a map.
+/// Values to check: a resource's properties, or the entries of a map.
 pub(super) struct Given<'a> {
-    /// The name in messages: a resource's or a property's name.
+    /// Name in messages: a resource's or a property's name.
     pub name: &'a str,
-    /// The descriptions of the values.
+    /// Descriptions of the values.
     pub described: &'a [Property],
-    /// A value by name.
+    /// Returns a value by name.
     pub value: &'a dyn Fn(&str) -> Option<Expr>,
 }
 
 impl Given<'_> {
-    /// The value under the present name or the former one.
+    /// Value under the present or the former name.
     fn value(&self, name: &str) -> Option<Expr> {
         let former = || {
             let property = types::find(self.described, name)?;
@@ -38,7 +38,7 @@ impl Given<'_> {
         }
     }
 
-    /// The known value, or the default if none is given.
+    /// Known value, or the default if none is given.
     fn known(&self, name: &str) -> Option<Value> {
         match self.value(name) {
             Some(Expr::Literal(value)) => Some(value),
@@ -47,7 +47,7 @@ impl Given<'_> {
         }
     }
 
-    /// The reason why a rule applies, as the end of a sentence. `None` if it does not apply.
+    /// Reason why a rule applies, as the end of a sentence. `None` if it does not apply.
     fn counts(&self, rule: &Rule) -> Option<String> {
         match &rule.when {
             None => Some(String::new()),
@@ -64,7 +64,7 @@ impl Given<'_> {
     }
 }
 
-/// Code and sentence for each broken rule.
+/// Code and message for each broken rule.
 pub(super) fn broken(rules: &[Rule], given: &Given<'_>) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let name = shown(given.name);

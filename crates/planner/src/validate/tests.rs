@@ -169,7 +169,7 @@ resources:
 
 #[test]
 fn public_templates_that_heat_accepts_have_no_errors_of_ours() {
-    // Names of the cloud's objects are unknown off-line.
+    // Names of the cloud's objects are unknown offline.
     let text =
         resources("  web: {type: OS::Nova::Server, properties: {flavor: any, image: any}}\n");
     let found = validate(

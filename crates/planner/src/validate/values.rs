@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
             if Self::defines_members(&resource.resource_type, name) {
                 continue;
             }
-            // A former property may have been a single value of the present list.
+            // A former property can be a single value where the present one is a list.
             let one = known.name != *name
                 && matches!(known.kind, PropertyKind::List { .. })
                 && value.as_ref().is_some_and(|value| value.as_str().is_some());
@@ -63,7 +63,8 @@ impl<'a> Checker<'a> {
             }
         }
         self.strict = true;
-        // Heat leaves the target of a reference to the cloud; the needs of a catalogue item are known only here.
+        // Heat does not check the target of a reference. The requirements of a catalogue item are known only here, so
+        // they stay errors.
         if is_of_heat(&described.name) {
             for one in &mut self.diagnostics[before..] {
                 if one.code == "reference-type" {
@@ -73,7 +74,7 @@ impl<'a> Checker<'a> {
         }
         for known in described.properties.iter().filter(|known| known.required) {
             let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
-            // An external resource needs no properties. Null is a value too if any value is allowed.
+            // An external resource needs no properties. If any value is allowed, null is a value too.
             let nothing = known.kind == PropertyKind::Any
                 && simple.iter().any(|(name, _)| *name == known.name);
             if given || nothing || resource.external_id.is_some() {
@@ -126,7 +127,7 @@ impl<'a> Checker<'a> {
         self.component(resource, described, path);
     }
 
-    /// Checks a property under its former name, which is dropped if the present name is there too.
+    /// Checks a property under its former name, which is ignored if the present name is given too.
     fn former_name(
         &mut self,
         known: &Property,
@@ -179,8 +180,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks a required property with an empty value. Heat takes the empty value of its type and checks the constraints; if
-    /// those pass, the cloud decides, so it is only a warning. Source: `get_value` of Heat's `properties.py`.
+    /// Checks a required property with an empty value. Heat uses the empty value of its type and checks the
+    /// constraints. If they hold, the cloud decides, so this is only a warning. Source: `get_value` of Heat's
+    /// `properties.py`.
     fn empty(&mut self, property: &Property, owner: &str, path: &Path<'_>) {
         let before = self.diagnostics.len();
         let stands_for = match &property.kind {
@@ -233,7 +235,7 @@ impl<'a> Checker<'a> {
             );
         }
         for constraint in &property.constraints {
-            // An empty gateway or fixed address means none.
+            // An empty gateway or fixed address means no address.
             let problem = constraint::problem(constraint, literal)
                 .or_else(|| constraint::problem_at(constraint, literal, self.cloud.now));
             if let Some(problem) = problem {
@@ -344,7 +346,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks that the target of a reference has a fitting type.
+    /// Checks that the target of a reference has a suitable type.
     fn target(&mut self, property: &Property, name: &str, path: &Path<'_>) {
         let Some(reference) = &property.reference else {
             return;
@@ -355,7 +357,7 @@ impl<'a> Checker<'a> {
         let Some(described) = self.types.get(&resource.resource_type) else {
             return;
         };
-        // Helper types give values of any kind, and AWS names have several meanings.
+        // Helper types return values of any kind, and AWS names have several meanings.
         let any = described.name.starts_with("OS::Heat::")
             || described.name.starts_with("AWS::")
             || crate::members::is_parent(&described.name);
@@ -394,8 +396,8 @@ impl<'a> Checker<'a> {
         self.error("reference-type", path, message);
     }
 
-    /// Checks that a server has exactly one boot source. Source: `validate` of Heat's `server.py`; as there, an empty image
-    /// counts as one.
+    /// Checks that a server has exactly one boot source. An empty image counts as one, as in Heat. Source: `validate`
+    /// of Heat's `server.py`.
     fn server_boots(&mut self, server: &Resource, simple: &Simple<'_>, path: &Path<'_>) {
         let of = |name: &str| simple.iter().find(|(given, _)| *given == name);
         let image = of("image").is_some();
@@ -455,7 +457,7 @@ impl<'a> Checker<'a> {
             _ => false,
         };
         if none {
-            // Nova takes the project's only network by itself, if there is exactly one.
+            // Nova uses the project's network if there is exactly one.
             let external = self.cloud.external_networks.as_deref().unwrap_or_default();
             let own = self
                 .cloud
@@ -495,7 +497,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Names that the template itself creates.
+    /// True if the template itself creates an object of this type with this name.
     pub(super) fn drawn_name(&self, resource_type: &str, name: &str) -> bool {
         self.template
             .resources
@@ -504,7 +506,7 @@ impl<'a> Checker<'a> {
             .any(|resource| resource.property("name").and_then(Expr::as_str) == Some(name))
     }
 
-    /// True if the template itself creates an object with this name, which a look-up in the cloud must accept.
+    /// True if the template itself creates an object with this name, so that a look-up in the cloud must not reject it.
     pub(super) fn is_drawn(&self, choices: types::Choices, name: &str) -> bool {
         use types::{Choices, NET};
         match choices {
@@ -537,7 +539,7 @@ fn of_value(resource: &Resource, property: &Property) -> Option<Property> {
     })
 }
 
-/// The name under which a property is written with an empty value.
+/// Name under which a property is given with an empty value.
 fn written_empty<'r>(resource: &'r Resource, known: &'r Property) -> Option<&'r str> {
     let names = [Some(known.name.as_str()), known.formerly.as_deref()];
     names.into_iter().flatten().find(|name| {
@@ -549,7 +551,7 @@ fn written_empty<'r>(resource: &'r Resource, known: &'r Property) -> Option<&'r 
 fn lower_first(text: &str) -> String {
     let mut chars = text.trim_end_matches('.').chars();
     match (chars.next(), chars.clone().next()) {
-        // `IPv4`, `SSH` stay.
+        // `IPv4` and `SSH` are not changed.
         (Some(first), Some(second)) if !second.is_uppercase() => {
             first.to_lowercase().chain(chars).collect()
         }

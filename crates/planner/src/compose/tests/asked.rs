@@ -1,4 +1,4 @@
-//! References of a nested template to the resource that it implements, and environments' rules for resources.
+//! References of a nested template to the resource that it implements, and rules of environments for resources.
 
 use super::*;
 use hot::diagnostic::listing;
@@ -117,7 +117,7 @@ fn nothing_is_fetched_from_elsewhere() {
     insta::assert_snapshot!(errors("'https://example.org/web.yaml'", registry), @"3:7 Error file-missing resources.a.type: `a` is made from `https://example.org/web.yaml`, and nothing is fetched from elsewhere: add the file beside the template, and name it by its own name");
 }
 
-/// Heat creates a nested stack when all its arguments exist; a condition may depend on them.
+/// Heat creates a nested stack when all its arguments exist. A condition can depend on them.
 #[test]
 fn an_if_on_a_late_value_is_evaluated_by_the_run() {
     let inner = "\
@@ -278,7 +278,7 @@ resources:
     assert!(known.made().contains_key("web/more"));
 }
 
-/// The plan for `web`, whose condition `cN` is `step` of the condition before, N times.
+/// Plan for `web`, whose condition `cN` is `step` of the previous condition, N times.
 fn chained(step: impl Fn(&str) -> String, times: usize) -> Plan {
     let chain: String = (1..=times)
         .map(|at| format!("  c{at}: {}\n", step(&format!("c{}", at - 1))))
@@ -315,7 +315,7 @@ fn conditions_that_refer_to_each_other_are_expanded_to_a_limit() {
     let Some(workflow) = plan.workflow else {
         panic!("{}", listing(&plan.diagnostics));
     };
-    // It can be stored and read again.
+    // The workflow can be stored and read again.
     let stored = serde_json::to_string(&workflow).unwrap();
     let read: crate::workflow::Workflow = serde_json::from_str(&stored).unwrap();
     assert_eq!(read.resources, workflow.resources);

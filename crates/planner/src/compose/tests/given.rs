@@ -1,4 +1,4 @@
-//! Arguments of nested templates that only the run knows, and the limit on their size.
+//! Arguments of nested templates that are known only during the run, and the limit on their size.
 
 use super::*;
 use hot::diagnostic::listing;
@@ -73,12 +73,12 @@ fn late_values_are_converted_to_the_parameters_type() {
     );
     let words = &workflow.outputs["told"].value;
     assert_eq!(words.resolve(&All(json!("a,b"))), Ok(json!("b")));
-    // A reference that needs no conversion stays a reference, so that the port is a port of that network.
+    // A reference that needs no conversion stays a reference, so that the port belongs to that network.
     let port = &workflow.resources["site/port"];
     assert_eq!(port.properties["network"], Expr::reference("net"));
 }
 
-/// Templates that each use their argument, or the output of the level below, this many times.
+/// Templates that each use their argument, or the output of the level below, `times` times.
 fn levels(times: usize, of: impl Fn(usize, &str) -> (String, String)) -> Vec<(String, String)> {
     (1..=5)
         .map(|level| {
@@ -142,7 +142,7 @@ fn outputs_that_grow_exponentially_are_refused() {
     assert_eq!(said[0].code, "nested-too-large");
 }
 
-/// The problems, which must be found within seconds.
+/// Problems of a template. Fails if planning takes 120 s or longer.
 fn said_soon(template: &str, files: &[(&str, &str)]) -> Vec<String> {
     let begun = std::time::Instant::now();
     let given = Given {

@@ -35,7 +35,7 @@ fn a_removed_member_keeps_its_number() {
     assert_eq!(action("g/0"), Action::Delete);
     assert_eq!(action("g/1"), Action::None);
     assert_eq!(action("g/2"), Action::Create);
-    // Removed names are remembered when the template does not list them any more.
+    // Removed names are kept when the template does not list them any more.
     let mut there = second.deployed.resources;
     there.remove("g/0");
     let removed = Expr::List(vec![Expr::text("0")]);
@@ -53,7 +53,7 @@ fn a_removed_member_keeps_its_number() {
     assert_eq!(names, ["g/1", "g/2", "g"]);
 }
 
-/// As in Heat: without existing members, a name can only mean a new member.
+/// As in Heat: without existing members, every name is that of a new member.
 #[test]
 fn a_new_group_skips_initially_removed_members() {
     let template = resources(
@@ -114,7 +114,7 @@ fn batches_follow_each_other() {
     g:create <- g/0:create g/1:create g/2:create g/3:create g/4:create
     ");
 
-    // An update has a policy of its own, here with a value from a parameter. Batches without work have no pause.
+    // An update has its own policy, here with a value from a parameter. Batches without work have no pause.
     let rolling = given
         .template
         .replace(
@@ -206,7 +206,7 @@ fn members_of_a_group_can_be_public_and_carry_software() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any nesting, names are unique, requirements exist, and the same template again changes nothing.
+    /// For any nesting, names are unique, requirements exist, and deploying the same template again changes nothing.
     #[test]
     fn a_flattened_design_has_every_resource(counts in proptest::collection::vec(0_u8..4, 1..4), nested in any::<bool>(), ask in any::<bool>()) {
         let mut definition = if nested { "{type: leaf.yaml, properties: {label: 'l%index%'}}".to_owned() } else { "{type: OS::Neutron::Net, properties: {name: 'n%index%'}}".to_owned() };

@@ -1,4 +1,4 @@
-//! Hidden values that environments give to nested templates: used, and never visible.
+//! Hidden values that environments give to nested templates are used, and never visible.
 
 use super::*;
 use hot::diagnostic::listing;
@@ -49,7 +49,7 @@ fn a_hidden_default_is_used_and_not_shown() {
     for net in ["db/net", "group/0/net"] {
         assert_eq!(property(&resources, net, "name"), stands_for("string"));
     }
-    // The file's conditions use it.
+    // The file's conditions use the value.
     assert!(resources.contains_key("db/back"));
     let told_by = workflow.outputs["told"].value.to_json().to_string();
     assert!(told_by.contains(HIDDEN_DEFAULTS), "{told_by}");
@@ -95,7 +95,7 @@ fn a_stored_hidden_default_is_used_if_the_file_no_longer_has_it() {
         none.errors(),
         "3:3 Error property-missing resources.db: `db` needs the property `pw`: parameter of `db.yaml`"
     );
-    // For the group's member it is a warning, because Heat reports it at creation.
+    // For the group's member this is a warning, because Heat reports it at creation.
     let said = listing(&none.plan().diagnostics);
     assert!(
         said.contains("Warning property-missing resources.group"),
@@ -114,7 +114,7 @@ conditions:
 resources:
   net: {type: OS::Neutron::Net, condition: two, properties: {name: {get_param: [pw, 0]}}}
 ";
-    // A parameter is hidden if one of the files declares it so.
+    // A parameter is hidden if any of the files declares it as hidden.
     let template = format!("{SITE}  list: {{value: 1}}\n").replace(
         "  db: {type: db.yaml}\n",
         "  db: {type: db.yaml}\n  list: {type: list.yaml}\n",

@@ -1,23 +1,23 @@
-//! Errors in members and nested templates that Heat finds before their creation, and those that it finds only then. Each line was
-//! tried on its engine (Zed). The first are errors here; the others are warnings, and a plan can be made.
+//! Errors in members and nested templates: those that Heat finds before their creation are errors here, those that it
+//! finds during creation are warnings. Each line was run on Heat's engine (Zed).
 
 use super::*;
 
 /// Heat refuses the template.
 const NO: bool = false;
-/// Heat starts the deployment, and fails on the way.
+/// Heat starts the deployment, which fails later.
 const LATE: bool = true;
 
 struct Line {
     /// A resource.
     text: &'static str,
-    /// The code of our diagnostic.
+    /// Code of our diagnostic.
     code: &'static str,
-    /// The result as a member of a group.
+    /// Result as a member of a group.
     member: bool,
-    /// The result as a member of a scaling group.
+    /// Result as a member of a scaling group.
     scaled: bool,
-    /// The result as a resource of a nested template.
+    /// Result as a resource of a nested template.
     nested: bool,
 }
 
@@ -33,7 +33,7 @@ const fn line(text: &'static str, code: &'static str, verdicts: [bool; 3]) -> Li
 }
 
 const LINES: &[Line] = &[
-    // A server, a volume and a group read some of their own properties; other types read none of these.
+    // A server, a volume and a group read some of their own properties. Other types read none of these.
     line(
         "{type: OS::Nova::Server, properties: {image: debian-12, networks: [{network: public}]}}",
         "property-missing",
@@ -122,7 +122,7 @@ const LINES: &[Line] = &[
         "unknown-property",
         [NO, NO, NO],
     ),
-    // Functions are evaluated if a value is read; a definition of members is read.
+    // Functions are evaluated if a value is read. A definition of members is read.
     line(
         "{type: OS::Heat::Value, properties: {value: {list_join: [1, 2]}}}",
         "function-arguments",
@@ -153,7 +153,7 @@ const LINES: &[Line] = &[
         "unknown-parameter",
         [NO, NO, LATE],
     ),
-    // An inner nested template with an argument that does not fit, or without one.
+    // An inner nested template with an invalid argument, or without an argument.
     line(
         "{type: volume.yaml, properties: {size: 99}}",
         "property-constraint",
@@ -183,7 +183,7 @@ resources:
   volume: {type: OS::Cinder::Volume, properties: {size: 1, name: {get_param: name}}}
 ";
 
-/// Codes of errors and of warnings, without those about types that cannot be deployed.
+/// Codes of errors and of warnings, except those about types that cannot be deployed.
 fn said(template: &str, inner: &str) -> (Vec<String>, Vec<String>) {
     let given = Given {
         template,

@@ -9,7 +9,7 @@ use crate::{
 };
 use hot::diagnostic::listing;
 
-/// A template with files beside it. Files that look like environments are environments.
+/// A template with its files. Files that look like environments are environments.
 #[derive(Default)]
 struct Given<'a> {
     template: &'a str,
@@ -43,7 +43,7 @@ impl Given<'_> {
         })
     }
 
-    /// The planned resources. Fails if there is an error.
+    /// Planned resources. Fails if there is an error.
     fn made(&self) -> BTreeMap<String, ResourceSpec> {
         let plan = self.plan();
         match plan.workflow {
@@ -129,7 +129,7 @@ fn a_group_becomes_its_members() {
     for member in ["group/0", "group/1", "group/2"] {
         assert!(group.requires.contains(&member.to_owned()), "{member}");
     }
-    // Members are servers like any other: each has its port.
+    // Members are ordinary servers: each has its port.
     assert_eq!(
         property(&made, "group/1", "networks"),
         json!([{"port": {"get_resource": "group/1_port"}}])
@@ -246,7 +246,7 @@ fn a_nested_template_becomes_its_resources() {
     );
     assert_eq!(made["web"].resource_type, "web.yaml");
     assert!(made["web/port"].requires.contains(&"subnet".to_owned()));
-    // A reference to the parent is replaced by the value behind it, and waits for the whole parent.
+    // A reference to the parent is replaced by the referenced value, and waits for the whole parent.
     assert_eq!(
         property(&made, "address", "port_id"),
         json!({"get_resource": "web/port"})
@@ -310,7 +310,8 @@ resources:
         assert!(with[port].requires.contains(&"private".to_owned()));
     }
     assert_eq!(property(&with, "web/port", "name"), "locked");
-    // A value that is hidden outside is not visible inside, whatever the inner parameter declares.
+    // A value that is hidden in the outer template is not visible in the nested one, whatever the inner parameter
+    // declares.
     assert_eq!(
         property(&with, "web/noted", "name"),
         json!({"get_param": "root_note"})
@@ -358,7 +359,7 @@ outputs:
         outputs["all"].value.to_json(),
         json!([{"get_attr": ["tier/all/0/server", "first_address"]}, {"get_attr": ["tier/all/1/server", "first_address"]}])
     );
-    // The same template again changes nothing.
+    // Deploying the same template again changes nothing.
     let again = Given {
         deployed: Deployed::of(made),
         ..given
@@ -409,7 +410,7 @@ resources:
         ],
         ..Given::default()
     };
-    // m1.large is in the template's list and not in the cloud, so the default was used.
+    // m1.large is in the template's list but not in the cloud, so this error shows that the default was used.
     let errors = given.errors();
     assert!(
         errors.contains("m1.large") && errors.contains("lib/web.yaml"),
@@ -427,7 +428,7 @@ resources:
     let made = given.made();
     assert_eq!(made["net"].resource_type, "lib/net.yaml");
     assert_eq!(made["net/net"].resource_type, "OS::Neutron::Net");
-    // The reference of a nested template with `OS::stack_id` is that output, and its subnet is found.
+    // The reference of a nested template with `OS::stack_id` is that output, so its subnet is found.
     assert_eq!(
         property(&made, "subnet", "network"),
         json!({"get_resource": "net/net"})

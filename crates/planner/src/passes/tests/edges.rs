@@ -3,7 +3,7 @@
 use super::*;
 use hot::diagnostic::listing;
 
-/// A server in these networks, each as an entry of `networks`.
+/// A server in these networks, each given as an entry of `networks`.
 fn server_in(name: &str, more: &str, networks: &[&str]) -> String {
     format!(
         "  {name}: {{type: OS::Nova::Server, {more} properties: {{flavor: f, networks: [{}]}}}}\n",
@@ -237,7 +237,7 @@ fn the_bastion_is_the_one_that_reaches_the_others() {
     - Warning bastion-unreachable resources.deep: the bastion `alpha` shares neither a network nor a router with `deep`, so software may not get there; put one of them into a network of the other, or both behind one router
     - Warning bastion-unreachable resources.inner: the bastion `alpha` shares neither a network nor a router with `inner`, so software may not get there; put one of them into a network of the other, or both behind one router
     ");
-    // If it is in both networks, the first by name works as well.
+    // If a server is in both networks, the first by name works as well.
     let both = apart.concat().replacen(
         &format!("networks: [{}]", drawn("a")),
         &format!("networks: [{}, {}]", drawn("a"), drawn("c")),

@@ -1,6 +1,6 @@
 //! Exclusive properties of administrators' resources: mostly a name that must be unique in the cloud.
 //!
-//! A generated name differs from copy to copy, so only names from the template count.
+//! A generated name differs between copies, so only names from the template are compared.
 
 use super::{Exclusive, claims, exclusive};
 
@@ -59,7 +59,7 @@ pub(super) const TABLE: &[Exclusive] = &[
     named_in_domain("OS::Keystone::Project"),
     named_in_domain("OS::Keystone::User"),
     named_in_domain("OS::Keystone::Group"),
-    // A global role and one of the default domain differ; both at once are rare.
+    // A global role and a role of the default domain differ; both at once are rare.
     named_in_domain("OS::Keystone::Role"),
     exclusive(REGION, "its name is taken", |region| {
         claims::all_of(region, &["id"])

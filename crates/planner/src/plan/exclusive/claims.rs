@@ -1,10 +1,10 @@
-//! Claims of resources on exclusive properties, as texts that are equal if the cloud would see the same value.
+//! Claims of resources on exclusive properties, as texts that are equal if the values are equal in the cloud.
 
 use super::Claimant;
 use crate::range::{self, Range};
 use hot::expr::Expr;
 
-/// A claim: on a key, or, with a range, on a part of the key's ranges.
+/// Claim on a key or, with a range, on a part of the key's ranges.
 pub(super) struct Claim {
     pub key: String,
     pub range: Option<Range>,
@@ -18,12 +18,12 @@ impl Claim {
         }
     }
 
-    /// True if both claims cannot be held at the same time.
+    /// True if the two claims conflict.
     pub(super) fn meets(&self, other: &Claim) -> bool {
         self.key == other.key && self.overlaps(&other.range)
     }
 
-    /// The same for two claims on one key.
+    /// True if two claims on one key conflict.
     pub(super) fn overlaps(&self, other: &Option<Range>) -> bool {
         match (&self.range, other) {
             (Some(one), Some(other)) => one.overlaps(other),
@@ -32,7 +32,7 @@ impl Claim {
     }
 }
 
-/// The name. A resource without a name gets one from the resource's name in the template.
+/// Claim on the resource's name. Without one, the name is derived from the resource's name in the template.
 pub(super) fn name(claimant: &Claimant<'_>) -> Vec<Claim> {
     let resource = crate::workflow::copy_of(claimant.name).unwrap_or(claimant.name);
     let name = claimant.property("name").filter(|name| !name.is_empty());
@@ -41,7 +41,7 @@ pub(super) fn name(claimant: &Claimant<'_>) -> Vec<Claim> {
     )]
 }
 
-/// These properties together. Empty unless all are given.
+/// Claim on these properties together. Empty unless all are given.
 pub(super) fn all_of(claimant: &Claimant<'_>, properties: &[&str]) -> Vec<Claim> {
     let keys: Option<Vec<String>> = properties
         .iter()
@@ -50,7 +50,7 @@ pub(super) fn all_of(claimant: &Claimant<'_>, properties: &[&str]) -> Vec<Claim>
     keys.map(|keys| vec![Claim::of(&keys)]).unwrap_or_default()
 }
 
-/// A key of each map in these lists.
+/// Claims on a key of each map in these lists.
 pub(super) fn each(claimant: &Claimant<'_>, lists: &[&str], key: &str) -> Vec<Claim> {
     let entries = lists.iter().flat_map(|list| items(claimant, list));
     entries
@@ -58,7 +58,7 @@ pub(super) fn each(claimant: &Claimant<'_>, lists: &[&str], key: &str) -> Vec<Cl
         .collect()
 }
 
-/// A key of each map in a list, within the value of the property `within`.
+/// Claims on a key of each map in a list, within the value of the property `within`.
 pub(super) fn each_in(claimant: &Claimant<'_>, within: &str, list: &str, key: &str) -> Vec<Claim> {
     let Some(within) = claimant.property(within) else {
         return Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn each_in(claimant: &Claimant<'_>, within: &str, list: &str, key: &s
         .collect()
 }
 
-/// Each text of a list.
+/// Claims on each text of a list.
 pub(super) fn texts(claimant: &Claimant<'_>, list: &str) -> Vec<Claim> {
     let texts = items(claimant, list).iter();
     texts
@@ -77,7 +77,7 @@ pub(super) fn texts(claimant: &Claimant<'_>, list: &str) -> Vec<Claim> {
         .collect()
 }
 
-/// A name that is unique in its Keystone domain, by default the first domain.
+/// Claim on a name that is unique in its Keystone domain, by default `default`.
 pub(super) fn name_in_domain(claimant: &Claimant<'_>) -> Vec<Claim> {
     let domain = claimant.property("domain");
     let domain = domain.unwrap_or_else(|| "default".to_owned());
@@ -88,7 +88,7 @@ pub(super) fn name_in_domain(claimant: &Claimant<'_>) -> Vec<Claim> {
     found
 }
 
-/// A user's or group's roles in projects and domains.
+/// Claims on a user's or group's roles in projects and domains.
 pub(super) fn grants(claimant: &Claimant<'_>, who: &str) -> Vec<Claim> {
     let Some(who) = claimant.property(who) else {
         return Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn grants(claimant: &Claimant<'_>, who: &str) -> Vec<Claim> {
         .collect()
 }
 
-/// A range within the value of a property.
+/// Claim on a range within the value of a property.
 pub(super) fn range_in(claimant: &Claimant<'_>, within: &str, range: Option<Range>) -> Vec<Claim> {
     match (claimant.property(within), range) {
         (Some(key), Some(range)) => vec![Claim {
@@ -115,7 +115,7 @@ pub(super) fn range_in(claimant: &Claimant<'_>, within: &str, range: Option<Rang
     }
 }
 
-/// Several ranges within the value of a property.
+/// Claims on several ranges within the value of a property.
 pub(super) fn ranges_in(claimant: &Claimant<'_>, within: &str, list: &str) -> Vec<Claim> {
     let ranges = items(claimant, list).iter();
     ranges
@@ -124,14 +124,14 @@ pub(super) fn ranges_in(claimant: &Claimant<'_>, within: &str, list: &str) -> Ve
         .collect()
 }
 
-/// A port's fixed addresses and MAC address.
+/// Claims on a port's fixed addresses and MAC address.
 pub(super) fn addresses(port: &Claimant<'_>) -> Vec<Claim> {
     let mut found = each_in(port, "network", "fixed_ips", "ip_address");
     found.extend(all_of(port, &["network", "mac_address"]));
     found
 }
 
-/// A router's external addresses.
+/// Claims on a router's external addresses.
 pub(super) fn outside_addresses(router: &Claimant<'_>) -> Vec<Claim> {
     let info = router.spec.properties.get("external_gateway_info");
     let network = router.key(info.and_then(|info| info.get("network")));
@@ -152,7 +152,7 @@ pub(super) fn outside_addresses(router: &Claimant<'_>) -> Vec<Claim> {
         .collect()
 }
 
-/// The `provider:` keys of a network's extensions.
+/// Claim on a segment given by the `provider:` keys of a network's `value_specs`.
 pub(super) fn segment(network: &Claimant<'_>) -> Vec<Claim> {
     let specs = network.spec.properties.get("value_specs");
     let of = |key: &str| network.key(specs.and_then(|specs| specs.get(key)));
@@ -161,7 +161,7 @@ pub(super) fn segment(network: &Claimant<'_>) -> Vec<Claim> {
     segment_of(kind, physical, of("provider:segmentation_id"))
 }
 
-/// The same for types that have properties for it.
+/// Claim on a segment, for types that have properties for it.
 pub(super) fn own_segment(claimant: &Claimant<'_>) -> Vec<Claim> {
     let of = |name: &str| claimant.property(name).unwrap_or_default();
     let number = claimant.property("segmentation_id");
@@ -176,7 +176,7 @@ fn segment_of(kind: String, physical: String, number: Option<String>) -> Vec<Cla
     }
 }
 
-/// The address that a floating IP is associated with, by default the port's first one.
+/// Claim on the address that a floating IP is associated with, by default the port's first one.
 pub(super) fn address_led_to(claimant: &Claimant<'_>) -> Vec<Claim> {
     let Some(port) = claimant.property("port_id") else {
         return Vec::new();
@@ -185,7 +185,7 @@ pub(super) fn address_led_to(claimant: &Claimant<'_>) -> Vec<Claim> {
     vec![Claim::of(&[port, address])]
 }
 
-/// All properties except the description: two rules with the same content are the same rule.
+/// Claim on all properties except the description: two rules with the same content are the same rule.
 pub(super) fn all_but_description(rule: &Claimant<'_>) -> Vec<Claim> {
     let properties = &rule.spec.properties;
     let said = properties.keys().filter(|name| *name != "description");
@@ -195,7 +195,7 @@ pub(super) fn all_but_description(rule: &Claimant<'_>) -> Vec<Claim> {
     vec![Claim::of(&keys)]
 }
 
-/// A listener's port. Protocols over UDP may use the same number as those over TCP.
+/// Claim on a listener's port. Protocols over UDP can use the same number as those over TCP.
 pub(super) fn listening(listener: &Claimant<'_>) -> Vec<Claim> {
     let carrier = match listener.property("protocol").as_deref() {
         Some("UDP") => "udp",

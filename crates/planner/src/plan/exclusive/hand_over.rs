@@ -1,8 +1,8 @@
-//! Hand-overs of exclusive properties between resources that all stay: for example, a floating IP moves to another port, and
-//! another floating IP moves to the port that it leaves.
+//! Hand-overs of exclusive properties between resources that all stay. Example: a floating IP moves to another port,
+//! and another floating IP moves to the released port.
 //!
-//! The resource that releases a value is changed before the one that takes it. In a circle (two that swap) no resource can be the
-//! first: there, one releases its value before the other takes it, and is changed afterwards.
+//! The resource that releases a value is changed before the one that takes it. In a circle (two that swap) there is no
+//! valid order. Then one resource releases its value before the other takes it, and is changed afterwards.
 
 use super::*;
 
@@ -68,7 +68,7 @@ pub(in crate::plan) fn handed_over<'a>(
     found
 }
 
-/// The claims of a resource before and after a change. Both are empty if it does not change.
+/// Claims of a resource before and after a change. Both are empty if it does not change.
 fn before_and_after(
     scope: &Scope<'_>,
     change: &Change,

@@ -1,16 +1,17 @@
-//! Early removals: if the cloud cannot hold old and new at the same time, the old one is deleted first.
+//! Early removals: if the cloud cannot hold old and new resource at the same time, the old one is deleted first.
 //!
-//! All other successors are created before the old resource is deleted, so that a failure leaves a working one. The conflicts are
-//! read from one table ([`TABLE`]): the values that a resource of each type holds exclusively in the cloud (a name, an address, a
-//! place in another resource). A removal is early if a resource that the same plan creates or changes needs such a value: its own
-//! successor, or another resource, if a user renamed a resource or moved its function elsewhere.
+//! All other successors are created before the old resource is deleted, so that a failure leaves a working one. The
+//! conflicts are read from one table ([`TABLE`]): the values that a resource of each type holds exclusively in the
+//! cloud (a name, an address, a position in another resource). A removal is early if a resource that the same plan
+//! creates or changes needs such a value: its own successor, or another resource, if a user renamed a resource or moved
+//! its function elsewhere.
 //!
-//! The types of administrators have a table of their own ([`administrators`]). An early removal includes the resources that would
-//! make the cloud refuse it ([`HELD`]): a subnet cannot be deleted while ports have addresses of it. Types that are not in the
-//! table hold nothing exclusively: their names need not be unique (networks, volumes, secrets, server groups, policies, subnet
-//! pools), or the cloud makes room by itself (L7 policies move down). A server's ports do not conflict with its successor: the
-//! driver detaches them from the old server, which stays until the new one is ready. Hand-overs between resources that both stay
-//! are in [`hand_over`].
+//! The types of administrators are in a separate table ([`administrators`]). An early removal includes the resources
+//! that would make the cloud refuse it ([`HELD`]): a subnet cannot be deleted while ports have addresses of it. Types
+//! that are not in the table hold nothing exclusively: their names need not be unique (networks, volumes, secrets,
+//! server groups, policies, subnet pools), or the service resolves the conflict itself (L7 policies move down). A
+//! server's ports do not conflict with its successor: the driver detaches them from the old server, which stays until
+//! the new one is ready. Hand-overs between resources that both stay are in [`hand_over`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,15 +50,15 @@ const MONITOR: &str = "OS::Octavia::HealthMonitor";
 const L7_POLICY: &str = "OS::Octavia::L7Policy";
 const L7_RULE: &str = "OS::Octavia::L7Rule";
 
-/// A value that only one resource can hold.
+/// Value that only one resource can hold.
 struct Exclusive {
-    /// The type of the holder.
+    /// Type of the holder.
     of: &'static str,
     /// The reason for the early removal, as a text for users.
     because: &'static str,
-    /// The claims of a resource. Claims with the same `because` are compared with each other, whatever their types.
+    /// Claims of a resource. Claims with the same `because` are compared with each other, even across types.
     claims: fn(&Claimant<'_>) -> Vec<Claim>,
-    /// True if it is no conflict between a resource and its own successor.
+    /// True if a resource and its own successor do not conflict.
     own_is_fine: bool,
 }
 
@@ -112,7 +113,7 @@ const TABLE: &[Exclusive] = &[
     exclusive(SUBNET, "ranges in one network must not overlap", |subnet| {
         claims::range_in(subnet, "network", range::of_subnet(subnet.spec))
     }),
-    // A port that names no subnet may get its address from any: it is created when only the right one is left.
+    // A port that names no subnet can get its address from any subnet: it is created when only the right one is left.
     exclusive(SUBNET, NO_SUBNET_NAMED, |subnet| {
         claims::all_of(subnet, &["network"])
     }),
@@ -211,7 +212,7 @@ const TABLE: &[Exclusive] = &[
 
 const NO_SUBNET_NAMED: &str = "ports that name no subnet would get an address of it";
 
-/// Types that cannot be deleted while resources of other types use them, with those types.
+/// Types that cannot be deleted while resources of other types use them, with these other types.
 const HELD: &[(&str, &[&str])] = &[
     (NET, &[SUBNET, PORT]),
     (SUBNET, &[PORT, ROUTER_INTERFACE, LOAD_BALANCER]),
@@ -226,7 +227,7 @@ const HELD: &[(&str, &[&str])] = &[
     (administrators::REGION, &[administrators::ENDPOINT]),
 ];
 
-/// True if the cloud refuses to delete a resource of type `held` while one of type `by` uses it.
+/// True if the cloud refuses to delete a resource of type `held` while a resource of type `by` uses it.
 pub(super) fn is_held(by: &str, held: &str) -> bool {
     HELD.iter()
         .any(|(one, others)| *one == held && others.contains(&by))
@@ -269,7 +270,7 @@ pub(super) fn is_crowded(scope: &Scope<'_>, subnet: &str) -> bool {
     })
 }
 
-/// The deployed resources, the planned ones, and which of them are replaced.
+/// Deployed and planned resources, for the comparison of claims.
 pub(super) struct Scope<'a> {
     pub deployed: &'a Deployed,
     pub model: &'a Model,
@@ -277,14 +278,14 @@ pub(super) struct Scope<'a> {
     pub is_replaced: &'a dyn Fn(&str) -> bool,
 }
 
-/// Before or after the change.
+/// State before or after the change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Old,
     New,
 }
 
-/// A resource on one side of the change.
+/// Resource on one side of the change.
 pub(super) struct Claimant<'a> {
     name: &'a str,
     spec: &'a ResourceSpec,
@@ -293,7 +294,7 @@ pub(super) struct Claimant<'a> {
 }
 
 impl<'a> Claimant<'a> {
-    /// The value as text, comparable between old and new. `None` if it is not given.
+    /// Value as text, comparable between old and new. `None` if it is not given.
     fn key(&self, value: Option<&Expr>) -> Option<String> {
         let value = value.filter(|value| !value.is_null())?;
         let scope = self.scope;
@@ -322,7 +323,7 @@ impl<'a> Claimant<'a> {
         self.key(self.spec.properties.get(name))
     }
 
-    /// The resource that a property refers to, on this side.
+    /// Resource that a property refers to, on this side.
     fn named(&self, property: &str) -> Option<&'a ResourceSpec> {
         let name = target(self.spec.properties.get(property)?)?;
         match self.side {
@@ -332,7 +333,7 @@ impl<'a> Claimant<'a> {
     }
 }
 
-/// The table's rows for a type.
+/// Rows of the tables for a type.
 fn rows(resource_type: &str) -> impl Iterator<Item = &'static Exclusive> {
     let all = TABLE.iter().chain(administrators::TABLE);
     all.filter(move |row| row.of == resource_type)
@@ -366,7 +367,7 @@ pub(super) fn early<'a>(
             scope,
         };
         for row in rows(&claimant.spec.resource_type) {
-            // Ports hold no network: only subnets claim it.
+            // A deployed port holds no network: only subnets claim it.
             if row.of == PORT && row.because == NO_SUBNET_NAMED {
                 continue;
             }
@@ -403,7 +404,7 @@ pub(super) fn early<'a>(
             if row.of == SUBNET && row.because == NO_SUBNET_NAMED {
                 continue;
             }
-            // A resource that is updated in place needs only the values that it did not have.
+            // A resource that is updated in place needs only the values that it did not have before.
             let had: HashSet<String> = match before.filter(|_| !is_new) {
                 Some(before) => (row.claims)(&claimant(before, Side::Old))
                     .into_iter()

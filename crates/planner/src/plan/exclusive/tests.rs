@@ -12,7 +12,7 @@ use crate::{
 use super::*;
 use hot::diagnostic::listing;
 
-/// The steps that delete something before anything is created.
+/// Steps that delete something before anything is created.
 fn first(before: &str, after: &str) -> Vec<String> {
     let plan = plan_with(after, &[], &made(&plan_of(before)));
     let Some(Workflow { steps, .. }) = plan.workflow else {
@@ -232,7 +232,7 @@ fn exclusive_values_of_load_balancer_children() {
             "listener:delete-old"
         ]
     );
-    // Another port is another place.
+    // Another port number is no conflict.
     assert_eq!(
         changed(
             "protocol: HTTP, protocol_port: 80}",
@@ -292,7 +292,8 @@ fn a_replaced_load_balancer_replaces_its_children() {
     sub:delete <- balancer:delete
     net:delete <- sub:delete
     ");
-    // A server that is told the address, and whose address a member has, is between the two.
+    // A server between the load balancer and a member: it reads the load balancer's address, and the member has its
+    // address.
     let between = BALANCED.replace(
         "address: 10.0.0.4",
         "address: {get_attr: [web, first_address]}",

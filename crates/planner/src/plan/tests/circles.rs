@@ -1,14 +1,14 @@
-//! For any dependencies, a plan has an order, or reports which resources wait for each other, and their places.
+//! For any dependencies, a plan has an order, or reports the resources that wait for each other, and their positions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use hot::diagnostic::listing;
 
-/// What each resource waits for, by number.
+/// Numbers of the resources that each resource waits for.
 type Waits = Vec<BTreeSet<usize>>;
 
-/// Resources that wait for each other, by each kind of dependency in turn.
+/// Template with these dependencies, of each kind in turn.
 fn drawn(waits: &Waits) -> String {
     let mut text = String::from("heat_template_version: 2021-04-16\nresources:\n");
     for (number, others) in waits.iter().enumerate() {
@@ -54,7 +54,7 @@ fn has_order(waits: &Waits) -> bool {
     left.is_empty()
 }
 
-/// The resources of a circle, as a message names them.
+/// Resources of a circle, as named in a message.
 fn named(message: &str) -> Vec<usize> {
     let names = message.split('`').filter_map(|word| word.strip_prefix('r'));
     names.filter_map(|number| number.parse().ok()).collect()
@@ -88,7 +88,7 @@ proptest! {
         for one in circles {
             count += 1;
             let names = named(&one.message);
-            // Each waits for the next, and the last for the first.
+            // Each resource waits for the next one, and the last for the first.
             for (index, name) in names.iter().enumerate() {
                 let next = names[(index + 1) % names.len()];
                 prop_assert!(waits[*name].contains(&next) || *name == next, "{}\n{}", one.message, text);

@@ -1,10 +1,10 @@
-//! Messages that only a whole plan gives. Messages of single checks are tested with the checks.
+//! Messages that only a whole plan produces. Messages of single checks are tested with the checks.
 
 use super::*;
 use hot::diagnostic::Severity;
 use hot::diagnostic::listing;
 
-/// Errors and warnings of a plan, one a line.
+/// Errors and warnings of a plan, one per line.
 fn said(text: &str, deployed: &Deployed) -> String {
     let mut found = plan_with(text, &[], deployed).diagnostics;
     found.retain(|one| one.severity != Severity::Info);

@@ -142,7 +142,7 @@ fn a_floating_ip_is_deleted_after_the_server_at_its_port() {
     // An address that was created after the server is deleted before it.
     let text = TEXT.replace("  address: {", "  address: {depends_on: web, ");
     assert!(!undeploy(&text));
-    // An order after another server is ignored: the two might wait for each other.
+    // An order after another server is ignored: otherwise the two could wait for each other.
     let text = TEXT.replace("  address: {", "  address: {depends_on: other, ");
     assert!(!undeploy(&text));
 }
@@ -221,7 +221,7 @@ fn heats_implicit_dependencies() {
     );
 }
 
-/// Checks that steps come after all that they wait for, each once, and wait only for existing steps.
+/// Checks that step ids are unique, and that each step comes after the existing steps that it waits for.
 fn check_order(workflow: &Workflow) {
     let mut seen = std::collections::HashSet::new();
     for step in &workflow.steps {
@@ -237,7 +237,7 @@ fn check_order(workflow: &Workflow) {
     }
 }
 
-/// `size` blocks of net, subnet, public server, private server and software.
+/// Template with `size` blocks of network, subnet, public server, private server and software.
 fn blocks(size: usize) -> String {
     let mut text = String::from("heat_template_version: 2021-04-16\nresources:\n");
     for n in 0..size {
@@ -313,7 +313,7 @@ fn cloud_facts_are_not_needed_where_nothing_needs_them() {
     assert!(cloud().images.is_some());
 }
 
-/// Errors and notes of a plan, and the names of what it deploys.
+/// Errors and notes of a plan, and the names of the deployed resources.
 fn planned(
     text: &str,
     files: &[(&str, &str)],

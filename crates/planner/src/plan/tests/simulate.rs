@@ -1,5 +1,5 @@
-//! A simulated cloud with two rules: a creation needs its requirements, and a resource in use cannot be deleted. A workflow that
-//! succeeds here in any order that its arrows allow leads to its target.
+//! A simulated cloud with two rules: a creation needs its requirements, and a resource in use cannot be deleted. A
+//! workflow that succeeds here in any valid order of its steps reaches its target.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::workflow::{ResourceSpec, Step, StepKind, copy_of};
 use hot::expr::Scope;
 
-/// The existing resources.
+/// Existing resources.
 #[derive(Clone, Debug, Default)]
 pub(super) struct World {
     things: BTreeMap<String, Thing>,
@@ -39,7 +39,7 @@ impl Scope for World {
 }
 
 impl World {
-    /// Walks the workflow until a step of `failing`, or to its end.
+    /// Runs the workflow until a step of `failing`, or to its end.
     pub fn run(&mut self, workflow: &Workflow, failing: &[&str]) {
         let order: Vec<usize> = (0..workflow.steps.len()).collect();
         self.walk(workflow, &order, &|step| {
@@ -48,7 +48,7 @@ impl World {
         .unwrap_or_else(|problem| panic!("{problem}\n{}", steps(workflow)));
     }
 
-    /// Runs the workflow in the order of `priority`, as far as the arrows allow.
+    /// Runs the workflow in the order of `priority`, as far as the dependencies allow.
     fn walk(
         &mut self,
         workflow: &Workflow,
@@ -127,7 +127,7 @@ impl World {
                 let Some(thing) = self.things.remove(name) else {
                     return Ok(());
                 };
-                // Software goes with its server.
+                // Components are removed with their server.
                 self.things
                     .retain(|_, other| other.made_from.get("host") != Some(&json!(thing.id)));
                 // Early removals come before all creations.
@@ -186,7 +186,7 @@ impl World {
         Ok(())
     }
 
-    /// The deployed resources as a plan reads them.
+    /// Deployed resources as input of a plan.
     pub fn deployed(&self) -> Deployed {
         let actual = self.things.iter().map(|(name, thing)| {
             let attributes: Map<String, Value> = ["first_address", "url", "show"]
@@ -218,7 +218,7 @@ impl World {
         }
     }
 
-    /// Checks that the resources are exactly the planned ones, created from the present ones.
+    /// Checks that exactly the planned resources exist, created from the present values of each other.
     fn is(&self, drawn: &Workflow, changes: &[Change]) -> Result<(), String> {
         let wanted: BTreeSet<&str> = changes
             .iter()
@@ -246,7 +246,7 @@ impl World {
     }
 }
 
-/// A network with servers and software, each with a property that can change.
+/// Network with servers and software, each with a property that can change.
 fn drawing(look: &[u8]) -> String {
     let at = |index: usize| look.get(index).copied().unwrap_or(0);
     let mut text = String::from("heat_template_version: 2021-04-16\nresources:\n");
@@ -312,7 +312,7 @@ proptest! {
         prop_assert!(same.changes.iter().all(|change| change.action == Action::None), "{:?}", same.changes);
 
         let Some((plan, update)) = led_to(&world, &other) else { return Ok(()) };
-        // Any order in which the engine may start the steps.
+        // Any valid order of the steps.
         let mut priority: Vec<usize> = (0..update.steps.len()).collect();
         priority.sort_by_key(|at| (*at as u64 + 1).wrapping_mul(order | 1) % 1009);
         let mut whole = world.clone();

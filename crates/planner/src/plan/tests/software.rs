@@ -1,5 +1,5 @@
-//! Types that run on servers or act after the deployment: parsed, checked and ordered like any other type, and refused by a plan
-//! with a clear message. Covers all types with `runs: software`; a new one needs a row here.
+//! Types that run on servers or act after the deployment: parsed, checked and ordered like any other type, and refused
+//! by a plan with a clear message. Covers all types with `runs: software`; a new type needs an entry here.
 
 use hot::diagnostic::listing;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const AROUND: &str = "
 
 struct Example {
     resource_type: &'static str,
-    /// The text after `type` of the resource `it`, and further resources.
+    /// Text after `type` of the resource `it`, and further resources.
     text: &'static str,
     /// Resources that `it` must wait for.
     after: &'static [&'static str],
@@ -146,7 +146,7 @@ fn each_example_is_of_a_software_type() {
             example.resource_type
         );
     }
-    // Software configurations do not run by themselves: they are text, and exist at once.
+    // Software configurations do not run by themselves: they are text, and exist immediately.
     let types = types();
     for local in ["OS::Heat::SoftwareConfig", "OS::Heat::StructuredConfig"] {
         assert_eq!(types.get(local).unwrap().executable, Executable::Local);
@@ -163,7 +163,7 @@ fn software_types_are_read_and_checked() {
         let of_it = |path: &str| path == "resources.it" || path.starts_with("resources.it.");
         let (of_it, of_others): (Vec<_>, Vec<_>) =
             said.into_iter().partition(|one| of_it(&one.path));
-        // Validation also reports that it cannot be deployed.
+        // Validation also reports that the type cannot be deployed.
         assert!(
             of_it
                 .iter()

@@ -1,4 +1,4 @@
-//! Updates from one template to another: the shown changes, and the order of the steps.
+//! Updates from one template to another: the displayed changes, and the order of the steps.
 
 use serde_json::Map;
 
@@ -20,7 +20,7 @@ fn told_changes(plan: &Plan) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The planned resources as if deployed: all have an id, and values from the ids of others.
+/// Planned resources as if deployed: all have an id, and values from the ids of others.
 pub(in crate::plan) fn made(plan: &Plan) -> Deployed {
     let workflow = plan
         .workflow
@@ -31,7 +31,7 @@ pub(in crate::plan) fn made(plan: &Plan) -> Deployed {
     world.deployed()
 }
 
-/// The changes and steps between two texts.
+/// Changes and steps between two templates.
 pub(in crate::plan) fn from_to(before: &str, after: &str) -> (String, String) {
     let plan = plan_with(after, &[], &made(&plan_of(before)));
     let workflow = plan
@@ -185,7 +185,7 @@ fn software_is_added_to_an_existing_server() {
     second:configure <- gate:ssh
     bastion:close (always) <- gate:ssh second:configure
     ");
-    // The login is set up at the first boot only.
+    // SSH keys are installed at the first boot only.
     let (changes, done) = from_to(before, &with_nginx);
     insta::assert_snapshot!(changes, @r"
     Replace gate: it gets software, and a login can be given to it at its first boot only: it will be replaced
@@ -390,7 +390,7 @@ fn a_deployment_with_contradicting_dependencies_can_be_undeployed() {
   y: {type: OS::Neutron::Net}
 ",
     );
-    // `x` is unchanged, so its row still has the first template's order.
+    // `x` is unchanged, so its stored description still has the first template's order.
     let second = resources(
         "
   x: {type: OS::Neutron::Net}

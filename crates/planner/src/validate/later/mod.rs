@@ -1,9 +1,10 @@
 //! Checks that Heat makes only at creation.
 //!
-//! Members of groups and resources of nested templates get stacks of their own, and Heat validates these before their creation
-//! without their values. It only sees the values that a type reads during validation ([`read`]). A template with another wrong
-//! value there is accepted, and fails during the deployment. We report it before, but as a warning, because Heat accepts the
-//! template. Source: `strict_validate` in `heat/engine/stack.py`, and the engine's answer for each of these cases.
+//! Members of groups and resources of nested templates get separate stacks, and Heat validates these before their
+//! creation without their values. It only checks the values that a type reads during validation ([`read`]). A template
+//! with another invalid value there is accepted, and fails during the deployment. Stackloom reports the value before
+//! the deployment, but as a warning, because Heat accepts the template. Source: `strict_validate` in
+//! `heat/engine/stack.py`, and a run of each of these cases on Heat's engine.
 
 use hot::diagnostic::{Diagnostic, Severity};
 use hot::template::members::GROUP;
@@ -12,15 +13,15 @@ mod read;
 
 pub(crate) use read::is_read_at_once;
 
-/// Turns an error into a warning.
+/// Changes an error to a warning.
 pub(crate) fn reported_at_creation(one: &mut Diagnostic) {
     one.severity = Severity::Warning;
     one.message
         .push_str("; Heat reports it only when it creates the resource");
 }
 
-/// Turns an error that Heat would not see yet into a warning. `resource_type` is the type of the diagnostic's resource. A missing
-/// property has no path of its own, so the check for it calls [`is_read_at_once`] itself.
+/// Changes an error that Heat reports only at creation to a warning. `resource_type` is the type of the diagnostic's
+/// resource. A missing property has no path, so the check for it calls [`is_read_at_once`] itself.
 pub(crate) fn look_later(one: &mut Diagnostic, resource_type: &str) {
     let Some((_, within)) = one.path.rsplit_once(".properties.") else {
         return;

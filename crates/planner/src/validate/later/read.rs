@@ -1,10 +1,10 @@
 //! Properties that Heat reads while it validates a resource without its values.
 //!
-//! `validate` of most types reads a few properties, which must be present and of the right type. The list was measured on the
-//! engine (Zed): each property of each type got a parameter without a value, in a nested template two levels down. The list has
-//! those for which validation failed. Types without a line read none.
+//! `validate` of most types reads a few properties, which must be present and of the right type. The list was measured
+//! on Heat's engine (Zed): each property of each type got a parameter without a value, in a nested template two levels
+//! down. The list contains the properties for which validation failed. Types without an entry read none.
 
-/// Properties by the name of the type.
+/// Properties by type name.
 const READ: &[(&str, &[&str])] = &[
     (
         "OS::Barbican::CertificateContainer",
