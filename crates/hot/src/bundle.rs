@@ -1,9 +1,9 @@
 //! Bundles: the files and environments beside a template.
 //!
-//! A template names other files: nested templates as a `type`, texts by `get_file`. An environment names more. None of them is
-//! read from a disk: the client that opens or posts a template sends the files with it, by name or relative path. A name is
-//! resolved against the folder of the file that mentions it, as Heat's clients do. Browsers often do not know folders, so if that
-//! finds nothing, a name that only one file has is sufficient.
+//! A template can use other files: nested templates as a `type`, texts by `get_file`. An environment can name more.
+//! None of them is read from a disk: the client that opens or posts a template sends the files with it, by name or
+//! relative path. A name is resolved against the folder of the file that contains it, as in Heat's clients. Browsers
+//! often provide no folders. So if no path matches, a file name that is unique in the bundle is sufficient.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,8 +12,8 @@ use std::{
 
 use crate::{document::Document, environment::Environment};
 
-/// Files beside a template, and the names of those that are environments. Cheap to clone. Each file is parsed once, at its first
-/// use.
+/// Files beside a template, and the names of those that are environments. Cheap to clone. Each file is parsed once, at
+/// its first use.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
     inner: Arc<Inner>,
@@ -49,7 +49,7 @@ impl PartialEq for Bundle {
 }
 
 impl Bundle {
-    /// A bundle of files by name or relative path, and the names of environments in order: later ones win.
+    /// Bundle of files by name or relative path, and the names of environments in order: later ones have precedence.
     pub fn new(
         files: impl IntoIterator<Item = (String, String)>,
         environments: impl IntoIterator<Item = String>,
@@ -106,7 +106,7 @@ impl Bundle {
         Bundle::new(self.owned().chain(files), environments)
     }
 
-    /// The bundle without a file.
+    /// Bundle without a file.
     pub fn without(&self, path: &str) -> Bundle {
         let environments = self.environments().iter();
         let environments = environments.filter(|name| self.find(None, name) != Some(path));
@@ -116,7 +116,7 @@ impl Bundle {
         )
     }
 
-    /// The bundle with a file used as the last environment, or no longer used as an environment.
+    /// Bundle in which a file is the last environment, or no environment.
     pub fn with_environment(&self, path: &str, used: bool) -> Bundle {
         let environments = self.environments().iter();
         let others = environments.filter(|name| self.find(None, name) != Some(path));
@@ -129,7 +129,7 @@ impl Bundle {
             .map(|(path, text)| (path.to_owned(), text.to_owned()))
     }
 
-    /// The path of the file that `from` calls `name`. `from` is a path, or `None` for the template itself.
+    /// Path of the file with this name in `from`, which is a path, or `None` for the template itself.
     pub fn find(&self, from: Option<&str>, name: &str) -> Option<&str> {
         let name = name.strip_prefix("file://").unwrap_or(name);
         let folder = from
@@ -150,12 +150,12 @@ impl Bundle {
         alike.next().is_none().then_some(first.as_str())
     }
 
-    /// The text of a file, by the path from [`Bundle::find`].
+    /// Text of a file, by the path from [`Bundle::find`].
     pub fn text(&self, path: &str) -> Option<&str> {
         self.inner.files.get(path).map(|file| file.text.as_str())
     }
 
-    /// A file as a template, by the path from [`Bundle::find`].
+    /// File as a template, by the path from [`Bundle::find`].
     pub fn document(&self, path: &str) -> Option<&Document> {
         let file = self.inner.files.get(path)?;
         Some(
@@ -164,7 +164,7 @@ impl Bundle {
         )
     }
 
-    /// A file as an environment, by the path from [`Bundle::find`].
+    /// File as an environment, by the path from [`Bundle::find`].
     pub fn environment(&self, path: &str) -> Option<&Environment> {
         let file = self.inner.files.get(path)?;
         Some(
@@ -174,20 +174,20 @@ impl Bundle {
     }
 }
 
-/// A template among files that were opened together.
+/// Template among files that were opened together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
-    /// The name of its file without the extension.
+    /// Name of the template's file without the extension.
     pub name: String,
-    /// Its text.
+    /// Text of the template.
     pub template: String,
-    /// The other files, by paths relative to its own.
+    /// The other files, by paths relative to the template's file.
     pub bundle: Bundle,
 }
 
-/// Sorts files that are opened together: each template that no other one uses, with the other files as its bundle. Files that
-/// look like environments are environments. If there is no template, the first file counts as one, so that its problems can be
-/// shown.
+/// Sorts files that are opened together: returns each template that is not used by another one, with the other files as
+/// its bundle. Files that look like environments are environments. If there is no template, the first file is treated
+/// as one, so that its problems can be displayed.
 pub fn open(files: Vec<(String, String)>) -> Vec<Opened> {
     let all = Bundle::new(files.iter().cloned(), []);
     let is_template = |text: &str| {
@@ -212,7 +212,7 @@ pub fn open(files: Vec<(String, String)>) -> Vec<Opened> {
             let found = names
                 .into_iter()
                 .filter_map(|name| all.find(Some(path), &name));
-            // A template that uses itself is still a template of its own.
+            // A template that uses itself is still a separate template.
             found.filter(|used| *used != path).collect::<Vec<_>>()
         })
         .collect();
@@ -285,7 +285,7 @@ pub fn is_environment(text: &str) -> bool {
             .any(|section| has(section))
 }
 
-/// `a/./b/../c` becomes `a/c`. A path that would leave the top folder stays in it.
+/// Normalised path: `a/./b/../c` becomes `a/c`. A path that would leave the top folder stays in it.
 fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     // A URL keeps its two slashes.

@@ -1,11 +1,11 @@
 //! Diagnostics: the problems of a template, with their places.
 //!
-//! A diagnostic is created with a path only; [`crate::document::Document::locate`] adds line and column from the text. So checks
-//! and passes do not need positions.
+//! A diagnostic is created with a path only; [`crate::document::Document::locate`] adds line and column from the text.
+//! Checks and passes therefore need no positions.
 
 use serde::{Deserialize, Serialize};
 
-/// Every code that this crate gives; each has a page under `docs/errors/`.
+/// All codes of this crate and of the crates that use it. Each has a page under `docs/errors/`.
 pub const CODES: &[&str] = &[
     "action-restricted",
     "alias-bomb",
@@ -103,13 +103,13 @@ pub const CODES: &[&str] = &[
 pub enum Severity {
     /// Must be corrected before a deployment.
     Error,
-    /// Allows a deployment, but the user should know.
+    /// Deployment is possible, but the result can be unexpected.
     Warning,
     /// A decision of the passes.
     Info,
 }
 
-/// One problem at one place.
+/// Problem at one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// The severity.
@@ -120,29 +120,29 @@ pub struct Diagnostic {
     pub message: String,
     /// Dotted path in the template, such as `resources.web.properties.networks.0`. Empty for the whole template.
     pub path: String,
-    /// The file beside the template. `None` for the template itself.
+    /// File beside the template. `None` for the template itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file: Option<String>,
-    /// 1-based line. `None` if the problem has no place in the text.
+    /// 1-based line. `None` if the problem has no position in the text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<u32>,
-    /// 1-based column in characters. `None` if the problem has no place in the text.
+    /// 1-based column in characters. `None` if the problem has no position in the text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub column: Option<u32>,
 }
 
 impl Diagnostic {
-    /// An error at a path, without a line yet.
+    /// Error at a path, without a line yet.
     pub fn error(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, path, message)
     }
 
-    /// A warning at a path, without a line yet.
+    /// Warning at a path, without a line yet.
     pub fn warning(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code, path, message)
     }
 
-    /// A notice at a path, without a line yet.
+    /// Notice at a path, without a line yet.
     pub fn info(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Info, code, path, message)
     }
@@ -165,22 +165,22 @@ impl Diagnostic {
         }
     }
 
-    /// True if it prevents a deployment.
+    /// True if the diagnostic prevents a deployment.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// The resource of the diagnostic, if its path leads into one.
+    /// Resource of the diagnostic, if its path contains one.
     pub fn resource(&self) -> Option<&str> {
         self.path.strip_prefix("resources.")?.split('.').next()
     }
 }
 
-/// Code of the diagnostic about values that are too large in total.
+/// Code of the diagnostic about values with an excessive total size.
 pub const TOO_MUCH: &str = "values-too-large";
 
 impl Diagnostic {
-    /// True for [`too_much`].
+    /// True for a diagnostic with the code [`TOO_MUCH`].
     pub fn is_too_much(&self) -> bool {
         self.code == TOO_MUCH
     }
@@ -195,7 +195,7 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
             one.severity,
         )
     });
-    // The template comes first, then the files beside it.
+    // Diagnostics of the template come first, then those of the files beside it.
     diagnostics.sort_by(|one, other| one.file.cmp(&other.file));
 }
 

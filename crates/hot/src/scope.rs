@@ -1,7 +1,7 @@
-//! The known facts about a template before a run: values of parameters, conditions, files.
+//! Known values of a template before a run: parameters, conditions, files.
 //!
-//! Hidden parameters are left out, so that neither a plan nor a message can contain them. In conditions they are used, because
-//! only a boolean results.
+//! Hidden parameters are left out, so that neither a plan nor a message can contain them. Conditions use them, because
+//! the result is only a boolean.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -31,14 +31,15 @@ pub struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Given values, else defaults, and the conditions that follow from them. Pseudo parameters among the values are used in
+    /// Given values, otherwise defaults, and the resulting conditions. Pseudo parameters among the values are used in
     /// conditions only.
     pub fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
         Known::of_call(template, given, &HashSet::new(), Arc::default())
     }
 
-    /// The same for a template that another one uses. The arguments of the parameters in `open` are known only during a run, or
-    /// hidden: their defaults are not used, and their given values only in conditions. Inserted values are taken from `budget`.
+    /// Known values of a nested template. The arguments of the parameters in `open` are known only during a run, or
+    /// hidden: their defaults are not used, and their given values only in conditions. Inserted values are subtracted
+    /// from `budget`.
     pub fn of_call(
         template: &'a Template,
         given: &BTreeMap<String, Value>,
@@ -84,7 +85,7 @@ impl<'a> Known<'a> {
         known
     }
 
-    /// Adds the files beside the template, which is the file `from` itself (`None` for the top one).
+    /// Adds the files beside the template, which is the file `from` (`None` for the outermost template).
     pub fn with_files(mut self, bundle: &'a Bundle, from: Option<&'a str>) -> Known<'a> {
         self.files = Some((bundle, from));
         self
@@ -146,10 +147,11 @@ impl Scope for Known<'_> {
     }
 }
 
-/// The results of a template's conditions by name, or the reason why a result is not known.
+/// Results of a template's conditions by name, or the reason why a result is not known.
 ///
-/// Conditions may refer to each other in any order. Each is evaluated after those that it names, so no evaluation is nested in
-/// another one, however long a chain is. A condition in a circle has no result; the parser has reported the circle.
+/// Conditions can refer to each other in any order. Each is evaluated after the conditions that it names, so
+/// evaluations are not nested, for any length of a chain. A condition in a circle has no result; the parser has
+/// reported the circle.
 pub fn conditions<'t>(
     template: &'t Template,
     scope: &dyn Scope,
@@ -192,7 +194,7 @@ pub fn conditions<'t>(
     all.collect()
 }
 
-/// Names of the conditions that it refers to.
+/// Names of the conditions that a condition refers to.
 fn named(condition: &Expr) -> Vec<&str> {
     let mut names: Vec<&str> = condition.as_str().into_iter().collect();
     condition.walk(&mut |expr| {
@@ -217,7 +219,7 @@ fn named(condition: &Expr) -> Vec<&str> {
     names
 }
 
-/// The scope while conditions are evaluated one after the other.
+/// Scope while conditions are evaluated one after the other.
 struct Evaluator<'a> {
     scope: &'a dyn Scope,
     found: HashMap<&'a str, Result<bool, Unresolved>>,

@@ -1,15 +1,15 @@
 //! Lines and columns of a text, and similar words.
 
-/// A place in the text.
+/// Position in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The line, 1-based.
+    /// Line, 1-based.
     pub line: u32,
-    /// The column, 1-based, in characters.
+    /// Column, 1-based, in characters.
     pub column: u32,
 }
 
-/// The starts of lines, to convert a byte offset to a line and a column.
+/// Starts of lines, to convert a byte offset to a line and a column.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     starts: Vec<usize>,
@@ -55,7 +55,7 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         .unwrap_or_default()
 }
 
-/// The most similar known word: at most a third of its letters differ, ignoring case.
+/// Most similar known word: at most a third of the letters differ, ignoring case.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower: Vec<char> = word.to_lowercase().chars().take(100).collect();
     known
@@ -73,7 +73,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// The edit distance between two words. Two swapped neighbours count once.
+/// Edit distance between two words. Two swapped neighbours count once.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -93,7 +93,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
     last[b.len()]
 }
 
-/// `a`, `b` and `c`.
+/// List for messages: `a`, `b` and `c`.
 pub fn listed<S: AsRef<str>>(items: &[S]) -> String {
     match items {
         [] => "nothing".to_owned(),
@@ -108,7 +108,7 @@ pub fn listed<S: AsRef<str>>(items: &[S]) -> String {
     }
 }
 
-/// `a`, `b`, `c` and 4 more.
+/// Shortened list for messages: `a`, `b`, `c` and 4 more.
 pub fn few(items: &[&str]) -> String {
     const SHOWN: usize = 5;
     match items.len() {

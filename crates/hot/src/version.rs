@@ -1,11 +1,11 @@
-//! Versions of HOT. A template may use the features of the version that it names.
+//! Versions of HOT. A template can use the features of its version.
 //!
 //! Heat names versions by date; newer ones also have the code name of their release. Source: the list of template versions in
 //! Heat's HOT specification.
 
 use std::fmt;
 
-/// A version of HOT. Older versions are less than newer ones.
+/// Version of HOT. Older versions are less than newer ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// The first version, and the only one with CloudFormation functions.
@@ -35,7 +35,7 @@ pub enum Version {
 
 use Version::*;
 
-/// The versions with their dates and their code names, if they have one.
+/// Versions with their dates, and their code names if they have one.
 const NAMES: [(Version, &str, &str); 11] = [
     (V2013_05_23, "2013-05-23", ""),
     (V2014_10_16, "2014-10-16", ""),
@@ -51,7 +51,7 @@ const NAMES: [(Version, &str, &str); 11] = [
 ];
 
 impl Version {
-    /// The version of a date or code name.
+    /// Version of a date or code name.
     pub fn of(text: &str) -> Option<Version> {
         NAMES
             .iter()
@@ -59,12 +59,12 @@ impl Version {
             .map(|(version, _, _)| *version)
     }
 
-    /// The date in the specification.
+    /// Date in the specification.
     pub fn date(self) -> &'static str {
         NAMES[self as usize].1
     }
 
-    /// Every word that names a version, oldest first.
+    /// All words that identify a version, oldest first.
     pub fn words() -> impl Iterator<Item = &'static str> {
         NAMES
             .iter()
@@ -72,7 +72,7 @@ impl Version {
             .filter(|word| !word.is_empty())
     }
 
-    /// The version before it.
+    /// Previous version.
     pub fn before(self) -> Option<Version> {
         (self as usize).checked_sub(1).map(|index| NAMES[index].0)
     }

@@ -1,9 +1,10 @@
 //! Limits on the cost of one expression, in steps and in created values.
 //!
-//! A short expression can create a value that doubles, or gets one level deeper, with every round of `reduce`. So every value is
-//! weighed when it is created, not only the result. The sum limits the memory of one expression, and the time to traverse it is
-//! at most a few times as much. Searches are paid for before they begin, by the size of the pattern and of the text.
-//! Heat allows a list 10 000 bytes; no real expression comes near our limit.
+//! A short expression can create a value that doubles, or gets one level deeper, with every round of `reduce`. So every
+//! value is weighed when it is created, not only the result. The sum limits the memory of one expression. The time to
+//! traverse its values is at most a few times as much. Each search is subtracted from the budget before it begins, by
+//! the size of the pattern and of the text. Heat allows a list of 10,000 bytes; real expressions stay far below our
+//! limit.
 
 use std::cell::Cell;
 
@@ -17,11 +18,11 @@ const STEPS_MAX: u32 = 200_000;
 /// Maximum weight of created values, roughly in bytes.
 const WEIGHT_MAX: usize = 64 << 20;
 
-/// Maximum nesting of lists and maps, as in a template's text: values are copied and dropped recursively.
+/// Maximum nesting of lists and maps, as in a template's text. Values are copied and dropped recursively.
 const DEPTH_MAX: usize = 64;
 
-/// Maximum cost of searches: the size of the compiled pattern times the bytes of the text that is left, summed over all
-/// searches. A unit takes one to six nanoseconds at worst.
+/// Maximum cost of searches: the size of the compiled pattern times the bytes of the remaining text, summed over all
+/// searches. One unit takes at most one to six nanoseconds.
 pub(super) const SEARCH_MAX: u64 = 1 << 30;
 
 /// Weight of a value without its text or items.
@@ -43,7 +44,7 @@ pub(super) fn begin() {
 /// Counts a step.
 ///
 /// # Errors
-/// If there were too many steps, or the evaluation shall end.
+/// If there were too many steps, or a stop is requested.
 pub(super) fn step() -> Result<(), String> {
     if stop::is_wanted() {
         return Err(stop::STOPPED.to_owned());
@@ -57,10 +58,10 @@ pub(super) fn step() -> Result<(), String> {
     Ok(())
 }
 
-/// Takes `weight` from the budget.
+/// Subtracts `weight` from the budget.
 ///
 /// # Errors
-/// If less is left.
+/// If the budget is exceeded.
 pub(super) fn spend(weight: usize) -> Result<(), String> {
     WEIGHT.set(WEIGHT.get().saturating_add(weight));
     if WEIGHT.get() > WEIGHT_MAX {
@@ -72,10 +73,10 @@ pub(super) fn spend(weight: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Pays for one search.
+/// Subtracts the cost of one search from the budget.
 ///
 /// # Errors
-/// If less is left, or the evaluation shall end.
+/// If the budget is exceeded, or a stop is requested.
 pub(super) fn search(cost: u64) -> Result<(), String> {
     if stop::is_wanted() {
         return Err(stop::STOPPED.to_owned());
@@ -89,10 +90,10 @@ pub(super) fn search(cost: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The weight of a value inside this number of lists and maps.
+/// Weight of a value inside this number of lists and maps.
 ///
 /// # Errors
-/// If it is nested too deeply.
+/// If the value is nested too deeply.
 pub(super) fn weight(value: &Value, depth: usize) -> Result<usize, String> {
     if depth > DEPTH_MAX {
         return Err(format!(
@@ -110,10 +111,10 @@ pub(super) fn weight(value: &Value, depth: usize) -> Result<usize, String> {
     }
 }
 
-/// The weight of several values together.
+/// Weight of several values together.
 ///
 /// # Errors
-/// If one of them is nested too deeply.
+/// If a value is nested too deeply.
 pub(super) fn all<'v>(
     items: impl Iterator<Item = &'v Value>,
     depth: usize,

@@ -1,6 +1,6 @@
 //! A call of a function or method, and its arguments.
 //!
-//! As in YAQL an argument is given by position or by name (`split(':', maxSplits => 1)`). An argument that decides about items
+//! As in YAQL, an argument is given by position or by name (`split(':', maxSplits => 1)`). A predicate or selector
 //! (`where`, `select`) is an expression that is evaluated for each item, with the item as `$`.
 
 use std::rc::Rc;
@@ -14,10 +14,10 @@ use crate::{
     value::{Frame, Got, key_text},
 };
 
-/// The interpreter: evaluates an expression.
+/// Function of the interpreter that evaluates an expression.
 pub(super) type Evaluate = fn(&Tree, &Rc<Frame>) -> Result<Got, String>;
 
-/// A call with its arguments by position.
+/// Call with its arguments by position.
 pub(super) struct Call<'t> {
     pub name: &'static str,
     places: Vec<Option<&'t Tree>>,
@@ -87,7 +87,7 @@ impl<'t> Call<'t> {
         format!("`{}` of `yaql` lacks an argument", self.name)
     }
 
-    /// The message that `name` cannot work with this value.
+    /// Message that `name` does not support this value.
     pub(super) fn wrong(&self, with: &Got) -> String {
         format!(
             "`{}` of `yaql` cannot work with `{}`",
@@ -96,7 +96,7 @@ impl<'t> Call<'t> {
         )
     }
 
-    /// The value of an argument.
+    /// Value of an argument.
     pub(super) fn evaluate(&self, tree: &Tree) -> Result<Got, String> {
         (self.evaluate)(tree, self.frame)
     }
@@ -114,7 +114,7 @@ impl<'t> Call<'t> {
         self.need(place)?.value()
     }
 
-    /// A text. `None` if it is not given, or null.
+    /// Value of a text argument. `None` if it is not given, or null.
     pub(super) fn text(&self, place: usize) -> Result<Option<String>, String> {
         match self.got(place)? {
             None | Some(Got::Data(Value::Null)) => Ok(None),
@@ -134,12 +134,12 @@ impl<'t> Call<'t> {
         }
     }
 
-    /// The values of the remaining arguments.
+    /// Values of the remaining arguments.
     pub(super) fn values(&self) -> Result<Vec<Got>, String> {
         self.rest.iter().map(|tree| self.evaluate(tree)).collect()
     }
 
-    /// An argument that is evaluated for each item.
+    /// Argument that is evaluated for each item.
     pub(super) fn lambda(
         &self,
         place: usize,
@@ -155,7 +155,7 @@ impl<'t> Call<'t> {
         self.lambda(place).ok_or_else(|| self.lacks())
     }
 
-    /// Like [`Call::need_lambda`], with names of its own.
+    /// Like [`Call::need_lambda`], evaluated in a given frame.
     pub(super) fn in_frame(
         &self,
         place: usize,
@@ -164,13 +164,13 @@ impl<'t> Call<'t> {
         Some(move |frame: &Rc<Frame>| evaluate(tree, frame))
     }
 
-    /// The map of the remaining arguments.
+    /// Map of the remaining arguments.
     pub(super) fn map(&self) -> Result<Value, String> {
         map(self.rest.iter().copied(), |tree| self.evaluate(tree))
     }
 }
 
-/// A map from `key => value` pairs.
+/// Map of `key => value` pairs.
 pub(super) fn map<'t>(
     pairs: impl Iterator<Item = &'t Tree>,
     evaluate: impl Fn(&Tree) -> Result<Got, String>,

@@ -12,7 +12,7 @@ use crate::{
     value::{Frame, Got, key_text, within_limit},
 };
 
-/// The value of a whole expression, where `$` is `data`.
+/// Value of a whole expression, where `$` is `data`.
 pub(super) fn run(tree: &Tree, data: Value) -> Result<Value, String> {
     budget::begin();
     let frame = Frame::new(None, HashMap::from([("1".to_owned(), data.into())]))?;
@@ -21,7 +21,7 @@ pub(super) fn run(tree: &Tree, data: Value) -> Result<Value, String> {
     Ok(value)
 }
 
-/// Checks the result, which is traversed too.
+/// Checks the size of the result, which is traversed later.
 fn within_limits(value: &Value) -> Result<(), String> {
     match value {
         Value::Array(items) => {
@@ -39,7 +39,7 @@ fn within_limits(value: &Value) -> Result<(), String> {
 pub(super) fn evaluate(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
     budget::step()?;
     let got = found(tree, frame)?;
-    // A selected part was paid for with the whole.
+    // The weight of a selected part is included in that of the whole.
     if !matches!(tree, Tree::Key(..) | Tree::Index(..)) {
         got.pay()?;
     }
@@ -104,7 +104,7 @@ fn found(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
     })
 }
 
-/// The value of a key. For a list, the values of each item's key.
+/// Value of a key. For a list, the values of each item's key.
 fn key_of(of: &Got, key: &str) -> Result<Got, String> {
     if of.iterable().is_some() {
         let keys = of.items(key)?.into_iter();
@@ -121,7 +121,7 @@ fn key_of(of: &Got, key: &str) -> Result<Got, String> {
         .ok_or_else(|| format!("`yaql` finds no `{}` in `{}`", shown(key), of.shown()))
 }
 
-/// An item of a list or map. For an iterable, the items for which a predicate holds.
+/// Item of a list or map. For an iterable, the items for which a predicate holds.
 fn index(of: Got, arguments: &[Tree], frame: &Rc<Frame>) -> Result<Got, String> {
     let at = |index: usize| match arguments.get(index) {
         Some(tree) => evaluate(tree, frame)?.value().map(Some),
@@ -145,7 +145,7 @@ fn index(of: Got, arguments: &[Tree], frame: &Rc<Frame>) -> Result<Got, String> 
     found.map(Got::Data).ok_or_else(none)
 }
 
-/// The item at an index. Negative indices count from the end.
+/// Item at an index. Negative indices count from the end.
 fn nth(items: &[Value], at: i64) -> Option<&Value> {
     let from_end = usize::try_from(at.unsigned_abs()).ok()?;
     let at = if at < 0 {

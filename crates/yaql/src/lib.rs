@@ -1,9 +1,9 @@
 //! `yaql`: queries over data, as in the YAQL library.
 //!
-//! Supported are `$` and other names, keys and indices, the operators, lists `[1, 2]` and maps `{a => 1}`, and nearly all
-//! functions and methods of YAQL's own library: [`signatures`] lists them, and `docs/yaql.md` has an example of each. Others are
-//! refused by name: times, random values, definitions of functions, and infinite lists. In the argument of `select` and similar
-//! methods `$` is the item.
+//! Supported are `$` and other names, keys and indices, the operators, lists `[1, 2]` and maps `{a => 1}`, and nearly
+//! all functions and methods of YAQL's standard library: [`signatures`] lists them, and `docs/yaql.md` has an example
+//! of each. Others are refused by name: times, random values, definitions of functions, and infinite lists. In the
+//! argument of `select` and similar methods `$` is the item.
 //!
 //! As in Heat, lists of more than 200 items are not traversed.
 
@@ -21,13 +21,13 @@ mod signatures;
 pub mod stop;
 mod value;
 
-/// Maximum number of items of a list that is traversed.
+/// Maximum number of items of a list for traversal.
 const ITEMS_MAX: usize = 200;
 
-/// Maximum size of a text that a function may create, here and in the functions of HOT: 4 MiB.
+/// Maximum size of a text that a function can create, here and in the functions of HOT: 4 MiB.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// The value of HOT's function `yaql`: `expression` over `data`.
+/// Value of HOT's function `yaql`: `expression` over `data`.
 ///
 /// # Errors
 /// A sentence with the problem of the expression or of a value in it.
@@ -44,7 +44,7 @@ pub fn query(mut arguments: Value) -> Result<Value, String> {
     evaluate::run(&tree, json!({"data": data}))
 }
 
-/// Untrusted text, made short and put on one line for a message.
+/// Untrusted text for a message: shortened, and on one line.
 pub fn shown(text: &str) -> String {
     let mut out: String = text
         .chars()
@@ -214,7 +214,7 @@ mod tests {
         }
         let sum = format!("1{}", "+1".repeat(100));
         assert_eq!(value(&sum, json!({})), Ok(json!(101)));
-        // At the maximum depth, for each recursive form.
+        // The maximum depth, for each recursive form.
         let within = (0..36).fold("$".to_owned(), |inner, _| {
             format!("range(1).select({inner}).first()")
         });
@@ -280,7 +280,7 @@ mod tests {
                 "{expression}: {why}"
             );
         }
-        // As much as Heat reads at all, with patterns as people write them.
+        // The maximum input in Heat, with realistic patterns.
         let words = json!({"text": "word ".repeat(2000)});
         let split = "$.data.text.split(regex('[ ,;]+'), 100).len()";
         assert_eq!(value(split, words), Ok(json!(101)));

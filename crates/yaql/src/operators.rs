@@ -146,7 +146,7 @@ fn number(operator: &str, a: &Number, b: &Number) -> Option<Value> {
     Number::from_f64(value).map(Value::Number)
 }
 
-/// The larger or the smaller of two.
+/// Larger or smaller of two values.
 pub(super) fn larger(name: &str, a: Got, b: Got) -> Result<Got, String> {
     let (a, b) = (a.value()?, b.value()?);
     let order =
@@ -158,7 +158,7 @@ pub(super) fn larger(name: &str, a: Got, b: Got) -> Result<Got, String> {
     })
 }
 
-/// True if a pattern, or a text that is one, is found in a text.
+/// True if a pattern, given as a pattern or as a text, is found in a text.
 pub(super) fn found(text: &Got, by: &Got) -> Result<bool, String> {
     let Got::Data(Value::String(text)) = text else {
         return Err(format!(

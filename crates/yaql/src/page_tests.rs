@@ -1,5 +1,5 @@
-//! Tests of `docs/yaql.md`, the page for authors: the signature and example of each function are correct, and no function is
-//! missing.
+//! Tests of `docs/yaql.md`, the page for authors: the signature and example of each function are correct, and the page
+//! is complete.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{query, signatures};
 
 const PAGE: &str = include_str!("../../../docs/yaql.md");
 
-/// The three cells of each line of a table: call or operator, expression, result.
+/// The three cells of each row of a table: call or operator, expression, result.
 fn examples() -> Vec<[String; 3]> {
     let lines = PAGE.lines().filter(|line| line.starts_with("| `"));
     lines

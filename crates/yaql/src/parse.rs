@@ -10,14 +10,14 @@ use crate::shown;
 /// Maximum nesting of brackets.
 const DEPTH_MAX: usize = 40;
 
-/// Maximum height of the tree. A chain such as `1 + 1 + 1` or `$.a.b.c` has no brackets, but each link is a level, and a tree is
-/// evaluated and dropped recursively.
+/// Maximum height of the tree. A chain such as `1 + 1 + 1` or `$.a.b.c` has no brackets, but each link adds a level,
+/// and a tree is evaluated and dropped recursively.
 const HEIGHT_MAX: usize = 100;
 
 /// An expression.
 #[derive(Debug)]
 pub(super) enum Tree {
-    /// `$`, `$1`, `$name`, without the sign. `$` is `1`.
+    /// Name of `$`, `$1` or `$name`, without the sign. `$` is `1`.
     Variable(String),
     Value(Value),
     /// A bare word: a key, or a text without quotes.
@@ -28,10 +28,10 @@ pub(super) enum Tree {
     Index(Box<Tree>, Vec<Tree>),
     /// `of.name(arguments)`.
     Method(Box<Tree>, String, Vec<Tree>),
-    /// `of?.key`, `of?.name(arguments)`: null if `of` is null. The second part is a [`Tree::Key`] or a [`Tree::Method`] of
-    /// [`Tree::Before`].
+    /// `of?.key`, `of?.name(arguments)`: null if `of` is null. The second field is a [`Tree::Key`] or a
+    /// [`Tree::Method`] of [`Tree::Before`].
     Elvis(Box<Tree>, Box<Tree>),
-    /// The value before the operator in a [`Tree::Elvis`].
+    /// Value before the operator in a [`Tree::Elvis`].
     Before,
     Call(String, Vec<Tree>),
     List(Vec<Tree>),
@@ -61,7 +61,7 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
-    /// Height of the tree that was parsed last.
+    /// Height of the last parsed tree.
     height: usize,
 }
 
@@ -96,7 +96,7 @@ impl Parser<'_> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
     }
 
-    /// Skips a sign or a word, if it comes next.
+    /// Skips a sign or a word, if it comes next. True if it was skipped.
     fn take(&mut self, token: &str) -> bool {
         self.blank();
         let Some(after) = self.rest().strip_prefix(token) else {
@@ -289,7 +289,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the arguments after an opening bracket. The height is that of the highest one.
+    /// Parses the arguments after an opening bracket. The height is that of the highest argument.
     fn arguments(&mut self, close: &str) -> Result<Vec<Tree>, String> {
         let mut items = Vec::new();
         let mut height = 0;
@@ -367,7 +367,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The text with escapes replaced. A backslash before another character stays, so that patterns need no second one.
+/// Text with escapes replaced. A backslash before another character stays, so that patterns need no second backslash.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

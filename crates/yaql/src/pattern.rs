@@ -1,30 +1,30 @@
-//! Patterns as Heat matches them: by Python's rules, from the first character, and the first alternative that matches must match
-//! to the end.
+//! Patterns with Heat's matching: by Python's rules, from the first character, and the first alternative that matches
+//! must match to the end.
 //!
-//! So `a|abc` does not match `abc`, because its first alternative matches and ends too early; neither does `a.*?`. Our engine
-//! finds the same first alternative, but supports neither look-around nor backreferences. Look-aheads at the start
-//! (`(?=.*[A-Z])`, as in rules for passwords) become patterns of their own, so they are supported. Syntax that differs from
-//! Python's is rewritten.
+//! So `a|abc` does not match `abc`, because its first alternative matches and ends too early; neither does `a.*?`. Our
+//! regex engine finds the same first alternative, but supports neither look-around nor backreferences. Look-aheads at
+//! the start (`(?=.*[A-Z])`, as in rules for passwords) become separate patterns, so they are supported. Syntax that
+//! differs from Python's is rewritten.
 
 use crate::{budget, shown, stop};
 
 /// Maximum length of a matched value in bytes. Longer values do not match.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
 
-/// Sizes of compiled patterns in bytes: the smallest that is told apart, and the largest that is read.
+/// Limits on the size of compiled patterns in bytes: the first limit, and the largest one.
 const SIZE_BYTES: (usize, usize) = (512, 1 << 20);
 
-/// A pattern that can be matched.
+/// Compiled pattern with its look-aheads.
 pub struct Pattern {
     /// Look-aheads at the start: true for positive ones, and the pattern.
     ahead: Vec<(bool, Compiled)>,
     main: Compiled,
 }
 
-/// A compiled pattern. A search takes time in proportion to its size and to the text.
+/// Compiled pattern. The time of a search is proportional to the pattern's size and to the text.
 struct Compiled {
     regex: regex_lite::Regex,
-    /// Upper limit of its size in bytes.
+    /// Upper bound of the compiled size in bytes.
     size: usize,
 }
 
@@ -79,7 +79,7 @@ fn regex(part: &str, whole: &str) -> Result<Compiled, String> {
     built(&format!("^(?:{})", rewritten(part)), whole)
 }
 
-/// Compiles a pattern and finds its size, by limits that double: the library does not tell it.
+/// Compiles a pattern and finds its size with increasing limits, because the library does not report it.
 fn built(pattern: &str, whole: &str) -> Result<Compiled, String> {
     let (mut size, largest) = SIZE_BYTES;
     loop {
@@ -99,7 +99,7 @@ fn built(pattern: &str, whole: &str) -> Result<Compiled, String> {
     }
 }
 
-/// A look-ahead at the start: true if it is positive, its pattern, and the rest.
+/// Splits off a look-ahead at the start: true if it is positive, its pattern, and the rest.
 fn leading(pattern: &str) -> Option<(bool, &str, &str)> {
     let wanted = pattern.starts_with("(?=");
     if !wanted && !pattern.starts_with("(?!") {
@@ -119,7 +119,7 @@ fn leading(pattern: &str) -> Option<(bool, &str, &str)> {
     None
 }
 
-/// True if there is no `|` outside of groups: then a look-ahead applies to the whole pattern.
+/// True if there is no `|` outside of groups, so that a look-ahead applies to the whole pattern.
 fn is_one_way(pattern: &str) -> bool {
     let mut depth = 0;
     places(pattern).all(|(_, c, place)| {
@@ -170,12 +170,12 @@ fn places(pattern: &str) -> impl Iterator<Item = (usize, char, Place)> {
     })
 }
 
-/// Rewrites syntax that Python reads differently from our engine.
+/// Rewrites syntax with a different meaning in Python and in our engine.
 fn rewritten(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     for (at, c, place) in places(pattern) {
         match (place, c) {
-            // Python has no nested sets and no operations on sets.
+            // Python has no nested sets and no set operations.
             (Place::Class, '[' | '&' | '~') => {
                 out.push('\\');
                 out.push(c);
@@ -200,7 +200,7 @@ fn rewritten(pattern: &str) -> String {
     out
 }
 
-/// A pattern with Python's syntax, for searches in texts. Searches are paid for from the expression's budget.
+/// Pattern with Python's syntax, for searches in texts. Searches are subtracted from the expression's budget.
 pub(crate) struct Regex(Compiled);
 
 impl Regex {
@@ -231,7 +231,7 @@ impl Regex {
         Ok(self.0.regex.is_match(text))
     }
 
-    /// The first match.
+    /// First match.
     pub(crate) fn captures<'t>(
         &self,
         text: &'t str,
@@ -240,7 +240,7 @@ impl Regex {
         Ok(self.0.regex.captures(text))
     }
 
-    /// All matches. Each search may read up to the end of the text before it knows that a short match is the right one.
+    /// All matches. Each search can read up to the end of the text, even for a short match.
     pub(crate) fn captures_iter<'r, 't: 'r>(
         &'r self,
         text: &'t str,
@@ -262,7 +262,7 @@ impl Regex {
 mod tests {
     use super::*;
 
-    /// Confirmed with Heat.
+    /// The results were confirmed with Heat.
     #[test]
     fn patterns_match_as_in_python() {
         for (pattern, right, wrong) in [

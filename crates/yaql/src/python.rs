@@ -16,7 +16,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// A number. Its exponent has at least two digits.
+/// Text of a number. The exponent has at least two digits.
 fn number(number: &serde_json::Number) -> String {
     let text = number.to_string();
     match text.split_once("e-") {
@@ -25,7 +25,7 @@ fn number(number: &serde_json::Number) -> String {
     }
 }
 
-/// A text that is the same for values that are equal in Python: `1`, `1.0` and `True`.
+/// Text that is the same for values that are equal in Python: `1`, `1.0` and `True`.
 pub fn key(value: &Value) -> String {
     fn plain(value: &Value) -> Value {
         match value {

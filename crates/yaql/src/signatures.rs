@@ -1,6 +1,6 @@
-//! The functions and methods, with their arguments.
+//! Functions and methods, with their arguments.
 
-/// The form of a call.
+/// Form of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `name(arguments)`.
@@ -71,7 +71,7 @@ pub(super) const ALL: &[(&str, Form, &[&str])] = &[
     ("difference", Method, &["right"]), ("symmetricDifference", Method, &["right"]), ("add", Method, &[REST]), ("remove", Method, &[REST]),
 ];
 
-/// The signatures in the form of the page for authors.
+/// Signatures in the form of the page for authors.
 #[cfg(test)]
 pub(super) fn signatures() -> Vec<String> {
     let all = ALL.iter().map(|(name, form, arguments)| {

@@ -1,8 +1,8 @@
-//! The end of an evaluation from outside.
+//! Cancellation of evaluations from outside.
 //!
-//! A thread cannot be killed. A caller with a deadline gives its thread a flag ([`within`]) and sets it when the time
-//! is up. Each step of an expression, each match of a pattern and each value that a template inserts looks at the flag,
-//! and fails once it is set. Between two looks lies at most one search, whose cost [`crate::pattern`] limits.
+//! A thread cannot be killed. A caller with a deadline gives its thread a flag ([`within`]) and sets it at the
+//! deadline. Each step of an expression, each match of a pattern and each value inserted into a template checks the
+//! flag, and fails once it is set. There is at most one search between two checks; [`crate::pattern`] limits its cost.
 
 use std::{
     cell::RefCell,
@@ -12,17 +12,17 @@ use std::{
     },
 };
 
-/// The flag of a thread's work. True: the work shall end.
+/// Cancellation flag of a thread. True means that its work must end.
 pub type Stop = Arc<AtomicBool>;
 
 thread_local! {
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 
-/// The message of evaluations that were stopped.
+/// Message of cancelled evaluations.
 pub(super) const STOPPED: &str = "the evaluation took too long and was stopped";
 
-/// Restores the flag of the work around it, also after a panic.
+/// Restores the flag of the outer work, also after a panic.
 struct Restore(Option<Stop>);
 
 impl Drop for Restore {
@@ -37,7 +37,7 @@ pub fn within<T>(stop: Stop, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// True if the work of this thread shall end.
+/// True if the work of this thread must end.
 pub fn is_wanted() -> bool {
     STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Relaxed)))
 }

@@ -1,7 +1,7 @@
 //! Values of expressions.
 //!
-//! Python distinguishes a list from an iterator (`select` and similar methods), a set and a map's keys. The available functions
-//! depend on that, and so does truth. In the result all of them are lists.
+//! Python distinguishes lists from iterators (`select` and similar methods), sets and the keys of maps. The available
+//! functions and the truth value depend on that. In the result all of them are lists.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -14,7 +14,7 @@ pub(super) enum Got {
     Data(Value),
     /// An iterator. Always true, even if it is empty.
     Iter(Vec<Value>),
-    /// A sorted iterator: items with the number of their rank, for `thenBy`.
+    /// A sorted iterator: items with their ranks, for `thenBy`.
     Sorted(Vec<(usize, Value)>),
     /// A set, or the keys, values or entries of a map.
     Set(Vec<Value>),
@@ -26,16 +26,16 @@ pub(super) enum Got {
 /// Maximum number of nested frames, which are dropped recursively.
 const FRAMES_MAX: usize = 200;
 
-/// The values of `$` and other names.
+/// Values of `$` and other names.
 pub(super) struct Frame {
     parent: Option<Rc<Frame>>,
     names: HashMap<String, Got>,
-    /// Number of frames that it contains, with itself.
+    /// Number of nested frames, including this one.
     frames: usize,
 }
 
 impl Frame {
-    /// A frame with these names.
+    /// Frame with these names.
     ///
     /// # Errors
     /// If too many frames are nested, or the values are too large.
@@ -62,10 +62,10 @@ impl Frame {
         }))
     }
 
-    /// A frame with these arguments as `$1`, `$2` ...
+    /// Frame with these arguments as `$1`, `$2` ...
     ///
     /// # Errors
-    /// As [`Frame::new`].
+    /// Those of [`Frame::new`].
     pub(super) fn with(parent: &Rc<Frame>, arguments: &[Got]) -> Result<Rc<Frame>, String> {
         let names = (1..).zip(arguments);
         let names = names.map(|(place, got): (usize, &Got)| (place.to_string(), got.clone()));
@@ -88,7 +88,7 @@ impl<T: Into<Value>> From<T> for Got {
 }
 
 impl Got {
-    /// Takes its weight from the budget.
+    /// Subtracts its weight from the budget.
     ///
     /// # Errors
     /// If the budget is exceeded, or the value is nested too deeply.
@@ -126,7 +126,7 @@ impl Got {
         }
     }
 
-    /// The value for messages.
+    /// Text of the value for messages.
     pub(super) fn shown(&self) -> String {
         match self.clone().value() {
             Ok(value) => shown(&python::text(&value)),
@@ -134,7 +134,7 @@ impl Got {
         }
     }
 
-    /// Its items, if it is iterable.
+    /// Items, if the value is iterable.
     pub(super) fn iterable(&self) -> Option<Vec<Value>> {
         match self {
             Got::Data(Value::Array(items)) | Got::Iter(items) | Got::Set(items) => {
@@ -145,7 +145,7 @@ impl Got {
         }
     }
 
-    /// Its items, for the function `name`. An error if it is not iterable.
+    /// Items, for the function `name`. An error if the value is not iterable.
     pub(super) fn items(&self, name: &str) -> Result<Vec<Value>, String> {
         let items = self
             .iterable()
@@ -162,7 +162,7 @@ pub(super) fn within_limit(count: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The items without duplicates, in their order.
+/// Items without duplicates, in their order.
 pub(super) fn unique(items: Vec<Value>) -> Vec<Value> {
     let mut seen = std::collections::HashSet::new();
     let mut items = items;
@@ -170,7 +170,7 @@ pub(super) fn unique(items: Vec<Value>) -> Vec<Value> {
     items
 }
 
-/// The text of a map's key, because JSON keys are texts.
+/// Text of a map's key, because JSON keys are texts.
 pub(super) fn key_text(key: &Value) -> String {
     match key {
         Value::Null | Value::Bool(_) => key.to_string(),
@@ -178,7 +178,7 @@ pub(super) fn key_text(key: &Value) -> String {
     }
 }
 
-/// `str(value)`, as in YAQL.
+/// `str(value)` as in YAQL.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -187,7 +187,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// `str(value)`, as in Python.
+/// `str(value)` as in Python.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,8 +1,8 @@
 //! Heat's named constraints.
 //!
-//! Thirteen describe the form of a value and are checked here. The others ask a service for an object: the lists of a cloud
-//! answer many of them (see `lookup`), the rest is left to the cloud. Source: `heat/engine/constraint/common_constraints.py` and
-//! Heat's entry points.
+//! Thirteen constraints describe the form of a value and are checked here. The others require an object of a service:
+//! many are checked against the lists of a cloud (see `lookup`), the rest only by the cloud. Source:
+//! `heat/engine/constraint/common_constraints.py` and Heat's entry points.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use yaql::shown;
 
-/// All names that Heat registers.
+/// All registered names in Heat.
 pub const NAMES: [&str; 70] = [
     "cron_expression",
     "dns_domain",
@@ -84,7 +84,7 @@ pub const NAMES: [&str; 70] = [
     "zun.container",
 ];
 
-/// Names of older releases, for services that do not exist any more.
+/// Names in older releases, for services that do not exist any more.
 const FORMER: [&str; 17] = [
     "designate.domain",
     "monasca.notification",
@@ -105,17 +105,17 @@ const FORMER: [&str; 17] = [
     "zaqar.queue",
 ];
 
-/// True if some release of Heat has it.
+/// True if a release of Heat has this constraint.
 pub fn is_known(name: &str) -> bool {
     NAMES.contains(&name) || FORMER.contains(&name)
 }
 
-/// True if it describes the form of a value, so that no service is asked.
+/// True if the constraint describes the form of a value and needs no service.
 pub fn is_by_look(name: &str) -> bool {
     NAMES[..13].contains(&name)
 }
 
-/// The problem of a value's form. Constraints that ask a service give none.
+/// Problem of a value's form. `None` for constraints that need a service.
 pub(super) fn problem(name: &str, value: &str) -> Option<String> {
     let fits = match name {
         "ip_addr" => is_address(value),
@@ -131,7 +131,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<String> {
         "json_string" => serde_json::from_str::<Value>(value).is_ok(),
         "cron_expression" => value.is_empty() || is_cron(value),
         "iso_8601" => is_time(value),
-        // The service has a clock and decides if it is in the past.
+        // Only the service can decide if the time is in the past.
         "expiration" => value.is_empty() || is_time(value.trim()),
         "timezone" => value.is_empty() || is_timezone(value),
         _ => return None,
@@ -163,7 +163,7 @@ fn is_cidr(value: &str) -> bool {
     match (address.parse::<IpAddr>(), length.parse::<u8>()) {
         (Ok(IpAddr::V4(_)), Ok(length)) => length <= 32,
         (Ok(IpAddr::V6(_)), Ok(length)) => length <= 128,
-        // Neutron accepts netmasks too.
+        // Neutron also accepts netmasks.
         (Ok(IpAddr::V4(_)), Err(_)) => length.parse::<Ipv4Addr>().is_ok(),
         (Ok(IpAddr::V6(_)), Err(_)) => length.parse::<Ipv6Addr>().is_ok(),
         _ => false,
@@ -207,7 +207,7 @@ fn is_dns_name(value: &str) -> bool {
         })
 }
 
-/// Five fields, or six with seconds; or a word such as `@daily`.
+/// Five fields, six fields with seconds, or a word such as `@daily`.
 fn is_cron(value: &str) -> bool {
     const WORDS: [&str; 6] = [
         "@yearly",
@@ -248,7 +248,7 @@ fn is_cron_part(part: &str, (min, max): (u32, u32)) -> bool {
     span_fits && step.parse::<u32>().is_ok_and(|step| step > 0)
 }
 
-/// A date, or a date and a time with or without a zone, in the extended or the short form.
+/// Date, or date and time with or without a zone, in the extended or the short form.
 fn is_time(value: &str) -> bool {
     let (date, time) = match value.find(['T', 't', ' ']) {
         Some(at) => (&value[..at], Some(&value[at + 1..])),
@@ -294,7 +294,8 @@ fn is_time(value: &str) -> bool {
     date_fits && clock_fits && zone_fits
 }
 
-/// `Area/City`, or a name such as `UTC`. The service knows the cities; a list of them here would be larger than its use.
+/// `Area/City`, or a name such as `UTC`. Cities are not checked: the service does it, and a list of them would be
+/// large.
 fn is_timezone(value: &str) -> bool {
     const AREAS: &str = "Africa America Antarctica Arctic Asia Atlantic Australia Brazil Canada Chile Etc Europe Indian Mexico Pacific US";
     const NAMES: &str = "CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong \

@@ -11,7 +11,7 @@ mod time;
 
 pub use custom::{NAMES as CUSTOM, is_by_look, is_known as is_custom};
 
-/// A constraint of a value.
+/// Constraint of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Constraint {
@@ -45,13 +45,13 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    /// The problem of a value, as a sentence. Constraints that ask a cloud give none.
+    /// Problem of a value, as a sentence. `None` for constraints that need a cloud.
     pub fn problem(&self, value: &Value) -> Option<String> {
         problem(self, value)
     }
 }
 
-/// The type of a value, without the types of items.
+/// Type of a value, without the types of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// Text.
@@ -70,7 +70,7 @@ pub enum ValueKind {
     Any,
 }
 
-/// The problem of a value. `None` if it is valid.
+/// Problem of a value. `None` if it is valid.
 pub fn problem(constraint: &Constraint, value: &Value) -> Option<String> {
     match constraint {
         Constraint::AllowedValues(allowed) => {
@@ -93,7 +93,7 @@ pub fn problem(constraint: &Constraint, value: &Value) -> Option<String> {
         }
         Constraint::AllowedPattern(text) => {
             let value = as_text(value);
-            // An invalid pattern was reported at its own place.
+            // An invalid pattern is reported at its own position.
             let pattern = Pattern::new(text).ok()?;
             (!pattern.fits(&value)).then(|| {
                 format!(
@@ -149,7 +149,7 @@ fn between(min: Option<String>, max: Option<String>) -> String {
     }
 }
 
-/// The problem of a value at a time (seconds since 1970): Heat's `expiration` must be later.
+/// Problem of a value at a time (seconds since 1970): Heat's `expiration` must be later.
 pub fn problem_at(constraint: &Constraint, value: &Value, now: Option<i64>) -> Option<String> {
     match constraint {
         Constraint::Custom(name) if name == "expiration" => {
@@ -162,7 +162,7 @@ pub fn problem_at(constraint: &Constraint, value: &Value, now: Option<i64>) -> O
     }
 }
 
-/// A number, or a text that is a number.
+/// Number, or text with a number.
 fn number(value: &Value) -> Option<f64> {
     value
         .as_f64()
@@ -178,8 +178,8 @@ fn same_number(a: &Value, b: &Value) -> bool {
     matches!((number(a), number(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// The problem of a value's type, by Heat's rules: numbers are accepted as text, and text as numbers if it can be converted. The
-/// caller checks items of lists and maps.
+/// Problem of a value's type, by Heat's rules: numbers are accepted as text, and text as numbers if it can be
+/// converted. The caller checks items of lists and maps.
 pub fn type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     let number = || {
         value
@@ -214,14 +214,14 @@ pub fn type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     (!fits).then(|| format!("it takes {}, not {given}", kind_name(kind)))
 }
 
-/// The same for a property of one of Heat's own types, which is not converted like values of parameters: `yes` in quotes is no
-/// boolean, `a,b` no list, and 1.5 no text. Source: `heat/engine/properties.py`.
+/// Problem of a property's type in one of Heat's own types. Properties are not converted like values of parameters:
+/// `yes` in quotes is no boolean, `a,b` no list, and 1.5 no text. Source: `heat/engine/properties.py`.
 pub fn property_type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     let fits = match (kind, value) {
         (_, Value::Null) | (ValueKind::Any, _) => true,
         (ValueKind::String, Value::Number(number)) => !number.is_f64(),
         (ValueKind::String, Value::String(_) | Value::Bool(_)) => true,
-        // Heat truncates fractions and counts booleans, so the cloud would get a value that nobody meant.
+        // Heat truncates fractions and accepts booleans as integers, so the cloud would get an unintended value.
         (ValueKind::Integer, Value::Number(number)) => {
             number.as_f64().is_some_and(|number| number.fract() == 0.0)
         }
@@ -255,7 +255,7 @@ pub fn property_type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     })
 }
 
-/// Words that Heat accepts as booleans.
+/// Value of a word that Heat accepts as a boolean.
 pub fn is_boolean_word(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {
         "t" | "true" | "on" | "y" | "yes" | "1" => Some(true),
@@ -264,7 +264,7 @@ pub fn is_boolean_word(text: &str) -> Option<bool> {
     }
 }
 
-/// The type's name for messages.
+/// Name of the type for messages.
 pub fn kind_name(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::String => "text",
@@ -277,7 +277,7 @@ pub fn kind_name(kind: ValueKind) -> &'static str {
     }
 }
 
-/// The text of a scalar; JSON for other values.
+/// Text of a scalar; JSON for other values.
 pub fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,7 +1,7 @@
 //! Times in templates.
 
-/// Seconds since 1970 in UTC of an ISO 8601 time such as `2030-01-31T12:00:00+01:00`. A date alone is its first second, and a
-/// time without a zone is UTC, as in Heat. `None` for a text in another form.
+/// Seconds since 1970 in UTC of an ISO 8601 time such as `2030-01-31T12:00:00+01:00`. As in Heat, a date alone means
+/// its first second, and a time without a zone is UTC. `None` for a text in another form.
 pub fn seconds(text: &str) -> Option<i64> {
     let text = text.trim();
     let (date, time) = match text.find(['T', 't', ' ']) {

@@ -1,7 +1,7 @@
 //! Edits: the smallest splices that make a change, and a check of the result.
 //!
-//! After each edit the text is parsed again and compared. An edit whose result differs from the requested one is refused, so that
-//! no unforeseen form of YAML can damage a user's file.
+//! After each edit the text is parsed again and compared. If the result differs from the requested one, the edit is
+//! refused, so that no unexpected form of YAML can damage a user's file.
 
 use std::collections::HashSet;
 
@@ -123,7 +123,7 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
     }
 }
 
-/// The document's value. An empty document gets a version with its first entry.
+/// Value of the document. An empty document gets a version with its first entry.
 fn to_begin_with(document: &Document) -> Value {
     match document.root() {
         Some(_) => document.value(&[]).unwrap_or_default(),
@@ -138,7 +138,7 @@ fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, 
     made(document, changes, path, &expected)
 }
 
-/// The document with this value.
+/// Document with this value.
 pub(super) fn become_value(document: &Document, value: &Value) -> Result<Document, EditError> {
     let Some(root) = document.root() else {
         return Err(EditError::NotPossible("the template is empty".to_owned()));
@@ -148,7 +148,7 @@ pub(super) fn become_value(document: &Document, value: &Value) -> Result<Documen
     made(document, changes, &[], value)
 }
 
-/// The document with changes at `path`, if the result has the expected value.
+/// Document with changes at `path`, if the result has the expected value.
 fn made(
     document: &Document,
     changes: set::Changes,
@@ -182,7 +182,7 @@ fn says(after: &Document, expected: &Value) -> bool {
     after.is_readable() && read()
 }
 
-/// The document without the values at the paths, if the rest is unchanged.
+/// Document without the values at the paths, if the rest is unchanged.
 fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
     let after = cut(document, paths)?;
     let mut expected = document.value(&[]).unwrap_or_default();
@@ -198,7 +198,7 @@ fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditErro
     }
 }
 
-/// The same without the check.
+/// Document without the values at the paths, unchecked.
 fn cut(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
     let Some(root) = document.root() else {
         return Err(EditError::NotFound(paths[0].join(".")));
@@ -207,7 +207,7 @@ fn cut(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError
     Ok(document.with_text(splice::apply(document.text(), splices)))
 }
 
-/// The document without these resources and the references to them.
+/// Document without these resources and the references to them.
 fn without(
     document: &Document,
     names: &[String],
@@ -251,9 +251,9 @@ fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditErr
     let spans = references::mentions(root, from)
         .into_iter()
         .chain([key.key_span.clone()]);
-    // Quotes stay, except those that only the old name needed, because an edit may have added them. The characters of a name need
-    // no escapes in quotes.
-    // A name of punctuation only may mean something else in YAML: `-` is an item, `...` an end.
+    // Quotes stay, except those that only the old name needed, because an edit can have added them. The characters of a
+    // name need no escapes in quotes. A name of punctuation only can have another meaning in YAML: `-` is an item,
+    // `...` an end.
     let is_plain = |name: &str| {
         matches!(scalar::resolve(name), Value::String(_))
             && name.contains(|letter: char| letter != '-' && letter != '.')

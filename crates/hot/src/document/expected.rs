@@ -1,12 +1,13 @@
-//! The expected value of a text after an edit. The edited text is parsed again and compared with it.
+//! Expected value of a text after an edit. The edited text is parsed again and compared with it.
 //!
-//! The whole value is compared, because an edit may change more than its place: a node with an anchor also occurs at its aliases.
+//! The whole value is compared, because an edit can affect other places: a node with an anchor also occurs at its
+//! aliases.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Sets the value at a path, creating maps on the way, and lists for a `0`. An index one past the end appends.
+/// Sets the value at a path. Missing maps are created, and lists for a `0`. An index one past the end appends.
 pub fn set_at(at: &mut Value, path: &[impl AsRef<str>], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         *at = value;
@@ -34,8 +35,8 @@ pub fn set_at(at: &mut Value, path: &[impl AsRef<str>], value: Value) {
     set_at(&mut at[first], rest, value);
 }
 
-/// Removes the values at the paths, and maps and lists that become empty by it; `resources` stays as an empty map. Paths that
-/// lead to nothing are ignored.
+/// Removes the values at the paths, and maps and lists that become empty; `resources` stays as an empty map. Paths that
+/// do not exist are ignored.
 pub fn remove_at(root: &mut Value, paths: &[Vec<String>]) {
     let mut marks = Mark::default();
     for path in paths {
@@ -63,7 +64,7 @@ struct Mark {
     below: BTreeMap<String, Mark>,
 }
 
-/// Removes marked values. True if that made the value empty.
+/// Removes marked values. True if the value becomes empty.
 fn strip(value: &mut Value, mark: &Mark) -> bool {
     let gone = |key: &str, child: &mut Value| {
         let below = mark.below.get(key);
@@ -88,7 +89,7 @@ fn strip(value: &mut Value, mark: &Mark) -> bool {
     }
 }
 
-/// True if the values are equal. Numbers are compared by value: `1.0` may be written for `1`.
+/// True if the values are equal. Numbers are compared by value: `1.0` equals `1`.
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
@@ -104,7 +105,7 @@ pub(super) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The same, but all forms of an empty value are equal.
+/// True if the values are equal, where all forms of an empty value are equal.
 pub(super) fn same_but_empty(read: &Value, expected: &Value) -> bool {
     let is_empty = |value: Option<&Value>| match value {
         None | Some(Value::Null) => true,

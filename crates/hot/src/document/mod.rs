@@ -1,7 +1,7 @@
 //! Documents: a template's text with its model, and edits that change only the necessary lines.
 //!
-//! The text is the truth. An edit splices the text at positions from the positioned tree, then the text is parsed again.
-//! Comments, order and formatting of the rest stay byte for byte.
+//! The text is authoritative. An edit splices the text at positions from the positioned tree, then the text is parsed
+//! again. Comments, order and formatting of the rest stay byte for byte.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ mod splice;
 mod toward;
 pub mod write;
 
-/// A template as text and model. Cheap to clone.
+/// Template as text and model. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Document {
     inner: Arc<Inner>,
@@ -49,7 +49,7 @@ impl PartialEq for Document {
     }
 }
 
-/// An edit by the canvas or a form. Values are HOT in JSON form.
+/// Edit by the canvas or a form. Values are HOT in JSON form.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// Append a resource.
@@ -70,10 +70,10 @@ pub enum Edit {
     RemoveResource {
         /// The resource's name.
         name: String,
-        /// Resources and properties whose reference stays, because their type requires it and a user must correct it.
+        /// Resources and properties whose reference stays, because the type requires it and a user must correct it.
         keep: Vec<(String, String)>,
     },
-    /// Remove several resources at once, each as by [`Edit::RemoveResource`].
+    /// Remove several resources at once, each like [`Edit::RemoveResource`].
     RemoveResources {
         /// Their names.
         names: Vec<String>,
@@ -87,22 +87,22 @@ pub enum Edit {
         /// The new name.
         to: String,
     },
-    /// Set the value at a path, creating maps on the way: `["resources", "web", "properties", "image"]`. A number in the path is
-    /// a list index; an index one past the end appends.
+    /// Set the value at a path and create missing maps: `["resources", "web", "properties", "image"]`. A number in the
+    /// path is a list index; an index one past the end appends.
     Set {
         /// The path from the top of the template.
         path: Vec<String>,
         /// The value.
         value: Value,
     },
-    /// Remove the value at a path, and maps and lists that become empty by it (not `resources` itself).
+    /// Remove the value at a path, and maps and lists that become empty (except `resources`).
     Remove {
         /// The path from the top of the template.
         path: Vec<String>,
     },
 }
 
-/// The reason why an edit was refused. The document is unchanged.
+/// Reason why an edit was refused. The document is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text has a syntax error, so positions cannot be trusted.
@@ -131,7 +131,7 @@ impl Document {
         Document::parse_within(text, &Limits::default())
     }
 
-    /// The same with other limits, which also apply to edits.
+    /// Parses a text with other limits, which also apply to edits.
     pub fn parse_within(text: impl Into<String>, limits: &Limits) -> Document {
         let text = text.into();
         let tree = yaml::parse_within(&text, limits);
@@ -160,20 +160,20 @@ impl Document {
         &self.inner.template
     }
 
-    /// Problems of syntax and structure; `validate::validate` adds semantic ones.
+    /// Problems of syntax and structure, without the semantic ones of `validate::validate`.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.inner.diagnostics
     }
 
-    /// True if the text was parsed to its end, so that it may be edited.
+    /// True if the text was parsed to its end, so that it can be edited.
     pub fn is_readable(&self) -> bool {
         !self.inner.tree.problems.iter().any(|problem| problem.fatal)
     }
 
-    /// The document after an edit.
+    /// Document after an edit.
     ///
     /// # Errors
-    /// See [`EditError`]. The edit is not applied at all then.
+    /// See [`EditError`]. The document is unchanged.
     pub fn edit(&self, edit: &Edit) -> Result<Document, EditError> {
         self.may_be_edited()?;
         edit::apply(self, edit)
@@ -213,11 +213,11 @@ impl Document {
         Ok(())
     }
 
-    /// The document with another value: unchanged parts keep their form. The text is parsed only twice, however many changes
-    /// there are.
+    /// Document with another value. Unchanged parts keep their form. The text is parsed only twice, for any number of
+    /// changes.
     ///
     /// # Errors
-    /// See [`EditError`]. Nothing has changed then.
+    /// See [`EditError`]. The document is unchanged.
     pub fn with_value(&self, value: &Value) -> Result<Document, EditError> {
         self.may_be_edited()?;
         edit::become_value(self, value)
@@ -256,7 +256,7 @@ impl Document {
         ))
     }
 
-    /// The value at a path, in HOT form. `None` if the path leads to nothing.
+    /// Value at a path, in HOT form. `None` if the path does not exist.
     pub fn value(&self, path: &[&str]) -> Option<Value> {
         let mut node = self.inner.tree.root.as_ref()?;
         for segment in path {
@@ -268,15 +268,15 @@ impl Document {
         Some(node.to_json())
     }
 
-    /// The place of a dotted path, or of its deepest existing part. `None` for an entry of a section that does not exist, such as
-    /// a resource that a pass added.
+    /// Position of a dotted path, or of its deepest existing part. `None` for an entry of a section that does not
+    /// exist, such as a resource that a pass added.
     pub fn position(&self, path: &str) -> Option<Position> {
         let mut node = self.inner.tree.root.as_ref()?;
         let mut rest = path;
         let mut at = None;
         let mut depth = 0;
         while !rest.is_empty() {
-            // Names may contain dots: the longest matching key wins.
+            // Names can contain dots: the longest matching key is used.
             let entry = node
                 .entries()
                 .unwrap_or_default()
@@ -315,7 +315,7 @@ impl Document {
         }
     }
 
-    /// A document with another text and the same limits.
+    /// Document with another text and the same limits.
     fn with_text(&self, text: String) -> Document {
         Document::parse_within(text, &self.inner.limits)
     }
@@ -325,7 +325,7 @@ impl Document {
     }
 }
 
-/// A value as YAML in the usual style: lines rather than braces, quotes only if needed.
+/// Value as YAML in the usual style: block style, quotes only if needed.
 pub fn yaml_text(value: &Value) -> String {
     let text = match write::block(value, 0, 2) {
         write::Block::Inline(text) => text,

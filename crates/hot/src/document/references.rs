@@ -7,7 +7,7 @@ use crate::{
     yaml::{Entry, Kind, Node},
 };
 
-/// The scalar that names the resource, if the node is a call that names one.
+/// Scalar with the resource's name, if the node is a call that refers to a resource.
 fn named(node: &Node) -> Option<&Node> {
     let Kind::Map(entries) = &node.kind else {
         return None;
@@ -16,7 +16,7 @@ fn named(node: &Node) -> Option<&Node> {
         return None;
     };
     match only.key.as_str() {
-        // `Ref` of the first version refers to parameters too, but those have other names.
+        // `Ref` of the first version can also refer to a parameter, but parameters have different names.
         "get_resource" | "Ref" => Some(&only.value),
         "get_attr" => only.value.items()?.first().map(|item| &item.value),
         _ => None,
@@ -27,7 +27,7 @@ fn is(node: &Node, name: &str) -> bool {
     matches!(&node.kind, Kind::Scalar(text) if text == name)
 }
 
-/// Places of a resource's name, except its definition.
+/// Positions of a resource's name, except its definition.
 pub(super) fn mentions(root: &Node, name: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for resource in entries_of(root, "resources") {
@@ -74,8 +74,9 @@ fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
         .unwrap_or_default()
 }
 
-/// Paths to remove so that nothing refers to the resources any more: the list item of the reference, else the property, else the
-/// output. Properties in `keep` (resource, property) keep the reference, and a diagnostic reports it.
+/// Paths to remove so that nothing refers to the resources any more: the list item of the reference, otherwise the
+/// property, otherwise the output. Properties in `keep` (resource, property) keep the reference, and a diagnostic
+/// reports it.
 pub(super) fn removable(
     root: &Node,
     gone: &HashSet<&str>,
@@ -141,7 +142,7 @@ fn units(node: &Node, path: &[String], gone: &HashSet<&str>, paths: &mut Vec<Vec
     let below = |key: String| path.iter().cloned().chain([key]).collect::<Vec<_>>();
     match &node.kind {
         Kind::Map(entries) => {
-            // The arguments of a call belong together: none can be removed.
+            // No argument of a call can be removed alone.
             if let [only] = entries.as_slice()
                 && expr::is_function(&only.key)
             {

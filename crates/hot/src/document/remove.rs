@@ -1,7 +1,7 @@
 //! Splices that remove entries and items.
 //!
-//! Many can be removed at once: they are marked in the tree first, containers that become empty are marked too, and then each
-//! container gives the splices for its own marked children.
+//! Many can be removed at once: they are marked in the tree first, containers that become empty are marked too, and
+//! then each container creates the splices for its marked children.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,14 +11,14 @@ use super::{
 };
 use crate::yaml::{Kind, Node, Style};
 
-/// The children to remove, by index.
+/// Children to remove, by index.
 #[derive(Default)]
 struct Mark {
     gone: bool,
     below: BTreeMap<usize, Mark>,
 }
 
-/// Splices that remove the values at `paths`, and containers that become empty by it; `resources` itself stays.
+/// Splices that remove the values at `paths`, and containers that become empty; `resources` itself stays.
 pub(super) fn remove(
     text: &str,
     root: &Node,
@@ -51,7 +51,7 @@ pub(super) fn remove(
     Ok(splices)
 }
 
-/// If the text's last line has no line end, it still has none after its last lines are removed.
+/// Extends deletions at the end of the text to the line end before them, if the text has no final line end.
 fn as_it_ended(text: &str, splices: &mut [Splice]) {
     if text.ends_with('\n') {
         return;
@@ -71,13 +71,13 @@ fn as_it_ended(text: &str, splices: &mut [Splice]) {
     }
 }
 
-/// The keys of large maps by index; each map is read once.
+/// Keys of large maps by index; each map is read once.
 #[derive(Default)]
 struct Keys<'t> {
     of: HashMap<*const Node, HashMap<&'t str, usize>>,
 }
 
-/// Number of entries up to which a linear search is as fast.
+/// Maximum number of entries for a linear search.
 const SMALL: usize = 16;
 
 impl<'t> Keys<'t> {
@@ -89,7 +89,7 @@ impl<'t> Keys<'t> {
             Kind::Map(entries) => {
                 let read = || {
                     let keys = entries.iter().enumerate();
-                    // The first of duplicate keys, as everywhere.
+                    // The first of duplicate keys is used, as everywhere.
                     let keys = keys.rev().map(|(index, entry)| (entry.key.as_str(), index));
                     keys.collect()
                 };
@@ -133,7 +133,7 @@ fn count(node: &Node) -> usize {
     }
 }
 
-/// Marks containers that become empty. True if nothing is left of `node`.
+/// Marks containers that become empty. True if `node` becomes empty.
 fn prune(node: &Node, mark: &mut Mark, top: bool) -> bool {
     for (index, below) in &mut mark.below {
         let stays =
@@ -152,7 +152,7 @@ fn collect(text: &str, node: &Node, mark: &Mark, splices: &mut Vec<Splice>) {
     let total = count(node);
     let block = node.style == Style::Block;
     let mut index = 0;
-    // True until a child before it stays.
+    // True until a previous child stays.
     let mut leads = true;
     while index < total {
         if gone(index) {
@@ -171,7 +171,7 @@ fn collect(text: &str, node: &Node, mark: &Mark, splices: &mut Vec<Splice>) {
     }
 }
 
-/// A child of `{...}` or `[...]`, with the comma that is not needed any more.
+/// Splice for a child of `{...}` or `[...]`, including a superfluous comma.
 fn flow_child(node: &Node, index: usize, total: usize, leads: bool) -> Splice {
     let (start, end) = bounds(node, index);
     if !leads {
@@ -184,7 +184,7 @@ fn flow_child(node: &Node, index: usize, total: usize, leads: bool) -> Splice {
     }
 }
 
-/// A child in lines. Returns the next index.
+/// Adds splices for a child in block style. Returns the next index.
 fn block_child(
     text: &str,
     node: &Node,
@@ -200,7 +200,7 @@ fn block_child(
         .trim_matches([' ', '\u{feff}'])
         .is_empty()
     {
-        // It shares its line with a dash: the next remaining child moves up.
+        // The child shares its line with a dash: the next remaining child moves up.
         let next = (index + 1..count(node)).find(|next| !gone(*next));
         let until = next.map_or(end, |next| bounds(node, next).0);
         splices.push(Splice::delete(start..until));
@@ -225,8 +225,8 @@ fn block_child(
     index + 1
 }
 
-/// True if the line at `at` is blank, belongs to an outer block, or does not exist: then a blank line before the removed entry
-/// separates nothing any more.
+/// True if the line at `at` is blank, belongs to an outer block, or does not exist. A blank line before the removed
+/// entry is then superfluous.
 fn ends_group(page: Page<'_>, at: usize, column: usize) -> bool {
     if at >= page.0.len() || page.is_blank_line(at) {
         return true;

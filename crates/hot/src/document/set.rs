@@ -9,7 +9,7 @@ use super::{
 };
 use crate::yaml::{Entry, Item, Kind, Node, Style, surrogates};
 
-/// The parent of a value.
+/// Parent of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Holder<'t> {
     Root,
@@ -17,7 +17,7 @@ pub(super) enum Holder<'t> {
     Item { item: &'t Item, parent: &'t Node },
 }
 
-/// The changes that set a value.
+/// Changes that set a value.
 #[derive(Default)]
 pub(super) struct Changes {
     /// Splices to apply at once.
@@ -35,7 +35,7 @@ impl From<Vec<Splice>> for Changes {
     }
 }
 
-/// The changes that set `value` at `path`.
+/// Changes that set `value` at `path`.
 pub(super) fn set(
     text: &str,
     root: Option<&Node>,
@@ -109,7 +109,7 @@ pub(super) fn set(
     writer.toward(node, holder, path, value)
 }
 
-/// The changes that add several new entries to a section of the template.
+/// Changes that add several new entries to a section of the template.
 pub(super) fn extend(
     text: &str,
     root: Option<&Node>,
@@ -131,7 +131,7 @@ pub(super) fn extend(
     set(text, root, &[section.to_owned()], &whole).map(|changes| changes.splices)
 }
 
-/// The value inside the maps and lists of a path.
+/// Value inside new maps and lists for a path.
 fn wrap(path: &[String], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, segment| {
         if segment == "0" {
@@ -154,11 +154,11 @@ fn step(text: &str, root: &Node) -> usize {
         .unwrap_or(2)
 }
 
-/// The style of new text.
+/// Style of new text.
 pub(super) struct Writer<'t> {
     page: Page<'t>,
     step: usize,
-    /// True if the text is JSON, and stays so.
+    /// True if the text is JSON and must stay JSON.
     is_json: bool,
 }
 
@@ -171,7 +171,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// A value on one line, in the style of the text.
+    /// Value on one line, in the style of the text.
     fn flow(&self, value: &Value) -> String {
         if self.is_json {
             write::json(value)
@@ -180,7 +180,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// A key and its value, inside braces.
+    /// Key and value, inside braces.
     fn flow_entry(&self, key: &str, value: &Value) -> String {
         let key = if self.is_json {
             write::json(&Value::from(key))
@@ -190,8 +190,8 @@ impl<'t> Writer<'t> {
         format!("{key}: {}", self.flow(value))
     }
 
-    /// Inserts after the last child in braces or brackets, in lines of their own if that child has one. A comment stays with the
-    /// child before it.
+    /// Inserts after the last child in braces or brackets, on separate lines if that child is on a separate line. A
+    /// comment stays with the child before it.
     fn after_last(&self, start: usize, end: usize, new: &[String]) -> Splice {
         let indent = self.page.before(start);
         let rest = &self.page.0[end..self.page.line_end(end)];
@@ -250,7 +250,7 @@ impl<'t> Writer<'t> {
         );
         let own_lines = !old.span.is_empty() && self.page.line_start(old.span.start) > colon;
         if own_lines || old.style == Style::BlockScalar {
-            // A comment after the key stays, and the lines below are removed.
+            // A comment after the key is kept, and the lines below are removed.
             let cut = if own_lines {
                 self.page.line_end(colon)
             } else {
@@ -335,7 +335,7 @@ impl<'t> Writer<'t> {
         self.add_entries(map, holder, &one)
     }
 
-    /// As [`add_entry`](Self::add_entry), for several entries in one place.
+    /// Like [`add_entry`](Self::add_entry), for several entries.
     pub(super) fn add_entries(
         &self,
         map: &Node,
@@ -347,7 +347,7 @@ impl<'t> Writer<'t> {
             return Err(EditError::NotFound(key));
         };
         let Some(last) = entries.last() else {
-            // `{}` is replaced by lines if possible.
+            // `{}` is replaced by block style if possible.
             return match holder {
                 Holder::Root if self.is_json => Ok(vec![Splice::replace(
                     map.span.clone(),
@@ -394,7 +394,7 @@ impl<'t> Writer<'t> {
         self.add_items(list, holder, std::slice::from_ref(value))
     }
 
-    /// As [`add_item`](Self::add_item), for several items in one place.
+    /// Like [`add_item`](Self::add_item), for several items.
     pub(super) fn add_items(
         &self,
         list: &Node,
@@ -422,7 +422,7 @@ impl<'t> Writer<'t> {
         Ok(vec![self.after_last(span.start, span.end, &new)])
     }
 
-    /// The lines of each entry.
+    /// Lines of each entry.
     fn lines_of(&self, entries: &Map<String, Value>, column: usize) -> Vec<String> {
         let entries = entries.iter();
         entries
@@ -430,7 +430,7 @@ impl<'t> Writer<'t> {
             .collect()
     }
 
-    /// Children after the last one, each with a blank line before it if the last two have one between them.
+    /// New children after the last one. Each has a blank line before it if there is one between the last two children.
     fn new_lines(
         &self,
         end: usize,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Replaces a range by `text`.
+/// Replacement of a range by `text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Splice {
     pub range: Range<usize>,
@@ -32,8 +32,8 @@ impl Splice {
     }
 }
 
-/// The text after all splices, which must not overlap. New line ends are those of the line in which a splice ends, so that
-/// removing the new text again restores that line.
+/// Text after all splices, which must not overlap. New line ends have the form of the line in which a splice ends, so
+/// that removing the new text restores that line.
 pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
     let mixed = text.contains("\r\n");
@@ -64,7 +64,7 @@ pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     out
 }
 
-/// The lines of a text, by byte offsets.
+/// Lines of a text, by byte offsets.
 #[derive(Clone, Copy)]
 pub(super) struct Page<'t>(pub &'t str);
 
@@ -73,7 +73,7 @@ impl<'t> Page<'t> {
         self.0[..at].rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// The position before the line end.
+    /// Position before the line end.
     pub fn line_end(self, at: usize) -> usize {
         let end = self.0[at..]
             .find('\n')
@@ -85,19 +85,19 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// The position after the line end.
+    /// Position after the line end.
     pub fn next_line(self, at: usize) -> usize {
         self.0[at..]
             .find('\n')
             .map_or(self.0.len(), |newline| at + newline + 1)
     }
 
-    /// The line of `at`, without its end.
+    /// Line of `at`, without its end.
     pub fn line(self, at: usize) -> &'t str {
         &self.0[self.line_start(at)..self.line_end(at)]
     }
 
-    /// The column in characters, from 0.
+    /// Column in characters, from 0.
     pub fn column(self, at: usize) -> usize {
         self.0[self.line_start(at)..at]
             .chars()
@@ -105,13 +105,13 @@ impl<'t> Page<'t> {
             .count()
     }
 
-    /// The text before `at` on its line.
+    /// Text before `at` on its line.
     pub fn before(self, at: usize) -> &'t str {
         &self.0[self.line_start(at)..at]
     }
 
-    /// The end of the last line of a block entry that ends at `at` and begins at `column`. Comments with deeper indentation
-    /// belong to it.
+    /// End of the last line of a block entry that ends at `at` and begins at `column`, including comments with deeper
+    /// indentation.
     pub fn entry_end(self, at: usize, column: usize) -> usize {
         let mut end = self.line_end(at);
         loop {

@@ -1,7 +1,8 @@
 //! Changes a value to another one of the same shape: only differences are written, all in one pass.
 //!
-//! Comments, order and form of unchanged parts are kept, and the text is parsed twice, not once for each change. Additions come
-//! first and removals afterwards, so that no container is empty in between and is removed with its last child.
+//! Comments, order and form of unchanged parts are kept. The text is parsed twice, not once for each change. Additions
+//! come first and removals afterwards, so that no container becomes empty in between and is removed with its last
+//! child.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,7 @@ use crate::{
 };
 
 impl Writer<'_> {
-    /// Adds the changes that turn the node into `value`. `path` leads to the node.
+    /// Changes that turn the node at `path` into `value`.
     pub(super) fn toward(
         &self,
         node: &Node,
@@ -26,7 +27,7 @@ impl Writer<'_> {
         value: &Value,
     ) -> Result<Changes, EditError> {
         let mut changes = Changes::default();
-        // An empty place is null already, but null must be written explicitly.
+        // An empty node is null already, but null must be written explicitly.
         if value.is_null() || node.to_json() != *value {
             self.change(node, holder, &mut path.to_vec(), value, &mut changes)?;
         }
@@ -76,7 +77,7 @@ impl Writer<'_> {
             .iter()
             .map(|entry| (entry.key.as_str(), entry))
             .collect();
-        // Entries from merge keys stay there as long as all of them are wanted.
+        // Entries from merge keys stay there if all of them are in the new value.
         let all = node.entries().unwrap_or_default();
         let taken_over = || all.iter().filter(|entry| !own.contains_key(&*entry.key));
         let taken: HashMap<&str, &Entry> = if taken_over().all(|one| new.contains_key(&one.key)) {
@@ -103,7 +104,7 @@ impl Writer<'_> {
                 }
             }
         }
-        // After the changes of the last child.
+        // Added after the changes of the last child.
         if !added.is_empty() {
             let added = self.add_entries(node, holder, &added)?;
             changes.splices.extend(added);
@@ -128,7 +129,7 @@ impl Writer<'_> {
         let old: Vec<Value> = items.iter().map(|item| item.value.to_json()).collect();
         let head = common(old.iter().zip(new));
         let (rest, rest_new) = (old.len() - head, new.len() - head);
-        // Nothing can be inserted before an item: additional items come at the end.
+        // Nothing can be inserted before an item: additional items are appended.
         let tail = if rest_new > rest {
             0
         } else {
@@ -163,7 +164,7 @@ fn common<'v>(mut pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> usize 
     count
 }
 
-/// True for maps whose keys list the content, whatever their names: sections, their entries, a resource's properties.
+/// True for maps whose keys are content: sections, their entries, a resource's properties.
 fn is_written_out(path: &[String]) -> bool {
     match path {
         [] | [_] => true,

@@ -1,14 +1,14 @@
-//! Writes values as YAML in the usual style: quotes only if needed, `|` for several lines, function calls in braces, the rest in
-//! lines.
+//! Writes values as YAML in the usual style: quotes only if needed, `|` for several lines, function calls in flow
+//! style, the rest in block style.
 
 use serde_json::Value;
 
 use crate::yaml::scalar;
 
-/// Maximum width of a function call in flow style. Longer calls are written in lines.
+/// Maximum width of a function call in flow style, in characters. Longer calls are in block style.
 const FLOW_WIDTH: usize = 78;
 
-/// A scalar in the shortest form that reads back as the same value. Never has a line break.
+/// Scalar in the shortest form that is read back as the same value. Never contains a line break.
 pub fn scalar_text(value: &Value, in_flow: bool) -> String {
     match value {
         Value::String(text) if is_plain(text, in_flow) => text.clone(),
@@ -21,7 +21,7 @@ pub fn scalar_text(value: &Value, in_flow: bool) -> String {
 
 fn number_text(number: &serde_json::Number) -> String {
     let text = number.to_string();
-    // `1e30` is text in YAML 1.1: a number needs a point.
+    // `1e30` is text in YAML 1.1: a number needs a decimal point.
     match text.split_once('e') {
         Some((mantissa, exponent)) => {
             let point = if mantissa.contains('.') { "" } else { ".0" };
@@ -93,13 +93,13 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
     })
 }
 
-/// True for texts that other YAML parsers take for a date or a number.
+/// True for texts that other YAML parsers read as a date or a number.
 fn looks_special(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '.'))
         && text.chars().all(|c| {
             c.is_ascii_digit()
                 || matches!(c, '-' | ':' | '_' | 'e' | 'E' | '+' | ' ' | 'T' | 'Z')
-                // Fractions of a second, but not an address.
+                // Fractions of a second, but not an IP address.
                 || (c == '.' && text.contains('-') && text.contains(':'))
         })
         || matches!(
@@ -109,7 +109,7 @@ fn looks_special(text: &str) -> bool {
         || text.starts_with("0o")
 }
 
-/// A value on one line.
+/// Value on one line.
 pub fn flow(value: &Value) -> String {
     match value {
         Value::Array(items) => format!(
@@ -127,7 +127,7 @@ pub fn flow(value: &Value) -> String {
     }
 }
 
-/// A value on one line, as JSON.
+/// Value on one line, as JSON.
 pub fn json(value: &Value) -> String {
     match value {
         Value::Array(items) => format!(
@@ -145,21 +145,21 @@ pub fn json(value: &Value) -> String {
     }
 }
 
-/// A key. Long or unusual ones are quoted.
+/// Key. Unusual keys are quoted.
 pub fn key_text(key: &str, in_flow: bool) -> String {
     scalar_text(&Value::String(key.to_owned()), in_flow)
 }
 
-/// The text after `key:` or `-`: on the same line, or in lines below.
+/// Text after `key:` or `-`: on the same line, or on the lines below.
 #[derive(Debug, PartialEq)]
 pub enum Block {
     /// Text after a space.
     Inline(String),
-    /// Complete, indented lines, joined by line ends. `header` follows on the key's line after a space.
+    /// Complete, indented lines, joined by line ends. `header` is on the key's line, after a space.
     Lines {
         /// Text after the colon or dash: the indicator of a block scalar, or empty.
         header: String,
-        /// The lines below it.
+        /// Lines below the header.
         body: String,
     },
 }
@@ -225,7 +225,7 @@ pub fn entry(key: &str, value: &Value, indent: usize, step: usize) -> String {
     )
 }
 
-/// The text after a colon: ` value`, or a line end and lines.
+/// Text after a colon: ` value`, or a line end and lines.
 pub fn after_colon(value: &Value, indent: usize, step: usize) -> String {
     match block(value, indent, step) {
         Block::Inline(text) => format!(" {text}"),
@@ -240,7 +240,7 @@ pub fn item(value: &Value, indent: usize, step: usize) -> String {
     format!("{pad}-{}", after_dash(value, indent, step))
 }
 
-/// The text after a dash at `indent`.
+/// Text after a dash at `indent`.
 pub fn after_dash(value: &Value, indent: usize, step: usize) -> String {
     // A map or list in a list begins on the dash's line, so its children are indented by two more columns.
     match block(value, indent + 2, step) {
@@ -252,7 +252,8 @@ pub fn after_dash(value: &Value, indent: usize, step: usize) -> String {
     }
 }
 
-/// True if `|` can express the text: no leading blanks, which need an indentation indicator, and no characters that need escapes.
+/// True if `|` can express the text: no leading blanks, which need an indentation indicator, and no characters that
+/// need escapes.
 fn block_scalar_fits(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     !body.is_empty()
@@ -267,7 +268,7 @@ fn block_scalar_fits(text: &str) -> bool {
         })
 }
 
-/// True for calls such as `{get_resource: web}`, which read better on one line.
+/// True for calls such as `{get_resource: web}`, which are more readable on one line.
 fn is_short_call(map: &serde_json::Map<String, Value>) -> bool {
     map.len() == 1
         && map.keys().all(|key| crate::expr::is_function(key))

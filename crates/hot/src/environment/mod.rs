@@ -1,10 +1,11 @@
 //! Environment files: parameter values, type aliases and hooks for a template.
 //!
-//! An environment is stored beside the template and is never part of it: the same template can run with a small environment in a
-//! test and a large one in production. Several environments are merged in order ([`Merged`]): parameters by a strategy that a
-//! file may choose per parameter, all other values by "later ones win". Their parameters win over those of a request. Parsing
-//! never fails: parts that cannot be understood are reported in a diagnostic with file, line and column, and the rest is used.
-//! Rules: Heat's `environment.py` and `environment_util.py`.
+//! An environment is stored beside the template and is never part of it: the same template can be deployed with a small
+//! environment in a test and a large one in production. Several environments are merged in order ([`Merged`]):
+//! parameters by a strategy that a file can choose per parameter; for all other values the last environment has
+//! precedence. Their parameters have precedence over those of a request. Parsing never fails: invalid parts are
+//! reported in a diagnostic with file, line and column, and the rest is used. Rules: Heat's `environment.py` and
+//! `environment_util.py`.
 
 use std::collections::BTreeMap;
 
@@ -42,73 +43,74 @@ const HOOKS: [&str; 6] = [
 ];
 const RESTRICTED: [&str; 2] = ["update", "replace"];
 
-/// One environment file.
+/// Environment file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Environment {
-    /// Its path in the bundle. Names in it are resolved against its folder.
+    /// Path in the bundle. Names in the file are resolved against its folder.
     pub file: String,
     /// Values for the template's parameters.
     pub parameters: BTreeMap<String, Given>,
-    /// Values for parameters of these names in the template and all nested templates. They win over a template's own defaults.
+    /// Values for parameters of these names in the template and all nested templates. They have precedence over a
+    /// template's own defaults.
     pub parameter_defaults: BTreeMap<String, Given>,
     /// Merge strategies by parameter.
     pub strategies: BTreeMap<String, Strategy>,
     /// Type aliases, for all or some resources, in the order of the text.
     pub registry: Vec<Alias>,
-    /// Pauses and locks of resources, by name or wildcard.
+    /// Hooks and locks of resources, by name or wildcard.
     pub rules: Vec<Rule>,
     /// Problems of the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A value and its place.
+/// Value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// The value as written.
+    /// Value as written.
     pub value: Value,
-    /// The place of its name.
+    /// Position of the name.
     pub at: Position,
 }
 
-/// The strategy that merges values of one parameter from several environments.
+/// Strategy that merges values of one parameter from several environments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// The later value wins.
+    /// The later value replaces the earlier one.
     #[default]
     Overwrite,
     /// Texts and lists are concatenated, numbers added, maps merged by key.
     Merge,
-    /// The same, also inside maps.
+    /// Like `Merge`, also inside maps.
     DeepMerge,
 }
 
-/// An entry of `resource_registry`.
+/// Entry of `resource_registry`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alias {
-    /// Name of the resources, which may contain `*`. `None` for all resources.
+    /// Name of the resources. Can contain `*`. `None` for all resources.
     pub resource: Option<String>,
-    /// The type in templates. May end in `*`.
+    /// Type in templates. Can end in `*`.
     pub name: String,
-    /// The type or file that it stands for. `None` removes an earlier alias.
+    /// Type or file that replaces the type. `None` removes an earlier alias.
     pub target: Option<String>,
-    /// The environment file of the alias.
+    /// Environment file of the alias.
     pub file: String,
-    /// The place of its name.
+    /// Position of the name.
     pub at: Position,
 }
 
-/// A rule for resources under `resource_registry: {resources: ...}`.
+/// Rule for resources under `resource_registry: {resources: ...}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Name of the resources, which may contain `*`.
+    /// Name of the resources. Can contain `*`.
     pub resource: String,
-    /// Points at which a run would pause: `pre-create` and similar ones.
+    /// Hooks, at which Heat pauses: `pre-create` and similar ones.
     pub hooks: Vec<String>,
     /// Forbidden actions: `update`, `replace`.
     pub restricted_actions: Vec<String>,
-    /// The environment file of the rule.
+    /// Environment file of the rule.
     pub file: String,
-    /// The place of the rule.
+    /// Position of the rule.
     pub at: Position,
 }
 
@@ -144,7 +146,7 @@ impl Environment {
 const ENCRYPTED: &str = "encrypted parameters can only be opened by the Heat that made them; give the values in clear, \
      as parameters of the deployment";
 
-/// The texts of a list, with their places.
+/// Texts of a list, with their positions.
 fn names(node: &Node) -> Vec<(String, usize)> {
     let items = node.items().unwrap_or_default().iter();
     items
@@ -160,7 +162,7 @@ struct Reader<'a> {
     lines: Lines,
     path: Vec<String>,
     environment: Environment,
-    /// Parameters that are marked as encrypted, with the places of the marks.
+    /// Parameters that are marked as encrypted, with the positions of the marks.
     encrypted: Vec<(String, usize)>,
 }
 
@@ -217,7 +219,7 @@ impl Reader<'_> {
                 "resource_registry" => reader.registry(value),
                 "encrypted_parameters" | "encrypted_param_names" if value.is_null() => {}
                 "encrypted_param_names" if value.items().is_some_and(<[_]>::is_empty) => {}
-                // The names alone are harmless; the values are checked when the whole file is parsed.
+                // The names alone are allowed; the values are checked when the whole file is parsed.
                 "encrypted_param_names" => reader.encrypted = names(value),
                 "encrypted_parameters" => {
                     reader.error("environment-encrypted", at, ENCRYPTED.to_owned())
@@ -241,7 +243,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports values that Heat has encrypted: pairs of a method and a ciphertext. For other values the mark has no effect.
+    /// Reports values encrypted by Heat: pairs of a method and a ciphertext. For other values the mark has no effect.
     fn encrypted(&mut self) {
         for name in std::mem::take(&mut self.encrypted) {
             let given = self.environment.parameters.get(&name.0).cloned();
@@ -304,7 +306,7 @@ impl Reader<'_> {
         for entry in self.entries(node, "a map from types to types or files") {
             match entry.key.as_str() {
                 "resources" => self.below("resources", |reader| reader.overrides(&entry.value)),
-                // The client's base for files. Here names are resolved within the bundle.
+                // Base URL of Heat's client for files. Here names are resolved within the bundle.
                 "base_url" => {}
                 _ => self.alias(None, entry),
             }
@@ -346,7 +348,7 @@ impl Reader<'_> {
                 }
                 "restricted_actions" => rule.restricted_actions = self.words(entry, &RESTRICTED),
                 "base_url" => {}
-                // Rules for members of a nested template are under its name.
+                // Rules for members of a nested template are below its name.
                 _ if entry.value.entries().is_some() => {
                     let name = format!("{}/{}", resource.key, entry.key);
                     let nested = Entry {

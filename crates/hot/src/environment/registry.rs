@@ -1,26 +1,27 @@
 //! Type aliases of environments' `resource_registry`.
 //!
-//! Resolution ends at a built-in type or a file. Aliases for one resource win over aliases for all, plain names over wildcards,
-//! long wildcards over short ones. An alias may lead to another one; a circle ends where it began.
+//! Resolution ends at a built-in type or a file. Aliases for one resource have precedence over aliases for all, plain
+//! names over wildcards, long wildcards over short ones. An alias can refer to another one; resolution stops at a
+//! circle.
 
 use super::Alias;
 
-/// The aliases of all environments. Later ones replace earlier ones.
+/// Aliases of all environments. Later ones replace earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aliases {
     entries: Vec<Alias>,
 }
 
-/// The result of resolving a type.
+/// Result of resolving a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A type by its own name.
+    /// Type by its own name.
     Type(String),
-    /// A template, by the name that `from` uses for it (`None`: the template that mentions it).
+    /// Template, by its name in `from` (`None`: the template that uses the type).
     File {
-        /// The name as written.
+        /// Name as written.
         name: String,
-        /// The environment that names it.
+        /// Environment with the alias.
         from: Option<String>,
     },
 }
@@ -36,7 +37,7 @@ impl Aliases {
         self.entries.iter()
     }
 
-    /// Adds an alias. It replaces or removes an earlier one.
+    /// Adds an alias, which replaces or removes an earlier one.
     pub fn add(&mut self, alias: Alias) {
         let wildcard = alias.name.strip_suffix('*');
         self.entries.retain(|one| {
@@ -50,8 +51,8 @@ impl Aliases {
         }
     }
 
-    /// Resolves `written`, the type of the resource with this name (`web/server` for one in a nested template). Types in `itself`
-    /// are not replaced: a template that implements a type may use that type.
+    /// Resolves `written`, the type of a resource (`web/server` for a resource in a nested template). Types in `itself`
+    /// are not replaced: a template that implements a type can use that type.
     pub fn resolve(&self, resource: &str, written: &str, itself: &[String]) -> Target {
         let mut name = written.to_owned();
         let mut from = None;
@@ -102,7 +103,7 @@ impl Aliases {
     }
 }
 
-/// True if a type is a template: by its extension, as in Heat, or because it is a URL.
+/// True if a type is a template: it has a template's extension, as in Heat, or is a URL.
 pub fn is_file(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".template") || name.contains("://")
 }

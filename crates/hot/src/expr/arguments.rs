@@ -1,7 +1,7 @@
 //! Checks of functions' arguments before anything is resolved.
 //!
-//! Arguments that are results of functions are checked when they are known. The rules are those that Heat applies when it parses
-//! a template.
+//! Arguments that are results of functions are checked when they are known. The rules are those of Heat's template
+//! parser.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(super) const URL_KEYS: [&str; 8] = [
 /// Algorithms of `digest`.
 pub(super) const ALGORITHMS: [&str; 6] = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 
-/// True for the result of a function, which is not known yet.
+/// True for a function call, whose result is not known yet.
 fn is_open(expr: &Expr) -> bool {
     !matches!(expr, Expr::Literal(_) | Expr::List(_) | Expr::Map(_))
 }
@@ -45,7 +45,7 @@ fn is_nothing(value: Value) -> bool {
     !python::truth(&value)
 }
 
-/// The items, if their number is in `wanted`.
+/// Items, if their number is in `wanted`.
 fn items(arguments: &Expr, wanted: std::ops::RangeInclusive<usize>) -> Option<&[Expr]> {
     match arguments {
         Expr::List(items) if wanted.contains(&items.len()) => Some(items),
@@ -142,7 +142,7 @@ pub fn check(function: Function, arguments: &Expr, version: Version) -> Result<(
     }
 }
 
-/// The name in HOT of the value that `resource_facade` gives for a word.
+/// HOT name of the value of `resource_facade` for an argument.
 pub fn facade(function: Function, word: &str) -> Option<&'static str> {
     let words = match function {
         FnResourceFacade => ["Metadata", "DeletionPolicy", "UpdatePolicy"],
@@ -152,7 +152,7 @@ pub fn facade(function: Function, word: &str) -> Option<&'static str> {
     Some(["metadata", "deletion_policy", "update_policy"][index])
 }
 
-/// The form of a function's arguments, for messages.
+/// Form of a function's arguments, for messages.
 pub(super) fn wanted(function: Function, version: Version) -> &'static str {
     match function {
         GetParam => "the name of a parameter, or a list that begins with it",
@@ -288,7 +288,7 @@ fn digest(arguments: &Expr) -> Result<(), String> {
     }
 }
 
-/// The call, from arguments of the correct form.
+/// Call with arguments of the correct form.
 pub fn build(function: Function, arguments: Expr) -> Expr {
     let open = |arguments: Expr| Expr::Call {
         function,

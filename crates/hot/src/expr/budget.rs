@@ -1,8 +1,8 @@
-//! A limit on the total size of values that are inserted into a template.
+//! Limit on the total size of values that are inserted into a template.
 //!
-//! A template of some hundred KiB can insert one long text ten thousand times, and nested templates can repeat that on each
-//! level. So the size of inserted values and of functions' results is subtracted from a budget, which one reader of the template
-//! (a check, a plan, a step of a run) has in total. The size of the text itself is limited already and costs nothing here.
+//! A template of some hundred KiB can insert one long text ten thousand times, and nested templates can repeat that on
+//! each level. The size of inserted values and of functions' results is therefore subtracted from a budget. Each check,
+//! plan or step has one budget. The size of the text itself is limited already and is not subtracted.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -11,14 +11,13 @@ use serde_json::Value;
 use super::Expr;
 use crate::diagnostic::{Diagnostic, TOO_MUCH};
 
-/// The size of a new budget, roughly in bytes. Two thousand servers with 16 KiB of user data each, put together from a file, need
-/// 96 MiB.
+/// Size of a new budget, roughly in bytes. Two thousand servers with 16 KiB of user data from a file each need 96 MiB.
 pub const WEIGHT_MAX: usize = 128 << 20;
 
 /// Memory of a value without its text or items, in bytes.
 const VALUE: usize = 128;
 
-/// The rest of the budget. Shared by all parts that are read together.
+/// Remaining budget. Shared by all parts that are processed together.
 #[derive(Debug)]
 pub struct Budget(AtomicUsize);
 
@@ -29,8 +28,8 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes `weight` from the budget. False if it does not fit, or if the work shall end (`yaql::stop`); then nothing is
-    /// left.
+    /// Subtracts `weight` from the budget. False if it does not fit, or if a stop is requested (`yaql::stop`); the
+    /// budget is then empty.
     #[must_use]
     pub fn take(&self, weight: usize) -> bool {
         if yaql::stop::is_wanted() {
@@ -42,8 +41,8 @@ impl Budget {
         left.is_some()
     }
 
-    /// Adds [`budget_exceeded`] if the budget was exceeded and no diagnostic reports it: most callers of simplify ignore its
-    /// error and keep the value.
+    /// Adds [`budget_exceeded`] if the budget was exceeded and no diagnostic reports it. Most callers of `simplify`
+    /// ignore its error and keep the value.
     pub fn report(&self, diagnostics: &mut Vec<Diagnostic>) {
         if self.is_spent() && !diagnostics.iter().any(Diagnostic::is_too_much) {
             diagnostics.push(budget_exceeded(""));
@@ -56,12 +55,12 @@ impl Budget {
     }
 }
 
-/// The diagnostic of a value that is too large.
+/// Diagnostic for values that are too large.
 pub fn budget_exceeded(path: impl Into<String>) -> Diagnostic {
     Diagnostic::error(TOO_MUCH, path, super::too_much())
 }
 
-/// The weight of a value.
+/// Weight of a value, roughly in bytes.
 pub fn weight(value: &Value) -> usize {
     VALUE
         + match value {
@@ -75,7 +74,7 @@ pub fn weight(value: &Value) -> usize {
         }
 }
 
-/// The weight of an expression.
+/// Weight of an expression, roughly in bytes.
 pub fn weight_of(expr: &Expr) -> usize {
     let mut sum = 0;
     expr.walk(&mut |part| {

@@ -1,8 +1,8 @@
 //! Evaluation of conditions.
 //!
-//! A condition is a boolean, the name of another condition, or a function of parameters. Hidden parameters may be used, because
-//! only a boolean results. A nested template's parameter is replaced by its argument, which may be an attribute of a resource; a
-//! template's own text cannot contain that.
+//! A condition is a boolean, the name of another condition, or a function of parameters. Hidden parameters are allowed,
+//! because the result is only a boolean. A nested template's parameter is replaced by its argument, which can be an
+//! attribute of a resource; the text of a template itself cannot contain attributes in conditions.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::version::Version;
 use yaql::python;
 use yaql::shown;
 
-/// Parameters as conditions see them.
+/// Scope with the values of parameters in conditions.
 struct Inside<'a>(&'a dyn Scope);
 
 impl Scope for Inside<'_> {
@@ -44,7 +44,7 @@ impl Scope for Inside<'_> {
 }
 
 impl Expr {
-    /// The value inside a condition, with hidden parameters: for conditions only.
+    /// Value inside a condition, with hidden parameters. For conditions only.
     ///
     /// # Errors
     /// The part that is not known yet.
@@ -64,7 +64,7 @@ impl Expr {
 fn holds(expr: &Expr, scope: &dyn Scope) -> Result<bool, Unresolved> {
     match expr {
         Expr::Literal(Value::Bool(truth)) => Ok(*truth),
-        // In Heat, null counts as no condition.
+        // In Heat, null means no condition.
         Expr::Literal(Value::Null) => Ok(true),
         Expr::Literal(Value::String(name)) => scope
             .condition(name)
@@ -99,8 +99,8 @@ fn call(
     }
 }
 
-/// Evaluates conditions until one equals `sure`. As in Heat, later conditions are not evaluated then, except functions, which
-/// Heat has resolved before.
+/// Evaluates conditions until one equals `sure`. As in Heat, later conditions are then not evaluated, except functions,
+/// which Heat resolves first.
 fn until(sure: bool, conditions: &[Expr], scope: &dyn Scope) -> Result<bool, Unresolved> {
     let mut known = Vec::with_capacity(conditions.len());
     for condition in conditions {
@@ -109,7 +109,7 @@ fn until(sure: bool, conditions: &[Expr], scope: &dyn Scope) -> Result<bool, Unr
             _ => None,
         });
     }
-    // Each value once: they are nested, and a second evaluation on each level would double the time per level.
+    // Each value is evaluated once: conditions are nested, and two evaluations per level would take exponential time.
     for (condition, known) in conditions.iter().zip(known) {
         let truth = known.map_or_else(|| holds(condition, scope), Ok)?;
         if truth == sure {

@@ -1,13 +1,13 @@
-//! The functions of HOT, with the versions that have them.
+//! Functions of HOT, with their versions.
 //!
-//! Heat takes a map with one key for a call if the key is a function of the template's version, and for plain data otherwise. So
-//! a template of 2013 may contain `{filter: [a, b]}` as data, also here. If its arguments have the function's form, a call was
-//! probably meant, and a warning names the version that has the function. A function that a later version removed is refused, as
-//! in Heat. Source: the tables of Heat's HOT template classes.
+//! Heat interprets a map with one key as a call if the key is a function of the template's version, and as plain data
+//! otherwise. So a template of 2013 can contain `{filter: [a, b]}` as data. If the arguments have the function's form,
+//! the author probably intended a call, and a warning names the function's version. A function that a later version
+//! removed is refused, as in Heat. Source: the tables of Heat's HOT template classes.
 
 use crate::version::Version::{self, *};
 
-/// A function of HOT. `get_param`, `get_resource` and `get_attr` with a literal name are expressions of their own.
+/// Function of HOT. `get_param`, `get_resource` and `get_attr` with a literal name are separate variants of `Expr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     /// `get_param` with a computed name.
@@ -24,9 +24,9 @@ pub enum Function {
     ResourceFacade,
     /// Replaces words of a text.
     StrReplace,
-    /// The same, but every word must occur.
+    /// Like `str_replace`, but every word must occur.
     StrReplaceStrict,
-    /// The same, and no value may be empty.
+    /// Like `str_replace_strict`, but no value may be empty.
     StrReplaceVstrict,
     /// A list from a pattern and lists.
     Repeat,
@@ -40,7 +40,7 @@ pub enum Function {
     MapReplace,
     /// A YAQL expression.
     Yaql,
-    /// One of two values, or one or nothing.
+    /// One of two values, or a value or nothing.
     If,
     /// A list without some values.
     Filter,
@@ -48,7 +48,7 @@ pub enum Function {
     MakeUrl,
     /// Concatenates lists.
     ListConcat,
-    /// The same, with each value once.
+    /// Concatenates lists, with each value once.
     ListConcatUnique,
     /// True if a list contains a value.
     Contains,
@@ -76,17 +76,17 @@ pub enum Function {
     FnMemberListToMap,
     /// CloudFormation's name of `resource_facade`.
     FnResourceFacade,
-    /// `get_param` or `get_resource`, depending on the name. Never part of an expression: the parser replaces it by the one that
-    /// it means.
+    /// `get_param` or `get_resource`, depending on the name. Never part of an expression: the parser replaces it by one
+    /// of the two.
     Ref,
-    /// The argument of a nested template's parameter, converted to the parameter's type and checked. Not a function of HOT, and
-    /// plain data if a template contains it: see [`compose`](planner::compose).
+    /// Argument of a nested template's parameter, converted to the parameter's type and checked. Not a function of HOT:
+    /// in a template it is plain data. See [`compose`](planner::compose).
     Given,
 }
 
 use Function::*;
 
-/// The place of a call.
+/// Position of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a property, metadata, an output ...
@@ -95,14 +95,14 @@ pub enum Place {
     Condition,
 }
 
-/// The versions of a function.
+/// Versions of a function.
 pub(super) struct Entry {
     pub function: Function,
     name: &'static str,
     pub since: Version,
-    /// The first version without it.
+    /// First version without the function.
     pub until: Option<Version>,
-    /// The first version that allows it in conditions.
+    /// First version that allows the function in conditions.
     pub in_conditions: Option<Version>,
 }
 
@@ -116,7 +116,7 @@ const fn entry(function: Function, name: &'static str, since: Version) -> Entry 
     }
 }
 
-/// A CloudFormation function, removed in the second version.
+/// CloudFormation function, removed in the second version.
 const fn cfn(function: Function, name: &'static str) -> Entry {
     Entry {
         until: Some(V2014_10_16),
@@ -179,7 +179,7 @@ const TABLE: [Entry; 35] = [
 ];
 
 impl Function {
-    /// A function by its name in HOT, of any version.
+    /// Function by its name in HOT, of any version.
     pub fn of(name: &str) -> Option<Function> {
         table(name).map(|entry| entry.function)
     }
@@ -192,7 +192,7 @@ impl Function {
             .map_or("", |entry| entry.name)
     }
 
-    /// The first version that has it.
+    /// First version of the function.
     pub fn since(self) -> Version {
         TABLE
             .iter()
@@ -200,12 +200,12 @@ impl Function {
             .map_or(V2013_05_23, |entry| entry.since)
     }
 
-    /// True if it takes conditions and returns a boolean.
+    /// True if the function takes conditions and returns a boolean.
     pub fn is_condition(self) -> bool {
         matches!(self, Equals | Not | And | Or)
     }
 
-    /// The place of its argument at `index`, for a call at `here`.
+    /// Position of the argument at `index`, for a call at `here`.
     pub fn place_of(self, index: usize, here: Place) -> Place {
         match self {
             If if index == 0 => Place::Condition,
@@ -216,14 +216,14 @@ impl Function {
     }
 }
 
-/// Names of all functions that a template may call.
+/// Names of all functions that are allowed in templates.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let own = |entry: &&Entry| entry.function != Given;
     TABLE.iter().filter(own).map(|entry| entry.name)
 }
 
-/// The entry of a function of HOT, of whatever version.
+/// Entry of a function of HOT, of any version.
 pub(super) fn table(name: &str) -> Option<&'static Entry> {
     if name.is_empty() {
         return None;
@@ -231,7 +231,7 @@ pub(super) fn table(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
-/// True if a map with only this key may be a call in some version.
+/// True if a map with only this key can be a call in some version.
 pub fn is_function(key: &str) -> bool {
     table(key).is_some_and(|entry| !entry.function.is_condition() && entry.function != Given)
 }

@@ -1,10 +1,11 @@
 //! Values in templates: literals, and functions that are resolved later.
 //!
-//! A value is resolved in phases. When a plan is made, [`Expr::simplify`] inserts known values: parameters, conditions, files,
-//! and everything that follows from them. When a step starts, and again when an output is read, [`Expr::resolve`] asks for the
-//! rest: ids and attributes of resources. The same functions serve all phases; only the [`Scope`] knows more each time.
+//! A value is resolved in phases. At plan time, [`Expr::simplify`] inserts known values: parameters, conditions, files,
+//! and all results that follow from them. When a step starts, and again when an output is read, [`Expr::resolve`]
+//! inserts the rest: ids and attributes of resources. All phases use the same functions; only the [`Scope`] contains
+//! more values each time.
 //!
-//! References are variants of their own, because order, drawing and renaming depend on them. All other functions are an
+//! References are separate variants, because order, drawing and renaming depend on them. All other functions are an
 //! [`Expr::Call`] of a [`Function`] with one argument, as in the text.
 //!
 //! An expression serialises to the HOT form that it was parsed from (`{"get_attr": ["web", "name"]}`), so a stored workflow reads
@@ -33,7 +34,7 @@ pub use function::{Function, Place, is_function};
 pub use reading::{Reading, reading};
 pub use select::select;
 
-/// A value that may depend on parameters, other resources, or their attributes.
+/// Value that can depend on parameters, other resources, or their attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// Null, boolean, number or string.
@@ -49,7 +50,7 @@ pub enum Expr {
     /// `get_attr`: the resource's name, then the attribute and keys and indices into it. Without an attribute, a map of all
     /// attributes.
     GetAttr(String, Vec<Expr>),
-    /// Any other function with its argument as written, mostly a list or a map.
+    /// Any other function with its argument as written, usually a list or a map.
     Call {
         /// The function.
         function: Function,
@@ -58,19 +59,19 @@ pub enum Expr {
     },
 }
 
-/// The facts that resolution may use. `None` means unknown.
+/// Values for resolution. `None` means unknown.
 pub trait Scope {
-    /// The value of a parameter, if it is known and may be used now.
+    /// Value of a parameter, if it is known and can be used now.
     fn parameter(&self, name: &str) -> Option<Value>;
-    /// The same without a copy, if the scope owns the value.
+    /// Reference to a parameter's value, if the scope contains it.
     fn parameter_at_hand(&self, _name: &str) -> Option<&Value> {
         None
     }
-    /// The result of `get_resource`, mostly the cloud id. `None` while the resource does not exist.
+    /// Result of `get_resource`, usually the cloud id. `None` while the resource does not exist.
     fn reference(&self, resource: &str) -> Option<Value>;
-    /// A whole attribute. `None` while the resource does not exist, or if it lacks the attribute.
+    /// Whole attribute. `None` if the resource does not exist yet, or has no such attribute.
     fn attribute(&self, resource: &str, name: &str) -> Option<Value>;
-    /// True if the resource exists and has no value for an attribute that its type has.
+    /// True if the resource exists and has no value for an attribute of its type.
     fn lacks_attribute(&self, _resource: &str, _name: &str) -> bool {
         false
     }
@@ -82,7 +83,8 @@ pub trait Scope {
     fn condition(&self, _name: &str) -> Option<bool> {
         None
     }
-    /// The value of a parameter inside a condition. Hidden ones may be used there, because only a boolean results.
+    /// Value of a parameter inside a condition. Hidden parameters are allowed there, because the result is only a
+    /// boolean.
     fn condition_parameter(&self, name: &str) -> Option<Value> {
         self.parameter(name)
     }
@@ -90,11 +92,11 @@ pub trait Scope {
     fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
         self.parameter_at_hand(name)
     }
-    /// The budget for inserted values. Without it only the functions' own limits apply.
+    /// Budget for inserted values. `None`: only the limits of each function apply.
     fn budget(&self) -> Option<&Arc<Budget>> {
         None
     }
-    /// The content of a file beside the template.
+    /// Content of a file beside the template.
     fn file(&self, _name: &str) -> Option<String> {
         None
     }
@@ -102,7 +104,7 @@ pub trait Scope {
     fn facade(&self, _what: &str) -> Option<Value> {
         None
     }
-    /// The template's version: some functions accept less in older ones.
+    /// Version of the template: some functions accept fewer arguments in older ones.
     fn version(&self) -> Version {
         Version::default()
     }
@@ -112,13 +114,13 @@ pub trait Scope {
     }
 }
 
-/// The reason why an expression has no value yet, or never will.
+/// Reason why an expression has no value yet, or will never have one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unresolved {
     /// A resource that does not exist yet.
     #[error("`{0}` does not exist yet")]
     Resource(String),
-    /// The cloud gave no value for an attribute of the resource's type.
+    /// An attribute of the resource's type without a value in the cloud.
     #[error(
         "`{resource}` has no value for its attribute `{attribute}`: the cloud gives none. Use another attribute, or a parameter"
     )]
@@ -137,18 +139,18 @@ pub enum Unresolved {
     /// A file that is missing from the bundle.
     #[error("the file `{0}` was not given with the template")]
     File(String),
-    /// Only available in a template that another one uses.
+    /// Only available in nested templates.
     #[error("`{0}` of the resource that uses this template is not known here")]
     Facade(String),
     /// The [`Budget`] is exceeded.
     #[error("{}", too_much())]
     TooMuch,
-    /// The function cannot work with its arguments.
+    /// Arguments that the function does not support.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// The message for an exceeded budget.
+/// Message for an exceeded budget.
 pub fn too_much() -> String {
     format!(
         "with the values of parameters, files and functions put in, this comes to more than {} MiB: use long values less often, or make \
@@ -168,12 +170,12 @@ impl Expr {
         Expr::GetResource(name.into())
     }
 
-    /// A call with arguments as in HOT. `get_param` and similar functions become their own variants.
+    /// Call with arguments as in HOT. `get_param` and similar functions become separate variants.
     pub fn call(function: Function, arguments: Expr) -> Expr {
         build(function, arguments)
     }
 
-    /// The text, if it is a text literal.
+    /// Text of a text literal.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Expr::Literal(value) => value.as_str(),
@@ -181,7 +183,7 @@ impl Expr {
         }
     }
 
-    /// The value under a key of a map.
+    /// Value under a key of a map.
     pub fn get(&self, key: &str) -> Option<&Expr> {
         match self {
             Expr::Map(entries) => entries
@@ -192,12 +194,12 @@ impl Expr {
         }
     }
 
-    /// True for `null`, which counts as not given, as in Heat.
+    /// True for `null`, which means not given, as in Heat.
     pub fn is_null(&self) -> bool {
         matches!(self, Expr::Literal(Value::Null))
     }
 
-    /// The value as HOT in JSON form.
+    /// Value as HOT in JSON form.
     pub fn to_json(&self) -> Value {
         match self {
             Expr::Literal(value) => value.clone(),
@@ -219,7 +221,7 @@ impl Expr {
         }
     }
 
-    /// Visits every expression in it, itself first.
+    /// Visits the expression itself, then every expression in it.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         visit(self);
         match self {

@@ -1,4 +1,4 @@
-//! A map with one key: a call of a function, or plain data.
+//! Interpretation of a map with one key: a call of a function, or plain data.
 
 use super::{
     Expr, arguments,
@@ -10,7 +10,7 @@ use super::{
 use crate::version::Version;
 use yaql::shown;
 
-/// CloudFormation functions that no version of HOT has, with their replacement.
+/// CloudFormation functions that are in no version of HOT, with their replacement.
 const NEVER: [(&str, &str); 7] = [
     ("Fn::GetAtt", "get_attr"),
     ("Fn::FindInMap", "get_param: [map, key]"),
@@ -21,19 +21,19 @@ const NEVER: [(&str, &str); 7] = [
     ("Fn::Or", "or"),
 ];
 
-/// The meaning of a map with one key.
+/// Meaning of a map with one key.
 pub enum Reading {
     /// A call.
     Call(Function),
     /// Data.
     Plain,
-    /// Data for Heat and for us, though a call was probably meant; with a sentence that says so.
+    /// Data, as in Heat, although the author probably intended a call. Contains a message about it.
     Data(String),
-    /// A call that the version or the place does not allow; with a sentence that says so.
+    /// Call that the version or the position does not allow. Contains a message about it.
     Refused(String),
 }
 
-/// The meaning of `{key: arguments}` at a place of a template of this version.
+/// Meaning of `{key: arguments}` at a position in a template of this version.
 pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> Reading {
     let Some(entry) = table(key).filter(|entry| entry.function != Given) else {
         return match NEVER.iter().find(|(name, _)| *name == key) {
@@ -81,7 +81,7 @@ pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> R
     }
 }
 
-/// The replacement of a removed function.
+/// Replacement of a removed function.
 fn instead(function: Function) -> &'static str {
     match function {
         Ref => "; write `get_param` or `get_resource`",

@@ -1,9 +1,9 @@
 //! Resolution of expressions, complete or partial.
 //!
-//! The engine calls `resolve` when a step starts. The planner calls `simplify`, which inserts known values so that a stored
-//! workflow and a diff show values and not names of parameters. `simplify` works from the inside out: a function is evaluated as
-//! soon as all its arguments are known. An `if` with a known condition is replaced by its selected branch, so that the other one
-//! neither orders resources nor is checked.
+//! The engine calls `resolve` when a step starts. The planner calls `simplify`, which inserts known values so that a
+//! stored workflow and a diff contain values and not names of parameters. `simplify` works from the inside out: a
+//! function is evaluated as soon as all its arguments are known. An `if` with a known condition is replaced by its
+//! selected branch, so that the other branch neither orders resources nor is checked.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ use super::{
 use crate::version::Version;
 use yaql::python;
 
-/// A partially resolved value.
+/// Partially resolved value.
 enum Part {
-    /// An `if` without a value: the list item, key or property is left out.
+    /// `if` without a value: the list item, key or property is left out.
     Nothing,
     Known(Value),
     Open(Expr),
@@ -34,19 +34,19 @@ impl Part {
 }
 
 impl Expr {
-    /// The value, if `scope` knows everything that it depends on. An `if` without a value for its condition gives null, which
-    /// means "not given".
+    /// Value of the expression, if `scope` contains all values that it depends on. An `if` without a branch for its
+    /// condition gives null, which means "not given".
     ///
     /// # Errors
-    /// The unknown part, or the function that cannot work with its arguments.
+    /// The unknown part, or the function that does not support its arguments.
     pub fn resolve(&self, scope: &dyn Scope) -> Result<Value, Unresolved> {
         Ok(self.item(scope)?.unwrap_or(Value::Null))
     }
 
-    /// The value as far as `scope` knows it: unknown parts stay expressions.
+    /// Expression with all values of `scope` inserted. Unknown parts stay expressions.
     ///
     /// # Errors
-    /// [`Unresolved::Invalid`] if a function cannot work with its arguments.
+    /// [`Unresolved::Invalid`] if a function does not support its arguments.
     pub fn simplify(&self, scope: &dyn Scope) -> Result<Expr, Unresolved> {
         match self {
             Expr::Literal(_) => Ok(self.clone()),
@@ -54,7 +54,7 @@ impl Expr {
         }
     }
 
-    /// The value. `None` if an `if` leaves it out.
+    /// Value of the expression. `None` if an `if` omits it.
     fn item(&self, scope: &dyn Scope) -> Result<Option<Value>, Unresolved> {
         let value = match self {
             Expr::Literal(value) => value.clone(),
@@ -212,7 +212,7 @@ fn list(items: &[Expr], scope: &dyn Scope) -> Result<Part, Unresolved> {
     })
 }
 
-/// The selected branch of an `if`, if there is one.
+/// Selected branch of an `if`, if there is one.
 fn branch<'e>(arguments: &'e Expr, scope: &dyn Scope) -> Result<Option<&'e Expr>, Unresolved> {
     match arguments {
         Expr::List(items) if matches!(items.len(), 2 | 3) => Ok(if items[0].holds(scope)? {
@@ -227,7 +227,7 @@ fn branch<'e>(arguments: &'e Expr, scope: &dyn Scope) -> Result<Option<&'e Expr>
     }
 }
 
-/// An `if` whose condition is not known yet, with simplified branches.
+/// `if` with an unknown condition and simplified branches.
 fn undecided(arguments: &Expr, scope: &dyn Scope) -> Result<Expr, Unresolved> {
     let arguments = match arguments {
         Expr::List(items) => Expr::List(
@@ -245,7 +245,7 @@ fn undecided(arguments: &Expr, scope: &dyn Scope) -> Result<Expr, Unresolved> {
     Ok(build(Function::If, arguments))
 }
 
-/// The result of a function with known arguments.
+/// Result of a function with known arguments.
 fn apply(function: Function, arguments: Value, scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     paid(called(function, arguments, scope)?, scope)
@@ -298,7 +298,7 @@ fn has_room(scope: &dyn Scope) -> Result<(), Unresolved> {
     }
 }
 
-/// Takes an inserted value from the budget.
+/// Subtracts an inserted value from the budget.
 fn paid(value: Value, scope: &dyn Scope) -> Result<Value, Unresolved> {
     spend(scope, || weight(&value))?;
     Ok(value)
@@ -311,7 +311,7 @@ fn spend(scope: &dyn Scope, weight: impl FnOnce() -> usize) -> Result<(), Unreso
     }
 }
 
-/// A parameter's value. A path that leads to nothing gives an empty text, as in Heat.
+/// Value of a parameter. A path that does not exist gives an empty text, as in Heat.
 fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     let value = match scope.parameter_at_hand(name) {
@@ -322,7 +322,7 @@ fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, U
                 .ok_or_else(|| Unresolved::Parameter(name.to_owned()))?,
         ),
     };
-    // It may be parsed as JSON each time.
+    // A text can be parsed as JSON each time.
     if let (Value::String(text), false) = (value.as_ref(), path.is_empty()) {
         spend(scope, || text.len())?;
     }
@@ -330,7 +330,7 @@ fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, U
     paid(value, scope)
 }
 
-/// An attribute's value. A path that leads to nothing gives null, as in Heat.
+/// Value of an attribute. A path that does not exist gives null, as in Heat.
 fn attribute(name: &str, path: &[Value], scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     let missing = || Unresolved::Resource(name.to_owned());

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Expr, Function, build};
 
 impl Expr {
-    /// A plain value. Maps in it are data, even if a key is the name of a function.
+    /// Plain value. Maps in it are data, even if a key is the name of a function.
     pub fn data(value: Value) -> Expr {
         match value {
             Value::Array(items) => Expr::List(items.into_iter().map(Expr::data).collect()),
@@ -18,7 +18,7 @@ impl Expr {
         }
     }
 
-    /// The value, if it contains no function.
+    /// Value without functions. `None` if there is a function.
     pub fn as_data(&self) -> Option<Value> {
         match self {
             Expr::Literal(value) => Some(value.clone()),
@@ -32,7 +32,7 @@ impl Expr {
         }
     }
 
-    /// The value, with functions in HOT form.
+    /// Value, with functions in HOT form.
     pub fn into_data(self) -> Value {
         match self {
             Expr::Literal(value) => value,
@@ -47,7 +47,7 @@ impl Expr {
         }
     }
 
-    /// The part at these keys and indices. The result of a function is indexed when it is known.
+    /// Part at these keys and indices. The result of a function is indexed when it is known.
     pub fn pick(self, path: Vec<Expr>) -> Expr {
         path.into_iter().fold(self, |inner, key| {
             let index = |key: &Expr| match key {
@@ -80,7 +80,8 @@ impl Expr {
         })
     }
 
-    /// The expression with parts replaced: if `with` returns a replacement for a part, it is inserted and not visited again.
+    /// Expression with parts replaced: if `with` returns a replacement for a part, it is inserted and not visited
+    /// again.
     pub fn rewrite(&self, with: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
         if let Some(other) = with(self) {
             return other;

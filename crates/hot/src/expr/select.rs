@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Follows keys and indices into a value; negative indices count from the end. `None` if there is nothing. Only the result is
-/// copied.
+/// Value at a path of keys and indices; negative indices count from the end. `None` if it does not exist. Only the
+/// result is copied.
 pub fn select(value: Cow<'_, Value>, path: &[Value]) -> Option<Value> {
     let mut value = value;
     for key in path {
-        // A json parameter may be given as text.
+        // A json parameter can be given as text.
         if let Value::String(text) = value.as_ref()
             && let Ok(parsed @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text)
         {

@@ -1,7 +1,8 @@
 //! Expressions in stored workflows, and in JSON from forms and other programs.
 //!
-//! A map of data may have a single key that is the name of a function: in the value of a parameter, or with a word that only a
-//! later version made a function. It is stored inside `Stackloom::Data`, so that it is not read back as a call.
+//! A map of data can have a single key that is the name of a function: in the value of a parameter, or with a word that
+//! became a function in a later version. Such a map is stored inside `Stackloom::Data`, so that it is not read back as
+//! a call.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -12,7 +13,8 @@ use crate::version::Version;
 const DATA: &str = "Stackloom::Data";
 
 impl Expr {
-    /// Parses HOT in JSON form, by the newest version that has each function. A map with one key that names a function is a call.
+    /// Parses HOT in JSON form, with all functions of all versions. A map with one key that is the name of a function
+    /// is a call.
     ///
     /// # Errors
     /// [`Unresolved::Invalid`] if a reference does not have the form of HOT.
@@ -109,7 +111,7 @@ fn call(key: &str, inner: &Value, place: Place) -> Result<Option<Expr>, Unresolv
     match check(function, &arguments, Version::default()) {
         Ok(()) => Ok(Some(build(function, arguments))),
         Err(problem) if strict => Err(Unresolved::Invalid(problem)),
-        // A word that is not meant as a function.
+        // Not a call: the key is data.
         Err(_) => Ok(None),
     }
 }

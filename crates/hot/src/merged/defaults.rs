@@ -1,12 +1,12 @@
-//! Hidden values that `parameter_defaults` gives to nested templates.
+//! Hidden values in `parameter_defaults` for nested templates.
 //!
-//! A plan replaces a nested template's parameters by their arguments, and stores the result. A hidden value must not be stored,
-//! so it stays a `get_param`, like hidden parameters of the template itself. Its name is one that no template can declare, and
-//! its value is available during a run. The name contains the parameter's type too, because one text may be a list in one file
-//! and a text in another.
+//! A plan replaces a nested template's parameters by their arguments, and stores the result. A hidden value must not be
+//! stored, so it stays a `get_param`, like hidden parameters of the template itself. No template can declare its name,
+//! and its value is available during a run. The name also contains the parameter's type, because the same text can be a
+//! list in one file and a text in another.
 //!
-//! A parameter is hidden if any of the files, or the template, declares it as hidden, unless the template itself has it as an
-//! open parameter.
+//! A parameter is hidden if any of the files, or the template, declares it as hidden, unless the template itself
+//! declares it as an open parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ pub(super) fn hidden_names(bundle: &Bundle, template: &Template) -> BTreeSet<Str
         .collect()
 }
 
-/// The hidden defaults of a bundle, by the names that represent them.
+/// Hidden defaults of a bundle, by the names that represent them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HiddenDefaults {
     /// The hidden parameters.
@@ -56,7 +56,7 @@ pub(super) struct HiddenDefaults {
 }
 
 impl HiddenDefaults {
-    /// From the values that `default_of` knows.
+    /// Hidden defaults with the values of `default_of`.
     pub(super) fn of<'v>(
         bundle: &Bundle,
         template: &Template,
@@ -83,13 +83,13 @@ impl HiddenDefaults {
         }
     }
 
-    /// The name that represents a parameter's value, and the value.
+    /// Name that represents a parameter's value, and the value.
     pub(super) fn get(&self, parameter: &Parameter) -> Option<(&str, &Value)> {
         let (name, value) = self.values.get_key_value(&key(parameter))?;
         Some((name, value.as_ref()?))
     }
 
-    /// Names of values that are not known here.
+    /// Names of values that are not available here.
     pub(super) fn elsewhere(&self) -> impl Iterator<Item = &str> {
         let unknown = self.values.iter().filter(|(_, value)| value.is_none());
         unknown.map(|(name, _)| plain_name(name))

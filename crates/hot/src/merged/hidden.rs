@@ -1,8 +1,8 @@
 //! Removes the values of some parameters from environments.
 //!
-//! Each such value becomes `null`, which counts as not given; the rest of the text is unchanged. Values of hidden parameters are
-//! removed before the text is stored in clear text. If such a value also occurs elsewhere in the text (at an anchor, in a
-//! comment), the whole text is written anew.
+//! Each such value becomes `null`, which means not given; the rest of the text is unchanged. Values of hidden
+//! parameters are removed before the text is stored in clear text. If such a value also occurs elsewhere in the text
+//! (at an anchor, in a comment), the whole text is written again.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::defaults::hidden_names;
 use crate::{bundle::Bundle, environment::Environment, template::Template, yaml};
 
-/// The same files without values of hidden parameters in environments: those of the template, and under `parameter_defaults` also
-/// those of nested templates.
+/// Bundle without values of hidden parameters in environments: those of the template and, under `parameter_defaults`,
+/// also those of nested templates.
 pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     let own = template.parameters.iter();
     let own = own.filter(|parameter| parameter.hidden);
@@ -33,9 +33,9 @@ pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     })
 }
 
-/// The same files without values of these template parameters in environments.
+/// Bundle without values of these template parameters in environments.
 ///
-/// An update that gives a parameter and no files replaces the value that an environment gave before: Heat stores parameters of
+/// An update that contains a parameter and no files replaces the value of an environment: Heat stores parameters of
 /// environments as values of the stack, and a request with `existing` overrides them.
 pub fn without_values(bundle: &Bundle, names: BTreeSet<String>) -> Bundle {
     let removed = Removed {
@@ -45,7 +45,7 @@ pub fn without_values(bundle: &Bundle, names: BTreeSet<String>) -> Bundle {
     with_environments(bundle, |path, text| Cut::of(path, text, &removed).text)
 }
 
-/// The same files with another text for each environment.
+/// Bundle with another text for each environment.
 fn with_environments(bundle: &Bundle, change: impl Fn(&str, &str) -> String) -> Bundle {
     let files = bundle.files().map(|(path, text)| {
         let text = if bundle.is_environment(path) {
@@ -58,7 +58,7 @@ fn with_environments(bundle: &Bundle, change: impl Fn(&str, &str) -> String) -> 
     Bundle::new(files, bundle.environments().to_vec())
 }
 
-/// Names of the parameters whose values are removed.
+/// Names of parameters without values in the result.
 struct Removed {
     /// Names under `parameters`.
     own: BTreeSet<String>,
@@ -73,13 +73,13 @@ impl Removed {
     }
 }
 
-/// An environment without the removed values.
+/// Environment without the removed values.
 struct Cut {
-    /// The text with `null` in place of the values; written anew if that would be parsed differently.
+    /// Text with `null` in place of the values; written again if that would be parsed differently.
     text: String,
-    /// The text written anew, without comments, anchors and formatting.
+    /// Text written again, without comments, anchors and formatting.
     whole: String,
-    /// The removed values.
+    /// Removed values.
     removed: Vec<Value>,
 }
 
@@ -145,7 +145,7 @@ impl Cut {
     }
 }
 
-/// The text with `null` in these places.
+/// Text with `null` in these ranges.
 fn spliced(text: &str, mut spans: Vec<Range<usize>>) -> String {
     spans.sort_by_key(|span| std::cmp::Reverse(span.start));
     spans.dedup();
@@ -154,14 +154,14 @@ fn spliced(text: &str, mut spans: Vec<Range<usize>>) -> String {
         let Some(value) = text.get(span.clone()) else {
             continue;
         };
-        // The end of a block may be the end of its last line.
+        // The end of a block can be the end of its last line.
         let end = if value.ends_with('\n') { "\n" } else { "" };
         text.replace_range(span, &format!("null{end}"));
     }
     text
 }
 
-/// True if the text contains some text of the value. Very short texts are ignored, because they occur everywhere.
+/// True if `text` contains a text of the value. Texts under 4 bytes are ignored, because they occur everywhere.
 fn tells(text: &str, secret: &Value) -> bool {
     match secret {
         Value::String(word) => word.len() >= 4 && text.contains(word.as_str()),
@@ -232,7 +232,7 @@ parameters:
             ["env.yaml".to_owned()],
         );
         let document = Document::parse(TEMPLATE);
-        // An open parameter of the template itself is not removed.
+        // An open parameter of the template itself is kept.
         assert_eq!(
             without_hidden(&bundle, document.template()).text("env.yaml"),
             Some(

@@ -1,4 +1,4 @@
-//! Merged environments, and the parameter values that a template is used with.
+//! Merged environments, and effective parameter values of a template.
 
 use std::collections::BTreeMap;
 
@@ -27,17 +27,17 @@ pub struct Merged {
     defaults: BTreeMap<String, Sited>,
     /// Merge strategies by parameter.
     strategies: BTreeMap<String, Strategy>,
-    /// The hidden ones of `defaults`.
+    /// Hidden values of `defaults`.
     hidden: HiddenDefaults,
     /// Type aliases.
     pub aliases: Aliases,
-    /// Pauses and locks of resources.
+    /// Hooks and locks of resources.
     pub rules: Vec<Rule>,
     /// Problems of the files and of their merging.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A value and its file.
+/// Value with its file.
 #[derive(Clone, Debug)]
 struct Sited {
     value: Value,
@@ -46,7 +46,7 @@ struct Sited {
 }
 
 impl Merged {
-    /// The environments of a bundle, for a template: its parameter types tell which texts are lists.
+    /// Environments of a bundle, for a template. Its parameter types decide which texts are lists.
     pub fn of(bundle: &Bundle, template: &Template) -> Merged {
         let mut merged = Merged::default();
         let mut chosen: BTreeMap<String, Strategy> = BTreeMap::new();
@@ -107,7 +107,7 @@ impl Merged {
         self
     }
 
-    /// Adds a file's strategies. Two files must not contradict each other for a parameter.
+    /// Adds a file's strategies. Reports files with different strategies for a parameter.
     fn choose(&mut self, environment: &Environment, chosen: &mut BTreeMap<String, Strategy>) {
         let of_file = environment.strategies.get("default").copied();
         let names = environment
@@ -136,15 +136,15 @@ impl Merged {
 
     /// Effective values of a template's parameters.
     ///
-    /// As in Heat, a value under `parameters` of an environment wins over the value given with a request, unless a merge strategy
-    /// joins the two. A given value wins over `parameter_defaults`. `null` counts as no value. Template defaults are not
-    /// included. Source: `merge_environments` in `heat/common/environment_util.py`.
+    /// As in Heat, a value under `parameters` of an environment has precedence over a value of the request, unless a
+    /// merge strategy combines the two. A value of the request has precedence over `parameter_defaults`. `null` means
+    /// no value. Template defaults are not included. Source: `merge_environments` in `heat/common/environment_util.py`.
     pub fn parameters(
         &self,
         template: &Template,
         given: &BTreeMap<String, Value>,
     ) -> BTreeMap<String, Value> {
-        // Names that the template does not declare stay: a check reports them.
+        // Undeclared names stay: a check reports them.
         let mut values = given.clone();
         for parameter in &template.parameters {
             let name = &parameter.name;
@@ -175,7 +175,7 @@ impl Merged {
         values
     }
 
-    /// The environment file whose value wins over a given value of the parameter, if there is one.
+    /// Environment file whose value has precedence over a given value of the parameter, if there is one.
     pub fn overridden_by(&self, parameter: &str) -> Option<&str> {
         let strategy = self.strategies.get(parameter).copied();
         self.parameters
@@ -185,7 +185,7 @@ impl Merged {
             .map(|sited| sited.file.as_str())
     }
 
-    /// Warnings for given values that an environment overrides with another value.
+    /// Warnings for given values that an environment overrides with a different value.
     pub fn overridden(
         &self,
         template: &Template,
@@ -217,29 +217,30 @@ impl Merged {
         found
     }
 
-    /// The value of a name under `parameter_defaults`, which also applies to nested templates. `null` is left to the caller.
+    /// Value of a name under `parameter_defaults`, which also applies to nested templates. The value can be `null`.
     pub fn default_of(&self, parameter: &str) -> Option<&Value> {
         self.defaults.get(parameter).map(|sited| &sited.value)
     }
 
-    /// The name that represents the hidden default of a nested template's parameter, and the value. The name begins with
+    /// Name that represents the hidden default of a nested template's parameter, and the value. The name begins with
     /// [`HIDDEN_DEFAULTS`](crate::parameter::HIDDEN_DEFAULTS).
     pub fn hidden_default(&self, parameter: &Parameter) -> Option<(&str, &Value)> {
         self.hidden.get(parameter)
     }
 
-    /// All of these values by name. A workflow refers to them by `get_param`, and they must be sealed.
+    /// All known hidden defaults by name. A workflow refers to them by `get_param`, and they must be encrypted when
+    /// stored.
     pub fn hidden_defaults(&self) -> BTreeMap<String, Value> {
         self.hidden.known()
     }
 
-    /// Names of nested templates' parameters whose values were removed from the files and whose stored values are not known here.
+    /// Names of nested templates' parameters whose values were removed from the files and are not available here.
     pub fn hidden_elsewhere(&self) -> impl Iterator<Item = &str> {
         self.hidden.elsewhere()
     }
 
-    /// Problems of given values: parameters that the template does not have, and hidden parameters, whose values are only sealed
-    /// if a user gives them directly.
+    /// Problems of given values: parameters that the template does not have, and hidden parameters, whose values are
+    /// only encrypted if a user gives them directly.
     pub fn strangers(&self, template: &Template) -> Vec<Diagnostic> {
         let parameter = |name: &str| template.parameters.iter().find(|one| one.name == name);
         let mut found = Vec::new();
@@ -310,7 +311,7 @@ fn sited(environment: &Environment, value: Value, given: &Given) -> Sited {
     }
 }
 
-/// Merges a value with a later one. If they do not fit together, the later one wins.
+/// Merges a value with a later one. The later one replaces it if their types do not match.
 fn join(old: Value, new: &Value, strategy: Strategy, is_list: bool) -> Value {
     if strategy == Strategy::Overwrite || new.is_null() {
         return if new.is_null() { old } else { new.clone() };

@@ -30,7 +30,7 @@ fn values(template: &str, environments: &[(&str, &str)]) -> BTreeMap<String, Val
     merged(template, environments).parameters(document.template(), &BTreeMap::new())
 }
 
-/// Values that a real Heat (Zed) computes from the same environments and request.
+/// Values computed by a real Heat (Zed) from the same environments and request.
 #[test]
 fn an_environment_wins_over_the_request_as_in_heat() {
     let document = Document::parse(TEMPLATE);

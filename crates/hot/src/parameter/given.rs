@@ -1,7 +1,7 @@
-//! Arguments of nested templates' parameters that only the run knows.
+//! Arguments of nested templates' parameters that are known only during the run.
 //!
-//! See `late` in the planner: the parameter is stored with the value, as a call of
-//! [`Function::Given`](crate::expr::Function::Given).
+//! The parameter is stored with the value, as a call of [`Function::Given`](crate::expr::Function::Given). See `late`
+//! in the planner.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ use super::{Parameter, Problem, Rule, as_string, coerce, problem};
 
 const LIST: &str = "comma_delimited_list";
 
-/// The parts of a parameter that a run needs.
+/// Fields of a parameter for the conversion during a run.
 #[derive(Serialize, Deserialize)]
 pub struct Stored {
     name: String,
-    /// The template that declares the parameter.
+    /// Template that declares the parameter.
     of: String,
     kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// The parts of a parameter of the template `of`.
+    /// Fields of a parameter of the template `of`.
     pub fn of(parameter: &Parameter, of: &str) -> Stored {
         Stored {
             name: parameter.name.clone(),
@@ -39,7 +39,7 @@ impl Stored {
     }
 }
 
-/// The value of such a call. The error describes its problem, in the author's words if there are some.
+/// Value of such a call. The error describes its problem, in the author's words if a constraint has a description.
 pub fn given(mut arguments: Value) -> Result<Value, String> {
     let stored: Stored = serde_json::from_value(arguments["parameter"].take())
         .map_err(|error| format!("a parameter is stored in another form: {error}"))?;
@@ -75,7 +75,7 @@ pub fn given(mut arguments: Value) -> Result<Value, String> {
     match problem(&parameter, &value) {
         None => Ok(coerce(&parameter.kind, &value)),
         Some(Problem::Described(text)) => Err(format!("the parameter `{name}` of `{of}`: {text}")),
-        // It may come from a secret, such as a generated password or key, so it is never quoted.
+        // The value can come from a secret, such as a generated password or key, so it is never quoted.
         Some(Problem::Ours(_)) => Err(format!(
             "what the parameter `{name}` of `{of}` does not fit: {}",
             wanted(&parameter)
@@ -83,7 +83,7 @@ pub fn given(mut arguments: Value) -> Result<Value, String> {
     }
 }
 
-/// The form of a parameter's values, without the given value.
+/// Form of a parameter's values, without the given value.
 fn wanted(parameter: &Parameter) -> String {
     let kind = match parameter.kind.as_str() {
         "number" => "a number",

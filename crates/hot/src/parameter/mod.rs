@@ -1,7 +1,7 @@
 //! Declared parameters and their values.
 //!
-//! Heat accepts numbers and booleans as text, and lists as `a,b`. [`coerce`] does the same, so that a function sees the same
-//! value as in Heat. Source: `heat/engine/parameters.py`.
+//! Heat accepts numbers and booleans as text, and lists as `a,b`. [`coerce`] does the same, so that functions get the
+//! same values as in Heat. Source: `heat/engine/parameters.py`.
 
 use std::collections::BTreeMap;
 
@@ -17,25 +17,25 @@ mod given;
 
 pub use given::{Stored, given};
 
-/// Parameters that always exist. The engine knows their values.
+/// Parameters that always exist. The engine sets their values.
 pub const PSEUDO_PARAMETERS: [&str; 3] = ["OS::stack_name", "OS::stack_id", "OS::project_id"];
 
 /// Prefix of the names that represent hidden defaults. No template can declare such a parameter.
 pub const HIDDEN_DEFAULTS: &str = "Stackloom::parameter_defaults/";
 
-/// The parameter's name for users, also for such a prefixed name.
+/// Name of a parameter for users, without the prefix [`HIDDEN_DEFAULTS`] and the type.
 pub fn plain_name(name: &str) -> &str {
     name.strip_prefix(HIDDEN_DEFAULTS)
         .and_then(|rest| rest.split_once('/'))
         .map_or(name, |(_type, plain)| plain)
 }
 
-/// An entry under `parameters:`.
+/// Entry under `parameters:`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameter {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The place of its name.
+    /// Position of the name.
     pub at: Position,
     /// `string`, `number`, `json`, `comma_delimited_list` or `boolean`.
     pub kind: String,
@@ -43,11 +43,11 @@ pub struct Parameter {
     pub label: Option<String>,
     /// The description for forms.
     pub description: Option<String>,
-    /// The value if none is given.
+    /// Default value.
     pub default: Option<Value>,
-    /// True if the value must never be shown.
+    /// True if the value must never be displayed.
     pub hidden: bool,
-    /// True if a deployment keeps its first value.
+    /// True if a deployment keeps the first value.
     pub immutable: bool,
     /// Tags for other programs.
     pub tags: Vec<String>,
@@ -55,16 +55,16 @@ pub struct Parameter {
     pub constraints: Vec<Rule>,
 }
 
-/// A constraint of a parameter.
+/// Constraint of a parameter.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rule {
     /// The constraint.
     pub constraint: Constraint,
-    /// The template author's message, in place of ours.
+    /// Message of the template's author, in place of ours.
     pub description: Option<String>,
 }
 
-/// A value converted to its parameter's type. A value that does not fit is unchanged, and [`check`] reports it.
+/// Value converted to its parameter's type. A value of another type is unchanged, and [`problem`] reports it.
 pub fn coerce(kind: &str, value: &Value) -> Value {
     match (kind, value) {
         ("number", Value::String(text)) => {
@@ -110,7 +110,7 @@ pub fn coerce(kind: &str, value: &Value) -> Value {
     }
 }
 
-/// A scalar as Python's text: `True`, not `true`.
+/// Python's text form of a scalar: `True`, not `true`.
 pub fn as_string(value: &Value) -> String {
     match value {
         Value::Bool(true) => "True".to_owned(),
@@ -119,7 +119,7 @@ pub fn as_string(value: &Value) -> String {
     }
 }
 
-/// The parameter's value: the given one, else its default. `None` if there is neither.
+/// Value of the parameter: the given one, otherwise its default. `None` if there is neither.
 pub fn value<'a>(
     parameter: &'a Parameter,
     given: &'a BTreeMap<String, Value>,
@@ -139,15 +139,15 @@ pub fn fits(parameter: &Parameter, value: &Value) -> bool {
     problem(&without, value).is_none()
 }
 
-/// A problem of a parameter's value.
+/// Problem of a parameter's value.
 pub enum Problem {
-    /// The message of the template's author.
+    /// Message of the template's author.
     Described(String),
-    /// Our message, which may quote the value.
+    /// Our message, which can quote the value.
     Ours(String),
 }
 
-/// The first problem of a value: its type, then its constraints. Does not look into a cloud.
+/// First problem of a value: its type, then its constraints. Ignores constraints that need a cloud.
 pub fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
     let mut rules = parameter.constraints.iter();
     if parameter.kind == "string"
@@ -172,7 +172,7 @@ pub fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
         "comma_delimited_list" => ValueKind::List,
         "json" => {
             return match value.as_str() {
-                // A text with JSON is JSON too.
+                // Text with JSON is also accepted.
                 Some(text) if !text.is_empty() && !is_json => Some(Problem::Ours(format!(
                     "it takes JSON, not `{}`",
                     shown(text)

@@ -5,13 +5,13 @@ use crate::expr::Expr;
 
 /// A group of identical members.
 pub const GROUP: &str = "OS::Heat::ResourceGroup";
-/// A group whose size follows signals.
+/// A group whose size changes with signals.
 pub const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
-/// Members of several types, one after the other.
+/// Members of several types, created one after the other.
 pub const CHAIN: &str = "OS::Heat::ResourceChain";
 
 impl Resource {
-    /// A resource's type, and the types of its members.
+    /// Type of the resource, and the types of its members.
     pub fn types(&self) -> Vec<&str> {
         let mut types = vec![self.resource_type.as_str()];
         match self.resource_type.as_str() {
@@ -28,7 +28,7 @@ impl Resource {
     }
 }
 
-/// The type in a definition of members, and the types in a nested definition.
+/// Adds the type in a definition of members, and the types in a nested definition.
 fn of_definition<'a>(definition: Option<&'a Expr>, types: &mut Vec<&'a str>) {
     let Some(written) = definition.and_then(|definition| definition.get("type")?.as_str()) else {
         return;

@@ -1,4 +1,4 @@
-//! The model of a template: the content of its text, with a position for every entry.
+//! Model of a template: the content of its text, with a position for every entry.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{expr::Expr, parameter::Parameter, text::Position, version::Version};
 pub mod members;
 pub mod read;
 
-/// True if a word may name a resource, parameter or output.
+/// True if a word is a valid name of a resource, parameter or output.
 pub fn is_name(word: &str) -> bool {
     !word.is_empty()
         && word.len() <= 255
@@ -35,42 +35,42 @@ pub struct Template {
     pub outputs: Vec<Output>,
 }
 
-/// An entry of `parameter_groups`: parameters that a form shows together.
+/// Entry of `parameter_groups`: parameters that a form displays together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParameterGroup {
     /// The label for forms.
     pub label: Option<String>,
     /// The description for forms.
     pub description: Option<String>,
-    /// Names of parameters, in the order of the form. A parameter is in one group at most.
+    /// Names of parameters, in the order of the form. A parameter is in at most one group.
     pub parameters: Vec<String>,
 }
 
-/// An entry under `conditions:`.
+/// Entry under `conditions:`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The place of its name.
+    /// Position of the name.
     pub at: Position,
     /// A boolean, the name of another condition, or functions of parameters.
     pub value: Expr,
 }
 
-/// An entry under `resources:`.
+/// Entry under `resources:`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resource {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The place of its name.
+    /// Position of the name.
     pub at: Position,
-    /// The type as written.
+    /// Type as written.
     pub resource_type: String,
     /// The description in the template.
     pub description: Option<String>,
     /// Properties in the order of the text.
     pub properties: Vec<ResourceProperty>,
-    /// Names of resources as written, with their places.
+    /// Names of resources as written, with their positions.
     pub depends_on: Vec<(String, Position)>,
     /// The whole `metadata`.
     pub metadata: Option<Expr>,
@@ -78,47 +78,47 @@ pub struct Resource {
     pub marks: Marks,
     /// The resource exists if the condition holds, or if there is none.
     pub condition: Option<Expr>,
-    /// The id of an existing object that is only read: it is never changed or deleted.
+    /// Id of an existing object that is only read, and never changed or deleted.
     pub external_id: Option<Expr>,
     /// See [`DeletionPolicy`].
     pub deletion_policy: Option<Expr>,
-    /// The update policy, whose form depends on the type.
+    /// Update policy. Its form depends on the type.
     pub update_policy: Option<Expr>,
 }
 
-/// A property of a resource.
+/// Property of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceProperty {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The place of its name.
+    /// Position of the name.
     pub at: Position,
-    /// Its value.
+    /// Value.
     pub value: Expr,
 }
 
-/// An entry under `outputs:`.
+/// Entry under `outputs:`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The place of its name.
+    /// Position of the name.
     pub at: Position,
     /// The description in the template.
     pub description: Option<String>,
-    /// The output's value.
+    /// Value.
     pub value: Expr,
     /// The output exists if the condition holds, or if there is none.
     pub condition: Option<Expr>,
 }
 
 impl Template {
-    /// The version in its text, or the newest one if that is unknown.
+    /// Version of the template, or the newest one if the version is unknown.
     pub fn hot(&self) -> Version {
         Version::of(&self.version).unwrap_or_default()
     }
 
-    /// A resource by name. Searches linearly: build an index for many look-ups.
+    /// Resource by name. Searches linearly: build an index for many look-ups.
     pub fn resource(&self, name: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.name == name)
     }
@@ -140,7 +140,7 @@ impl Resource {
             .map(|property| &property.value)
     }
 
-    /// True if it exists, as far as `scope` knows. One without a condition always exists.
+    /// True if the resource exists: it has no condition, or the condition holds. `None` if that is unknown in `scope`.
     pub fn is_on(&self, scope: &dyn crate::expr::Scope) -> Option<bool> {
         match &self.condition {
             None => Some(true),
@@ -148,7 +148,7 @@ impl Resource {
         }
     }
 
-    /// The treatment of the object when the resource is removed, as far as it is known.
+    /// Treatment of the object when the resource is removed. `Delete` if the policy is unknown.
     pub fn deletion(&self, scope: &dyn crate::expr::Scope) -> DeletionPolicy {
         self.deletion_policy
             .as_ref()
@@ -159,7 +159,7 @@ impl Resource {
 }
 
 impl Output {
-    /// True if it exists, as far as `scope` knows.
+    /// True if the output exists: it has no condition, or the condition holds. `None` if that is unknown in `scope`.
     pub fn is_on(&self, scope: &dyn crate::expr::Scope) -> Option<bool> {
         match &self.condition {
             None => Some(true),
@@ -168,14 +168,14 @@ impl Output {
     }
 }
 
-/// Heat's `deletion_policy`: the treatment of an object in the cloud when its resource is removed, replaced or undeployed.
+/// Heat's `deletion_policy`: treatment of an object in the cloud when its resource is removed, replaced or undeployed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeletionPolicy {
     /// The object is deleted.
     #[default]
     Delete,
-    /// The object stays in the cloud, and the deployment forgets it.
+    /// The object stays in the cloud, and is removed from the deployment.
     Retain,
     /// A snapshot is created, then the object is deleted.
     Snapshot,
@@ -196,7 +196,7 @@ impl DeletionPolicy {
         }
     }
 
-    /// Parses the text in a template (`Delete`, `Retain`, `Snapshot`). Heat accepts lower case too.
+    /// Parses the text in a template (`Delete`, `Retain`, `Snapshot`). Lower case is accepted, as in Heat.
     pub fn of_text(text: &str) -> Option<DeletionPolicy> {
         match text {
             "Delete" | "delete" => Some(DeletionPolicy::Delete),
@@ -207,13 +207,13 @@ impl DeletionPolicy {
     }
 }
 
-/// Our marks of a resource, under `metadata: {stackloom: ...}`.
+/// Marks of a resource under `metadata: {stackloom: ...}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
-    /// A server that gets a public address.
+    /// True for a server that gets a public address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub public: bool,
-    /// The server through which the others are reached.
+    /// True for the server through which other servers are reached.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bastion: bool,
 }

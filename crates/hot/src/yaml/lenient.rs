@@ -1,23 +1,24 @@
 //! YAML that Heat's parser accepts and ours does not.
 //!
-//! Heat parses YAML with libyaml, which requires no indentation inside quotes and brackets and no space before a comment after a
-//! bracket or quote, and accepts a tab after a colon. Users write such text. So if our parser stops at such a place, spaces
-//! without meaning are inserted, and it starts again. All positions are those of the original text.
+//! Heat parses YAML with libyaml, which requires no indentation inside quotes and brackets and no space before a
+//! comment after a bracket or quote, and accepts a tab after a colon. Users write such text. So if our parser stops at
+//! such a position, spaces without meaning are inserted, and parsing starts again. All positions are those of the
+//! original text.
 
-/// Maximum number of bytes that the parser reads in total, over all starts.
+/// Maximum total number of bytes that the parser reads, over all starts.
 const BYTES_MAX: usize = 32 << 20;
 
-/// Maximum number of starts with a text of this size.
+/// Maximum number of starts for a text of this size in bytes.
 pub(super) fn tries(bytes: usize) -> usize {
     BYTES_MAX / (bytes + 1024) + 1
 }
 
-/// Spaces that are inserted for the parser, by their places in the text.
+/// Inserted spaces for the parser, by their positions in the text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Padding {
-    /// Byte offset in the text and number of spaces; in order, each place once.
+    /// Byte offset in the text and number of spaces, in order; each position occurs once.
     places: Vec<(usize, usize)>,
-    /// For each place, the index of its first space in the parser's text, and the index in the original text.
+    /// For each position, the index of its first space in the parser's text, and the index in the original text.
     letters: Vec<(usize, usize)>,
 }
 
@@ -39,7 +40,7 @@ impl Padding {
         padded
     }
 
-    /// The character index in the original text, from one in the parser's text.
+    /// Converts a character index in the parser's text to an index in the original text.
     pub(super) fn letter(&self, seen: usize) -> usize {
         let before = self.letters.partition_point(|(start, _)| *start <= seen);
         let Some(last) = before.checked_sub(1) else {
@@ -49,8 +50,8 @@ impl Padding {
         letter + (seen - start).saturating_sub(count)
     }
 
-    /// Adds spaces that avoid the parser's error at `at`. False if that is not possible. `flow` is the position of the outermost
-    /// open bracket.
+    /// Adds spaces that avoid the parser's error at `at`. False if that is not possible. `flow` is the position of the
+    /// outermost open bracket.
     pub(super) fn repair(
         &mut self,
         text: &str,
@@ -87,7 +88,7 @@ impl Padding {
     }
 }
 
-/// The further lines between `start` and `end`, with the spaces that indent them beyond the start.
+/// Further lines between `start` and `end`, with the number of spaces to indent them beyond the start.
 fn lines(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let column = text[line..start].chars().count() + 1;
@@ -103,7 +104,7 @@ fn lines(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The position after the quoted text that begins at `start`.
+/// Position after the quoted text that begins at `start`.
 fn quoted_end(text: &str, start: usize) -> usize {
     let mut letters = text[start..].char_indices().peekable();
     let Some((_, quote)) = letters.next() else {
@@ -123,11 +124,11 @@ fn quoted_end(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// The position after the brackets that begin at `start`.
+/// Position after the brackets that begin at `start`.
 fn flow_end(text: &str, start: usize) -> usize {
     let mut depth = 0usize;
     let mut at = start;
-    // `fresh`: a quote begins a text here. `blank`: a `#` begins a comment.
+    // `fresh`: a quote would begin a quoted text. `blank`: a `#` would begin a comment.
     let (mut fresh, mut blank) = (true, false);
     while let Some(c) = text[at..].chars().next() {
         match c {

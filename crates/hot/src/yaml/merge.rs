@@ -1,8 +1,8 @@
 //! Merge keys: `<<: *defaults`, and `<<: [*a, *b]`.
 //!
-//! YAML 1.1 and Heat support them: the entries of the named maps are added. The map's own entries win, then those of maps that
-//! are named earlier. The tree keeps the text's own entries for edits, and the merged ones beside them for readers. Added values
-//! are shared, not copied.
+//! YAML 1.1 and Heat support them: the entries of the named maps are added. The map's own entries have precedence over
+//! added ones, and maps that are named earlier over later ones. The tree contains the text's own entries for edits, and
+//! separately the merged entries for readers. Added values are shared, not copied.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,16 +14,16 @@ use super::{Entry, Kind, Node, Severity, Style, YamlProblem};
 /// The key that merges.
 pub(super) const KEY: &str = "<<";
 
-/// Maps that were merged before, ready to be added again.
+/// Maps that were merged already, for reuse.
 #[derive(Default)]
 pub(super) struct Merger {
     shared: HashMap<*const Node, Arc<[Entry]>>,
-    /// Entries added so far.
+    /// Number of added entries so far.
     count: u64,
 }
 
 impl Merger {
-    /// The entries with those from merge keys. `None` if there is no merge key.
+    /// Entries of a map, including those from merge keys. `None` if there is no merge key.
     pub(super) fn merge(
         &mut self,
         text: &str,
@@ -82,7 +82,7 @@ impl Merger {
         Ok(Some(merged.into()))
     }
 
-    /// The entries of a map, each value behind a pointer.
+    /// Entries of a map, each value behind a pointer.
     fn share(&mut self, node: &Node) -> Arc<[Entry]> {
         let target = node.target();
         let entries = || -> Arc<[Entry]> {

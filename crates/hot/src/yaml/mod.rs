@@ -1,8 +1,8 @@
 //! Parses YAML text to a tree with positions, within limits.
 //!
-//! The events come from `saphyr-parser`. The tree is ours, because edits need facts that a value parser drops: the position of
-//! each key, value and list dash, and its style. Aliases share the node that they name, so an alias bomb costs no memory; its
-//! unfolded size is counted and refused. After a syntax error, everything before it is kept.
+//! The events come from `saphyr-parser`. The tree is our own, because edits need details that a value parser drops: the
+//! position of each key, value and list dash, and its style. Aliases share the target node, so an alias bomb costs no
+//! memory; its expanded size is counted and limited. After a syntax error, all previous entries are kept.
 
 pub mod scalar;
 pub mod surrogates;
@@ -20,16 +20,16 @@ mod merge;
 /// Limits on a text. A larger text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum size in bytes. A larger text is not parsed at all.
+    /// Maximum size in bytes. A larger text is not parsed.
     pub bytes_max: usize,
     /// Maximum nesting of maps and lists.
     pub depth_max: usize,
-    /// Maximum number of values, with aliases and merge keys unfolded.
+    /// Maximum number of values, with aliases and merge keys expanded.
     pub nodes_max: u64,
 }
 
 impl Default for Limits {
-    /// Heat's own 512 KiB. The other limits are far beyond what people write.
+    /// Heat's 512 KiB. The other limits are far above the sizes of real templates.
     fn default() -> Limits {
         Limits {
             bytes_max: 512 << 10,
@@ -42,58 +42,58 @@ impl Default for Limits {
 /// The style of a node in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// In lines, by indentation.
+    /// Block style, by indentation.
     Block,
     /// `{...}` or `[...]`.
     Flow,
-    /// A pair in a flow list without braces of its own.
+    /// Pair in a flow list without braces.
     FlowPair,
-    /// A scalar without quotes; an empty one means null.
+    /// Scalar without quotes; an empty one means null.
     Plain,
-    /// A quoted scalar.
+    /// Quoted scalar.
     Quoted,
     /// `|` or `>`.
     BlockScalar,
 }
 
-/// A value with its position.
+/// Value with its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Scalar, list, map or alias.
     pub kind: Kind,
     /// The style in the text.
     pub style: Style,
-    /// The bytes in the text, including anchor and tag.
+    /// Bytes in the text, including anchor and tag.
     pub span: Range<usize>,
-    /// Number of nodes below and this one, with aliases unfolded.
+    /// Number of nodes below and this one, with aliases expanded.
     weight: u64,
-    /// For a map with merge keys (`<<`): its own entries and the added ones.
+    /// For a map with merge keys (`<<`): its own and the added entries.
     merged: Option<Arc<[Entry]>>,
 }
 
 /// The content of a node.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// Its text without quotes, and whether a tag forces it to be text.
+    /// Text of a scalar, without quotes.
     Scalar(String),
-    /// A sequence.
+    /// Sequence.
     List(Vec<Item>),
-    /// A mapping, in the order of the text.
+    /// Mapping, in the order of the text.
     Map(Vec<Entry>),
     /// `*name`, with the node of its anchor.
     Alias(Arc<Node>),
 }
 
-/// A list's item.
+/// Item of a list.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Position of its dash, or of its value in flow lists.
+    /// Position of the dash, or of the value in flow lists.
     pub start: usize,
     /// The value.
     pub value: Node,
 }
 
-/// A map's entry.
+/// Entry of a map.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key as text.
@@ -106,32 +106,32 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// A problem of the text.
+/// Problem of the text.
 #[derive(Clone, Debug)]
 pub struct YamlProblem {
     /// Code of the diagnostic.
     pub code: &'static str,
     /// The severity.
     pub severity: Severity,
-    /// The problem, in one sentence.
+    /// Message, one sentence.
     pub message: String,
     /// Byte offset in the text.
     pub at: usize,
-    /// True if positions after it are not reliable, so that no edit is possible.
+    /// True if later positions are not reliable, so that no edit is possible.
     pub fatal: bool,
 }
 
-/// The first document of a text.
+/// First document of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// The document; `None` for an empty text.
+    /// Root node. `None` for an empty text.
     pub root: Option<Node>,
     /// Problems, in the order of the text.
     pub problems: Vec<YamlProblem>,
 }
 
 impl Node {
-    /// The node itself, or the one that an alias names.
+    /// The node itself, or the target of an alias.
     pub fn target(&self) -> &Node {
         match &self.kind {
             Kind::Alias(node) => node.target(),
@@ -159,7 +159,7 @@ impl Node {
         }
     }
 
-    /// The items of a list.
+    /// Items of a list.
     pub fn items(&self) -> Option<&[Item]> {
         match &self.target().kind {
             Kind::List(items) => Some(items),
@@ -167,12 +167,12 @@ impl Node {
         }
     }
 
-    /// The entry of a map by its key.
+    /// Entry of a map by its key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
 
-    /// The value of a scalar, by YAML 1.1's rules as Heat reads them.
+    /// Value of a scalar, by the rules of YAML 1.1 as in Heat.
     pub fn scalar(&self) -> Option<Value> {
         let node = self.target();
         match (&node.kind, node.style) {
@@ -225,7 +225,7 @@ pub fn parse(text: &str) -> Tree {
     parse_within(text, &Limits::default())
 }
 
-/// The same, with other limits.
+/// Parses the first document of `text` with other limits.
 pub fn parse_within(text: &str, limits: &Limits) -> Tree {
     if text.len() > limits.bytes_max {
         let message = format!(
@@ -239,7 +239,7 @@ pub fn parse_within(text: &str, limits: &Limits) -> Tree {
 }
 
 impl Tree {
-    /// A tree of a text that was not parsed.
+    /// Tree of a text that was not parsed.
     fn refused(code: &'static str, message: String) -> Tree {
         Tree {
             root: None,
@@ -254,7 +254,7 @@ impl Tree {
     }
 }
 
-/// The position after spaces, line ends and comments.
+/// Position after spaces, line ends and comments.
 pub fn skip_blank(text: &str, mut at: usize) -> usize {
     let bytes = text.as_bytes();
     loop {

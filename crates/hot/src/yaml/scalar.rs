@@ -5,7 +5,7 @@
 
 use serde_json::{Number, Value};
 
-/// The value of a plain scalar.
+/// Value of a plain scalar.
 pub fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
@@ -78,7 +78,7 @@ fn number(text: &str) -> Option<Number> {
     Number::from_f64(if negative { -value } else { value })
 }
 
-/// A number in base 60: `1:30` and `1:30.5`. The first digit of an integer is not 0.
+/// Parses a number in base 60: `1:30` and `1:30.5`. The first digit of an integer is not 0.
 fn sexagesimal(digits: &str, negative: bool) -> Option<Number> {
     let (whole, fraction) = match digits.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
@@ -105,7 +105,7 @@ fn sexagesimal(digits: &str, negative: bool) -> Option<Number> {
     }
 }
 
-/// True for a float. Its exponent needs a sign.
+/// True for a float. The exponent needs a sign.
 fn is_float(digits: &str) -> bool {
     match digits.split_once(['e', 'E']) {
         Some((_, exponent)) => exponent

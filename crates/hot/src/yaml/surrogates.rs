@@ -1,17 +1,17 @@
 //! Surrogate pairs in JSON escapes: characters beyond the first 65,536 as `\ud83d\ude00`.
 //!
-//! YAML does not support surrogates, and Heat tries to parse a text as JSON before YAML. So in a JSON text each pair is joined
-//! (`\U0001f600`) for the YAML parser only; positions stay those of the original text.
+//! YAML does not support surrogates, and Heat tries to parse a text as JSON before YAML. So each pair in a JSON text is
+//! joined (`\U0001f600`) for the YAML parser only; positions stay those of the original text.
 
 use serde::de::IgnoredAny;
 
-/// True if a text is JSON, and so a map in braces.
+/// True if a text is JSON with a map at the top.
 pub fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// The text with its pairs joined, and the byte offset in `text` of each of its characters. `None` if there is no pair, or the
-/// text is not JSON.
+/// Text with its pairs joined, and the byte offset in `text` of each of its characters. `None` if there is no pair, or
+/// the text is not JSON.
 pub(super) fn joined(text: &str) -> Option<(String, Vec<u32>)> {
     let may_have = text.contains("\\ud") || text.contains("\\uD");
     if !may_have || !is_json(text) {
@@ -23,11 +23,12 @@ pub(super) fn joined(text: &str) -> Option<(String, Vec<u32>)> {
     while let Some(first) = text[at..].chars().next() {
         let (new, length) = match pair(&text[at..]) {
             Some(letter) => (format!("\\U{:08x}", u32::from(letter)), 12),
-            // The character after a backslash does not begin an escape itself.
+            // A character after a backslash does not begin an escape.
             None if first == '\\' => (text[at..].chars().take(2).collect(), 2),
             None => (first.to_string(), first.len_utf8()),
         };
-        // Each character of the new text maps to one of the old text, in order; surplus old ones are skipped.
+        // Each character of the new text maps to a character of the old text, in order; surplus old characters are
+        // skipped.
         bytes.extend((0..new.chars().count()).map(|letter| (at + letter.min(length - 1)) as u32));
         out.push_str(&new);
         at += length;
@@ -36,7 +37,7 @@ pub(super) fn joined(text: &str) -> Option<(String, Vec<u32>)> {
     Some((out, bytes))
 }
 
-/// The character of the two escapes at the beginning of a text.
+/// Character of the two escapes at the beginning of a text.
 fn pair(text: &str) -> Option<char> {
     let half = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;

@@ -55,7 +55,7 @@ fn windows_line_ends_and_json_are_yaml_too() {
     );
 }
 
-/// Each text was parsed by Heat's own parser, to the same value.
+/// The values were confirmed with Heat's parser.
 #[test]
 fn quotes_and_brackets_need_no_indentation() {
     for (text, expected) in [
@@ -271,7 +271,7 @@ fn many_duplicate_keys_are_read_in_linear_time() {
     };
     let (alone, _) = read((0..40_000).map(|at| format!("{at:x}:\n")).collect());
     let (doubled, tree) = read("a:\n".repeat(70_000));
-    // Moving all of them for each one would take many times as long.
+    // Moving all entries for each duplicate would take many times as long.
     assert!(doubled < alone * 5, "{doubled:?}, alone {alone:?}");
     assert_eq!(tree.problems.len(), 69_999);
     let root = tree.root.unwrap();

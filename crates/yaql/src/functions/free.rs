@@ -81,7 +81,7 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
     }
 }
 
-/// The names for the expression after `->`.
+/// Names for the expression after `->`.
 fn names(call: &Call<'_>) -> Result<Got, String> {
     let mut names = HashMap::new();
     let mut place = 0;
@@ -102,7 +102,7 @@ fn names(call: &Call<'_>) -> Result<Got, String> {
     Frame::new(Some(call.frame), names).map(Got::Frame)
 }
 
-/// The value after the first condition that holds.
+/// Value after the first condition that holds.
 fn switch(call: &Call<'_>) -> Result<Got, String> {
     for tree in &call.rest {
         let Tree::Pair(condition, value) = tree else {
@@ -115,7 +115,7 @@ fn switch(call: &Call<'_>) -> Result<Got, String> {
     Ok(Value::Null.into())
 }
 
-/// A map from pairs, or from one list of pairs.
+/// Map of pairs, or of one list of pairs.
 fn dict(call: &Call<'_>) -> Result<Got, String> {
     let [only] = call.rest.as_slice() else {
         return Ok(call.map()?.into());
@@ -135,7 +135,7 @@ fn dict(call: &Call<'_>) -> Result<Got, String> {
     Ok(Value::Object(map).into())
 }
 
-/// Flattens iterables; a list stays an item.
+/// Flattens iterables. A list stays an item.
 fn flat(values: Vec<Got>) -> Result<Vec<Value>, String> {
     let mut all = Vec::new();
     for got in values {

@@ -175,7 +175,7 @@ fn asked(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
     })
 }
 
-/// Sorts items that were equal before.
+/// Sorts items that were equal in the previous sort, for `thenBy`.
 fn sorted(call: &Call<'_>, of: Got) -> Result<Got, String> {
     let Got::Sorted(items) = of else {
         return Err(call.wrong(&of));
@@ -283,7 +283,7 @@ fn grouped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
             None => pair(values),
             Some(aggregator) => match aggregator(&item(&values)) {
                 Ok(got) => pair(got.value()?),
-                // In its former form the aggregator takes and returns the pair.
+                // In its old form the aggregator takes and returns the pair.
                 Err(why) => match aggregator(&item(&pair(values))).and_then(Got::value) {
                     Ok(Value::Array(made)) if made.len() == 2 => made.into(),
                     _ => return Err(why),
@@ -348,7 +348,7 @@ fn zipped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     Ok(Got::Iter(rows.collect()))
 }
 
-/// The selector's result for each pair of items for which the predicate holds.
+/// Results of the selector for each pair of items for which the predicate holds.
 fn joined(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
     let others = call.need(0)?.items("join")?;
     let (holds, select) = (call.need_lambda(1)?, call.need_lambda(2)?);
@@ -512,7 +512,7 @@ fn set(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     }))
 }
 
-/// Gives its items the names `$1`, `$2` ..., or given names.
+/// Frame with the items under the names `$1`, `$2` ..., or given names.
 fn unpacked(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     let names = call.values()?;
     if !names.is_empty() && names.len() != items.len() {
@@ -539,7 +539,7 @@ fn repeated(call: &Call<'_>, of: Got) -> Result<Got, String> {
     let times = usize::try_from(times)
         .ok()
         .filter(|times| *times <= ITEMS_MAX);
-    // Without a number of times, only another list in `zip` would end it.
+    // Without a number of repetitions, only another list in `zip` would end the sequence.
     let times = times.unwrap_or(ITEMS_MAX);
     let value = of.value()?;
     budget::spend(budget::weight(&value, 1)?.saturating_mul(times))?;

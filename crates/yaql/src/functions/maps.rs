@@ -53,7 +53,7 @@ fn get(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     }
 }
 
-/// The map with a key and a value, a map, or pairs added.
+/// Map with a key and a value, a map, or pairs added.
 fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     let mut map = map.clone();
     match call.rest.as_slice() {
@@ -88,7 +88,7 @@ fn without(map: &Map<String, Value>, keys: Vec<Value>) -> Got {
 
 type Merge<'a> = &'a dyn Fn(&Value, &Value) -> Result<Value, String>;
 
-/// Merges nested maps too, and concatenates lists. Of all other values the later one wins.
+/// Merges nested maps and concatenates lists. For all other values the later one is used.
 fn merge_with(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     let another = call.value(0)?;
     let Value::Object(another) = &another else {

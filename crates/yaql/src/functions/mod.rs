@@ -1,6 +1,6 @@
 //! Functions and methods, by the value that they are called on.
 //!
-//! They use the interpreter only through the [`Evaluate`] of a call.
+//! The functions use the interpreter only through the [`Evaluate`] of a call.
 
 mod free;
 mod lists;

@@ -80,7 +80,7 @@ fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
     }
 }
 
-/// A match: its text, or the selector's result.
+/// Result for a match: its text, or the selector's result.
 fn one(
     call: &Call<'_>,
     captures: &regex_lite::Captures<'_>,
@@ -92,7 +92,7 @@ fn one(
     }
 }
 
-/// Counts the characters of a text, match by match.
+/// Counter of characters in a text, match by match.
 struct Letters<'t> {
     text: &'t str,
     byte: usize,
@@ -108,7 +108,7 @@ impl Letters<'_> {
         }
     }
 
-    /// Moves to a match, which must be after the one before.
+    /// Moves to a match, which must be after the previous one.
     fn go_to(&mut self, byte: usize) {
         self.letters += self.text[self.byte..byte].chars().count();
         self.byte = byte;
@@ -120,7 +120,7 @@ impl Letters<'_> {
     }
 }
 
-/// The whole match as `$`, the groups as `$2`, `$3` ... Positions count characters.
+/// Frame with the whole match as `$`, and the groups as `$2`, `$3` ... Positions count characters.
 fn groups(
     call: &Call<'_>,
     captures: &regex_lite::Captures<'_>,

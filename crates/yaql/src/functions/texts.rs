@@ -245,7 +245,7 @@ fn format(call: &Call<'_>, of: &str) -> Result<Got, String> {
     Ok(out.into())
 }
 
-/// A position in bytes. Negative ones count from the end.
+/// Position in bytes for a position in characters. Negative positions count from the end.
 fn byte(of: &str, at: i64) -> usize {
     let length = i64::try_from(of.chars().count()).unwrap_or(i64::MAX);
     let at = if at < 0 {
@@ -257,7 +257,7 @@ fn byte(of: &str, at: i64) -> usize {
     of.char_indices().nth(at).map_or(of.len(), |(at, _)| at)
 }
 
-/// The part with this start and length. A negative length means the rest of the text.
+/// Byte offset and text of a part with this start and length. A negative length means the rest of the text.
 fn part(of: &str, start: i64, length: i64) -> (usize, &str) {
     let start = byte(of, start);
     let rest = &of[start..];

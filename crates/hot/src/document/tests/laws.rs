@@ -1,4 +1,4 @@
-//! Laws that hold for every text and every edit.
+//! Properties that hold for every text and every edit.
 
 use super::{resources::MENTIONS, *};
 
@@ -87,7 +87,7 @@ proptest! {
         let path = pick.get(&all).clone();
         let edited = document.edit(&Edit::Set { path: path.clone(), value: value.clone() });
         let edited = match edited { Ok(edited) => edited, Err(error) => return Err(TestCaseError::fail(format!("{error}\n{path:?} = {value}\n{text}"))) };
-        // Other sections are the same bytes.
+        // Other sections are unchanged byte for byte.
         for section in document.root().unwrap().entries().unwrap().iter().filter(|section| section.key != path[0]) {
             let lines = section.key_span.start..section.value.span.end;
             prop_assert!(edited.text().contains(&text[lines]), "{}\n---\n{}", text, edited.text());

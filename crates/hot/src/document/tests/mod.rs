@@ -1,11 +1,11 @@
-//! Edits of values, one case a test.
+//! Edits of values, one case per test.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-/// Short text in, short text out.
+/// Checks the text after an edit.
 #[track_caller]
 fn check_edit(before: &str, edit: &Edit, after: &str) {
     let document = Document::parse(before);
@@ -285,7 +285,7 @@ fn a_map_with_a_duplicate_key_is_not_edited() {
     insta::assert_snapshot!(refused, @"this cannot be changed here: a key occurs twice in a map, the second time on line 3; change it in the code view");
 }
 
-/// A text that is JSON stays JSON, in lines where it has lines.
+/// JSON text stays JSON, on several lines where it is on several lines.
 #[test]
 fn json_stays_json() {
     let text = r#"{
@@ -332,7 +332,7 @@ fn json_stays_json() {
     }
 }
 
-/// Braces whose closing line is not indented, as people write them.
+/// Braces with a closing line that is not indented.
 #[test]
 fn multi_line_flow_maps_are_edited_line_by_line() {
     let text = "\

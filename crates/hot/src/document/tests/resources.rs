@@ -1,4 +1,4 @@
-//! Resources that are added, removed and renamed, with the references to them.
+//! Added, removed and renamed resources, with the references to them.
 
 use super::*;
 
@@ -179,7 +179,7 @@ fn a_name_changes_in_references_only() {
     );
 }
 
-/// A name keeps its quotes, in each reference.
+/// A name keeps its quotes in each reference.
 #[test]
 fn a_name_in_quotes_stays_in_quotes() {
     let text = "resources:\n  'a': {type: x}\n  b: {type: x, depends_on: [\"a\"], properties: {p: {get_resource: a}}}\n";

@@ -99,7 +99,7 @@ resources:
         |value| value["resources"]["more"] = json!({"type": "x"}),
         &format!("{text}  more:\n    type: x\n"),
     );
-    // The same function with another argument keeps what it can.
+    // A call of the same function with another argument keeps its unchanged parts.
     let call = "a:\n  str_replace: # of it\n    template: one # first\n    params: {x: 1}\n";
     check_value(
         call,
@@ -136,7 +136,7 @@ resources:
     let mut value = document.value(&[]).unwrap();
     value["resources"]["a"]["properties"]["flavor"] = json!("large");
     assert!(document.with_value(&value).is_err());
-    // An entry that a merge key would bring back is not removed.
+    // An entry that a merge key would restore is not removed.
     let merged = "base: &b {x: 1}\nuse:\n  <<: *b\n  x: 2\n";
     assert!(Document::parse(merged).edit(&remove("use.x")).is_err());
 }

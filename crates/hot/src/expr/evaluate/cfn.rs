@@ -44,7 +44,7 @@ pub(super) fn select(arguments: Value) -> Result<Value, String> {
     Ok(at(Cow::Owned(collection), &[index]).unwrap_or_else(|| "".into()))
 }
 
-/// `Fn::Split`: the parts of a text.
+/// `Fn::Split`: parts of a text.
 pub(super) fn split(arguments: Value) -> Result<Value, String> {
     match items(arguments).as_slice() {
         [Value::String(delimiter), Value::String(text)] if !delimiter.is_empty() => {
@@ -54,7 +54,7 @@ pub(super) fn split(arguments: Value) -> Result<Value, String> {
     }
 }
 
-/// `Fn::Replace`: as `str_replace`.
+/// `Fn::Replace`: like `str_replace`.
 pub(super) fn replace(arguments: Value) -> Result<Value, String> {
     match items(arguments).as_slice() {
         [Value::Object(params), Value::String(template)] => {

@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::{ITEMS_MAX, items};
 use yaql::{python, shown};
 
-/// The treatment of equal values in `list_concat`.
+/// Treatment of equal values in `list_concat`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubles {
     Keep,
     Drop,
 }
 
-/// `map_merge`: later maps win.
+/// `map_merge`: later maps have precedence.
 pub(super) fn merge(arguments: Value) -> Result<Value, String> {
     let mut merged = Map::new();
     for item in items(arguments) {
@@ -63,7 +63,7 @@ pub(super) fn replace(arguments: Value) -> Result<Value, String> {
         let replaced = match value {
             Value::String(text) => values.get(text),
             Value::Array(_) | Value::Object(_) => None,
-            // In YAML the key `80` may be a number.
+            // In YAML the key `80` can be a number.
             scalar => values
                 .iter()
                 .find(|(key, _)| python::equal(&crate::yaml::scalar::resolve(key), scalar))
@@ -81,7 +81,7 @@ fn map_or_nothing(value: Value) -> Map<String, Value> {
     }
 }
 
-/// `list_concat` and `list_concat_unique`. Of equal values the first one is kept.
+/// `list_concat` and `list_concat_unique`. The first of equal values is kept.
 pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String> {
     let mut list = Vec::new();
     for item in items(arguments) {
@@ -103,7 +103,7 @@ pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String
     Ok(Value::Array(list))
 }
 
-/// `filter`: the list without some values.
+/// `filter`: list without some values.
 pub(super) fn filter(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter();
     let (values, list) = (
@@ -120,7 +120,7 @@ pub(super) fn filter(arguments: Value) -> Result<Value, String> {
     }
 }
 
-/// `contains`: an item of a list, or a part of a text.
+/// `contains`: item of a list, or part of a text.
 pub(super) fn contains(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter();
     let (value, list) = (

@@ -13,7 +13,7 @@ pub(super) fn digest(arguments: Value) -> Result<Value, String> {
     else {
         return Err("`digest` takes an algorithm and a text".to_owned());
     };
-    // As Heat reads a text: one byte per character.
+    // As in Heat: one byte per character.
     let bytes: Vec<u8> = text
         .chars()
         .map(|c| u8::try_from(u32::from(c)))

@@ -1,7 +1,7 @@
 //! Results of functions with known arguments. One file per group of functions.
 //!
-//! All results are as in Heat, including Python's text form of booleans and maps. Their size is limited, so that a template of a
-//! few lines cannot fill the memory.
+//! All results are as in Heat, including Python's text form of booleans and maps. Their size is limited, so that a
+//! template of a few lines cannot exhaust the memory.
 
 use serde_json::Value;
 
@@ -22,13 +22,13 @@ pub(super) use yaql::TEXT_BYTES_MAX;
 /// Maximum number of items in a function's result.
 pub(super) const ITEMS_MAX: usize = 100_000;
 
-/// The value of a call in a template of this version. The error describes the problem of its arguments.
+/// Value of a call in a template of this version. The error describes the problem of its arguments.
 pub(super) fn evaluate(
     function: Function,
     arguments: Value,
     version: Version,
 ) -> Result<Value, String> {
-    // Arguments that are results of functions were not checked yet.
+    // Arguments that are results of functions are not checked yet.
     let arguments = Expr::data(arguments);
     arguments::check(function, &arguments, version)?;
     // Since this version, maps and lists become JSON in texts.

@@ -39,7 +39,7 @@ pub(super) fn repeat(mut arguments: Value) -> Result<Value, String> {
         .collect()
 }
 
-/// The values of a word: the items of a list, or the keys of a map.
+/// Values of a word: the items of a list, or the keys of a map.
 fn values(word: &str, list: Value, permutations: bool) -> Result<Vec<Value>, String> {
     match list {
         Value::Array(items) => Ok(items),
@@ -90,7 +90,7 @@ fn together(lists: &[Vec<Value>]) -> Result<Vec<Vec<&Value>>, String> {
         .collect())
 }
 
-/// The pattern with its words replaced, also in keys.
+/// Pattern with its words replaced, also in keys.
 fn copy(template: &Value, pairs: &[(&str, &Value)], budget: &mut usize) -> Result<Value, String> {
     Ok(match template {
         Value::String(text) => Value::String(words(text, pairs, budget)?),

@@ -9,10 +9,10 @@ use yaql::{python, shown};
 /// Maximum product of the number of words and the template's bytes. Takes some tenths of a second.
 const WORK_MAX: usize = 1 << 30;
 
-/// A piece of a template.
+/// Part of a template.
 enum Part<'t> {
     Text(&'t str),
-    /// The value of a word, by its index.
+    /// Index of a word, which stands for its value.
     Word(usize),
 }
 
@@ -20,9 +20,9 @@ enum Part<'t> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strict {
     No,
-    /// Every word must occur.
+    /// Every word must occur in the text.
     Words,
-    /// Every word must occur, and no value may be null or empty.
+    /// Every word must occur in the text, and no value may be null or empty.
     WordsAndValues,
 }
 
@@ -45,8 +45,8 @@ pub(super) fn replace(
     replace_words(function, &template, &params, strict, json)
 }
 
-/// Replaces words, longer ones first, then in order. Each place of the text is replaced once. Maps and lists become JSON if the
-/// version supports it.
+/// Replaces words, longer ones first, then in order. Each part of the text is replaced once. Maps and lists become JSON
+/// if the version supports it.
 pub(super) fn replace_words(
     function: Function,
     template: &str,
@@ -86,8 +86,8 @@ pub(super) fn replace_words(
             "`{name}` has too many words for so long a template"
         ));
     }
-    // A longer word wins over a shorter one that overlaps it, so the text is split at the longest word first, and the parts
-    // between at the next one.
+    // A longer word has precedence over a shorter one that overlaps it. The text is split at the longest word first,
+    // and the parts in between at the next one.
     let mut parts = vec![Part::Text(template)];
     for (index, (word, _, used)) in words.iter_mut().enumerate() {
         let mut split = Vec::with_capacity(parts.len());
@@ -168,7 +168,7 @@ pub(super) fn join(function: Function, arguments: Value, json: bool) -> Result<V
     Ok(Value::String(out))
 }
 
-/// The parts of a text, or the part at an index.
+/// Parts of a text, or the part at an index.
 pub(super) fn split(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter();
     let (delimiter, text, index) = (arguments.next(), arguments.next(), arguments.next());

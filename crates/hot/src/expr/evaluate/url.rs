@@ -1,4 +1,4 @@
-//! `make_url`: a URL from its parts, escaped as Python's `urllib` does.
+//! `make_url`: a URL from its parts, escaped like Python's `urllib`.
 
 use serde_json::Value;
 
@@ -123,7 +123,7 @@ fn query(query: Option<&Value>) -> Result<String, String> {
     Ok(out)
 }
 
-/// Escapes as in a form, but keeps slashes.
+/// Escapes form data, except slashes.
 fn plus(text: &str, out: &mut String) {
     for (index, word) in text.split(' ').enumerate() {
         if index > 0 {
@@ -144,7 +144,7 @@ fn escape(text: &str, safe: &str, out: &mut String) {
     }
 }
 
-/// Schemes whose URLs have `//` even without a host.
+/// True for schemes with `//` in their URLs even without a host.
 fn has_place(scheme: &str) -> bool {
     const SCHEMES: [&str; 23] = [
         "ftp", "http", "gopher", "nntp", "telnet", "imap", "wais", "file", "mms", "https", "shttp",

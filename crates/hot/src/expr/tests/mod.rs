@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::{document::Document, scope::Known, version::Version};
 
-/// Two parameters, a hidden one, and one resource that exists.
+/// Two parameters, a hidden one, and one existing resource.
 #[derive(Default)]
 struct World;
 
@@ -51,7 +51,7 @@ impl Scope for World {
     }
 }
 
-/// The value of an output of a template of this version, or the problem.
+/// Value of an output of a template of this version, or the problem.
 fn value_in(version: &str, hot: &Value) -> Result<Value, String> {
     let text = json!({
         "heat_template_version": version,
@@ -401,7 +401,7 @@ fn simplify_substitutes_known_values() {
         simple(json!({"list_join": [",", {"list_concat": [["a"], {"get_param": "list"}]}]})),
         json!("a,x,y")
     );
-    // The other branch is dropped, with its references.
+    // The other branch is removed, with its references.
     assert_eq!(
         simple(
             json!([{"if": ["off", {"get_resource": "db"}, {"get_resource": "cache"}]}, {"if": ["off", 1]}])
@@ -533,7 +533,7 @@ fn nested_conditions_are_evaluated_once() {
     assert_eq!(document.diagnostics(), []);
     let known = Known::of(document.template(), &BTreeMap::new());
     assert_eq!(known.condition("deep"), Some(true));
-    // A run may nest them deeper than a text may.
+    // An expression in a run can be nested deeper than a text.
     let yes = || Expr::Literal(json!(true));
     let within = (0..60).fold(yes(), |inner, _| {
         Expr::call(Function::And, Expr::List(vec![inner, yes()]))

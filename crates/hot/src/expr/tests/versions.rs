@@ -1,4 +1,4 @@
-//! The functions of each version, refused ones, and limits of results.
+//! Functions of each version, refused ones, and limits of results.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn the_first_version_has_functions_of_cloudformation() {
     }
 }
 
-/// A call of each function, correct in the newest version that has it.
+/// A call of each function, correct in the newest version of the function.
 fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("get_param", json!("port")),
@@ -71,7 +71,7 @@ fn every_version_has_its_functions_and_names_the_version_of_others() {
             .filter(|word| word.starts_with("20"))
             .map(
                 |version| match value_in(version, &json!({name: arguments})) {
-                    // Data, before the version that has it.
+                    // Data in versions before the function.
                     Ok(Value::Object(map)) if map.contains_key(name) => '-',
                     Ok(_) => '+',
                     Err(problem) if problem.contains("is not in version") => '-',
@@ -115,7 +115,7 @@ fn every_version_has_its_functions_and_names_the_version_of_others() {
     ");
 }
 
-/// The same for calls in conditions; the last two are in none.
+/// A call of each function in conditions; the last two are not allowed there.
 fn conditions() -> Vec<(&'static str, Value)> {
     vec![
         ("equals", json!({"equals": [{"get_param": "port"}, 80]})),
@@ -154,7 +154,7 @@ fn no_function_is_left_out_of_these_tables() {
     }
 }
 
-/// Functions of conditions: what each version accepts there, and the result.
+/// Functions in conditions: accepted versions, and results.
 #[test]
 fn every_version_has_its_conditions() {
     let holds = |version: &str, condition: &Value| {

@@ -1,7 +1,7 @@
 //! `conditions:`, and `condition:` of resources and outputs.
 //!
-//! A condition may refer to others, in any order. Circles and unknown names are reported here, because they can be found without
-//! values.
+//! A condition can refer to others, in any order. Circles and unknown names are reported here, because they can be
+//! found without values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
                 | Expr::GetParam(..)
                 | Expr::Call { .. }
         );
-        // A refused call is null, and was reported already.
+        // A refused call is null, and is already reported.
         if !fits && (node.entries().is_none() || matches!(value, Expr::Map(_))) {
             self.wrong_shape(
                 node,

@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
             .iter()
             .filter(|entry| entry.key != "description")
             .collect();
-        // Heat takes one of several, in an order of its own.
+        // Heat uses one of several, in this order of precedence.
         let first = ORDER
             .iter()
             .find_map(|kind| rules.iter().find(|rule| rule.key == *kind));
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
                 .items()
                 .map(|items| {
                     let values = items.iter().map(|item| item.value.to_json());
-                    // Heat compares values after conversion: `yes` is true.
+                    // Heat compares converted values: `yes` is true.
                     let scalar = |value: Value| match kind {
                         "comma_delimited_list" => value,
                         _ => coerce(kind, &value),
@@ -149,7 +149,8 @@ impl<'a> Reader<'a> {
         if let Constraint::AllowedPattern(pattern) = &constraint
             && let Err(problem) = yaql::pattern::Pattern::new(pattern)
         {
-            // Heat's patterns are Python's. Ours support neither of these, and then nothing is checked.
+            // Heat's patterns are Python's. Our patterns support neither of these two features, and values are then not
+            // checked.
             let python = problem.contains("look-around") || problem.contains("backreference");
             if python {
                 let message = format!("{problem}; values are not checked by it");
@@ -226,7 +227,7 @@ fn length(node: &Node) -> Result<Constraint, String> {
         Some(number) if number.fract() != 0.0 => {
             Err("`min` and `max` of `length` are whole numbers".to_owned())
         }
-        // No length is less than zero.
+        // A length is never less than zero.
         other => Ok(other.map(|number| number.max(0.0) as u64)),
     };
     Ok(Constraint::Length {

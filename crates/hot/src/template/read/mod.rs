@@ -1,6 +1,6 @@
 //! Builds the model from the positioned tree, and reports all problems of structure at once.
 //!
-//! Parts that cannot be understood are left out of the model and reported. Parts that the template's version does not support are
+//! Invalid parts are left out of the model and reported. Parts that the template's version does not support are
 //! reported with the version that does. One file per section.
 
 use std::collections::HashSet;
@@ -40,7 +40,7 @@ const SECTIONS: [(&str, Version); 7] = [
     ("outputs", Version::V2013_05_23),
 ];
 
-/// The model of a tree, with the problems of the tree and the model.
+/// Model of a tree, with the problems of the tree and the model.
 pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic>) {
     let mut reader = Reader {
         text,
@@ -58,7 +58,7 @@ pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic
         reader.say(diagnostic, problem.at);
     }
     let template = reader.template(tree.root.as_ref());
-    // After a syntax error sections are incomplete: missing parts are not the user's fault.
+    // After a syntax error sections are incomplete, so missing parts are not reported.
     if tree.problems.iter().any(|problem| problem.fatal) {
         reader.diagnostics.retain(|one| {
             !matches!(
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.lines.position(self.text, at)
     }
 
-    /// The dotted path.
+    /// Dotted path of the current entry.
     fn path(&self) -> String {
         let segments: Vec<String> = self
             .path
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports a section or key with an empty value, if Heat requires a value or no key.
+    /// Reports a section or key with an empty value. Heat requires a value there, or no key.
     fn filled(&mut self, node: &Node, wanted: &str) -> bool {
         if node.is_null() {
             let message = format!(
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         !node.is_null()
     }
 
-    /// Entries of a map. Reports other values, except an empty one, which is an empty map.
+    /// Entries of a map. An empty value is an empty map; other values are reported.
     fn entries(&mut self, node: &'a Node, wanted: &str) -> &'a [Entry] {
         match node.entries() {
             Some(entries) => entries,
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports keys that are unknown, or that the version does not have.
+    /// Reports keys that are unknown, or not supported by the version.
     fn known_keys(&mut self, entries: &'a [Entry], known: Keys<'_>, of: &str) {
         for entry in entries {
             let key = entry.key.as_str();
@@ -207,8 +207,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks a name. Heat accepts nearly any text. A resource's name is also part of our ids and paths, so it must not contain
-    /// the characters that separate those.
+    /// Checks a name. Heat accepts nearly any text. A resource's name is also part of our ids and paths, so it must not
+    /// contain their separators.
     fn name(&mut self, entry: &Entry, of: &str) {
         let name = entry.key.as_str();
         let written = self.text.get(entry.key_span.clone()).unwrap_or_default();
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         self.error("bad-name", entry.key_span.start, message);
     }
 
-    /// A text for users. Heat accepts any value here; a value that is not text is dropped.
+    /// Text for users. Heat accepts any value here; a value that is not text is left out.
     fn words_of(&mut self, node: &Node) -> Option<String> {
         if node.entries().is_some() || node.items().is_some() {
             let message = format!("text belongs here, not {}", node.describe());
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
         match node.scalar() {
             Some(Value::String(text)) => Some(text),
             Some(Value::Null) => None,
-            // `description: 2.0` and similar values: Heat takes them as text.
+            // `description: 2.0` and similar values are text in Heat.
             Some(other) => Some(other.to_string()),
             None => {
                 self.wrong_shape(node, "text");
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
         template
     }
 
-    /// True for a CloudFormation template: reported once, because no part of it could be understood.
+    /// True for a CloudFormation template. Reported once, because no part of it can be read.
     fn is_cloud_formation(&mut self, root: &Node) -> bool {
         let named = |key: &&str| root.entry(key).is_some();
         let found = ["AWSTemplateFormatVersion", "HeatTemplateFormatVersion"]

@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
     fn output(&mut self, entry: &'a Entry) -> Option<Output> {
         let node = &entry.value;
         let keys = self.entries(node, "a map with `value`");
-        // Heat ignores other keys here, so they do no harm.
+        // Heat ignores other keys here, so they are only warnings.
         for entry in keys {
             let known = KEYS
                 .iter()

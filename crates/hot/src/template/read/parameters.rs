@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Some(parameter)
     }
 
-    /// The parameter's type. `string` if it is missing or unknown.
+    /// Type of the parameter. `string` if it is missing or unknown.
     fn kind(&mut self, entry: &'a Entry) -> String {
         let given = entry.value.entry("type");
         let kind = given
@@ -122,8 +122,8 @@ impl<'a> Reader<'a> {
         "string".to_owned()
     }
 
-    /// A boolean attribute. Heat accepts any value and applies Python's rules, so the quoted text `no` means yes there. Here
-    /// words for no mean no, with a warning.
+    /// Boolean attribute. Heat accepts any value and applies Python's rules, so the quoted text `no` is true there.
+    /// Here words for no are false, with a warning.
     fn truth(&mut self, node: &'a Node) -> bool {
         match node.scalar() {
             Some(Value::Bool(truth)) => truth,
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         group
     }
 
-    /// A parameter's name in a group, if the parameter exists and no group has it yet.
+    /// Name of a parameter in a group, if the parameter exists and is in no other group.
     fn grouped(
         &mut self,
         group: usize,

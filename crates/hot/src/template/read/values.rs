@@ -1,4 +1,4 @@
-//! Values that may contain functions.
+//! Values that can contain functions.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A map with one key, if it is a call. A refused call becomes null.
+    /// Map with one key, if it is a call. A refused call becomes null.
     fn call(&mut self, entry: &'a Entry, place: Place) -> Option<Expr> {
         let key = entry.key.as_str();
         let function = Function::of(key);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Builder, Entry, Frame, Kind, Node, Severity, Style, Tree, YamlProblem, merge};
 
 impl Builder<'_> {
-    /// The tree. After a syntax error some frames are still open: their content so far is kept.
+    /// Completed tree. After a syntax error some frames are still open: their content so far is kept.
     pub(super) fn finished(mut self) -> Tree {
         while let Some(frame) = self.frames.pop() {
             let end = self.cursor;
@@ -40,7 +40,7 @@ impl Builder<'_> {
             } => {
                 let mut entries = entries;
                 if let Some((key, key_span, after_colon)) = key {
-                    // Only after a syntax error: a key whose value was never read.
+                    // Only after a syntax error: a key whose value was not read.
                     let value = Node::new(
                         Kind::Scalar(String::new()),
                         Style::Plain,
@@ -97,7 +97,7 @@ impl Builder<'_> {
         self.place(node, anchor);
     }
 
-    /// The entries that merge keys add to a map.
+    /// Entries that merge keys add to a map.
     fn merge(&mut self, entries: &[Entry]) -> Option<Arc<[Entry]>> {
         let left = self.limits.nodes_max;
         match self.merger.merge(self.text, entries, left) {
@@ -109,8 +109,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Drops entries with duplicate keys: the last one counts, as in Heat. Such a map cannot be edited, because it is not clear
-    /// which entry is meant.
+    /// Drops entries with duplicate keys: the last one is used, as in Heat. Such a map cannot be edited, because the
+    /// intended entry is unclear.
     fn drop_duplicates(&mut self, entries: &mut Vec<Entry>) {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key).then(a.cmp(b)));

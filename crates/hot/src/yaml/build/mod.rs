@@ -17,7 +17,7 @@ use super::{
 mod close;
 mod places;
 
-/// The tree of a text within the size limit.
+/// Tree of a text within the size limit.
 pub(super) fn build(text: &str, limits: &Limits) -> Tree {
     if let Some(problem) = unfit(text) {
         return problem;
@@ -43,7 +43,7 @@ pub(super) fn build(text: &str, limits: &Limits) -> Tree {
     builder.finished()
 }
 
-/// The error for characters that YAML does not allow.
+/// Error for a character that YAML does not allow.
 fn unfit(text: &str) -> Option<Tree> {
     let fits = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     let at = text.find(|c| !fits(c))?;
@@ -54,7 +54,7 @@ fn unfit(text: &str) -> Option<Tree> {
     Some(tree)
 }
 
-/// An open map or list.
+/// Map or list whose end was not read yet.
 enum Frame {
     Map {
         start: usize,
@@ -74,7 +74,7 @@ enum Frame {
 
 struct Builder<'t> {
     text: &'t str,
-    /// Byte offset of each character that the parser sees. Empty if the text is ASCII.
+    /// Byte offset of each character in the parser's input. Empty if the text is ASCII.
     bytes: Vec<u32>,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Arc<Node>>,
@@ -85,7 +85,7 @@ struct Builder<'t> {
     limits: Limits,
     merger: merge::Merger,
     padding: Padding,
-    /// Names of anchors so far.
+    /// Names of all previous anchors.
     named: HashSet<&'t str>,
 }
 
@@ -114,7 +114,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The position of the outermost open bracket.
+    /// Position of the outermost open bracket.
     fn flow_start(&self) -> Option<usize> {
         self.frames.iter().find_map(|frame| match frame {
             Frame::Map { start, style, .. } | Frame::List { start, style, .. } => {
@@ -123,7 +123,7 @@ impl<'t> Builder<'t> {
         })
     }
 
-    /// The byte offset of a marker, which counts characters.
+    /// Byte offset of a marker, which counts characters.
     fn byte(&self, index: usize) -> usize {
         let index = self.padding.letter(index);
         let at = if self.bytes.is_empty() {
@@ -136,7 +136,7 @@ impl<'t> Builder<'t> {
         at.min(self.text.len())
     }
 
-    /// Reads all events. If it stops early, returns the reason and the position.
+    /// Processes all events. If it stops early, returns the reason and the position.
     fn read(&mut self, seen: &str) -> Option<(String, usize)> {
         let mut stopped = None;
         for next in Parser::new_from_str(seen) {
@@ -179,7 +179,7 @@ impl<'t> Builder<'t> {
         });
     }
 
-    /// Handles one event. False stops reading.
+    /// Processes one event. False stops the parser.
     fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> bool {
         match event {
             Event::Scalar(value, style, anchor, tag) => {
@@ -262,7 +262,7 @@ impl<'t> Builder<'t> {
                 });
             }
             Event::MappingEnd | Event::SequenceEnd => {
-                // Of `}` and `]` only the start is certain: the parser's end may be after a comment.
+                // Only the start of `}` and `]` is reliable: the parser's end can be after a comment.
                 if let Some(frame) = self.frames.pop() {
                     self.close(frame, (start + 1).min(self.text.len()));
                 }
@@ -328,7 +328,7 @@ impl<'t> Builder<'t> {
         if anchor != 0 {
             self.anchor(start);
         }
-        // YAML 1.1 gives these a special meaning, which libyaml then does not support.
+        // These have a special meaning in YAML 1.1, which libyaml does not support here.
         let strange = value == "=" || (value == merge::KEY && !is_key);
         if strange && style == ScalarStyle::Plain && tag.is_none() {
             self.problems.push(YamlProblem {
@@ -396,7 +396,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The anchor of the node at `start`. libyaml accepts each name once.
+    /// Adds the anchor of the node at `start`. libyaml accepts each name once.
     fn anchor(&mut self, start: usize) {
         let text = self.text;
         let properties = &text[start..self.after_properties(start)];
@@ -427,7 +427,7 @@ impl<'t> Builder<'t> {
                 items,
                 ..
             }) if !items.is_empty() => {
-                // `item_start` holds the end of the item before.
+                // `item_start` contains the end of the previous item.
                 skip_blank(self.text, *item_start)
             }
             Some(Frame::List {
@@ -456,7 +456,7 @@ impl<'t> Builder<'t> {
                     value: node,
                 }),
                 None => {
-                    // A map or list as a key. Its value comes next and is dropped with it.
+                    // The key is a map or a list. Its value comes next and is dropped with it.
                     let at = node.span.start;
                     let span = node.span.clone();
                     *key = Some((String::new(), span.clone(), span.end));

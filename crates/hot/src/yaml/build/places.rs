@@ -1,4 +1,4 @@
-//! Positions that the parser does not report: it places empty nodes at the next token, and ends block scalars there.
+//! Positions that the parser does not report: it reports empty nodes at the next token, and ends block scalars there.
 
 use super::{Builder, Frame, Style, skip_blank};
 
@@ -28,7 +28,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The start of the value after the last key or dash.
+    /// Start of the value after the last key or dash.
     pub(super) fn value_start(&self) -> usize {
         let from = match self.frames.last() {
             Some(Frame::List {
@@ -50,12 +50,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The dash of the next item.
+    /// Position of the next item's dash.
     pub(super) fn dash(&self) -> usize {
         skip_blank(self.text, self.cursor).min(self.text.len())
     }
 
-    /// The position after anchors and tags.
+    /// Position after anchors and tags.
     pub(super) fn after_properties(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         while matches!(bytes.get(at), Some(b'&' | b'!')) {
@@ -70,7 +70,7 @@ impl Builder<'_> {
         at
     }
 
-    /// The end of a block scalar's last line. The parser reports the next token instead.
+    /// End of a block scalar's last line. The parser reports the next token instead.
     pub(super) fn block_scalar_end(&self, start: usize, end: usize) -> usize {
         let header_end = self.text[start..]
             .find('\n')
