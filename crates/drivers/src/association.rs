@@ -1,13 +1,14 @@
-//! Associations: types that connect resources and have no resource of their own, such as role assignments and the quality of
-//! service of volume types.
+//! Associations: types that connect resources and have no resource of their own, such as role assignments and QoS
+//! associations of volume types.
 //!
-//! There is no place for a marker, and adding an association twice changes nothing. So the physical id lists the associations. The
-//! creation only looks: an association that exists already belongs to somebody else. It is left out of the id and stays when the
-//! resource is deleted. The others are added once the journal has the id, so at no moment is there one of ours that nobody knows
-//! of. A change first removes the associations that are no longer wanted; by then the id has all that any attempt may have added.
+//! An association has no field for a marker, and adding it twice changes nothing. So the physical id lists the
+//! associations. The creation only checks which associations exist: those belong to somebody else, are left out of the
+//! id, and stay when the resource is deleted. The others are added once the journal contains the id, so every
+//! association of ours is in the journal. An update first removes the associations that are no longer wanted; by then
+//! the id contains all that any attempt can have added.
 //!
-//! The types are code and no data: each service has calls of its own for them (the path of a role assignment has four ids, Cinder
-//! changes with `GET`), and there are three types.
+//! The types are code instead of data: each service has its own calls for them (the path of a role assignment has four
+//! ids, Cinder makes changes with `GET`), and there are only three types.
 
 use async_trait::async_trait;
 use serde_json::Map;
@@ -15,7 +16,7 @@ use serde_json::Map;
 use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
-/// The calls of a type. An association is a text that names both ends by id, without commas.
+/// The calls of a type. An association is a text with the ids of both ends, without commas.
 #[async_trait]
 pub(super) trait Associations: Send + Sync {
     /// The name of the association in messages: `role`.
@@ -24,17 +25,17 @@ pub(super) trait Associations: Send + Sync {
     /// The associations that the properties describe.
     async fn wanted(&self, context: &Context<'_>) -> Result<Vec<String>, DriverError>;
 
-    /// Whether an association exists, whoever added it. It does not if one of its ends is gone.
+    /// Whether an association exists, from any source. `false` if one of its ends is missing.
     async fn exists(
         &self,
         context: &Context<'_>,
         association: &str,
     ) -> Result<bool, openstack::Error>;
 
-    /// Adds an association. If one of its ends is gone, the error has status 404.
+    /// Adds an association. If one of its ends is missing, the error has status 404.
     async fn add(&self, context: &Context<'_>, association: &str) -> Result<(), openstack::Error>;
 
-    /// Removes an association. One that does not exist is success, or an error of status 404.
+    /// Removes an association. A missing association is success, or an error of status 404.
     async fn remove(
         &self,
         context: &Context<'_>,
@@ -46,7 +47,7 @@ pub(super) trait Associations: Send + Sync {
 pub(super) struct AssociationDriver<T>(pub(super) T);
 
 impl<T: Associations> AssociationDriver<T> {
-    /// The id of the wanted associations that are ours: it had them before, or they do not exist yet.
+    /// The id of the wanted associations that are ours: those in the id before, and those that do not exist yet.
     async fn ours(&self, context: &Context<'_>, before: &[&str]) -> Result<String, DriverError> {
         let mut ours: Vec<String> = Vec::new();
         for association in self.0.wanted(context).await? {
@@ -123,7 +124,7 @@ impl<T: Associations> Driver for AssociationDriver<T> {
     ) -> Result<(), DriverError> {
         match physical_id {
             Some(id) => self.remove_all(context, &parse(id)).await,
-            // Without an id, none was ever added.
+            // Without an id, no association was added.
             None => Ok(()),
         }
     }
@@ -133,7 +134,7 @@ impl<T: Associations> Driver for AssociationDriver<T> {
     }
 }
 
-/// The id without associations: all of them existed before.
+/// The id without associations, if all of them existed before.
 const NOTHING: &str = "-";
 
 fn id(associations: &[String]) -> String {

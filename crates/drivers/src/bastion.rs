@@ -1,8 +1,7 @@
-//! The one rule that lets the orchestrator in to the bastion, for as long as a run needs it.
+//! The security group rule for the orchestrator's access to the bastion during a run.
 //!
-//! Both calls may be made any number of times. The rule is known by its description, so that closing
-//! finds it after a crash, without its id and from any server; a rule of the person's own that says
-//! the same is left alone.
+//! Both calls are idempotent. The rule is identified by its description, so any server can remove it after a crash,
+//! without its id. An equal rule of the user is left alone.
 
 use std::net::IpAddr;
 
@@ -13,7 +12,7 @@ use serde_json::json;
 use super::{mark, record, rules};
 use crate::driver::{DriverError, Marker};
 
-/// Let `address`, and nobody else, in to port 22 of the group's ports.
+/// Allows `address` alone to connect to port 22 of the group's ports.
 pub async fn open(
     session: &Session,
     security_group_id: &str,
@@ -29,7 +28,7 @@ pub async fn open(
         {
             open = true;
         } else {
-            // Our address, or the group, has changed since an earlier run that was cut short.
+            // Our address or the group has changed since an interrupted run.
             record::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
         }
     }
@@ -52,7 +51,7 @@ pub async fn open(
     }
 }
 
-/// Take the rule away again, in whichever group it is. None there is fine, and so is a group that is gone.
+/// Removes the rule from its group. Succeeds if the rule or the group is missing.
 pub async fn close(session: &Session, marker: &Marker) -> Result<(), DriverError> {
     for rule in find(session, marker).await? {
         record::done_if_gone(
@@ -65,8 +64,8 @@ pub async fn close(session: &Session, marker: &Marker) -> Result<(), DriverError
     Ok(())
 }
 
-/// The description of the rule. Server and group may be replaced between the opening and the closing, or come
-/// back by a roll-back, so it does not say which server of the name it is.
+/// The description of the rule. It does not contain the incarnation of the server: server and group can be replaced
+/// between the two calls, or restored by a rollback.
 pub fn description(marker: &Marker) -> String {
     let name = marker.resource.split('#').next().unwrap_or_default();
     let bastion = Marker {
@@ -80,7 +79,7 @@ async fn find(session: &Session, marker: &Marker) -> Result<Vec<SecurityGroupRul
     let description = description(marker);
     let query = [("description", description.as_str())];
     let mut found: Vec<SecurityGroupRule> = session.network().list(&query).await?;
-    // Asked again here, for clouds that do not know the filter.
+    // Some clouds ignore the filter.
     found.retain(|rule| rule.description.as_deref() == Some(description.as_str()));
     Ok(found)
 }

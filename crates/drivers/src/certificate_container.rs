@@ -1,4 +1,4 @@
-//! `OS::Barbican::CertificateContainer`: a certificate and what belongs to it.
+//! `OS::Barbican::CertificateContainer`: a certificate with its private key and intermediates.
 
 use super::container::{Container, ContainerDriver, by_property};
 use super::key_manager::KeyManagerDriver;

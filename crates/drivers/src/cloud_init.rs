@@ -1,10 +1,9 @@
-//! User data of a server: the login and the host key, so that we can log in and no other machine can pose as the server.
+//! User data of a server: the login user and the host key, for access and for verification of the server's identity.
 //!
-//! Our part makes the login user with the deployment's public key and sets the SSH host key that we
-//! made, so that the first connection is verified like every later one. A person's own user data is
-//! kept: both go as a MIME multipart message, theirs first, and our lists (users, files) are appended
-//! to theirs instead of taking their place. cloud-config is YAML, JSON is YAML too, so ours is
-//! written as JSON and no value can break out of its place.
+//! Our part creates the login user with the deployment's public key and sets a generated SSH host key, so the first
+//! connection is verified like every later one. User data of the template is kept: both parts form a MIME multipart
+//! message, the template's first. Our lists (users, files) are appended to those of the template instead of replacing
+//! them. Our part is written as JSON, which is valid YAML, so no value needs YAML quoting.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,33 +13,33 @@ use sha2::{Digest, Sha256};
 use super::keys::Pair;
 use crate::driver::Login;
 
-/// Nova's limit, of the encoded form.
+/// Nova's limit in bytes, after encoding.
 pub(super) const BYTES_MAX: usize = 65_535;
 
 /// The input of our part of the user data.
 pub(super) struct Guest<'a> {
     pub login: &'a Login,
     pub host_key: &'a Pair,
-    /// Whether others are reached through it.
+    /// Whether the server is the bastion of other servers.
     pub bastion: bool,
 }
 
-/// User data in plain text: the person's, ours, or both.
+/// User data in plain text: the template's, ours, or both.
 pub(super) fn user_data(own: Option<&str>, guest: Option<&Guest<'_>>) -> Option<String> {
     match (own, guest) {
         (None, None) => None,
         (Some(own), None) => Some(own.to_string()),
         (None, Some(guest)) => Some(cloud_config(guest, true)),
         (Some(own), Some(guest)) => {
-            // `default` is the image's own user: it goes away as soon as anybody lists users, so we
-            // name it, unless the person has listed users and thereby decided.
+            // `default` is the image's own user. cloud-init drops it if any part lists users, so our part lists it,
+            // unless the template has a list of users.
             let lists_users = own.lines().any(|line| line.starts_with("users:"));
             Some(multipart(own, &cloud_config(guest, !lists_users)))
         }
     }
 }
 
-/// The user data as Nova takes it.
+/// User data in Nova's encoding.
 pub(super) fn encode(user_data: &str) -> String {
     BASE64.encode(user_data)
 }
@@ -74,7 +73,7 @@ fn cloud_config(guest: &Guest<'_>, default_user: bool) -> String {
 fn multipart(own: &str, ours: &str) -> String {
     let own = match content_type(own) {
         Some(kind) => part(kind, "", own),
-        // It brings its own header lines.
+        // The template's message has its own headers.
         None => own.trim_end().to_string() + "\n",
     };
     let merge = "Merge-Type: list(append)+dict(no_replace,recurse_list)+str()\n";
@@ -82,7 +81,7 @@ fn multipart(own: &str, ours: &str) -> String {
     message(&[own, ours])
 }
 
-/// Parts with their headers as one message.
+/// Combines parts, with their headers, into one message.
 pub(super) fn message(parts: &[String]) -> String {
     let digest = Sha256::digest(parts.concat());
     let boundary: String = digest
@@ -99,7 +98,7 @@ pub(super) fn message(parts: &[String]) -> String {
     )
 }
 
-/// One part; `headers` are further lines, each with its end.
+/// One part; `headers` are further header lines, each with a line end.
 pub(super) fn part(kind: &str, headers: &str, content: &str) -> String {
     let (encoding, content) = if content.is_ascii() {
         ("7bit", content.to_string())
@@ -116,7 +115,7 @@ pub(super) fn part(kind: &str, headers: &str, content: &str) -> String {
     )
 }
 
-/// cloud-init knows a part by its first words; a message of several parts already has a header.
+/// The content type that cloud-init derives from the first words. `None` for a MIME message, which has its own header.
 fn content_type(own: &str) -> Option<&'static str> {
     const KINDS: [(&str, &str); 9] = [
         ("#!", "text/x-shellscript"),

@@ -1,6 +1,7 @@
-//! `OS::Barbican::GenericContainer`, `RSAContainer` and `CertificateContainer`: secrets that belong together, each under a name.
+//! `OS::Barbican::GenericContainer`, `RSAContainer` and `CertificateContainer`: groups of secrets, each with a name.
 //!
-//! The secrets are resources of their own, and stay when the container goes. Source: Key Manager API v1, "Containers".
+//! The secrets are separate resources, and stay when the container is deleted. Source: Key Manager API v1,
+//! "Containers".
 
 use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind};
@@ -10,15 +11,15 @@ use super::key_manager::{KeyManagerDriver, KeyManagerType};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
-/// A kind of container.
+/// A container type.
 pub(super) struct Container {
-    /// Barbican's word for it.
+    /// Barbican's name of the type.
     pub(super) kind: &'static str,
-    /// The secrets in it, in Barbican's words.
+    /// The secrets in the container, in Barbican's format.
     pub(super) secrets: fn(Properties<'_>) -> Result<Vec<Value>, DriverError>,
 }
 
-/// The driver of a kind of container.
+/// The driver of a container type.
 pub(super) type ContainerDriver = KeyManagerDriver<Container>;
 
 #[async_trait]
@@ -56,7 +57,7 @@ impl KeyManagerType for Container {
     }
 }
 
-/// The secrets of a kind that has a property `<name>_ref` for each that may be in it.
+/// The secrets of a container type with a property `<name>_ref` for each possible secret.
 pub(super) fn by_property(
     properties: Properties<'_>,
     names: &[&str],

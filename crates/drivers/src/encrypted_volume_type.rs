@@ -1,8 +1,9 @@
-//! `OS::Cinder::EncryptedVolumeType`: has the volumes of a type encrypted.
+//! `OS::Cinder::EncryptedVolumeType`: encryption of the volumes of a type.
 //!
-//! A type has one encryption or none, so it is known by its type, and `get_resource` gives the type's id, as in Heat. It carries
-//! no mark: a type that is encrypted already is refused, and it is encrypted once the journal has the id. So at no moment is there an
-//! encryption of ours that nobody knows of, and one that was there before is never taken for ours. Source: Block Storage API v3, "Volume type encryption".
+//! A volume type has at most one encryption, so the type's id identifies it. `get_resource` returns the type's id, as
+//! in Heat. There is no field for a marker: the creation fails for an encrypted type, and the encryption is added once
+//! the journal contains the id. Every encryption of ours is therefore in the journal, and an existing one is never
+//! adopted. Source: Block Storage API v3, "Volume type encryption".
 
 use async_trait::async_trait;
 use openstack::collection::Record;
@@ -54,7 +55,7 @@ impl Driver for EncryptedVolumeType {
             .iter()
             .any(|(name, value)| there.get(name) != Some(value))
         {
-            // The template was changed before it was ever looked at.
+            // The template changed before the first progress check.
             storage.encryption_update(physical_id, &fields).await?;
         }
         there.extend(fields);
@@ -80,7 +81,7 @@ impl Driver for EncryptedVolumeType {
                 let storage = context.session.block_storage();
                 done_if_gone(storage.encryption_delete(id).await)
             }
-            // Without an id, none was ever made.
+            // Without an id, nothing was created.
             None => Ok(()),
         }
     }
@@ -107,7 +108,7 @@ fn fields(map: &Map<String, Value>) -> Result<Record, DriverError> {
     Ok(body)
 }
 
-/// How volumes of the type are encrypted; `None` where there is no such type.
+/// Encryption of a volume type. `None` if the type does not exist.
 async fn encryption(
     context: &Context<'_>,
     volume_type: &str,
@@ -119,7 +120,7 @@ async fn encryption(
     }
 }
 
-/// Cinder tells of a type without an encryption by saying nothing.
+/// Whether a volume type is encrypted. Without encryption, Cinder returns an empty object.
 fn is_set(encryption: &Record) -> bool {
     encryption.get("provider").is_some_and(Value::is_string)
 }

@@ -1,4 +1,4 @@
-//! `OS::Neutron::ExtraRoute`: one route of a router, beside those that it has by itself.
+//! `OS::Neutron::ExtraRoute`: one static route of a router.
 
 use super::extra_route_set::Routes;
 use super::properties::Properties;

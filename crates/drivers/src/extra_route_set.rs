@@ -1,8 +1,8 @@
-//! `OS::Neutron::ExtraRouteSet` and `OS::Neutron::ExtraRoute`: routes of a router, beside those that it has by itself.
+//! `OS::Neutron::ExtraRouteSet` and `OS::Neutron::ExtraRoute`: static routes of a router.
 //!
-//! Neutron adds and removes them one by one (`add_extraroutes`), so that two sets on one router do not
-//! overwrite each other; adding what is there changes nothing. The set has no id of its own.
-//! Source: Networking API v2.0, "Add extra routes to router".
+//! Neutron adds and removes them one by one (`add_extraroutes`), so two sets on one router do not overwrite each other.
+//! Adding an existing route changes nothing. The set has no id of its own. Source: Networking API v2.0, "Add extra
+//! routes to router".
 
 use async_trait::async_trait;
 use openstack::network::Router;
@@ -12,11 +12,11 @@ use super::properties::Properties;
 use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
-/// Routes of one router; what the types differ in.
+/// Routes of one router, with the differences between the types.
 pub(super) struct Routes {
-    /// The property that names the router.
+    /// Property with the router.
     pub(super) router: &'static str,
-    /// Destination and next hop of each, from the properties.
+    /// Reads destination and next hop of each route from the properties.
     pub(super) read: ReadRoutes,
 }
 
@@ -36,8 +36,8 @@ impl Driver for Routes {
         Duplicates::Refused
     }
 
-    /// Only looks: the routes are added once the journal has the id, which says all of them. So at no moment
-    /// are there routes of ours that nobody knows of, and those that were there before are never taken for ours.
+    /// Only checks and returns the id, which contains all routes. The routes are added once the journal contains the
+    /// id. Every route of ours is therefore in the journal, and an existing one is never adopted.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let router = self.router(context).await?;
         let routes = (self.read)(context.properties)?;
@@ -68,8 +68,8 @@ impl Driver for Routes {
         }))
     }
 
-    /// The router stays: another one is another set. What goes, goes now, as in Heat; what comes, comes when the
-    /// journal has the new id.
+    /// The router does not change: another router replaces the set. Routes are removed now, as in Heat, and added once
+    /// the journal contains the new id.
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (router, before) = parse(physical_id);
         let routes = (self.read)(context.properties)?;
@@ -95,7 +95,7 @@ impl Driver for Routes {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        // Without an id, none was ever added.
+        // Without an id, no route was added.
         let Some((router, routes)) = physical_id.map(parse) else {
             return Ok(());
         };
@@ -131,7 +131,7 @@ fn routes(properties: &Map<String, Value>) -> Result<Vec<Route>, DriverError> {
     Ok(routes)
 }
 
-/// The routes that a router has.
+/// The routes of a router.
 async fn there(context: &Context<'_>, router: &str) -> Result<Vec<Route>, DriverError> {
     let router: Router = context.session.network().get(router).await?;
     let routes = router.other.get("routes").and_then(Value::as_array);
@@ -142,7 +142,7 @@ async fn there(context: &Context<'_>, router: &str) -> Result<Vec<Route>, Driver
         .collect())
 }
 
-/// A route that is there already is somebody else's, and would go with ours.
+/// Refuses existing routes: they belong to somebody else, and would be deleted with ours.
 async fn refuse_anothers(
     context: &Context<'_>,
     router: &str,
@@ -181,7 +181,7 @@ async fn act(
     Ok(())
 }
 
-/// Says all that deletion needs: the properties may not be known any more by then.
+/// The id contains all inputs of a deletion, as the properties can be unknown by then.
 fn id(router: &str, routes: &[Route]) -> String {
     let routes: Vec<String> = routes
         .iter()

@@ -1,7 +1,7 @@
-//! `OS::Nova::Flavor`: further keys, and who may use it.
+//! `OS::Nova::Flavor`: extra specs and access list.
 //!
-//! Nova changes nothing else of a flavor. One that is not for everybody and names nobody is for the project that creates it, as
-//! in Heat. Source: Compute API, "Flavors", "Flavors access", "Flavors extra-specs".
+//! Nova supports no other updates of a flavor. A private flavor without an access list is for the project that creates
+//! it, as in Heat. Source: Compute API, "Flavors", "Flavors access", "Flavors extra-specs".
 
 use async_trait::async_trait;
 use openstack::collection::Record;

@@ -23,7 +23,8 @@ impl Hooks for FloatingIp {
         body: &mut Record,
         _occasion: Occasion,
     ) -> Result<(), DriverError> {
-        // Neutron cuts a connection only when it is told so. Where the address never had a port, something else may lead it.
+        // Neutron disassociates only on an explicit null. If the floating IP never had a port, another resource can
+        // have associated it.
         if context.changed.iter().any(|property| property == "port_id") {
             body.entry("port_id").or_insert(Value::Null);
         }
@@ -44,7 +45,7 @@ impl Handover for FloatingIp {
     }
 }
 
-/// Cuts the connection of a floating IP. One that is gone leads nowhere.
+/// Disassociates a floating IP. A missing floating IP is success.
 pub(super) async fn lead_nowhere(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
     let nowhere = json!({"port_id": null});
     let network = context.session.network();

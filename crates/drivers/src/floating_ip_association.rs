@@ -1,8 +1,8 @@
-//! `OS::Neutron::FloatingIPAssociation`: leads a floating IP to a port, where both are drawn apart.
+//! `OS::Neutron::FloatingIPAssociation`: associates a floating IP with a port, as a resource of its own in the
+//! template.
 //!
-//! It is a field of the floating IP and no resource of its own, so the floating IP's id is its id.
-//! Removing it never cuts a connection that somebody else made since: only what leads to our port is
-//! ours. Source: Networking API v2.0, "Floating IPs".
+//! It is a field of the floating IP, so the floating IP's id is its id. The deletion keeps an association that somebody
+//! else made since: it removes only an association with our port. Source: Networking API v2.0, "Floating IPs".
 
 use async_trait::async_trait;
 use openstack::network::{FloatingIp, Port};
@@ -54,7 +54,7 @@ impl Driver for FloatingIpAssociation {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let wanted = Properties::of(context.properties).required("floatingip_id")?;
         if wanted != physical_id {
-            // The one that led there is let go of: a port has one.
+            // The former floating IP is disassociated first: a port has one.
             lead_nowhere(context, physical_id).await?;
         }
         lead(context, &wanted).await
@@ -105,7 +105,7 @@ impl Handover for FloatingIpAssociation {
     }
 }
 
-/// Saying the same again changes nothing, so there is no need to look first.
+/// Associates the floating IP. Repeating it changes nothing, so there is no check before.
 async fn lead(context: &Context<'_>, floating_ip: &str) -> Result<(), DriverError> {
     let properties = Properties::of(context.properties);
     let port = properties.required("port_id")?;
@@ -122,7 +122,7 @@ async fn lead(context: &Context<'_>, floating_ip: &str) -> Result<(), DriverErro
     Ok(())
 }
 
-/// The floating IP, if it is there and leads to the port (to any, where the port is not known any more).
+/// The floating IP, if it exists and is associated with the port. Any port matches if ours is unknown.
 async fn find(context: &Context<'_>, id: &str) -> Result<Option<FloatingIp>, DriverError> {
     let port = Properties::of(context.properties).filled("port_id")?;
     match context.session.network().get::<FloatingIp>(id).await {

@@ -1,8 +1,8 @@
-//! `OS::Neutron::FloatingIPPortForward`: one port number of a floating IP, which leads to a port.
+//! `OS::Neutron::FloatingIPPortForward`: a port forwarding of a floating IP.
 //!
-//! Neutron keeps it inside the floating IP, with a description that carries the marker. The type is code and no data, because the
-//! floating IP is given by its address, and because clouds without descriptions of port forwardings need an explanation.
-//! Source: Networking API v2.0, "Floating IPs port forwarding".
+//! It is nested in the floating IP, and its description contains the marker. The type is code instead of data, because
+//! the floating IP is given by its address, and because clouds without descriptions of port forwardings need a clear
+//! error message. Source: Networking API v2.0, "Floating IPs port forwarding".
 
 use async_trait::async_trait;
 use openstack::inside::Inside;
@@ -62,7 +62,7 @@ impl Driver for FloatingIpPortForward {
         let id = match physical_id {
             Some(id) => id.to_owned(),
             None => {
-                // Without a floating IP it was never made.
+                // Without a floating IP, nothing was created.
                 let owner = match floating_ip(context).await {
                     Err(DriverError::Property { .. }) => return Ok(()),
                     owner => owner?,
@@ -83,7 +83,7 @@ impl Driver for FloatingIpPortForward {
     }
 }
 
-/// A cloud that keeps no description cannot tell ours from others'.
+/// Explains the refusal of a description: without it, our port forwardings cannot be recognized.
 fn named(error: openstack::Error) -> DriverError {
     let text = error.to_string();
     match error.status() == Some(400) && text.contains("Unrecognized attribute") {
@@ -99,7 +99,7 @@ fn all<'a>(context: &'a Context<'_>, floating_ip: &str) -> Inside<'a> {
     context.session.network().port_forwardings(floating_ip)
 }
 
-/// A floating IP has no name: its address is one, as in Heat.
+/// The id of the floating IP, given by id or address, as in Heat.
 async fn floating_ip(context: &Context<'_>) -> Result<String, DriverError> {
     let properties = Properties::of(context.properties);
     let given = properties.required("floating_ip")?;
@@ -120,7 +120,7 @@ async fn floating_ip(context: &Context<'_>) -> Result<String, DriverError> {
     })
 }
 
-/// The physical id of what carries the mark in a floating IP.
+/// The physical id of the port forwarding with the marker in a floating IP.
 async fn find(context: &Context<'_>, owner: &str) -> Result<Option<String>, DriverError> {
     let pieces = match all(context, owner).list().await {
         Err(error) if error.is_not_found() => return Ok(None),

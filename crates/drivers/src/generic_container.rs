@@ -1,4 +1,4 @@
-//! `OS::Barbican::GenericContainer`: secrets that belong together, under names that people choose.
+//! `OS::Barbican::GenericContainer`: a group of secrets with names from the template.
 
 use serde_json::{Value, json};
 

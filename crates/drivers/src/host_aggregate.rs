@@ -1,9 +1,9 @@
-//! `OS::Nova::HostAggregate`: its metadata, its name and its hosts.
+//! `OS::Nova::HostAggregate`: metadata, name and hosts.
 //!
-//! The mark is a key of the metadata, which schedulers compare with keys of flavors that nobody gives that name. Metadata can
-//! only be set once the aggregate is there, so it begins with a name that is a mark, too, and gets its own when the
-//! metadata are set. Hosts leave before it goes: Nova refuses otherwise.
-//! Source: Compute API, "Host aggregates".
+//! The marker is a metadata key. Schedulers compare metadata with extra specs of flavors, but no flavor has a key of
+//! this name. Metadata can only be set after the creation, so the aggregate is created with the marker as its name, and
+//! renamed when the metadata is set. Its hosts are removed before the deletion, as Nova refuses otherwise. Source:
+//! Compute API, "Host aggregates".
 
 use async_trait::async_trait;
 use openstack::collection::Record;

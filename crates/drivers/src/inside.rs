@@ -1,5 +1,5 @@
-//! Resources inside another one, such as QoS rules in a policy. The physical id is `<owner>:<id>`, since the path of the resource
-//! has both; `get_resource` gives its own id, as in Heat.
+//! Nested resources, such as QoS rules in a policy. The physical id is `<owner>:<id>`, since the path contains both.
+//! `get_resource` returns the resource's own id, as in Heat.
 
 use openstack::inside::{Inside, Piece};
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use super::record::with_show;
 use crate::driver::{DriverError, Progress, Ready};
 
-/// The piece's own id.
+/// The resource's own id.
 pub(super) fn id_of(piece: &Piece) -> &str {
     piece.get("id").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The physical id of a piece in its owner.
+/// The physical id of a nested resource.
 pub(super) fn physical_id(owner: &str, piece: &Piece) -> String {
     format!("{owner}:{}", id_of(piece))
 }
 
-/// The owner's id, and the piece's own.
+/// The id of the owner, and the resource's own id.
 pub(super) fn parse(physical_id: &str) -> Result<(&str, &str), DriverError> {
     physical_id.split_once(':').ok_or_else(|| {
         DriverError::Other(format!(
@@ -26,7 +26,7 @@ pub(super) fn parse(physical_id: &str) -> Result<(&str, &str), DriverError> {
     })
 }
 
-/// It is ready once it is there.
+/// The state of a nested resource. It is ready once it exists.
 pub(super) async fn progress(
     pieces: &Inside<'_>,
     id: &str,
@@ -42,7 +42,7 @@ pub(super) async fn progress(
     }
 }
 
-/// Whether nothing is left of it.
+/// Whether the nested resource is gone.
 pub(super) async fn is_gone(pieces: &Inside<'_>, id: &str) -> Result<bool, DriverError> {
     match pieces.get(id).await {
         Ok(_) => Ok(false),

@@ -1,10 +1,10 @@
 //! The driver of Barbican's types: secrets, containers of secrets, and orders for secrets.
 //!
-//! The name is the only field that could carry a marker, and names are not unique. So the name is the marker if the template gives
-//! none; else the resources with the name are noted before the creation. Nothing in Barbican can be changed.
+//! The name is the only field for a marker, and names are not unique. So the name is the marker if the template has
+//! none. Otherwise the existing resources with the name are recorded before the creation. Barbican supports no updates.
 //!
-//! These types are code and no data: Barbican answers a creation with a link in place of a record, has no updates, and the body of
-//! each type depends on other properties. A type gives its body, and [`KeyManagerDriver`] does the rest.
+//! These types are code instead of data: Barbican responds to a creation with a link instead of a record, and the body
+//! of each type depends on other properties. A type defines its body; [`KeyManagerDriver`] does the rest.
 
 use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind};
@@ -18,16 +18,16 @@ use crate::driver::{
     Progress, Ready, Search,
 };
 
-/// The part of a type that differs from the others.
+/// The differences of a type from the others.
 #[async_trait]
 pub(super) trait KeyManagerType: Send + Sync {
     const KIND: Kind;
-    /// The name of a resource in messages: `secret`.
+    /// Display name of the resource type in messages: `secret`.
     const TITLE: &'static str;
-    /// Whether Barbican may still add to it during its removal. Then the removal is repeated.
+    /// Whether Barbican can add parts to it during its deletion. Then the deletion is repeated.
     const GROWS: bool = false;
 
-    /// The body of a creation, with this name.
+    /// The body of a creation with this name.
     fn body(
         &self,
         name: String,
@@ -48,18 +48,18 @@ pub(super) trait KeyManagerType: Send + Sync {
         Ok(true)
     }
 
-    /// Removes it, with all that belongs to it. A resource that is gone is success.
+    /// Deletes the resource with all its parts. A missing resource is success.
     async fn remove(&self, keys: &KeyManager<'_>, id: &str) -> Result<(), DriverError> {
         Ok(keys.remove(Self::KIND, id).await?)
     }
 
-    /// Whether nothing is left of it.
+    /// Whether the resource is gone.
     async fn is_gone(&self, keys: &KeyManager<'_>, id: &str) -> Result<bool, DriverError> {
         Ok(about(keys, Self::KIND, id).await?.is_none())
     }
 }
 
-/// The record of a resource; `None` if it is gone.
+/// The record of a resource. `None` if it is gone.
 pub(super) async fn about(
     keys: &KeyManager<'_>,
     kind: Kind,
@@ -72,7 +72,7 @@ pub(super) async fn about(
     }
 }
 
-/// The payload of a secret; `None` if it is no text, has expired, or is not for this user.
+/// The payload of a secret. `None` if it is not text, has expired, or is not accessible to this user.
 pub(super) async fn payload(keys: &KeyManager<'_>, id: &str) -> Result<Option<Value>, DriverError> {
     match keys.secret_payload(id).await {
         Ok(payload) => Ok(Some(payload.expose().into())),
@@ -166,7 +166,7 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
         for id in ids {
             self.0.remove(&keys, &id).await?;
             if physical_id.is_none() && !self.0.is_gone(&keys, &id).await? {
-                // Nobody waits for what has no id.
+                // The engine does not wait for a resource without an id.
                 return Err(DriverError::Other(format!(
                     "the {} {id} cannot be removed before the key manager is done with it; go on in a moment",
                     T::TITLE
@@ -208,7 +208,7 @@ impl<T: KeyManagerType> ListMarked for KeyManagerDriver<T> {
             let Some(one) = search.marked_by_name(&marks, id, name) else {
                 continue;
             };
-            // The receipt of an order stays where only administrators may delete orders.
+            // The record of an order remains if only administrators can delete orders.
             if let Some(about) = about(&keys, T::KIND, &one.physical_id).await?
                 && self.0.is_usable(&keys, &about).await?
             {

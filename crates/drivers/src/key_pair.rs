@@ -1,9 +1,8 @@
-//! `OS::Nova::KeyPair`: a person's own key for their logins to servers. Source: Compute API, "Keypairs".
+//! `OS::Nova::KeyPair`: a user's own key for logins to servers. Source: Compute API, "Keypairs".
 //!
-//! It belongs to a user, has a name and nothing else that could carry a mark, so the name is its
-//! identity: one that is there with the same public key is ours from a lost answer. Without a public
-//! key Nova used to make the pair and stopped doing so with microversion 2.92; we make it ourselves
-//! and keep the private half in the vault, if the template says to save it.
+//! It belongs to a user, and its only field for a marker is the name, so the name is its identity: an existing key pair
+//! with the same public key was created by an earlier attempt. Nova generated key pairs until microversion 2.92. Now
+//! the driver generates the pair, and stores the private key in the vault if the template requests it.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -33,7 +32,7 @@ impl Driver for KeyPair {
         let name = name(context)?;
         let given = properties.filled("public_key")?;
         let is_saved = properties.boolean("save_private_key")? == Some(true);
-        // Nobody has its private half, so one made by an attempt whose answer was lost is as good as another.
+        // The private key is unused, so a key pair of an earlier attempt serves as well.
         let any_will_do = given.is_none() && !is_saved && name == mark::store_name(context.marker);
         let public = match given {
             Some(public) => public.trim().to_string(),
@@ -91,7 +90,7 @@ impl Driver for KeyPair {
             .vault
             .forget(&mark::store_name(context.marker))
             .await?;
-        // Without an id we cannot tell whether a key pair of that name is ours, unless its name is.
+        // Without an id, a key pair is ours only if its name is the marker.
         let ours = mark::store_name(context.marker);
         let id = physical_id.unwrap_or(&ours);
         super::record::done_if_gone(context.session.compute().key_pair_delete(id).await)
@@ -108,12 +107,12 @@ impl Driver for KeyPair {
 
 #[async_trait]
 impl OnDemand for KeyPair {
-    /// The vault has it, and no other store.
+    /// The private key is stored in the vault only.
     fn names(&self) -> &'static [&'static str] {
         &["private_key"]
     }
 
-    /// Empty, as in Heat, where the private half was given or not saved.
+    /// Empty, as in Heat, if the public key was given or the private key was not saved.
     async fn read(
         &self,
         context: &Context<'_>,
@@ -134,7 +133,7 @@ impl OnDemand for KeyPair {
 
 #[async_trait]
 impl ListMarked for KeyPair {
-    /// A name of the template is no mark. Such a key pair is there once, and a second request for it is refused.
+    /// Names from the template are no markers. Such a name is unique, and a second request is refused.
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
         let marks = Texts::of(search, mark::store_name);
         let all = search.session.compute().key_pair_list().await?;
@@ -151,7 +150,7 @@ fn name(context: &Context<'_>) -> Result<String, DriverError> {
     Ok(given.unwrap_or_else(|| mark::store_name(context.marker)))
 }
 
-/// A pair made by us; the same again after a crash, where the vault has it.
+/// The public key of a generated pair. After a crash, the pair in the vault is used again.
 async fn own_key(context: &Context<'_>, save: bool) -> Result<String, DriverError> {
     let store = mark::store_name(context.marker);
     if let Some(private) = context.vault.get(&store).await?.map(Zeroizing::new) {
@@ -164,7 +163,7 @@ async fn own_key(context: &Context<'_>, save: bool) -> Result<String, DriverErro
     Ok(pair.public)
 }
 
-/// The comment at the end does not count.
+/// Whether two public keys are equal, ignoring their comments.
 fn same_key(one: &str, other: &str) -> bool {
     let essence = |key: &str| {
         key.split_whitespace()

@@ -1,6 +1,6 @@
-//! SSH key pairs, made by us: for the deployment, for servers' host keys, for key pairs without one.
+//! Generation of SSH key pairs: for the deployment, for host keys of servers, for key pairs without a public key.
 //!
-//! Ed25519 only: short enough for metadata and cloud-config, and known to every sshd since 2014.
+//! Ed25519 only: short enough for metadata and cloud-config, and supported by OpenSSH since 2014.
 
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
@@ -8,15 +8,15 @@ use zeroize::Zeroizing;
 
 use crate::driver::DriverError;
 
-/// Both halves, in OpenSSH's formats.
+/// A key pair in OpenSSH's formats.
 pub struct Pair {
-    /// A PEM block; never stored outside a vault.
+    /// Private key as a PEM block; never stored outside a vault.
     pub private: Zeroizing<String>,
-    /// One line without line end.
+    /// Public key in one line, without a line end.
     pub public: String,
 }
 
-/// A new pair; the comment stands at the end of the public line.
+/// Generates a pair; the comment is at the end of the public key.
 pub fn make(comment: &str) -> Result<Pair, DriverError> {
     let seed = Zeroizing::new(rand::random::<[u8; 32]>());
     let key = KeypairData::Ed25519(Ed25519Keypair::from_seed(&seed));
@@ -27,7 +27,7 @@ pub fn make(comment: &str) -> Result<Pair, DriverError> {
     })
 }
 
-/// The public half of a private key.
+/// The public key of a private key.
 pub fn public_of(private: &str) -> Result<String, DriverError> {
     let key = PrivateKey::from_openssh(private).map_err(failed)?;
     key.public_key().to_openssh().map_err(failed)

@@ -1,19 +1,19 @@
-//! Drivers: how a resource of each type is made in the cloud, changed and removed.
+//! Drivers: creation, update and deletion of resources in the cloud.
 //!
-//! Most types are data: the `api` block of their description lists the calls, and [`described`] makes them. A file here is a
-//! type that is more than that, as hooks of the generic driver or as a driver of its own. All follow one pattern, so that a
-//! crash at any moment leaves nothing twice:
+//! Most types are data: the `api` block of their description lists the calls, and [`described`] makes them. A file here
+//! is a type that needs code, as hooks of the generic driver or as a driver of its own. All follow one pattern, so that
+//! a crash at any moment leaves no duplicates:
 //!
-//! 1. look for what carries our [`mark`]; if it is there, that is the answer;
-//! 2. look up what the properties name (images, networks by name), with an error that says which property is wrong;
-//! 3. build the body and send it.
+//! 1. Search for a resource with our [`mark`], and return it if it exists.
+//! 2. Look up the references in the properties (images, networks by name). An error contains the name of the property.
+//! 3. Build the body and send it.
 //!
-//! Deletion needs only the id that the journal kept, or the mark where the crash came before the
-//! journal. "Not there" is success. A conflict is passed on as it is: right after a server's deletion
-//! its ports and groups count as used for a moment, and the engine's rule is to try once more.
+//! A deletion needs only the id in the journal, or the marker if the crash came before the journal entry. A missing
+//! resource is success. A conflict is returned unchanged: for a moment after a server's deletion, its ports and groups
+//! still count as used, and the engine repeats the call.
 //!
-//! A new plain type is a description with an `api` block; one that needs code is a file here and a line in [`driver_for`] or
-//! [`hooks_of`] besides.
+//! A new plain type is a description with an `api` block. A type that needs code is also a file here and a line in
+//! [`driver_for`] or [`hooks_of`].
 
 mod association;
 mod balancing;
@@ -81,12 +81,12 @@ pub use driver::{
 use balancing::Piece;
 use described::{Described, Hooks, NoHooks, content::ByContent};
 
-/// Whether a type is the language's own: nothing of it is in a cloud.
+/// Whether a type belongs to the template language and has no resources in a cloud.
 pub fn is_of_the_language(resource_type: &str) -> bool {
     heat::driver_for(resource_type).is_some()
 }
 
-/// The driver of a resource type; `None` for types that are not ours to make (software, unknown ones).
+/// The driver of a resource type. `None` for types without a driver (software, unknown types).
 pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     Some(match resource_type {
         "OS::Neutron::RouterInterface" => &router_interface::RouterInterface,
@@ -126,7 +126,7 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     })
 }
 
-/// The generic driver of a type whose calls are data.
+/// The generic driver of a type with an `api` block.
 fn generic(resource_type: &str) -> Option<&'static dyn Driver> {
     static ALL: LazyLock<BTreeMap<&'static str, Box<dyn Driver>>> = LazyLock::new(|| {
         let all = Api::all().iter().filter_map(|(name, api)| {
@@ -143,7 +143,7 @@ fn generic(resource_type: &str) -> Option<&'static dyn Driver> {
     Some(&**ALL.get(resource_type)?)
 }
 
-/// The code beside the data of a type.
+/// The hooks of a type.
 fn hooks_of(resource_type: &str) -> &'static dyn Hooks {
     match resource_type {
         "OS::Cinder::VolumeType" => &volume_type::VolumeType,

@@ -1,10 +1,9 @@
 //! Markers of resources in the cloud, and their names there.
 //!
-//! Neutron keeps the mark in the description, which it can filter by; a person's own description
-//! stays in front of it. Nova servers carry it as a tag, which may hold neither `/` nor `,` and is
-//! short, hence a hash. Key pairs, secrets and
-//! server groups have nothing but a name: the mark where the template gives none. A name that it gives stays as it is, and is
-//! no mark: [`ByName`](crate::driver::ByName).
+//! In Neutron, the marker is in the description, which has a filter; the user's own description precedes it. Nova
+//! servers have it as a tag, which is short and contains neither `/` nor `,`, hence a hash. Key pairs, secrets and
+//! server groups have only a name, which is the marker if the template has no name. A name from the template is kept
+//! and is no marker: [`ByName`](crate::driver::ByName).
 
 use std::collections::HashMap;
 
@@ -13,11 +12,11 @@ use sha2::{Digest, Sha256};
 
 use crate::driver::{Marked, Marker, Proof, Search};
 
-/// Neutron's limit for descriptions and names, and everybody's for names.
+/// Neutron's limit for descriptions and names, and the limit of all services for names.
 const CHARACTERS_MAX: usize = 255;
 const DEPLOYMENT: &str = "stackloom-in-";
 
-/// The mark alone: `stackloom:<deployment id>/<resource>`.
+/// The marker alone: `stackloom:<deployment id>/<resource>`.
 pub fn text(marker: &Marker) -> String {
     let text = format!("stackloom:{}/{}", marker.deployment, marker.resource);
     if text.chars().count() <= CHARACTERS_MAX {
@@ -27,7 +26,7 @@ pub fn text(marker: &Marker) -> String {
     }
 }
 
-/// A description that carries the mark, with a person's own in front of it.
+/// A description with the marker, preceded by the user's own description.
 pub fn description(marker: &Marker, own: Option<&str>) -> String {
     let text = text(marker);
     match own.map(str::trim).filter(|own| !own.is_empty()) {
@@ -40,31 +39,32 @@ pub fn description(marker: &Marker, own: Option<&str>) -> String {
     }
 }
 
-/// Whether a description carries the mark, whatever stands in front of it.
+/// Whether a description ends with the marker.
 pub fn carries(description: &str, marker: &Marker) -> bool {
     description
         .strip_suffix(text(marker).as_str())
         .is_some_and(|before| before.is_empty() || before.ends_with(' '))
 }
 
-/// Whether a description carries the mark of anything of the same deployment.
+/// Whether a description contains a marker of the same deployment.
 pub fn is_of_deployment(description: &str, marker: &Marker) -> bool {
     let start = format!("stackloom:{}/", marker.deployment);
     let mut words = description.split(' ').rev();
     words.next().is_some_and(|last| last.starts_with(&start))
 }
 
-/// A server's tag.
+/// The tag of a server.
 pub fn tag(marker: &Marker) -> String {
     format!("stackloom-{}", hash(marker))
 }
 
-/// A tag that all of a deployment share.
+/// The tag that all resources of a deployment share.
 pub fn tag_of_deployment(marker: &Marker) -> String {
     format!("{DEPLOYMENT}{}", marker.deployment)
 }
 
-/// Whether a resource with these tags is of the deployment. A resource from before there was that tag is taken to be.
+/// Whether the tags belong to the deployment. Resources from before the introduction of this tag count as its
+/// resources.
 pub fn is_tagged_of_deployment(tags: &[String], marker: &Marker) -> bool {
     let own = tag_of_deployment(marker);
     match tags.iter().find(|tag| tag.starts_with(DEPLOYMENT)) {
@@ -73,12 +73,12 @@ pub fn is_tagged_of_deployment(tags: &[String], marker: &Marker) -> bool {
     }
 }
 
-/// The name of a resource whose name is its marker, because the template gives none.
+/// The name of a resource whose name is its marker, because the template has no name.
 pub fn store_name(marker: &Marker) -> String {
     format!("stackloom-{}-{}", marker.deployment, marker.resource)
 }
 
-/// The name that people see in the cloud: the template's, else `<deployment>-<resource>`.
+/// The display name in the cloud: that of the template, else `<deployment>-<resource>`.
 pub fn physical_name(marker: &Marker, properties: &Map<String, Value>) -> String {
     let given = properties
         .get("name")
@@ -86,7 +86,7 @@ pub fn physical_name(marker: &Marker, properties: &Map<String, Value>) -> String
         .filter(|name| !name.is_empty());
     let name = given.map_or_else(
         || {
-            // People need not read which successor it is.
+            // The display name does not contain the incarnation.
             let resource = marker.resource.split('#').next().unwrap_or_default();
             format!("{}-{resource}", marker.deployment_name)
         },
@@ -95,8 +95,8 @@ pub fn physical_name(marker: &Marker, properties: &Map<String, Value>) -> String
     name.chars().take(CHARACTERS_MAX).collect()
 }
 
-/// The same for what needs a name that nothing else in the whole cloud has: the template's, else with a few characters more that
-/// no other deployment has, nor another copy. The limit is Keystone's for projects.
+/// The display name for types with names that are unique in the whole cloud: that of the template, else with a suffix
+/// that is unique per marker. The limit is Keystone's for projects.
 pub fn unique_name(marker: &Marker, properties: &Map<String, Value>) -> String {
     let given = properties.get("name").and_then(Value::as_str);
     if given.is_some_and(|name| !name.is_empty()) {
@@ -107,8 +107,8 @@ pub fn unique_name(marker: &Marker, properties: &Map<String, Value>) -> String {
     format!("{name}-{}", &hash(marker)[..8])
 }
 
-/// Takes the marks out of attributes, at every depth: descriptions, tags and metadata as the template gives them. Names stay:
-/// they are what the cloud knows the thing by.
+/// Removes the markers from attributes, at every depth: descriptions, tags and metadata become those of the template.
+/// Names stay, as the cloud uses them.
 pub fn hide(attributes: &mut Map<String, Value>) {
     for (name, value) in attributes.iter_mut() {
         match (name.as_str(), value) {
@@ -144,7 +144,7 @@ fn is_own_tag(tag: &str) -> bool {
     tag == "stackloom" || tag.starts_with("stackloom-")
 }
 
-/// Resources by what their marks look like in the cloud.
+/// Resources by the text of their markers in the cloud.
 pub(super) struct Texts<'a>(HashMap<String, &'a str>);
 
 impl<'a> Texts<'a> {
@@ -158,14 +158,14 @@ impl<'a> Texts<'a> {
         )
     }
 
-    /// The resource whose mark a text is.
+    /// The resource with this marker text.
     pub(super) fn equal(&self, text: &str) -> Option<&'a str> {
         self.0.get(text).copied()
     }
 
-    /// The resource whose mark a text ends with, after a person's own words.
+    /// The resource whose marker text is at the end of a text.
     pub(super) fn last_word(&self, text: &str) -> Option<&'a str> {
-        // A resource's name may have blanks in it.
+        // Names of resources can contain spaces.
         let mut starts = text.match_indices(' ').map(|(at, _)| at + 1);
         self.equal(text)
             .or_else(|| starts.find_map(|start| self.equal(&text[start..])))
@@ -193,7 +193,7 @@ impl Search<'_> {
 }
 
 impl Marked {
-    /// A resource whose marker proves its origin.
+    /// A resource with a marker as evidence.
     pub(super) fn named(resource: &str, physical_id: String, name: Option<String>) -> Marked {
         Marked {
             resource: resource.to_owned(),

@@ -1,4 +1,4 @@
-//! `OS::Neutron::MeteringRule`: how Neutron writes a range of addresses. Source: Networking API v2.0, "Metering label rules".
+//! `OS::Neutron::MeteringRule`: normalization of address ranges. Source: Networking API v2.0, "Metering label rules".
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ impl Hooks for MeteringRule {
     }
 }
 
-/// A range in Neutron's spelling, which has one for an address of IPv6.
+/// A range in Neutron's format, with the normalized form of an IPv6 address.
 fn normal(range: &str) -> String {
     match range.split_once('/') {
         Some((address, length)) => match address.parse::<IpAddr>() {

@@ -22,7 +22,7 @@ impl OnDemand for Net {
         &["segments"]
     }
 
-    /// Segments without a name first, as in Heat. Clouds without the extension refuse the request.
+    /// Segments without a name come first, as in Heat. Clouds without the extension refuse the request.
     async fn read(
         &self,
         context: &Context<'_>,

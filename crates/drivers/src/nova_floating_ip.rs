@@ -1,7 +1,7 @@
-//! `OS::Nova::FloatingIP` and `OS::Nova::FloatingIPAssociation`: public addresses as they were asked for before Neutron had them.
+//! `OS::Nova::FloatingIP` and `OS::Nova::FloatingIPAssociation`: floating IPs in the style of nova-network.
 //!
-//! As in Heat, the calls go to Neutron. An association has the properties of `OS::Neutron::FloatingIPAssociation` under other
-//! names, and that type's driver does the rest. Source: Heat, nova/floatingip.py; Compute API, "Port interfaces".
+//! As in Heat, the calls go to Neutron. An association has the properties of `OS::Neutron::FloatingIPAssociation` under
+//! other names, and uses the driver of that type. Source: Heat, nova/floatingip.py; Compute API, "Port interfaces".
 
 use async_trait::async_trait;
 use openstack::collection::Record;
@@ -19,7 +19,7 @@ const NETWORK: &str = "floating_network_id";
 
 #[async_trait]
 impl Hooks for FloatingIp {
-    /// Without a pool, the only network to the outside is meant.
+    /// Without a pool, the address is from the only external network.
     async fn complete(
         &self,
         context: &Context<'_>,
@@ -100,7 +100,7 @@ impl Driver for FloatingIpAssociation {
                 let neutrons = association::FloatingIpAssociation;
                 neutrons.delete(&asked, physical_id).await
             }
-            // With the server went its port, and with that the way to it.
+            // The port was deleted with its server, and the association with the port.
             None => Ok(()),
         }
     }
@@ -130,7 +130,7 @@ impl Handover for FloatingIpAssociation {
     }
 }
 
-/// The properties in Neutron's words: the server's first port that has an address of version 4, and that address.
+/// The properties of Neutron's type: the server's first port with an IPv4 address, and that address.
 async fn said(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(context.properties);
     let server = properties.required("server_id")?;
@@ -151,7 +151,7 @@ async fn said(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> 
     ))
 }
 
-/// The properties in Neutron's words; `None` if the server or its port is gone.
+/// The properties of Neutron's type. `None` if the server or its port is gone.
 async fn said_if_there(context: &Context<'_>) -> Result<Option<Map<String, Value>>, DriverError> {
     match said(context).await {
         Err(DriverError::Cloud(error)) if error.is_not_found() => Ok(None),

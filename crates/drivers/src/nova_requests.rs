@@ -1,11 +1,11 @@
-//! How a request that Nova accepted has ended, and the reason of a failure in words for people.
+//! Results of requests that Nova accepted, with reasons of failures for users.
 
 use openstack::server_actions::ActionOutcome;
 
 use crate::driver::{Context, DriverError, Request};
 
-/// How a request of this attempt has ended. Only a server at rest is asked about, so a request without any record counts as
-/// failed once Nova has had the time to write one.
+/// The result of a request of this attempt. Called only for an idle server, so a request without a record counts as
+/// failed after the time that Nova needs to write one.
 pub(super) async fn outcome(
     context: &Context<'_>,
     server: &str,
@@ -14,7 +14,7 @@ pub(super) async fn outcome(
     let compute = context.session.compute();
     match compute.action_get(server, &request.id).await {
         Ok(action) => Ok(action.outcome()),
-        // No record yet, or this user may not read any.
+        // There is no record yet, or this user has no access to it.
         Err(error) if matches!(error.status(), Some(403 | 404)) => {
             Ok(match request.may_be_settling() {
                 true => ActionOutcome::UnderWay,
@@ -25,7 +25,7 @@ pub(super) async fn outcome(
     }
 }
 
-/// The reason why a request has had no effect; a sentence without its full stop.
+/// The reason why a request has had no effect, as a sentence without its full stop.
 pub(super) fn reason(outcome: &ActionOutcome, server: &str, request: &Request) -> String {
     match outcome {
         ActionOutcome::Failed(Some(words)) => words.trim_end_matches('.').to_owned(),
@@ -39,7 +39,8 @@ pub(super) fn reason(outcome: &ActionOutcome, server: &str, request: &Request) -
     }
 }
 
-/// Takes up what an earlier attempt asked for and Nova is still at: the newest request for an action becomes this attempt's.
+/// Continues a request of an earlier attempt that Nova is still executing: the newest request for an action becomes one
+/// of this attempt.
 pub(super) async fn take_up(
     context: &Context<'_>,
     server: &str,

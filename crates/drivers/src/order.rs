@@ -1,12 +1,12 @@
-//! `OS::Barbican::Order`: has the key manager make a key, a pair of keys or a certificate.
+//! `OS::Barbican::Order`: an order for a generated key, key pair or certificate.
 //!
-//! The result (a secret, or a container with secrets) has the order's name and is deleted with it: Heat leaves it behind. The
-//! secrets go first, since the container alone says which they are. Most clouds let administrators alone delete an order, so
-//! where that is refused this receipt stays, without anything behind it, and is never taken for an order again.
-//! An order for a key that is not done yet is neither gone nor taken back: what the key manager makes a moment later would be
-//! nobody's. One for a certificate may wait for its authority for ever, and goes at once.
-//! The result is in attributes, the private key too: that one is sealed, as all attributes of that name are.
-//! Source: Key Manager API v1, "Orders".
+//! The result (a secret, or a container with secrets) has the order's name and is deleted with it; Heat leaves it
+//! behind. The secrets are deleted first, since only the container lists them. On most clouds, only administrators can
+//! delete an order. If Barbican refuses, the order remains without its result and is not used again.
+//!
+//! An order for a key cannot be deleted while it is pending, as its result would be orphaned. An order for a
+//! certificate can be pending forever and is deleted at once. The result is in attributes, including the private key,
+//! which the journal encrypts like all attributes of that name. Source: Key Manager API v1, "Orders".
 
 use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind, id_of};
@@ -84,7 +84,7 @@ impl KeyManagerType for Order {
         Ok(attributes)
     }
 
-    /// Not one that ended in an error, nor a receipt of what is gone.
+    /// Whether the order has neither failed nor lost its result.
     async fn is_usable(&self, keys: &KeyManager<'_>, order: &Value) -> Result<bool, DriverError> {
         Ok(match order["status"].as_str() {
             Some("ERROR") => false,
@@ -121,7 +121,7 @@ impl KeyManagerType for Order {
         }
     }
 
-    /// A receipt of what is gone is nothing that is left.
+    /// An order without its result counts as gone.
     async fn is_gone(&self, keys: &KeyManager<'_>, id: &str) -> Result<bool, DriverError> {
         let Some(order) = about(keys, Kind::Order, id).await? else {
             return Ok(true);
@@ -130,12 +130,12 @@ impl KeyManagerType for Order {
     }
 }
 
-/// Whether the key manager is about to make what nobody knows of yet.
+/// Whether the key manager is generating a result.
 fn is_at_it(order: &Value) -> bool {
     order["status"] == "PENDING" && order["type"] != "certificate"
 }
 
-/// Whether what an order made is there.
+/// Whether the result of an order exists.
 async fn has_made(keys: &KeyManager<'_>, order: &Value) -> Result<bool, DriverError> {
     for made in [Kind::Secret, Kind::Container] {
         if let Some(id) = reference(order, made)
@@ -147,12 +147,12 @@ async fn has_made(keys: &KeyManager<'_>, order: &Value) -> Result<bool, DriverEr
     Ok(false)
 }
 
-/// The id that stands under a kind's word.
+/// The id in the reference field of a resource type.
 fn reference(holder: &Value, kind: Kind) -> Option<&str> {
     holder[kind.reference()].as_str().map(id_of)
 }
 
-/// The secrets of the container that an order created, if it created one.
+/// The secrets of the container that an order created. Empty without a container.
 async fn secrets(keys: &KeyManager<'_>, order: &Value) -> Result<Vec<Value>, DriverError> {
     let Some(id) = reference(order, Kind::Container) else {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! `OS::Neutron::Port`: its addresses, its attributes, and its way out of a trunk. Source: Networking API v2.0, "Ports".
+//! `OS::Neutron::Port`: its addresses and attributes, and its removal from a trunk. Source: Networking API v2.0,
+//! "Ports".
 
 use async_trait::async_trait;
 use openstack::collection::Record;
@@ -65,7 +66,7 @@ impl Hooks for Port {
         }
         trunk::take_out(context, id).await.map_err(|why| {
             tracing::warn!(%why, id, "a port cannot be taken out of its trunk");
-            // A person needs to know who has it.
+            // The refusal contains the name of the owner.
             refusal.into()
         })
     }
@@ -117,7 +118,7 @@ impl Handover for Port {
     }
 }
 
-/// `Port x is currently a subport for trunk y.`
+/// Recognizes the refusal `Port x is currently a subport for trunk y.`
 fn is_in_a_trunk(error: &openstack::Error) -> bool {
     let message = error.message().unwrap_or_default();
     error.is_conflict() && message.contains("subport")

@@ -1,7 +1,7 @@
-//! Reading resolved properties: of the right form, or an error that names the property.
+//! Access to resolved properties with type checks. Errors contain the name of the property.
 //!
-//! HOT is lenient: a parameter of type string that goes into a number or a switch is fine (`"80"`,
-//! `"true"`), so reading is, too. Null counts as absent everywhere.
+//! HOT is lenient: a string parameter is valid for a number or a boolean (`"80"`, `"true"`), so these methods accept it
+//! too. Null always counts as absent.
 
 use openstack::Session;
 use openstack::network::Entity;
@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use crate::driver::DriverError;
 
-/// The properties of a resource, or a map inside them.
+/// The properties of a resource, or a nested map.
 #[derive(Clone, Copy)]
 pub(super) struct Properties<'a> {
     map: &'a Map<String, Value>,
-    /// `networks.0.` for maps inside.
+    /// Prefix for error messages, such as `networks.0.` for a nested map.
     prefix: &'a str,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Properties<'a> {
         Properties { map, prefix: "" }
     }
 
-    /// A map inside a property, for errors called `prefix`.
+    /// A nested map; `prefix` is for error messages.
     pub(super) fn within(value: &'a Value, prefix: &'a str) -> Result<Properties<'a>, DriverError> {
         match value {
             Value::Object(map) => Ok(Properties { map, prefix }),
@@ -47,7 +47,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// Text; empty counts as absent.
+    /// Text; empty text counts as absent.
     pub(super) fn filled(&self, name: &str) -> Result<Option<String>, DriverError> {
         Ok(self.text(name)?.filter(|text| !text.is_empty()))
     }
@@ -89,7 +89,7 @@ impl<'a> Properties<'a> {
             .ok_or_else(|| self.wrong(name, format!("it must be true or false, not {value}")))
     }
 
-    /// A list; absent is empty. One value alone counts as a list of it, as in HOT.
+    /// A list; empty if absent. A single value counts as a list with one item, as in HOT.
     pub(super) fn list(&self, name: &str) -> &'a [Value] {
         match self.get(name) {
             None => &[],
@@ -115,7 +115,7 @@ impl<'a> Properties<'a> {
         wrong(&format!("{}{name}", self.prefix), message)
     }
 
-    /// Copies properties that the API names the same, as they are.
+    /// Copies properties with the same name in the API, unchanged.
     pub(super) fn copy(&self, names: &[&str], body: &mut Map<String, Value>) {
         for name in names {
             if let Some(value) = self.get(name) {
@@ -124,7 +124,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// Copies booleans that the API names the same.
+    /// Copies booleans with the same name in the API.
     pub(super) fn copy_booleans(
         &self,
         names: &[&str],
@@ -138,7 +138,7 @@ impl<'a> Properties<'a> {
         Ok(())
     }
 
-    /// The id of the resource that a property gives by name or id.
+    /// The id of the resource in a property, which contains a name or an id.
     pub(super) async fn id_of<E: Entity>(
         &self,
         session: &Session,
@@ -150,15 +150,15 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// The id of the resource that `given`, the value of the property `name`, gives by name or id.
+    /// The id of the resource `given` by name or id in the property `name`.
     pub(super) async fn id_named<E: Entity>(
         &self,
         session: &Session,
         name: &str,
         given: &str,
     ) -> Result<String, DriverError> {
-        // What has the form of an id mostly comes from `get_resource`: looking it up would be a call
-        // for nothing, and the service says itself when it does not exist.
+        // Text in the form of an id mostly comes from `get_resource`. A look-up would be an unnecessary call, as the
+        // service reports a missing resource itself.
         if openstack::looks_like_id(given) {
             return Ok(given.to_string());
         }
@@ -169,7 +169,7 @@ impl<'a> Properties<'a> {
             .to_string())
     }
 
-    /// The error of a failed look-up. It names the property if the resource is missing or ambiguous.
+    /// The error of a failed look-up. It contains the property if the resource is missing or ambiguous.
     pub(super) fn looked_up(&self, name: &str, error: openstack::Error) -> DriverError {
         match error {
             openstack::Error::Unknown { .. } | openstack::Error::Ambiguous { .. } => {

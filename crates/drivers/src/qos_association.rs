@@ -1,7 +1,7 @@
-//! `OS::Cinder::QoSAssociation`: gives types of volumes a quality of service.
+//! `OS::Cinder::QoSAssociation`: associates volume types with a QoS specification.
 //!
-//! A type has one specification or none, so Cinder refuses a second one. Source: Block Storage API v3, "Quality of service
-//! specifications".
+//! A volume type has at most one specification, so Cinder refuses a second one. Source: Block Storage API v3, "Quality
+//! of service specifications".
 
 use async_trait::async_trait;
 use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
@@ -17,7 +17,7 @@ pub(super) struct QosAssociation;
 impl Associations for QosAssociation {
     const TITLE: &'static str = "quality of service";
 
-    /// `<specification>/<type>` each.
+    /// The associations in the form `<specification>/<type>`.
     async fn wanted(&self, context: &Context<'_>) -> Result<Vec<String>, DriverError> {
         let specs = id_required(context, "qos_specs", &QOS_SPECS).await?;
         let properties = Properties::of(context.properties);

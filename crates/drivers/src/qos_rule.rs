@@ -1,14 +1,15 @@
-//! `OS::Neutron::QoSBandwidthLimitRule`, `QoSDscpMarkingRule`, `QoSMinimumBandwidthRule` and `QoSMinimumPacketRateRule`:
-//! the rules of a QoS policy.
+//! `OS::Neutron::QoSBandwidthLimitRule`, `QoSDscpMarkingRule`, `QoSMinimumBandwidthRule` and
+//! `QoSMinimumPacketRateRule`: the rules of a QoS policy.
 //!
-//! Neutron keeps a rule inside its policy, without name or description, so it carries no marker: a policy has one rule of a kind and
-//! a direction, and these with the rule's values are its identity. Properties that are not given have Heat's defaults, in a change
-//! too. A rule with other values is somebody else's, and Neutron refuses a second one. In a policy of another deployment, nothing
-//! tells the owner of a rule: there a rule is ours only if its id is known.
+//! A rule is nested in its policy, without name or description, so it has no marker. A policy has one rule per type and
+//! direction; these and the rule's values are its identity. Absent properties have Heat's defaults, in updates too. A
+//! rule with other values belongs to somebody else, and Neutron refuses a second one. In a policy of another
+//! deployment, the owner of a rule is unknown: there a rule is ours only if its id is in the journal.
 //!
-//! The physical id is `<policy>:<rule>`, since the path of a rule has both; `get_resource` gives the rule's own id, as in Heat.
-//! Most clouds let only administrators create rules. The types are code and no data, because the owner of a rule follows from the
-//! description of another resource, its policy. Source: Networking API v2.0, "Quality of Service".
+//! The physical id is `<policy>:<rule>`, since the path of a rule contains both. `get_resource` returns the rule's own
+//! id, as in Heat. On most clouds, only administrators can create rules. The types are code instead of data, because
+//! the owner of a rule follows from the description of another resource, its policy. Source: Networking API v2.0,
+//! "Quality of Service".
 
 use async_trait::async_trait;
 use openstack::inside::{Inside, Piece};
@@ -21,10 +22,10 @@ use super::record::done_if_gone;
 use super::{inside, mark};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
 
-/// A kind of rule.
+/// A rule type.
 pub(super) struct QosRule {
     kind: QosRuleKind,
-    /// The whole number that it must have.
+    /// The required integer property.
     promise: &'static str,
     /// The property of the burst, with the default 0.
     burst: Option<&'static str>,
@@ -122,12 +123,12 @@ impl Driver for QosRule {
 }
 
 impl QosRule {
-    /// The rules of this kind in a policy.
+    /// The rules of this type in a policy.
     fn rules<'a>(&self, context: &'a Context<'_>, policy: &str) -> Inside<'a> {
         context.session.network().qos_rules(policy, self.kind)
     }
 
-    /// Neutron's body. Whole numbers may come as text.
+    /// The body of a request. Integers can be given as text.
     fn fields(&self, map: &Map<String, Value>) -> Result<Map<String, Value>, DriverError> {
         let properties = Properties::of(map);
         let mut body = Map::new();
@@ -160,7 +161,7 @@ impl QosRule {
             Err(error) if error.is_not_found() => return Ok(None),
             all => all?,
         };
-        // Clouds without the extension say nothing of a direction.
+        // Clouds without the extension return no direction.
         let same = |rule: &&Piece| {
             fields
                 .iter()
@@ -187,7 +188,7 @@ impl QosRule {
         }
     }
 
-    /// By the properties, as far as they are known: without a policy it was never made.
+    /// The physical id of the rule with the known properties. `None` without a policy, as nothing was created.
     async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
         let policy = match policy(context).await {
             Err(DriverError::Property { .. }) => return Ok(None),
@@ -225,7 +226,7 @@ mod tests {
             json!({"policy": "p", "max_kbps": "1000", "max_burst_kbps": 0, "direction": "ingress", "tenant_id": null}),
             json!({"max_kbps": 1000, "max_burst_kbps": 0, "direction": "ingress"}),
         );
-        // What is taken away goes back to its default.
+        // An absent property has its default.
         check(
             &BANDWIDTH_LIMIT,
             json!({"policy": "p", "max_kbps": 1}),

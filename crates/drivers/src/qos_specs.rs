@@ -1,9 +1,10 @@
-//! `OS::Cinder::QoSSpecs`: how fast volumes may be.
+//! `OS::Cinder::QoSSpecs`: QoS specifications of volumes.
 //!
-//! Cinder keeps a name, which only one has, and keys, which hypervisors and storage read: there is no place for a mark. So one is known by
-//! its name. Making it only looks, and refuses a name that is taken; it is made once the journal has the name. So at no moment is
-//! there one of ours that nobody knows of, and what was there before is never taken for ours. `get_resource` gives Cinder's id.
-//! Types that have it lose it before it goes, as in Heat. Source: Block Storage API v3, "Quality of service specifications".
+//! A specification has a unique name, and keys for hypervisors and storage backends, but no field for a marker, so the
+//! name is its identity. The creation only checks the name, and refuses an existing one. The specification is created
+//! once the journal contains the name. Every specification of ours is therefore in the journal, and an existing one is
+//! never adopted. `get_resource` returns Cinder's id. Associated volume types are dissociated before the deletion, as
+//! in Heat. Source: Block Storage API v3, "Quality of service specifications".
 
 use async_trait::async_trait;
 use openstack::collection::{Record, id_of};
@@ -18,7 +19,7 @@ use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct QosSpecs;
 
-/// A key that Cinder shows beside the others, and always has.
+/// A field beside the keys, which always exists.
 const CONSUMER: &str = "consumer";
 
 #[async_trait]
@@ -65,14 +66,14 @@ impl Driver for QosSpecs {
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let Some(there) = named(context, physical_id).await? else {
-            // It is made anew when it is looked at.
+            // The next progress check creates it again.
             return Ok(());
         };
         let storage = context.session.block_storage();
         let id = id_of(&there);
         let (mut leaving, wanted) = keys(context, "specs")?;
         storage.qos_set(&id, &wanted).await?;
-        // Cinder refuses to take a key away that is not there, and those after it stay.
+        // Cinder stops at the first missing key and keeps all keys after it.
         leaving.retain(|key| key != CONSUMER && there["specs"].get(key).is_some());
         if !leaving.is_empty() {
             storage.qos_unset(&id, &leaving).await?;
@@ -85,7 +86,7 @@ impl Driver for QosSpecs {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        // Without its name, none was ever made.
+        // Without an id, nothing was created.
         let Some(name) = physical_id else {
             return Ok(());
         };

@@ -1,9 +1,10 @@
-//! `OS::Nova::Quota`, `OS::Cinder::Quota`, `OS::Neutron::Quota` and `OS::Octavia::Quota`: how much of a service a project may use.
+//! `OS::Nova::Quota`, `OS::Cinder::Quota`, `OS::Neutron::Quota` and `OS::Octavia::Quota`: quotas of a project.
 //!
-//! A project has its limits once and for all, so to set them twice changes nothing; the id is the project's, and all properties
-//! but the project are limits, called as in the API ([`NEWER`] are the exceptions). They are set once the journal has the id: what was never set takes
-//! nothing back when it goes. What goes gives the project the usual limits again, and so does a limit that is taken
-//! out of the template. Source: Compute API and Block Storage API v3, "Quota sets"; Networking API v2.0 and Load Balancer API v2, "Quotas".
+//! Setting the limits of a project twice changes nothing. The id is the project's, and all other properties are limits,
+//! named as in the API (except for [`NEWER`]). The limits are set once the journal contains the id, so a deletion
+//! resets only limits that were set. A deletion resets the project to the default limits, and so does the removal of a
+//! limit from the template. Source: Compute API and Block Storage API v3, "Quota sets"; Networking API v2.0 and Load
+//! Balancer API v2, "Quotas".
 
 use async_trait::async_trait;
 use openstack::Service;
@@ -61,7 +62,7 @@ impl Driver for Quota {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let said = limits(context.properties)?;
         let mut before = limits(context.before)?.into_iter();
-        // Those that stay are set again when it is looked at.
+        // The next progress check sets the remaining limits again.
         if before.any(|(name, _)| !said.contains_key(&name)) {
             let quotas = context.session.quota_sets(self.0);
             done_if_gone(quotas.reset(physical_id).await)?;
@@ -76,7 +77,7 @@ impl Driver for Quota {
     ) -> Result<(), DriverError> {
         match physical_id {
             Some(project) => done_if_gone(context.session.quota_sets(self.0).reset(project).await),
-            // None was ever set.
+            // No limits were set.
             None => Ok(()),
         }
     }
@@ -86,7 +87,7 @@ impl Driver for Quota {
     }
 }
 
-/// By the API's names.
+/// The limits by the API's names.
 fn limits(map: &Map<String, Value>) -> Result<Record, DriverError> {
     let properties = Properties::of(map);
     let mut limits = Map::new();

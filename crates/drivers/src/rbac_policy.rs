@@ -1,5 +1,4 @@
-//! `OS::Neutron::RBACPolicy`: the id of what is shared, which the properties may name. Source: Networking API v2.0, "RBAC
-//! policies".
+//! `OS::Neutron::RBACPolicy`: look-up of the shared resource by name. Source: Networking API v2.0, "RBAC policies".
 
 use async_trait::async_trait;
 use openstack::collection::Record;

@@ -1,13 +1,13 @@
-//! Answers of services: the state of a record, its attributes, a removal of what is gone.
+//! Evaluation of responses: the state of a record, its attributes, the result of a deletion.
 
 use openstack::collection::{Record, id_of};
 use serde_json::{Map, Value};
 
 use crate::driver::{DriverError, Progress, Ready};
 
-/// The state of a record. One without a status is ready once it is there.
+/// The state of a record. A record without a status is ready.
 ///
-/// `DOWN` is ready: ports are so until a server is plugged in, floating IPs until they lead somewhere.
+/// `DOWN` is ready: ports have it until they are attached to a server, floating IPs until they are associated.
 pub(super) fn judge(title: &str, record: &Record) -> Progress {
     match record.get("status").and_then(Value::as_str) {
         Some(status @ ("BUILD" | "PENDING_CREATE" | "PENDING_UPDATE")) => {
@@ -21,13 +21,13 @@ pub(super) fn judge(title: &str, record: &Record) -> Progress {
     }
 }
 
-/// Heat's attribute `show`: all fields once more, under one name.
+/// Adds Heat's attribute `show`, a map of all fields.
 pub(super) fn with_show(mut fields: Map<String, Value>) -> Map<String, Value> {
     fields.insert("show".into(), Value::Object(fields.clone()));
     fields
 }
 
-/// "Not there" is success.
+/// Treats a missing resource as success.
 pub(super) fn done_if_gone(result: Result<(), openstack::Error>) -> Result<(), DriverError> {
     match result {
         Err(error) if !error.is_not_found() => Err(error.into()),

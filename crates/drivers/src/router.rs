@@ -29,7 +29,7 @@ impl Hooks for Router {
         }
         match gateway(context).await? {
             Some(gateway) => body.insert(GATEWAY.into(), gateway),
-            // Neutron takes a gateway away only when it is told so.
+            // Neutron removes a gateway only on an explicit null.
             None if occasion == Occasion::Update => body.insert(GATEWAY.into(), Value::Null),
             None => None,
         };
@@ -37,7 +37,7 @@ impl Hooks for Router {
     }
 }
 
-/// `external_gateway_info` with ids in place of names.
+/// `external_gateway_info` with ids instead of names.
 async fn gateway(context: &Context<'_>) -> Result<Option<Value>, DriverError> {
     let Some(info) = Properties::of(context.properties).get(GATEWAY) else {
         return Ok(None);

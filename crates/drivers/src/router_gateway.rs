@@ -1,7 +1,7 @@
-//! `OS::Neutron::RouterGateway`: a router's way to the outside, where it is drawn apart from the router.
+//! `OS::Neutron::RouterGateway`: a router's external gateway, as a resource of its own in the template.
 //!
-//! It is a field of the router and no resource of its own. Removing it never takes away a way to another
-//! network that somebody chose since. Source: Networking API v2.0, "Update router".
+//! It is a field of the router. The deletion keeps a gateway to another network that somebody chose since. Source:
+//! Networking API v2.0, "Update router".
 
 use async_trait::async_trait;
 use openstack::network::{Network, Router};
@@ -48,7 +48,7 @@ impl Driver for RouterGateway {
     ) -> Result<(), DriverError> {
         let id = match physical_id {
             Some(id) => id.to_string(),
-            // Without what it joins, it was never made.
+            // Without router and network, nothing was created.
             None => match named(context).await {
                 Ok((router, network)) => format!("{router}:{network}"),
                 Err(DriverError::Property { .. }) => return Ok(()),

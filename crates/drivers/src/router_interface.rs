@@ -1,13 +1,13 @@
-//! `OS::Neutron::RouterInterface`: a router's foot in a subnet.
+//! `OS::Neutron::RouterInterface`: a router's interface in a subnet.
 //!
-//! Neutron has no object for it, only a port of the router, so it carries no mark: a router has at
-//! most one foot in a subnet, and that is its identity. The physical id is Heat's:
-//! `<router>:subnet_id=<subnet>` or `<router>:port_id=<port>`.
+//! Neutron has no resource for it, only a port of the router, so it has no marker. A router has at most one interface
+//! in a subnet, and that is its identity. The physical id is Heat's: `<router>:subnet_id=<subnet>` or
+//! `<router>:port_id=<port>`.
 //!
-//! Neutron keeps a foot while floating IPs need it. Where the foot moves to another router, they shall keep their
-//! addresses: so those of the deployment, and those that lead to its ports, are let go, and the plan leads them
-//! to their ports again once the new foot is there.
-//! Source: Networking API v2.0, "Add interface to router", "Remove interface from router".
+//! Neutron refuses to delete an interface that floating IPs need. If the interface moves to another router, the
+//! floating IPs keep their addresses: those of the deployment, and those associated with its ports, are disassociated,
+//! and the plan associates them again once the new interface exists. Source: Networking API v2.0, "Add interface to
+//! router", "Remove interface from router".
 
 use async_trait::async_trait;
 use openstack::network::{Entity, FloatingIp, Port, Router, Subnet};
@@ -35,7 +35,7 @@ impl Driver for RouterInterface {
         };
         match added {
             Ok(()) => Ok(foot.to_string()),
-            // It is refused when it is there already: from a call of ours whose answer was lost.
+            // Neutron refuses an existing interface, which can be from an earlier attempt.
             Err(error) if matches!(error.status(), Some(400 | 409)) => {
                 match foot.find(context).await? {
                     Some(_) => Ok(foot.to_string()),
@@ -72,7 +72,7 @@ impl Driver for RouterInterface {
     ) -> Result<(), DriverError> {
         let foot = match physical_id {
             Some(id) => Foot::parse(id)?,
-            // Without id and without what it joined, it was never made.
+            // Without id, router and subnet, nothing was created.
             None => match Foot::of_properties(context).await {
                 Ok(foot) => foot,
                 Err(DriverError::Property { .. }) => return Ok(()),
@@ -92,7 +92,8 @@ impl Driver for RouterInterface {
     }
 }
 
-/// `Router interface for subnet x on router y cannot be deleted, as it is required by one or more floating IPs.`
+/// Recognizes the refusal `Router interface for subnet x on router y cannot be deleted, as it is required by one or
+/// more floating IPs.`
 fn is_needed(error: &openstack::Error) -> bool {
     let by_floating_ips = |message: &str| message.contains("floating IP");
     error.is_conflict() && error.message().is_some_and(by_floating_ips)
@@ -158,7 +159,7 @@ impl Foot {
         }
     }
 
-    /// Floating IPs that lead through it lead nowhere; whether there was one of ours.
+    /// Disassociates the floating IPs that need this interface. Returns whether there was one of ours.
     async fn let_go(&self, context: &Context<'_>) -> Result<bool, DriverError> {
         let network = context.session.network();
         let Some(foot) = self.find(context).await? else {
@@ -197,7 +198,7 @@ impl Foot {
         Ok(found)
     }
 
-    /// The router's port that it is.
+    /// The router's port of this interface.
     async fn find(&self, context: &Context<'_>) -> Result<Option<Port>, DriverError> {
         let ports: Vec<Port> = context
             .session
@@ -205,7 +206,7 @@ impl Foot {
             .list(&[("device_id", &self.router)])
             .await?;
         Ok(ports.into_iter().find(|port| {
-            // The gateway's port is the router's too, but no foot of ours.
+            // The port of the external gateway belongs to the router too, but is no interface.
             let gateway = port.device_owner.as_deref() == Some("network:router_gateway");
             !gateway
                 && match &self.by {

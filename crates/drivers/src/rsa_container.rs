@@ -1,4 +1,4 @@
-//! `OS::Barbican::RSAContainer`: the two halves of an RSA key.
+//! `OS::Barbican::RSAContainer`: the private and public key of an RSA key pair.
 
 use super::container::{Container, ContainerDriver, by_property};
 use super::key_manager::KeyManagerDriver;

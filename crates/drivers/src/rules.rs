@@ -1,5 +1,5 @@
-//! Security group rules, shared by inline rules of a group, rules on their own and the bastion's rule: their body,
-//! and when two of them are the same to Neutron.
+//! Security group rules, shared by inline rules of a group, separate rules and the bastion's rule: request bodies, and
+//! equality by Neutron's definition.
 
 use openstack::network::SecurityGroupRule;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
-/// Neutron's body of a rule. `remote_group` is an id already.
+/// The request body of a rule. `remote_group` is an id.
 pub(super) fn body(
     rule: Properties<'_>,
     group: &str,
@@ -46,14 +46,13 @@ pub(super) fn body(
     Ok(body)
 }
 
-/// The protocol in Neutron's spelling; none where any passes.
+/// The protocol in Neutron's format. `None` for any protocol.
 pub(super) fn protocol(rule: Properties<'_>) -> Result<Option<String>, DriverError> {
     let given = rule.filled("protocol")?.map(|name| name.to_lowercase());
     Ok(given.filter(|name| name != "any"))
 }
 
-/// Whether a rule that is there does what the body asks for. To Neutron, "from everywhere" and no
-/// prefix are the same.
+/// Whether an existing rule is equal to a body. In Neutron, a prefix of all addresses equals no prefix.
 pub(super) fn is_same(rule: &SecurityGroupRule, body: &Map<String, Value>) -> bool {
     let text = |key: &str| body.get(key).and_then(Value::as_str);
     let port = |key: &str| {
@@ -75,7 +74,7 @@ pub(super) fn is_same(rule: &SecurityGroupRule, body: &Map<String, Value>) -> bo
         && prefix(text("remote_ip_prefix")) == prefix(rule.remote_ip_prefix.as_deref())
 }
 
-/// Neutron's refusal of a rule that the group has already.
+/// Whether the error is Neutron's refusal of a duplicate rule.
 pub(super) fn exists_already(error: &openstack::Error) -> bool {
     error.is_conflict()
         && error.api().is_some_and(|error| {

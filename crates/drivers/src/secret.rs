@@ -1,7 +1,7 @@
 //! `OS::Barbican::Secret`: a secret in the key manager.
 //!
-//! The payload is the attribute `decrypted_payload`, as in Heat, if it is text. The journal seals attributes of that name.
-//! Source: Key Manager API v1, "Secrets".
+//! The payload is the attribute `decrypted_payload`, as in Heat, if it is text. The journal encrypts attributes of that
+//! name. Source: Key Manager API v1, "Secrets".
 
 use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind, id_of};
@@ -39,7 +39,7 @@ impl KeyManagerType for Secret {
         if let Some(bits) = properties.integer("bit_length")? {
             body.insert("bit_length".into(), bits.into());
         }
-        // Barbican wants a form with what is in it, and none without.
+        // Barbican requires a content type with a payload, and refuses one without.
         if body.contains_key("payload") {
             let form = properties.filled("payload_content_type")?;
             let form = form.unwrap_or_else(|| "text/plain".into());
@@ -54,7 +54,7 @@ impl KeyManagerType for Secret {
         secret: &Value,
     ) -> Result<Map<String, Value>, DriverError> {
         let id = secret[Self::KIND.reference()].as_str().map(id_of);
-        // Without a form nothing is in it.
+        // A secret without content types has no payload.
         let id = id.filter(|_| secret["content_types"].is_object());
         let found = match id {
             Some(id) => payload(keys, id).await?,

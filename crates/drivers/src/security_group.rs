@@ -1,9 +1,8 @@
 //! `OS::Neutron::SecurityGroup`: its inline rules.
 //!
-//! A crash between the group and its last rule is mended by the next `create`: the group is found by
-//! its mark, and the rules that are missing are added. As in Heat, the rules that Neutron gives every
-//! group (all may go out) are taken away when the template has egress rules of its own.
-//! Source: Networking API v2.0, "Security groups".
+//! After a crash between the group and its last rule, the next `create` finds the group by its marker and adds the
+//! missing rules. As in Heat, Neutron's default rules (all egress) are deleted if the template has egress rules of its
+//! own. Source: Networking API v2.0, "Security groups".
 
 use async_trait::async_trait;
 use openstack::collection::Record;
@@ -34,7 +33,7 @@ impl Hooks for SecurityGroup {
         if occasion == Occasion::Update {
             let network = context.session.network();
             for rule in &there {
-                // What has a description is a resource of its own, the bastion's, or a person's.
+                // A rule with a description is a separate resource, the bastion's rule, or the user's.
                 let inline =
                     rule.description.as_deref().is_none_or(str::is_empty) && !is_default(rule);
                 if inline && !wanted.iter().any(|body| rules::is_same(rule, body)) {
@@ -46,7 +45,7 @@ impl Hooks for SecurityGroup {
     }
 }
 
-/// Bodies of the inline rules.
+/// Request bodies of the inline rules.
 async fn wanted(
     context: &Context<'_>,
     group: &str,
@@ -65,7 +64,7 @@ async fn wanted(
     Ok(wanted)
 }
 
-/// Adds what is missing of them.
+/// Adds the missing rules.
 async fn add_rules(
     context: &Context<'_>,
     there: &[SecurityGroupRule],
@@ -94,7 +93,7 @@ async fn add_rules(
     Ok(())
 }
 
-/// The other group that a rule lets in; its own if the mode says so and none is named.
+/// The remote group of a rule. The rule's own group if the mode requires a group and none is given.
 async fn remote_group(
     context: &Context<'_>,
     rule: Properties<'_>,
@@ -110,7 +109,7 @@ async fn remote_group(
     }
 }
 
-/// One of the two that Neutron makes with every group: all may go out.
+/// Whether the rule is one of the two default rules of every group, which allow all egress.
 fn is_default(rule: &SecurityGroupRule) -> bool {
     rule.direction == "egress"
         && rule.protocol.is_none()

@@ -1,7 +1,7 @@
-//! `OS::Nova::ServerGroup`: servers that shall run near to or far from each other.
+//! `OS::Nova::ServerGroup`: affinity or anti-affinity of servers.
 //!
-//! Nova keeps nothing but a name of it, and names are not unique. So the name is the mark where the template gives none; else
-//! those that have the name already are known before it is created. Nothing of it can be changed.
+//! The name is the only field for a marker, and names are not unique. So the name is the marker if the template has
+//! none. Otherwise the existing groups with the name are recorded before the creation. Nova supports no updates.
 //! Source: Compute API, "Server groups".
 
 use async_trait::async_trait;
@@ -120,7 +120,7 @@ impl ListMarked for ServerGroup {
     }
 }
 
-/// Heat takes a list, of which Nova has ever taken one.
+/// Heat accepts a list, but Nova has always supported only one policy.
 fn policy(properties: Properties<'_>) -> Result<String, DriverError> {
     let policies = properties.texts("policies")?;
     match policies.as_slice() {

@@ -1,7 +1,7 @@
-//! `Stackloom::SSHKey`: the deployment's own key, by which the orchestrator logs in to its servers.
+//! `Stackloom::SSHKey`: the SSH key of the deployment, for the orchestrator's logins to its servers.
 //!
-//! The private half goes into the vault and nowhere else; the public half is derived from it, so that
-//! there is one truth. The physical id is the name in the vault.
+//! The private key is stored in the vault only. The public key is derived from it, so both always match. The physical
+//! id is the name in the vault.
 
 use async_trait::async_trait;
 use serde_json::{Map, json};
@@ -22,7 +22,7 @@ impl Driver for SshKey {
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let name = mark::store_name(context.marker);
-        // A key that is there already may be on servers already: it is never replaced.
+        // An existing key can be in use on servers, so it is never replaced.
         if context
             .vault
             .get(&name)

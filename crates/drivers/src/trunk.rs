@@ -1,7 +1,7 @@
-//! `OS::Neutron::Trunk`: the ports in it.
+//! `OS::Neutron::Trunk`: its subports.
 //!
-//! They change by calls of their own: what is no longer wanted leaves before what is new
-//! comes, since a tag can be taken only once. Source: Networking API v2.0, "Trunk networking".
+//! They change with separate calls. Subports are removed before new ones are added, since a segmentation id is unique
+//! in a trunk. Source: Networking API v2.0, "Trunk networking".
 
 use async_trait::async_trait;
 use openstack::collection::Record;
@@ -76,7 +76,7 @@ impl Handover for Trunk {
     }
 }
 
-/// The ports that a trunk with these properties has: its own, and those in it.
+/// The ports of a trunk with these properties: the parent port and the subports.
 async fn ports_of(
     context: &Context<'_>,
     properties: &Map<String, Value>,
@@ -92,8 +92,8 @@ async fn ports_of(
     Ok(ports)
 }
 
-/// A port goes while the trunk that it is in stays: Neutron refuses that until the trunk has let go of it. Of trunks
-/// that are not the deployment's nothing is taken.
+/// Removes a port from all trunks of the deployment, so that it can be deleted: Neutron refuses to delete a subport.
+/// Trunks outside the deployment stay unchanged.
 pub(super) async fn take_out(context: &Context<'_>, port: &str) -> Result<(), DriverError> {
     let all: Vec<Thing> = context.session.network().list(&[]).await?;
     let ours = all.into_iter().filter(|trunk| {
@@ -149,7 +149,7 @@ async fn sub_ports(context: &Context<'_>) -> Result<Vec<Value>, DriverError> {
     Ok(ports)
 }
 
-/// The ports to remove, named by their id alone, and the ports to add.
+/// The subports to remove, with their id alone, and the subports to add.
 fn moves(there: &[Value], wanted: &[Value]) -> (Vec<Value>, Vec<Value>) {
     let in_neither = |all: &[Value], one: &Value| !all.contains(one);
     let leaving = there.iter().filter(|port| in_neither(wanted, port));

@@ -1,10 +1,10 @@
-//! `OS::Cinder::VolumeAttachment`: a volume that a server has.
+//! `OS::Cinder::VolumeAttachment`: the attachment of a volume to a server.
 //!
-//! Nova plugs it in, Cinder tells how far that is. A volume is at most once at a server, so the two are
-//! its identity: the physical id is `<server>:<volume>`, and what `get_resource` gives is the volume's id,
-//! as in Heat. Another server or volume means to unplug and plug again. If Nova cannot plug a volume in or out, the volume
-//! returns to its former state, and Nova's record of the request has the reason.
-//! Sources: Compute API, "Servers with volume attachments"; Block Storage API v3, "Volumes".
+//! Nova attaches the volume, and Cinder reports the progress. A volume is attached to a server at most once, so the two
+//! are the identity of an attachment: the physical id is `<server>:<volume>`. `get_resource` returns the volume's id,
+//! as in Heat. Another server or volume needs a detachment and a new attachment. If Nova fails to attach or detach a
+//! volume, the volume returns to its former state, and Nova's record of the request contains the reason. Sources:
+//! Compute API, "Servers with volume attachments"; Block Storage API v3, "Volumes".
 
 use async_trait::async_trait;
 use openstack::server_actions::ActionOutcome;
@@ -14,7 +14,7 @@ use super::nova_requests::{outcome, reason, take_up};
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
-/// Nova's names of the actions, in its record of requests.
+/// Nova's names of the actions in its record of requests.
 const ATTACH: &str = "attach_volume";
 const DETACH: &str = "detach_volume";
 
@@ -39,7 +39,7 @@ impl Driver for VolumeAttachment {
                 context.accepted.note(ATTACH, &volume, request);
                 Ok(id)
             }
-            // Refused when it is there already: from a call of ours whose answer was lost.
+            // Nova refuses an existing attachment, which can be from an earlier attempt.
             Err(error) if matches!(error.status(), Some(400 | 409)) => {
                 let there = compute.attachment_list(&server).await?;
                 if there.iter().any(|one| one.volume_id == volume) {
@@ -75,7 +75,7 @@ impl Driver for VolumeAttachment {
             (_, status) if status.starts_with("error") => {
                 Progress::Failed(format!("the cloud put the volume in state {status}"))
             }
-            // Nova gives the volume back when it cannot plug it in.
+            // Nova releases a volume that it fails to attach.
             (None, "available") => not_attached(context, server, volume).await?,
             (_, status) => Progress::Pending(format!("the volume is in state {status}")),
         })
@@ -88,7 +88,7 @@ impl Driver for VolumeAttachment {
     ) -> Result<(), DriverError> {
         let id = match physical_id {
             Some(id) => id.to_string(),
-            // Without what it joins, it was never made.
+            // Without server and volume, nothing was created.
             None => match named(context).await {
                 Ok((server, volume)) => format!("{server}:{volume}"),
                 Err(DriverError::Property { .. }) => return Ok(()),
@@ -99,7 +99,7 @@ impl Driver for VolumeAttachment {
         let compute = context.session.compute();
         let answer = compute.attachment_delete(server, volume).await;
         match answer {
-            // Refused while an attempt that broke off is being carried out.
+            // Nova refuses while it executes the request of an interrupted attempt.
             Err(error) if matches!(error.status(), Some(400 | 409)) => {
                 let storage = context.session.block_storage();
                 match storage.volume_get(volume).await {
@@ -138,7 +138,7 @@ impl Driver for VolumeAttachment {
     }
 }
 
-/// A volume is free although it was to be attached: Nova gives it back when it cannot plug it in.
+/// The state of an attachment whose volume is available: Nova releases a volume that it fails to attach.
 async fn not_attached(
     context: &Context<'_>,
     server: &str,

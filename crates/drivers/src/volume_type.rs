@@ -1,5 +1,5 @@
-//! `OS::Cinder::VolumeType`: further keys, and who may use it.
-//! Source: Block Storage API v3, "Volume types", "Volume type access".
+//! `OS::Cinder::VolumeType`: extra specs and access list. Source: Block Storage API v3, "Volume types", "Volume type
+//! access".
 
 use async_trait::async_trait;
 use openstack::collection::Record;
@@ -46,7 +46,7 @@ impl Hooks for VolumeType {
         for key in &leaving {
             done_if_gone(storage.type_unset_spec(id, key).await)?;
         }
-        // Cinder refuses to set keys while there are volumes of the type, the same keys too.
+        // Cinder refuses extra specs while volumes of the type exist, even equal ones.
         let types = context.session.records(&VOLUME_TYPES);
         let there = types.get(id).await?;
         let is_there =
@@ -68,7 +68,7 @@ impl Hooks for VolumeType {
     }
 }
 
-/// Access that a project has already is success, and so is the removal of access that it does not have.
+/// Adding existing access is success, and so is removing missing access.
 pub(super) fn done_if_so_already(result: Result<(), openstack::Error>) -> Result<(), DriverError> {
     match result {
         Err(error) if error.is_conflict() => Ok(()),

@@ -1,17 +1,17 @@
-//! The driver of Octavia's types. Their fields are data, like those of other types. The calls differ from those of the generic
-//! driver in all that follows, so they are code.
+//! The driver of Octavia's types. Their fields are data, but their calls differ from those of the generic driver as
+//! follows.
 //!
-//! Octavia locks a whole load balancer while it changes any piece of it, and refuses every other change
-//! meanwhile (409). The pieces of one load balancer are steps of one run and meet there all the time,
-//! so a refused call is made again here, for a while, instead of costing the run its retries. A load balancer in
-//! state ERROR refuses for good, and then nobody waits: only the whole can be removed.
+//! Octavia locks a whole load balancer during each change, and refuses every other change meanwhile (409). Steps for
+//! the parts of one load balancer run at the same time and conflict often. The driver therefore repeats a refused call
+//! for a while, so that the run does not use up its retries. A load balancer in state ERROR refuses changes
+//! permanently; then the driver does not wait, and only the whole load balancer can be deleted.
 //!
-//! A load balancer goes with all that hangs on it, in one call, provided that all of it is the deployment's. A plan
-//! lets the pieces follow it, so that they find themselves gone. Listeners, pools and L7 policies take along what
-//! lives in them, too. What is kept does not go along ([`together`]).
+//! One call deletes a load balancer with all its parts (cascade), provided that all of them belong to the deployment. A
+//! plan deletes the parts after the load balancer, when they are gone already. Listeners, pools and L7 policies also
+//! delete their nested parts. Retained parts prevent the deletion ([`together`]).
 //!
-//! The mark is a tag: not all kinds have a description. Members and L7 rules live below another piece, so
-//! their physical id is `<parent>:<id>`; what `get_resource` gives is the id alone, as in Heat.
+//! The marker is a tag, as not all types have a description. Members and L7 rules are nested in another part, so their
+//! physical id is `<parent>:<id>`. `get_resource` returns the id alone, as in Heat.
 
 use std::time::{Duration, Instant};
 
@@ -34,11 +34,11 @@ mod together;
 
 use together::{KEPT, may_go};
 
-/// How long the lock of a load balancer is waited for; a change takes seconds to a minute.
+/// Maximum time to wait for the lock of a load balancer; a change takes seconds to a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// Actions of accepted requests. Octavia keeps no record of requests, so these have no ids.
+/// Actions of accepted requests. Octavia keeps no record of requests, so they have no ids.
 const UPDATE: &str = "update";
 const DELETE: &str = "delete";
 
@@ -48,13 +48,13 @@ pub(super) struct Piece {
     kind: Kind,
 }
 
-/// The kind of a resource, and its place among the others.
+/// The type of a part, and its parent type.
 #[derive(Clone, Copy)]
 enum Kind {
     Own(Part<'static>),
-    /// Below a pool.
+    /// Nested in a pool.
     Member,
-    /// Below an L7 policy.
+    /// Nested in an L7 policy.
     L7Rule,
 }
 
@@ -104,7 +104,7 @@ impl Driver for Piece {
         let judged = judge(part, &found);
         Ok(match (&judged, context.accepted.newest(UPDATE, id)) {
             (Progress::Ready(_), Some(request)) => match self.differs(context, &found) {
-                // A server that answers from a copy of the database may be a moment late.
+                // A server that reads from a database replica can be a moment late.
                 Some(_) if request.may_be_settling() => {
                     Progress::Pending(format!("the {} is about to change", part.title()))
                 }
@@ -174,7 +174,7 @@ impl Driver for Piece {
         let Some(found) = look(context, part, id).await? else {
             return Ok(true);
         };
-        // Octavia marks it as going before it answers.
+        // Octavia sets the status PENDING_DELETE before its response.
         if found.provisioning_status == "ERROR" && context.accepted.newest(DELETE, id).is_some() {
             return Err(DriverError::Other(format!(
                 "{} {id} was not deleted: Octavia put it in state ERROR and gives no reason. Resume the run to try again, or ask the \
@@ -221,7 +221,7 @@ impl ListMarked for Piece {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
         let marks = Texts::of(search, mark::tag);
         let balancing = search.session.load_balancer();
-        // Members and L7 rules are found below what they live in only, which need not be of the deployment.
+        // Members and L7 rules are listed per parent only, and the parent can be outside the deployment.
         let parents = match self.kind {
             Kind::Own(_) => vec![String::new()],
             Kind::Member => ids(balancing.list(Part::Pool, &[]).await?),
@@ -254,7 +254,7 @@ fn ids(found: Vec<Balanced>) -> Vec<String> {
 }
 
 impl Piece {
-    /// The driver of a type of Octavia's whose calls are data.
+    /// The driver of an Octavia type with an `api` block.
     pub(super) fn of(of: Described) -> Option<Piece> {
         let kind = match of.api.words.0.as_str() {
             "loadbalancer" => Kind::Own(Part::LoadBalancer),
@@ -269,7 +269,7 @@ impl Piece {
         Some(Piece { of, kind })
     }
 
-    /// The id that is known, else that of what carries the mark.
+    /// The known id, else the id of the resource with the marker.
     async fn id_of(
         &self,
         context: &Context<'_>,
@@ -283,13 +283,13 @@ impl Piece {
                 let found = find(context, self.kind.part(&parent)).await?;
                 Ok(found.map(|found| physical_id(&parent, &found.id)))
             }
-            // Without the one that it lives below, it was never made.
+            // Without its parent, it was never created.
             Err(DriverError::Property { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The id of the pool of a member, or the L7 policy of an L7 rule; empty for the other kinds.
+    /// The id of the pool of a member, or of the L7 policy of an L7 rule; empty for the other types.
     async fn parent(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let Some(property) = self.of.api.parent() else {
             return Ok(String::new());
@@ -302,8 +302,8 @@ impl Piece {
         }
     }
 
-    /// The difference between a resource and what an update asked for, as far as Octavia shows both in one form: numbers,
-    /// switches and texts.
+    /// A difference between a resource and an update of it. Compares numbers, booleans and texts, which Octavia returns
+    /// as they were sent.
     fn differs(&self, context: &Context<'_>, found: &Balanced) -> Option<String> {
         let updated = self.of.described.properties.iter();
         let mut updated = updated.filter(|one| one.on_change == OnChange::UpdateInPlace);
@@ -323,7 +323,7 @@ impl Piece {
         })
     }
 
-    /// The body of a request, with the tags.
+    /// The body of a request, with tags.
     async fn fields(
         &self,
         context: &Context<'_>,
@@ -335,7 +335,7 @@ impl Piece {
     }
 }
 
-/// Whether two values are equal; of numbers, `1` and `1.0` are.
+/// Whether two values are equal. The numbers `1` and `1.0` are equal.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one == other,
@@ -343,7 +343,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Calls again while the load balancer is locked.
+/// Repeats a call while the load balancer is locked.
 async fn unlocked<T, F>(context: &Context<'_>, call: impl Fn() -> F) -> Result<T, DriverError>
 where
     F: Future<Output = Result<T, openstack::Error>>,
@@ -368,7 +368,7 @@ where
     }
 }
 
-/// The load balancer that a refusal names, if it will not get better by waiting.
+/// The load balancer in a refusal, if it is in state ERROR.
 async fn broken(
     context: &Context<'_>,
     error: &openstack::Error,
@@ -382,8 +382,8 @@ async fn broken(
     Ok(broken.map(|found| found.id))
 }
 
-/// `Load Balancer x is immutable and cannot be updated.`; of the load balancer itself: `Invalid state PENDING_UPDATE of loadbalancer
-/// resource x`.
+/// Recognizes refusals because of a lock: `Load Balancer x is immutable and cannot be updated.`, and for the load
+/// balancer itself: `Invalid state PENDING_UPDATE of loadbalancer resource x`.
 fn is_locked(error: &openstack::Error) -> bool {
     error.message().is_some_and(|message| {
         message.contains("immutable") || message.contains("Invalid state PENDING_")

@@ -1,7 +1,8 @@
-//! Parts that Octavia deletes along with a resource, and the check that they may go.
+//! Parts that Octavia deletes along with a resource, and the check that they can be deleted.
 //!
-//! A retained part (`deletion_policy: Retain`) loses our tags and gets another one ([`KEPT`]) when its deployment forgets it. A
-//! resource with a retained part is not deleted, because by then the tag alone tells that the part must stay.
+//! A retained part (`deletion_policy: Retain`) loses our tags and gets another one ([`KEPT`]) when it is removed from
+//! its deployment. A resource with a retained part is not deleted, because by then only the tag shows that the part
+//! must stay.
 
 use openstack::load_balancer::{Balanced, Part};
 use serde_json::Value;
@@ -9,11 +10,11 @@ use serde_json::Value;
 use super::mark;
 use crate::driver::{Context, DriverError};
 
-/// The tag of what stays when its deployment forgets it.
+/// The tag of retained parts.
 pub(super) const KEPT: &str = "kept-by-deletion-policy";
 
-/// Whether what goes along with a thing may go: of a load balancer all that hangs on it must be the deployment's, and
-/// nothing anywhere may be kept.
+/// Checks that the parts deleted along with a resource can be deleted: all parts of a load balancer must belong to the
+/// deployment, and no part can be retained.
 pub(super) async fn may_go(
     context: &Context<'_>,
     part: Part<'_>,
@@ -65,8 +66,8 @@ pub(super) async fn may_go(
     Ok(())
 }
 
-/// What lives in something; nothing where that is gone by now. Octavia does not know each of these filters for each
-/// kind, and then gives all.
+/// The parts nested in a resource; empty if the resource is gone. Octavia ignores some filters for some types and
+/// returns all parts, so the result is filtered again.
 async fn inside(
     context: &Context<'_>,
     part: Part<'_>,
@@ -80,7 +81,7 @@ async fn inside(
     Ok(found)
 }
 
-/// By what it says of where it is: `listener_id`, or a list of `pools`.
+/// Whether a part can be nested in a resource, by its fields: `listener_id`, or a list of `pools`.
 fn may_live_in(one: &Balanced, place: &str, id: &str) -> bool {
     let several = format!("{}s", place.trim_end_matches("_id"));
     let is_it = |value: &Value| value == id || value["id"] == id;

@@ -1,4 +1,4 @@
-//! The body of a request, from properties and the `api` block.
+//! Request bodies, built from properties and the `api` block.
 
 use openstack::collection::Record;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::{Described, collection, lookup};
 use crate::driver::{Context, DriverError};
 use crate::{mark, properties::Properties};
 
-/// The request that a body is for.
+/// The request for a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
     Creation,
@@ -19,7 +19,7 @@ pub(crate) enum Occasion {
 }
 
 impl Described {
-    /// The body, without the mark.
+    /// The body, without the marker.
     pub(crate) async fn body(
         &self,
         context: &Context<'_>,
@@ -61,7 +61,7 @@ impl Described {
         match property.name.as_str() {
             "name" if self.api.name != Naming::Property => return false,
             "description" if self.api.marker == MarkerPlace::Description => return false,
-            // Tags and further keys have their own ways into a request.
+            // Tags and `value_specs` are handled elsewhere.
             "tags" | "value_specs" => return false,
             _ => {}
         }
@@ -131,7 +131,7 @@ mod tests {
     use crate::driver::{Accepted, Marker, Vault};
     use crate::hooks_of;
 
-    /// The id of whatever a property names.
+    /// The id of all referenced resources.
     const ID: &str = "0123456789abcdef0123456789abcdef";
 
     struct NoVault;

@@ -1,4 +1,4 @@
-//! The collections of the types whose calls are data.
+//! The collections of the types with an `api` block.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -31,7 +31,7 @@ fn of(api: &'static Api) -> Collection {
     let mut collection = Collection::of(service, &api.path, words, &api.title);
     collection.in_full = api.list.in_full.as_deref();
     collection.version = version.map(|(major, minor)| Microversion(major, minor));
-    // There is one of each type, for as long as the program runs.
+    // Each type has one collection for the lifetime of the program.
     collection.all = query.leak();
     collection.by_name = api.list.by_name.unwrap_or(true);
     collection

@@ -1,9 +1,10 @@
-//! The driver of resources that are identified by their content: they have no place for a mark, and there is one with the same
-//! content.
+//! The driver of resources that are identified by their content: they have no field for a marker, and at most one
+//! resource has a given content.
 //!
-//! A look-up cannot tell ours from somebody else's. So a creation only looks, and refuses a resource that is there already. The
-//! resource is made once the journal has the id, which consists of the content. At no moment is there one of ours that nobody
-//! knows of, and what was there before is never taken for ours. `get_resource` gives the cloud's id.
+//! A look-up cannot distinguish our resources from others. So the creation fails if the resource exists already, and
+//! otherwise only returns the id, which consists of the content. The resource is created once the journal contains the
+//! id. Every resource of ours is therefore in the journal, and an existing one is never adopted. `get_resource` returns
+//! the cloud's id.
 
 use async_trait::async_trait;
 use openstack::collection::{Record, id_of};
@@ -14,10 +15,10 @@ use super::{Described, Occasion};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
 use crate::record::{done_if_gone, judge};
 
-/// The driver of such a type.
+/// The driver of a type that is identified by content.
 pub(crate) struct ByContent {
     pub(crate) of: Described,
-    /// The fields that identify a resource. A list can be filtered by the first one.
+    /// The fields that identify a resource. Lists have a filter by the first field.
     pub(crate) fields: &'static [String],
 }
 
@@ -53,7 +54,7 @@ impl Driver for ByContent {
         Ok(judge(self.of.collection.title, &there))
     }
 
-    /// The content changes, and with it the id. What is done already is not done again.
+    /// Changes the content, and with it the id. Repeated calls change nothing.
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let after = self.id_now(context, physical_id);
         let values = physical_id.split(SEPARATOR).zip(after.split(SEPARATOR));
@@ -84,7 +85,7 @@ impl Driver for ByContent {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        // Without an id, none was ever made.
+        // Without an id, nothing was created.
         let Some(physical_id) = physical_id else {
             return Ok(());
         };
@@ -99,18 +100,18 @@ impl Driver for ByContent {
     }
 }
 
-/// No value contains it.
+/// Separator of the values in an id. No value contains it.
 const SEPARATOR: &str = ",";
 
 impl ByContent {
-    /// The id has all that a look-up needs: the properties may not be known any more by then.
+    /// The id contains all inputs of a look-up, as the properties can be unknown by then.
     fn id(&self, body: &Record) -> String {
         let values = self.fields.iter().map(|name| body.get(name).map(text));
         let values: Vec<String> = values.map(Option::unwrap_or_default).collect();
         values.join(SEPARATOR)
     }
 
-    /// An id with the present values of properties that update. Their fields have the same names.
+    /// An id with the current values of updatable properties. Their fields have the same names.
     fn id_now(&self, context: &Context<'_>, physical_id: &str) -> String {
         let values = self.fields.iter().zip(physical_id.split(SEPARATOR));
         let values = values.map(|(name, before)| {
@@ -122,7 +123,7 @@ impl ByContent {
         values.collect::<Vec<_>>().join(SEPARATOR)
     }
 
-    /// The resource with the content that an id has.
+    /// The resource with the content in an id.
     async fn find(
         &self,
         context: &Context<'_>,

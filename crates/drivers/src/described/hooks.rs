@@ -1,4 +1,4 @@
-//! Code beside data: what the `api` block of a type cannot say.
+//! Code for parts of a type that the `api` block cannot describe.
 
 use async_trait::async_trait;
 use openstack::collection::Record;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::Occasion;
 use crate::driver::{Context, DriverError, Handover, OnDemand};
 
-/// Additions to the driver of a type. Each may run twice.
+/// Additions to the driver of a type. All calls must be idempotent.
 #[async_trait]
 pub(crate) trait Hooks: Send + Sync {
-    /// Adds fields to a body, or corrects them.
+    /// Adds or corrects fields of a body.
     async fn complete(
         &self,
         _context: &Context<'_>,
@@ -20,7 +20,7 @@ pub(crate) trait Hooks: Send + Sync {
         Ok(())
     }
 
-    /// Makes further calls once the resource is created or changed. The record is the service's answer.
+    /// Makes further calls after a creation or an update. The record is the service's response.
     async fn settle(
         &self,
         _context: &Context<'_>,
@@ -31,12 +31,12 @@ pub(crate) trait Hooks: Send + Sync {
         Ok(())
     }
 
-    /// Makes the calls that must come before a removal.
+    /// Makes calls before a deletion.
     async fn let_go(&self, _context: &Context<'_>, _id: &str) -> Result<(), DriverError> {
         Ok(())
     }
 
-    /// The cloud refuses a removal: makes it possible, or returns the refusal.
+    /// Removes the obstacle to a refused deletion, or returns the refusal.
     async fn make_removable(
         &self,
         _context: &Context<'_>,
@@ -46,7 +46,7 @@ pub(crate) trait Hooks: Send + Sync {
         Err(refusal.into())
     }
 
-    /// Properties of which a change takes away entries: [`Driver::takes_away`](crate::driver::Driver::takes_away).
+    /// Properties with entries that an update can remove: [`Driver::takes_away`](crate::driver::Driver::takes_away).
     fn takes_away(&self) -> &'static [&'static str] {
         &[]
     }
@@ -54,12 +54,12 @@ pub(crate) trait Hooks: Send + Sync {
     /// Adds attributes that are not fields of the record.
     fn attributes(&self, _record: &Record, _attributes: &mut Map<String, Value>) {}
 
-    /// Attributes that take requests of their own.
+    /// Attributes that need separate requests.
     fn on_demand(&self) -> Option<&dyn OnDemand> {
         None
     }
 
-    /// The handover of what only one resource can have.
+    /// Handover of exclusive parts.
     fn handover(&self) -> Option<&dyn Handover> {
         None
     }

@@ -1,4 +1,4 @@
-//! Resources that a property names, by id or by name, and entries of lists and maps that a change takes away.
+//! Look-ups of referenced resources by id or name, and list and map entries that an update removes.
 
 use openstack::{
     Session,
@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use crate::driver::{Context, DriverError};
 use crate::properties::Properties;
 
-/// The id of the resource that `given`, from a property, means: an id, a name that only one has, or in Keystone, as in Heat, a
-/// name with its domain: `ops{acme}`.
+/// The id of the resource `given` in a property: an id, a unique name, or in Keystone, as in Heat, a name with its
+/// domain: `ops{acme}`.
 pub(crate) async fn id_named(
     session: &Session,
     properties: &Properties<'_>,
@@ -22,7 +22,7 @@ pub(crate) async fn id_named(
     found.map_err(|error| properties.looked_up(property, error))
 }
 
-/// The id; `None` if no resource has the name. Several resources with the name are an error.
+/// The id. `None` if no resource has the name. Several resources with the name are an error.
 pub(crate) async fn id_if_there(
     session: &Session,
     of: &'static Collection,
@@ -53,7 +53,7 @@ async fn id_meant(
     }
 }
 
-/// The id of what a property names, if it is given.
+/// The id of the resource in a property. `None` if the property is absent.
 pub(crate) async fn id_in(
     context: &Context<'_>,
     property: &str,
@@ -68,7 +68,7 @@ pub(crate) async fn id_in(
     }
 }
 
-/// The ids of all that a property names.
+/// The ids of all resources in a list property.
 pub(crate) async fn ids_in(
     context: &Context<'_>,
     property: &str,
@@ -82,7 +82,7 @@ pub(crate) async fn ids_in(
     Ok(ids)
 }
 
-/// The id of the resource that a required property names.
+/// The id of the resource in a required property.
 pub(crate) async fn id_required(
     context: &Context<'_>,
     property: &str,
@@ -92,8 +92,8 @@ pub(crate) async fn id_required(
     Ok(id_in(context, property, of).await?.unwrap_or_default())
 }
 
-/// Ids to remove from a list of names and ids to add to it, compared with the list before the update and with the entries of
-/// interrupted updates since. A name that no longer exists needs no removal.
+/// Ids to remove from a list of names and ids to add to it, compared with the list before the update and with the
+/// entries of interrupted updates since. A name that no longer exists needs no removal.
 pub(crate) async fn members(
     context: &Context<'_>,
     property: &str,
@@ -111,8 +111,8 @@ pub(crate) async fn members(
     Ok(moves(&before, tried, &wanted))
 }
 
-/// Items to remove and items to add. After an interrupted update, the items that it `tried` may exist, and those `before` it
-/// may not.
+/// Items to remove and items to add. After an interrupted update, the items that it `tried` can exist, and those
+/// `before` it can be missing.
 pub(crate) fn moves<T: PartialEq + Clone>(
     before: &[T],
     tried: Option<&[T]>,
@@ -128,7 +128,7 @@ pub(crate) fn moves<T: PartialEq + Clone>(
     (leaving, after.iter().filter(comes).cloned().collect())
 }
 
-/// Keys to remove from a map, and all its present entries: manual changes are overwritten.
+/// Keys to remove from a map, and all its current entries. Manual changes are overwritten.
 pub(crate) fn keys(
     context: &Context<'_>,
     property: &str,
@@ -141,7 +141,7 @@ pub(crate) fn keys(
     Ok((leaving.collect(), wanted))
 }
 
-/// Keys and values, as texts, of a property that is a map.
+/// Keys and values of a map property; values are converted to text.
 pub(crate) fn pairs(map: &Map<String, Value>, property: &str) -> Result<Record, DriverError> {
     let properties = Properties::of(map);
     let pairs = match properties.get(property) {

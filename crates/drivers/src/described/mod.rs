@@ -1,8 +1,8 @@
-//! The driver of the types whose calls are data: the `api` block of a description ([`types::api`]).
+//! The generic driver of types with an `api` block in their description ([`types::api`]).
 //!
-//! A resource is created with fields, changed with fields, and removed. The mark stands where the block says. A type that is
-//! more than that has [`Hooks`]: fields that are not data, calls of their own after a creation or before a removal,
-//! attributes. A resource without a place for a mark is identified by its [`content`].
+//! It creates, updates and deletes resources with the fields of the block. The location of the marker is in the block
+//! too. Types that need code have [`Hooks`]: fields that are not data, calls after a creation or before a deletion,
+//! attributes. A resource without a field for a marker is identified by its [`content`].
 
 mod body;
 mod collection;
@@ -40,11 +40,11 @@ pub(super) struct Described {
     hooks: &'static dyn Hooks,
 }
 
-/// The key of a host aggregate's metadata that has the mark.
+/// The metadata key of a host aggregate's marker.
 pub(super) const KEY: &str = "stackloom";
 
 impl Described {
-    /// The driver of a type, where the calls of the type are data.
+    /// The driver of a type. `None` without an `api` block.
     pub(super) fn of(resource_type: &str, hooks: &'static dyn Hooks) -> Option<Described> {
         Some(Described {
             described: Registry::shared().get(resource_type)?,
@@ -58,7 +58,7 @@ impl Described {
         context.session.records(self.collection)
     }
 
-    /// Puts the mark into a body.
+    /// Adds the marker to a body.
     fn mark(
         &self,
         context: &Context<'_>,
@@ -94,7 +94,7 @@ impl Described {
         }
     }
 
-    /// The resource that carries the mark, among those that a filter finds.
+    /// The resource with the marker, among the matches of a filter.
     async fn find(&self, context: &Context<'_>) -> Result<Option<Record>, DriverError> {
         let records = self.records(context);
         let found = match (&self.api.marker, self.api.service) {
@@ -108,13 +108,13 @@ impl Described {
                 let name = mark::store_name(context.marker);
                 records.list_named(&name, &[]).await?
             }
-            // The name may be another one by now, and the properties may not be known any more.
+            // The name can have changed, and the properties can be unknown.
             _ => match self.body(context, Occasion::Creation).await {
                 Ok(body) => self.named_as(context, &body).await?,
                 Err(_) => Vec::new(),
             },
         };
-        // Asked again here, for clouds that do not know the filter.
+        // Some clouds ignore the filter.
         let mut found = found.into_iter();
         Ok(found.find(|record| self.is_ours(context.marker, record)))
     }
@@ -135,7 +135,7 @@ impl Described {
         Ok(self.records(context).list_named(name, &query).await?)
     }
 
-    /// The resource that carries the mark, among all if the filter finds none.
+    /// The resource with the marker, among all resources if the filter finds none.
     async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<Record>, DriverError> {
         if let Some(found) = self.find(context).await? {
             return Ok(Some(found));
@@ -157,7 +157,7 @@ impl Described {
             }
             Ok(()) => {}
         }
-        // What Neutron has accepted to delete is gone.
+        // A resource is gone once Neutron has accepted the deletion.
         let watcher = context.session.watcher();
         watcher.told_record(self.collection, id, None);
         Ok(())
@@ -210,7 +210,7 @@ impl Driver for Described {
                     }
                 }
                 Leftover::Remade => {
-                    // What is wrong with the properties is known before anything is removed.
+                    // Invalid properties are reported before the old resource is deleted.
                     self.body(context, Occasion::Creation).await?;
                     if let Some(left) = self.find_anyhow(context).await? {
                         self.remove(context, &id_of(&left)).await?;
@@ -223,7 +223,7 @@ impl Driver for Described {
         let made = self.records(context).create(&body).await?;
         let id = id_of(&made);
         self.set_tags(context, &id).await?;
-        // How it is now need not be asked for; most of Neutron's resources are ready at once.
+        // The response saves a later read; most of Neutron's resources are ready at once.
         let watcher = context.session.watcher();
         watcher.told_record(self.collection, &id, Some(&made));
         let occasion = Occasion::Creation;

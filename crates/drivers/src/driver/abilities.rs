@@ -1,7 +1,8 @@
 //! Optional abilities of drivers.
 //!
-//! Most types have none of these. A driver that has one implements its trait and returns itself from the method of
-//! [`Driver`](super::Driver) that leads to it. The rules of all drivers apply: every call may be made twice, and no call waits.
+//! Most types have none of these. A driver with an ability implements its trait and returns itself from the
+//! corresponding method of [`Driver`](super::Driver). The rules of all drivers apply: calls are idempotent and do not
+//! wait.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -9,14 +10,14 @@ use store::Namesakes;
 
 use super::{Context, DriverError, Progress};
 
-/// Attributes that take requests of their own. The engine reads them when a property or an output uses one, and does not store
-/// them.
+/// Attributes that need separate requests. The engine reads them when a property or an output uses one, and does not
+/// store them.
 #[async_trait]
 pub trait OnDemand: Send + Sync {
     /// Names of the attributes.
     fn names(&self) -> &'static [&'static str];
 
-    /// Present values of some of the attributes.
+    /// Current values of some of the attributes.
     ///
     /// # Errors
     /// The cloud refuses the request, or the resource is gone.
@@ -28,13 +29,13 @@ pub trait OnDemand: Send + Sync {
     ) -> Result<Map<String, Value>, DriverError>;
 }
 
-/// The handover of something that the cloud gives to one resource only: an address, a port, a volume.
+/// The handover of an exclusive part: an address, a port, a volume.
 ///
-/// Both calls also tell how far the handover is. [`Driver::update`](super::Driver::update) takes back what was handed over. A
-/// resource that is gone has handed over all.
+/// Both calls return the progress of the handover. [`Driver::update`](super::Driver::update) takes back the parts. For
+/// a missing resource, the handover is complete.
 #[async_trait]
 pub trait Handover: Send + Sync {
-    /// Hands over to a successor, before the successor is created. Both exist until the successor works.
+    /// Hands over to a successor, before its creation. Both exist until the successor is ready.
     async fn make_room(
         &self,
         _context: &Context<'_>,
@@ -43,8 +44,8 @@ pub trait Handover: Send + Sync {
         Ok(Progress::done())
     }
 
-    /// Hands over to another resource of the deployment, with the properties `taker`. The taker is changed first, this resource
-    /// after it.
+    /// Hands over to another resource of the deployment, with the properties `taker`. The taker is updated first, then
+    /// this resource.
     async fn give_up(
         &self,
         context: &Context<'_>,
@@ -53,13 +54,13 @@ pub trait Handover: Send + Sync {
     ) -> Result<Progress, DriverError>;
 }
 
-/// Snapshots before a removal: `deletion_policy: Snapshot`.
+/// Snapshots before a deletion: `deletion_policy: Snapshot`.
 #[async_trait]
 pub trait Snapshot: Send + Sync {
-    /// Takes a snapshot of a resource, or tells how far it is. The reference of a ready snapshot is its id.
+    /// Takes a snapshot of a resource, or returns its progress. The reference of a ready snapshot is its id.
     ///
-    /// Calls with the same `occasion` get the same snapshot. A call with another one never gets an older snapshot, because
-    /// people may have worked on the resource since.
+    /// Calls with the same `occasion` return the same snapshot. A call with another one never returns an older
+    /// snapshot, because the resource can have changed since.
     async fn snapshot(
         &self,
         context: &Context<'_>,
@@ -68,12 +69,13 @@ pub trait Snapshot: Send + Sync {
     ) -> Result<Progress, DriverError>;
 }
 
-/// The release of a resource that stays in the cloud when its deployment forgets it: `deletion_policy: Retain`.
+/// The release of a resource that is removed from its deployment and stays in the cloud: `deletion_policy: Retain`.
 ///
-/// A type needs it if the removal of another resource would remove this one too.
+/// A type needs it if the deletion of another resource would delete this one too.
 #[async_trait]
 pub trait Release: Send + Sync {
-    /// Marks a resource in the cloud as retained. Without an id, its marker leads to it. A resource that is gone is success.
+    /// Marks a resource in the cloud as retained. Without an id, the resource is found by its marker. A missing
+    /// resource is success.
     async fn release(
         &self,
         context: &Context<'_>,
@@ -81,13 +83,14 @@ pub trait Release: Send + Sync {
     ) -> Result<(), DriverError>;
 }
 
-/// Recognition by name, for types whose resources have no place for a marker but their name.
+/// Recognition by name, for types whose only field for a marker is the name.
 #[async_trait]
 pub trait ByName: Send + Sync {
-    /// Resources with the name that the template gives; `None` if it gives none, and the name is the marker. The engine
-    /// journals them before the first request. By them, it finds what an interrupted attempt created.
+    /// Existing resources with the name in the template. `None` if the template has no name, so that the name is the
+    /// marker. The engine journals them before the first request, to recognize a resource created by an interrupted
+    /// attempt.
     ///
     /// # Errors
-    /// The service cannot be asked.
+    /// The service is unreachable or refuses.
     async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError>;
 }

@@ -1,16 +1,17 @@
-//! Requests that a service has accepted and carries out later.
+//! Requests that a service has accepted and executes later.
 //!
-//! A service that answers first and works later may fail in between. Then the resource often just returns to its former
-//! state. So a driver notes such a request when it is accepted, and [`Driver::progress`](super::Driver::progress) and
-//! [`Driver::is_gone`](super::Driver::is_gone) compare what was asked for with what is there. Requests of earlier attempts
-//! are not in the list: their failures are not this attempt's.
+//! A service that responds before the work can fail afterwards. The resource then often just returns to its former
+//! state. A driver therefore records such a request when it is accepted, and
+//! [`Driver::progress`](super::Driver::progress) and [`Driver::is_gone`](super::Driver::is_gone) compare it with the
+//! state of the resource. Requests of earlier attempts are not in the list: their failures do not belong to this
+//! attempt.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::DriverError;
 
-/// Time in which a service may still write down how a request ended.
+/// Time within which a service records the result of a request.
 const SETTLING: Duration = Duration::from_secs(3);
 
 /// The requests of one attempt at a step, oldest first.
@@ -24,13 +25,13 @@ pub struct Request {
     pub action: &'static str,
     /// Id of the request's subject: the resource itself, or the port or volume that is attached or detached.
     pub subject: String,
-    /// The service's id of the request; empty where the service keeps no record of requests.
+    /// The service's id of the request; empty if the service keeps no record of requests.
     pub id: String,
     noted: Instant,
 }
 
 impl Accepted {
-    /// Notes an accepted request.
+    /// Records an accepted request.
     pub fn note(&self, action: &'static str, subject: &str, id: String) {
         let request = Request {
             action,
@@ -42,7 +43,7 @@ impl Accepted {
         all.push(request);
     }
 
-    /// Notes a request that was answered with its id. A missing resource is success, and nothing is noted.
+    /// Records a request if it was accepted. A missing resource is success, and nothing is recorded.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl Accepted {
 }
 
 impl Request {
-    /// Whether the service may still write down how the request ended.
+    /// Whether the service can still record the result of the request.
     pub fn may_be_settling(&self) -> bool {
         self.noted.elapsed() < SETTLING
     }

@@ -1,6 +1,6 @@
 //! `OS::Heat::CloudConfig`: a map as a `#cloud-config` for a server's user data.
 //!
-//! Written as JSON, which is YAML too: no value can break out of its place.
+//! Written as JSON, which is valid YAML, so no value needs YAML quoting.
 
 use serde_json::{Map, Value as Json, json};
 

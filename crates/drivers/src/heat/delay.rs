@@ -1,8 +1,8 @@
-//! `OS::Heat::Delay`: takes time, so that what depends on it comes later.
+//! `OS::Heat::Delay`: a delay for dependent resources.
 //!
-//! `min_wait` seconds, and up to `max_jitter` times `jitter_multiplier` more, by chance; when it is made, or when it
-//! goes, or both, as `actions` says. Heat's other two, SUSPEND and RESUME, do not happen here. Source: Heat's
-//! `delay.py`.
+//! It takes `min_wait` seconds, plus a random time of up to `max_jitter` times `jitter_multiplier` seconds, on
+//! creation, deletion or both, as listed in `actions`. Heat's actions SUSPEND and RESUME do not exist here. Source:
+//! Heat's `delay.py`.
 
 use serde_json::{Map, Value as Json};
 

@@ -1,7 +1,7 @@
-//! Types of the language itself, which have no resource in a cloud.
+//! Types of the template language, without resources in a cloud.
 //!
-//! Each is a pure function from properties to attributes ([`Local`]). Creation, change and removal are the same for all
-//! ([`Here`]).
+//! Each is a pure function from properties to attributes ([`Local`]). Creation, update and deletion are the same for
+//! all ([`Here`]).
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ mod software_config;
 mod test_resource;
 mod value;
 
-/// Heat's words for what is done to a resource.
+/// Heat's names of the actions.
 const CREATE: &str = "CREATE";
 const UPDATE: &str = "UPDATE";
 const DELETE: &str = "DELETE";
 
-/// A type with nothing in the cloud.
+/// A type without resources in the cloud.
 pub(super) trait Local: Send + Sync {
-    /// The values that other resources can refer to.
+    /// The values for references from other resources.
     fn ready(&self, properties: &Map<String, Value>) -> Result<Ready, DriverError>;
 
     /// Secret attributes that the type generates.
@@ -36,7 +36,7 @@ pub(super) trait Local: Send + Sync {
         &[]
     }
 
-    /// Seconds that it takes to make ([`CREATE`]), to change ([`UPDATE`]) or to go ([`DELETE`]).
+    /// Duration in seconds of a creation ([`CREATE`]), an update ([`UPDATE`]) or a deletion ([`DELETE`]).
     fn waits_seconds(
         &self,
         _properties: Properties<'_>,
@@ -46,8 +46,8 @@ pub(super) trait Local: Send + Sync {
     }
 }
 
-/// The driver of a [`Local`] type. The id is its name here and the moment from which on it is there, as
-/// seconds since 1970: so a wait goes on where a restart cut it.
+/// The driver of a [`Local`] type. The id contains its name and the time when it is ready, in seconds since 1970, so
+/// that a wait continues after a restart.
 pub(super) struct Here<T>(pub T);
 
 #[async_trait]
@@ -58,7 +58,7 @@ impl<T: Local> Driver for Here<T> {
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
-        // All of them: what cannot wait before it goes is refused while it can be mended.
+        // All actions, so that an excessive wait before the deletion is refused on creation.
         for action in [CREATE, UPDATE, DELETE] {
             if self.0.waits_seconds(properties, action)? > WAIT_SECONDS_MAX {
                 return Err(DriverError::Property {
@@ -94,7 +94,7 @@ impl<T: Local> Driver for Here<T> {
         Ok(())
     }
 
-    /// A wait makes it there from a later moment on, and its id says so.
+    /// A wait changes the time of readiness, and with it the id.
     async fn id_after_update(
         &self,
         context: &Context<'_>,
@@ -109,7 +109,7 @@ impl<T: Local> Driver for Here<T> {
 
     async fn waits_before_delete(&self, context: &Context<'_>) -> Result<Duration, DriverError> {
         let properties = Properties::of(context.properties);
-        // What asks for too long goes all the same: a deletion that is refused would keep the deployment for ever.
+        // An excessive wait is shortened: a refused deletion would block the deployment forever.
         let seconds = self.0.waits_seconds(properties, DELETE);
         let seconds = seconds.unwrap_or(WAIT_SECONDS_MAX).min(WAIT_SECONDS_MAX);
         Ok(Duration::from_secs(seconds))
@@ -128,10 +128,10 @@ impl<T: Local> Driver for Here<T> {
     }
 }
 
-/// The longest wait: the time limit of a step, less a reserve.
+/// Maximum wait in seconds: the time limit of a step minus a reserve.
 const WAIT_SECONDS_MAX: u64 = 540;
 
-/// The driver of a type of the language.
+/// The driver of a type of the template language.
 pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     Some(match resource_type {
         "OS::Heat::CloudConfig" => &Here(cloud_config::CloudConfig),
@@ -150,7 +150,7 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     })
 }
 
-/// The id of what is there in so many seconds.
+/// The id of a resource that is ready after this number of seconds.
 fn here(context: &Context<'_>, seconds: u64) -> String {
     let from = now_seconds() + seconds;
     format!("{}@{from}", mark::store_name(context.marker))
@@ -161,10 +161,10 @@ fn now_seconds() -> u64 {
     since.map(|since| since.as_secs()).unwrap_or_default()
 }
 
-/// A text and how others call it: `get_resource` and `get_attr: [.., config]` both give it.
+/// A text as value of `get_resource` and of `get_attr: [.., config]`.
 ///
-/// In Heat, `get_resource` of a config is an id that only Heat can turn into the text, which it does
-/// where a server's user data asks for it. Here the text itself is given, so it goes wherever a text may go.
+/// In Heat, `get_resource` of a config returns an id, which Heat replaces by the text in the user data of servers. Here
+/// it returns the text itself, which is valid wherever a text is.
 fn config(text: String) -> Ready {
     let mut attributes = Map::new();
     attributes.insert("config".into(), json!(text));

@@ -1,7 +1,6 @@
-//! `OS::Heat::MultipartMime`: several configs as one message, which cloud-init takes apart again.
+//! `OS::Heat::MultipartMime`: several configs as one MIME message for cloud-init.
 //!
-//! A part of type `multipart` is itself such a message and goes in as it is. Source: Heat's
-//! `multi_part.py`.
+//! A part of type `multipart` is such a message itself and is included unchanged. Source: Heat's `multi_part.py`.
 
 use serde_json::{Map, Value as Json};
 
@@ -45,12 +44,12 @@ impl Local for MultipartMime {
     }
 }
 
-/// Heat takes the name without its ending for the kind.
+/// The file name without its extension, which Heat uses as the subtype.
 fn stem(file: &str) -> &str {
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
 
-/// No line or quote can break out of a header.
+/// Removes control characters and quotes, which could break a header.
 fn plain(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() && *c != '"')

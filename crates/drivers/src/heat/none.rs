@@ -1,5 +1,4 @@
-//! `OS::Heat::None`: takes any property and is nothing, so that an environment can switch a part of a
-//! template off.
+//! `OS::Heat::None`: accepts any property and does nothing, so that an environment can disable a part of a template.
 
 use serde_json::{Map, Value as Json};
 

@@ -1,5 +1,5 @@
-//! Groups, chains and nested templates: their members are resources of their own, and what is left of
-//! them is what they give to others. The planner made that their properties.
+//! Groups, chains and nested templates. Their members are separate resources; the parent only provides values for
+//! references. The planner passes these values as properties.
 
 use serde_json::{Map, Value as Json};
 
@@ -7,7 +7,7 @@ use super::{DriverError, Local, Ready};
 
 pub(super) struct Parent;
 
-/// A group of numbered members. It also lists those that were removed by name.
+/// A group of numbered members, with a list of the members removed by name.
 pub(super) struct Group;
 
 impl Local for Group {

@@ -1,9 +1,8 @@
-//! `OS::Heat::RandomString`: characters by chance, often a password.
+//! `OS::Heat::RandomString`: random characters, often a password.
 //!
-//! The value is made once, when the resource is: the engine keeps it sealed under the server's own key, and
-//! never asks for it again. So it survives restarts and updates, needs no vault (a suffix for a name
-//! should not), and stands nowhere in clear. `get_resource` gives it too. Source: Heat's
-//! `random_string.py`.
+//! The value is generated once, on creation. The engine stores it encrypted with the server's own key, and never
+//! generates it again. It therefore survives restarts and updates, needs no vault (too much for a name suffix), and is
+//! never stored as plain text. `get_resource` returns it too. Source: Heat's `random_string.py`.
 
 use rand::{TryRngCore, rngs::OsRng};
 use serde_json::{Map, Value as Json, json};
@@ -42,7 +41,7 @@ fn wrong(property: &str, message: String) -> DriverError {
     }
 }
 
-/// At least so many of each set of characters, the rest from any of them, in an order by chance.
+/// Generates the minimum number of characters of each set, the rest from any set, in random order.
 fn make(properties: Properties<'_>) -> Result<String, DriverError> {
     let length = properties.integer("length")?.unwrap_or(LENGTH);
     if !(1..=LENGTH_MAX).contains(&length) {
@@ -66,14 +65,14 @@ fn make(properties: Properties<'_>) -> Result<String, DriverError> {
     while made.len() < length {
         made.push(*pick(&pick(&sets)?.0)?);
     }
-    // Fisher and Yates.
+    // Fisher-Yates shuffle.
     for at in (1..made.len()).rev() {
         made.swap(at, below(at + 1)?);
     }
     Ok(made.into_iter().collect())
 }
 
-/// Characters to choose from, and of how many there must be some.
+/// Sets of characters, each with its minimum number.
 fn sets(properties: Properties<'_>) -> Result<Vec<(Vec<char>, usize)>, DriverError> {
     let mut sets = Vec::new();
     for (index, class) in items(properties, "character_classes").iter().enumerate() {
@@ -108,7 +107,7 @@ fn items<'a>(properties: Properties<'a>, name: &str) -> &'a [Json] {
     }
 }
 
-/// At least one of each, unless it is said otherwise.
+/// The minimum number of a set; defaults to 1.
 fn count(given: Option<i64>) -> usize {
     given.map_or(1, |given| usize::try_from(given).unwrap_or_default())
 }
@@ -117,8 +116,7 @@ fn pick<T>(of: &[T]) -> Result<&T, DriverError> {
     Ok(&of[below(of.len())?])
 }
 
-/// A number less than `limit`, each as likely as the others: what would make the low ones likelier is
-/// thrown again.
+/// A uniformly distributed number less than `limit`, by rejection sampling.
 fn below(limit: usize) -> Result<usize, DriverError> {
     let limit = limit as u64;
     let fair = u64::MAX - u64::MAX % limit;

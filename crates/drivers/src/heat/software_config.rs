@@ -1,5 +1,5 @@
-//! `OS::Heat::SoftwareConfig` and `OS::Heat::StructuredConfig`: a text (or a map, given as JSON) that a
-//! server's user data can be. Running them on a server that is there is a deployment's work.
+//! `OS::Heat::SoftwareConfig` and `OS::Heat::StructuredConfig`: a text (or a map, as JSON) for a server's user data.
+//! Executing it on a running server is the task of a software deployment.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -16,7 +16,7 @@ impl Local for SoftwareConfig {
             Json::String(text) => text.clone(),
             map => map.to_string(),
         });
-        // `get_attr` gives a map as a map.
+        // `get_attr` returns a map as a map.
         if !given.is_null() {
             ready.attributes.insert("config".into(), given);
         }

@@ -1,4 +1,4 @@
-//! `OS::Heat::TestResource`: gives back its `value`, after `wait_secs`, or fails. For trying templates.
+//! `OS::Heat::TestResource`: returns its `value` after `wait_secs`, or fails. For tests of templates.
 
 use serde_json::{Map, Value as Json};
 

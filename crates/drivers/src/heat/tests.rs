@@ -240,7 +240,7 @@ fn each_part_of_a_message_says_what_it_is() {
             "{message}"
         );
     }
-    // Nothing to say is a message too, and the same parts are the same message: nothing changes by itself.
+    // A message without parts is valid, and equal parts give an equal message, so repeated runs cause no update.
     let empty = text(&multipart_mime::MultipartMime, &json!({}));
     assert!(
         empty.starts_with("Content-Type: multipart/mixed"),

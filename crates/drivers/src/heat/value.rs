@@ -1,5 +1,5 @@
-//! `OS::Heat::Value`: a value with a name, for use in several places. With a `type`, it becomes of that
-//! type as a parameter would.
+//! `OS::Heat::Value`: a named value for use in several places. With a `type`, it is converted like a parameter of that
+//! type.
 
 use serde_json::{Map, Value as Json};
 

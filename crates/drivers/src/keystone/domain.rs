@@ -1,5 +1,5 @@
-//! `OS::Keystone::Domain`: its removal. Keystone removes a domain only once it is disabled, and with it all that lives in it.
-//! Source: Identity API v3, "Domains".
+//! `OS::Keystone::Domain`: its deletion. Keystone deletes only disabled domains, with all their contents. Source:
+//! Identity API v3, "Domains".
 
 use async_trait::async_trait;
 use openstack::collection::Record;

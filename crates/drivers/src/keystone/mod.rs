@@ -1,5 +1,5 @@
-//! Keystone's types, as far as they are more than data: most clouds let administrators alone create them. A property that names
-//! one takes an id, a name, or a name with its domain (`ops{acme}`), as in Heat.
+//! Hooks and drivers of Keystone's types. On most clouds, only administrators can create them. A property accepts an
+//! id, a name, or a name with its domain (`ops{acme}`), as in Heat.
 
 pub(super) mod domain;
 pub(super) mod group;

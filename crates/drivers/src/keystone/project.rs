@@ -1,7 +1,7 @@
 //! `OS::Keystone::Project`: its tags and its default security group.
 //!
-//! Neutron gives every project a security group once it is asked for one, and nobody removes it with the project: so it goes
-//! first, as in Heat. Source: Identity API v3, "Projects".
+//! Neutron creates a default security group for every project on first use, and keeps it when the project is deleted.
+//! So it is deleted first, as in Heat. Source: Identity API v3, "Projects".
 
 use async_trait::async_trait;
 use openstack::Service;
@@ -24,7 +24,7 @@ impl Hooks for Project {
         _occasion: Occasion,
     ) -> Result<(), DriverError> {
         let tags = Properties::of(context.properties).texts("tags")?;
-        // Others may have set some: an empty list is sent only where there was another one.
+        // Others can have set tags: an empty list is sent only after a former list.
         if !tags.is_empty() || context.before.contains_key("tags") {
             body.insert("tags".into(), tags.into());
         }

@@ -1,7 +1,8 @@
-//! `OS::Keystone::UserRoleAssignment` and `OS::Keystone::GroupRoleAssignment`: the roles of a user or a group in projects and domains.
+//! `OS::Keystone::UserRoleAssignment` and `OS::Keystone::GroupRoleAssignment`: role assignments of a user or a group in
+//! projects and domains.
 //!
-//! Keystone keeps a grant without a name or a mark. A role that was given before by somebody else stays when this one goes, where
-//! Heat takes it away. Source: Identity API v3, "Roles".
+//! A role assignment has neither a name nor a field for a marker. An assignment that existed before stays when this
+//! resource is deleted; Heat would remove it. Source: Identity API v3, "Roles".
 
 use async_trait::async_trait;
 use openstack::collection::Collection;
@@ -14,10 +15,10 @@ use crate::driver::{Context, DriverError};
 
 /// The difference between the two types.
 pub(crate) struct RoleAssignment {
-    /// The property that names the user or the group.
+    /// Property with the user or group.
     who: &'static str,
     of: &'static Collection,
-    /// Their word in the text of an association.
+    /// Actor type in the text of an association.
     word: &'static str,
 }
 
@@ -82,7 +83,7 @@ impl Associations for RoleAssignment {
     }
 }
 
-/// `user/<id>/project/<id>/<role>`.
+/// The text of an association: `user/<id>/project/<id>/<role>`.
 fn text(word: &str, who: &str, grant: &Grant) -> String {
     let (kind, place) = match &grant.place {
         Place::Project(id) => (PROJECT, id),
@@ -91,7 +92,7 @@ fn text(word: &str, who: &str, grant: &Grant) -> String {
     format!("{word}/{who}/{kind}/{place}/{}", grant.role)
 }
 
-/// The parts of such a text; `None` for a text of another form.
+/// The parts of such a text. `None` for a text of another form.
 fn parse(association: &str) -> Option<(Actor<'_>, Grant)> {
     let words: Vec<&str> = association.split('/').collect();
     let [word, who, kind, place, role] = words[..] else {

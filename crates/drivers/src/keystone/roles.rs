@@ -1,7 +1,8 @@
-//! The property `roles`: roles in projects and domains.
+//! The property `roles`: role assignments in projects and domains.
 //!
-//! Keystone keeps a grant without a name or a mark, and to give one twice changes nothing. All that users and groups have go with
-//! them, and they carry a mark; so nothing else needs to know of those. Source: Identity API v3, "Roles".
+//! A role assignment has neither a name nor a field for a marker, and assigning a role twice changes nothing.
+//! Assignments are deleted with their user or group, which has a marker, so they need no record of their own. Source:
+//! Identity API v3, "Roles".
 
 use openstack::collection::Collection;
 use openstack::identity::{Actor, DOMAINS, Grant, PROJECTS, Place, ROLES};
@@ -12,7 +13,7 @@ use super::super::properties::Properties;
 use super::super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
-/// Grants the roles of the present `roles`, and revokes those of the former ones and of unfinished changes.
+/// Assigns the current `roles`, and removes former ones and those of unfinished updates.
 pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<(), DriverError> {
     let wanted = wanted(context).await?;
     let mut before = [Vec::new(), Vec::new()];
@@ -34,7 +35,7 @@ pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<()
     Ok(())
 }
 
-/// The grants of the present `roles`.
+/// The assignments of the current `roles`.
 pub(super) async fn wanted(context: &Context<'_>) -> Result<Vec<Grant>, DriverError> {
     let mut wanted = Vec::new();
     for (one, prefix) in &said(context.properties) {
@@ -43,7 +44,7 @@ pub(super) async fn wanted(context: &Context<'_>) -> Result<Vec<Grant>, DriverEr
     Ok(wanted)
 }
 
-/// The entries of `roles`, and the name of each in errors.
+/// The entries of `roles`, each with its prefix for error messages.
 fn said(map: &Map<String, Value>) -> Vec<(&Value, String)> {
     let roles = Properties::of(map).list("roles");
     let named = |(index, one)| (one, format!("roles.{index}."));
@@ -66,7 +67,7 @@ async fn grant(context: &Context<'_>, one: &Value, prefix: &str) -> Result<Grant
     Ok(Grant { role, place })
 }
 
-/// A grant that was given before; with what it names it went.
+/// A former assignment. `None` if its role or target is gone, and with it the assignment.
 async fn grant_if_there(
     context: &Context<'_>,
     one: &Value,

@@ -1,7 +1,7 @@
 //! `OS::Keystone::User`: groups and roles.
 //!
-//! The password is sent again only when it differs: Keystone ends the user's logins with every password that is set, the same
-//! one too. Source: Identity API v3, "Users", "Groups", "Roles".
+//! The password is sent only when it changed: Keystone revokes the user's tokens with every password that is set, even
+//! an equal one. Source: Identity API v3, "Users", "Groups", "Roles".
 
 use async_trait::async_trait;
 use openstack::collection::Record;

@@ -1,11 +1,11 @@
-//! Attributes of a server, as Heat gives them.
+//! Attributes of a server, as in Heat.
 //!
-//! Most come with the server itself. `addresses` and `networks` name ports, subnets and networks, and `console_urls` has
-//! Nova open consoles: those are read on demand.
+//! Most are part of the server's record. `addresses` and `networks` contain ports, subnets and networks, and
+//! `console_urls` requests consoles from Nova: these are read on demand.
 //!
-//! Two differences to Heat are deliberate. In `addresses` a fixed address comes before the floating IPs that lead to it,
-//! as Nova lists them; Heat puts it behind them, so that `[addresses, net, 0, port]` becomes null with the first floating
-//! IP. And an address's `version` is a number; Heat gives a list of one number. Source: heat `nova/server.py`,
+//! Two differences from Heat are deliberate. In `addresses`, a fixed address precedes its floating IPs, as in Nova.
+//! Heat places it after them, so that `[addresses, net, 0, port]` becomes null with the first floating IP. The
+//! `version` of an address is a number, instead of Heat's list with one number. Source: heat `nova/server.py`,
 //! `_get_server_addresses`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +17,10 @@ use serde_json::{Map, Value, json};
 use super::HOST_KEY;
 use crate::driver::{Context, DriverError};
 
-/// Attributes that take requests of their own.
+/// Attributes that need separate requests.
 pub(super) const ON_DEMAND: &[&str] = &["addresses", "networks", "console_urls"];
 
-/// Consoles that Heat asks for: type and protocol.
+/// Console types of Heat, each with its protocol.
 const CONSOLES: [(&str, &str); 6] = [
     ("novnc", "vnc"),
     ("xvpvnc", "vnc"),
@@ -30,20 +30,20 @@ const CONSOLES: [(&str, &str); 6] = [
     ("webmks", "mks"),
 ];
 
-/// Attributes that come with the server.
+/// Attributes from the server's record.
 pub(super) fn of(server: &Found, properties: &Map<String, Value>) -> Map<String, Value> {
     let mut show = match serde_json::to_value(server) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     };
-    // Administrators see it, and the private host key is in it: attributes are stored in clear.
+    // Visible to administrators, with the private host key. Attributes are stored as plain text.
     show.remove("OS-EXT-SRV-ATTR:user_data");
     show.remove("adminPass");
     let mut attributes = Map::new();
     attributes.insert("first_address".into(), first_address(server).into());
     attributes.insert("name".into(), json!(server.name));
     attributes.insert("tags".into(), json!(server.tags));
-    // Nova shows the name on the hypervisor to administrators only; Heat gives null to everyone else.
+    // Nova shows the name on the hypervisor to administrators only; Heat returns null to all others.
     for (attribute, field) in [
         ("accessIPv4", "accessIPv4"),
         ("accessIPv6", "accessIPv6"),
@@ -52,13 +52,13 @@ pub(super) fn of(server: &Found, properties: &Map<String, Value>) -> Map<String,
         let value = show.get(field).cloned().unwrap_or_default();
         attributes.insert(attribute.into(), value);
     }
-    // It configures Heat's agent, which only servers with this format have.
+    // The configuration of Heat's agent, which only servers with this format have.
     let format = properties.get("user_data_format").and_then(Value::as_str);
     if format != Some("SOFTWARE_CONFIG") {
         attributes.insert("os_collect_config".into(), json!({}));
         show.insert("os_collect_config".into(), json!({}));
     }
-    // Null for a server that carries no software.
+    // Null for a server without software.
     attributes.insert("host_key".into(), json!(server.metadata.get(HOST_KEY)));
     attributes.insert("show".into(), Value::Object(show));
     attributes
@@ -105,7 +105,7 @@ pub(super) async fn read(
     Ok(read)
 }
 
-/// An address for each type of console, or the reason why there is none.
+/// A URL for each console type, or the reason why there is none.
 async fn console_urls(context: &Context<'_>, id: &str) -> Value {
     let compute = context.session.compute();
     let opened = CONSOLES.map(async |(kind, protocol)| {
@@ -121,7 +121,7 @@ async fn console_urls(context: &Context<'_>, id: &str) -> Value {
     )
 }
 
-/// The network objects around a server.
+/// The network resources of a server.
 #[derive(Default)]
 struct Around {
     ports: Vec<Port>,
@@ -134,7 +134,7 @@ impl Around {
     async fn of(context: &Context<'_>, server: &Found) -> Result<Around, DriverError> {
         let network = context.session.network();
         let mut ports: Vec<Port> = network.list(&[("device_id", &server.id)]).await?;
-        // Neutron lists them by id; Nova knows the order of the server.
+        // Neutron sorts them by id, Nova in the server's order.
         let macs: Vec<&str> = server
             .addresses
             .values()
@@ -173,7 +173,7 @@ impl Around {
                 }
             }
         }
-        // A cloud without ports of its own for this server.
+        // Networks for which the server has no ports in Neutron.
         for (name, addresses) in &server.addresses {
             by_network
                 .entry(name.clone())
@@ -182,7 +182,7 @@ impl Around {
         Value::Object(by_network)
     }
 
-    /// A fixed address, and the floating IPs that lead to it.
+    /// A fixed address, and its floating IPs.
     fn entries(&self, port: &Port, address: &str) -> Vec<Value> {
         let version = if address.contains(':') { 6 } else { 4 };
         let subnets = port.fixed_ips.iter();
@@ -214,7 +214,7 @@ impl Around {
         std::iter::once(fixed).chain(floating).collect()
     }
 
-    /// Plain addresses by network name, as Nova lists them, and by network id.
+    /// Plain addresses by network name, as listed by Nova, and by network id.
     fn networks(&self, server: &Found) -> Value {
         let mut networks = Map::new();
         for (name, addresses) in &server.addresses {
@@ -232,7 +232,7 @@ impl Around {
         Value::Object(networks)
     }
 
-    /// The id of a port's network, and its name where it is known and another text.
+    /// The id of a port's network, and its name if it is known and differs from the id.
     fn keys(&self, port: &Port) -> Vec<String> {
         let name = self
             .networks
@@ -243,7 +243,7 @@ impl Around {
     }
 }
 
-/// Objects of which a field has one of these values.
+/// Resources with one of these values in a field.
 async fn listed<E: Entity>(
     context: &Context<'_>,
     field: &str,
@@ -340,7 +340,7 @@ mod tests {
             "addresses": {"back": [{"addr": "10.1.0.4"}], "front": [{"addr": "10.0.0.4"}, {"addr": "172.24.4.9"}]},
             "metadata": {"stackloom_host_key": "ssh-ed25519 HOST"}}));
         let attributes = of(&server, &Map::new());
-        // As Heat: of the network that comes last in the order of names.
+        // As in Heat: from the network whose name is the last in order.
         assert_eq!(attributes["first_address"], "10.0.0.4");
         assert_eq!(attributes["host_key"], "ssh-ed25519 HOST");
         assert_eq!(attributes["accessIPv4"], "");

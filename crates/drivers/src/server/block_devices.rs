@@ -1,19 +1,19 @@
-//! Disks of a server at boot: Heat's words for them are not Nova's.
+//! Disks of a server at boot, converted from Heat's format to Nova's.
 //!
-//! Heat names what a disk comes from (`volume_id`, `image`, `swap_size` ...); Nova wants a source
-//! type, a destination type and a `uuid`. Nova also wants the disk to boot from in the list: the server's image, if no
-//! device has boot index 0. Sources: Compute API, "Create server", `block_device_mapping_v2`; novaclient's `_boot` and
-//! Heat's `_build_block_device_mapping_v2`.
+//! Heat has a property per source (`volume_id`, `image`, `swap_size` ...); Nova requires a source type, a destination
+//! type and a `uuid`. Nova also requires the boot disk in the list: the server's image, if no device has boot index 0.
+//! Sources: Compute API, "Create server", `block_device_mapping_v2`; novaclient's `_boot` and Heat's
+//! `_build_block_device_mapping_v2`.
 
 use serde_json::{Map, Value, json};
 
 use super::super::properties::Properties;
 use crate::driver::DriverError;
 
-/// `block_device_mapping_v2` of a server with devices. `server_image` is the id of the server's image; `images` holds an id for
-/// each device that has an image.
+/// `block_device_mapping_v2` of a server with devices. `server_image` is the id of the server's image; `images`
+/// contains an id for each device with an image.
 ///
-/// A device without a `boot_index` is the one to boot from, as in Heat, unless the server has an image.
+/// A device without a `boot_index` is the boot disk, as in Heat, unless the server has an image.
 pub(super) fn mapping_v2(
     server_image: Option<&str>,
     devices: &[Value],
@@ -136,13 +136,13 @@ mod tests {
                    "delete_on_termination": true})
         );
         assert_eq!(mapping.len(), 2);
-        // A device without an index follows the image, and boots where there is none.
+        // A device without an index comes after the image, and is the boot disk without one.
         assert_eq!(
             boot_indexes(Some("img-1"), json!([{"volume_id": "v1"}])),
             [0, -1]
         );
         assert_eq!(boot_indexes(None, json!([{"volume_id": "v1"}])), [0]);
-        // A device that says that it boots takes the image's place.
+        // A device with boot index 0 replaces the image as boot disk.
         assert_eq!(
             boot_indexes(Some("img-1"), json!([{"volume_id": "v1", "boot_index": 0}])),
             [0]

@@ -1,4 +1,4 @@
-//! Nova's body of a server. Pure.
+//! The request body of a new server. Pure.
 
 use serde_json::{Map, Value, json};
 
@@ -81,7 +81,7 @@ pub(super) fn body(
     Ok(body)
 }
 
-/// The person's and ours.
+/// Tags of the template and of Stackloom.
 pub(super) fn tags(
     marker: &Marker,
     properties: Properties<'_>,
@@ -91,7 +91,7 @@ pub(super) fn tags(
     Ok(tags)
 }
 
-/// The person's and ours. Nova takes text only; other values are written as JSON, as Heat does.
+/// Metadata of the template and of Stackloom. Nova accepts text only; other values are written as JSON, as in Heat.
 pub(super) fn metadata(
     marker: &Marker,
     properties: Properties<'_>,
@@ -118,7 +118,7 @@ pub(super) fn metadata(
     );
     metadata.insert("stackloom_resource".into(), short(&marker.resource).into());
     if let Some(key) = host_key {
-        // The comment may be a long name; the key is the first two words.
+        // The comment can be a long name; the key is the first two words.
         let key: Vec<&str> = key.split_whitespace().take(2).collect();
         metadata.insert(HOST_KEY.into(), key.join(" ").into());
     }

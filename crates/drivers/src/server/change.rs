@@ -1,8 +1,9 @@
-//! Updates of a server in place: name, metadata, tags, size, ports, password.
+//! Updates of a server in place: name, metadata, tags, flavor, ports, password.
 //!
-//! Each part is compared with what Nova says, and said only where it differs, so that the whole can be said
-//! twice. A new size asks to be confirmed, which `progress` does; [`effect`] checks what Nova carries out later. A password cannot be read, so it is said only
-//! when the plan found another one. Source: Compute API, "Servers", "Server actions", "Port interfaces".
+//! Each part is compared with Nova's record and sent only if it differs, so the whole update is idempotent. A resize
+//! needs a confirmation, which `progress` sends; [`effect`] checks the results of asynchronous requests. A password
+//! cannot be read, so it is sent only if the plan found a change. Source: Compute API, "Servers", "Server actions",
+//! "Port interfaces".
 
 use openstack::compute::Server as Found;
 use openstack::network::Port;
@@ -43,7 +44,7 @@ pub(super) async fn apply(context: &Context<'_>, id: &str) -> Result<(), DriverE
     resize(context, properties, &server).await
 }
 
-/// Its ports become those that the template names, in place of others of the template.
+/// Attaches the ports in the template, and detaches all others.
 async fn plug(
     context: &Context<'_>,
     properties: Properties<'_>,
@@ -58,7 +59,7 @@ async fn plug(
         let network = Properties::within(network, &prefix)?;
         match network.id_of::<Port>(context.session, "port").await? {
             Some(port) => wanted.push(port),
-            // Ports that Nova made are Nova's: which network they are in cannot be changed here.
+            // Ports that Nova created belong to Nova: their network cannot be changed here.
             None => return Ok(()),
         }
     }
@@ -76,8 +77,7 @@ async fn plug(
     Ok(())
 }
 
-/// The ports that the template drew go to the successor; those that Nova made stay. A server that is gone
-/// holds nothing.
+/// Detaches the ports in the template for the successor; ports created by Nova stay. A missing server has no ports.
 pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
     let networks = Properties::of(context.properties).list("networks");
     let drawn = |port: &Port| {
@@ -110,7 +110,7 @@ pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, 
         }
         match context.session.compute().server_unplug(id, &port.id).await {
             Ok(request) => context.accepted.note(effect::UNPLUG, &port.id, request),
-            // Nova is at it, or does not know it any more and Neutron will hear of it.
+            // Nova is detaching the port, or has done so and Neutron is late.
             Err(error) if error.is_not_found() || error.is_conflict() => {}
             Err(error) => return Err(error.into()),
         }
@@ -123,7 +123,7 @@ async fn resize(
     properties: Properties<'_>,
     server: &Found,
 ) -> Result<(), DriverError> {
-    // An attempt that broke off asked for it, and Nova is at it.
+    // An interrupted attempt requested the resize, and Nova is executing it.
     if matches!(server.status.as_str(), "RESIZE" | "VERIFY_RESIZE") {
         return nova_requests::take_up(context, &server.id, effect::RESIZE, &server.id).await;
     }
@@ -137,7 +137,8 @@ async fn resize(
     Ok(())
 }
 
-/// An image of its disk, named after what it was, and after the occasion: an older one has not what came since.
+/// Creates an image of the disk. Its name contains the server's name and the occasion, as an older image lacks later
+/// changes.
 pub(super) async fn snapshot(
     context: &Context<'_>,
     id: &str,
@@ -165,7 +166,7 @@ pub(super) async fn snapshot(
             let why = format!("image `{name}` is {}", image.status);
             return Ok(Progress::Failed(why));
         }
-        // Nova removes the image of a snapshot that fails, or leaves it as it is.
+        // Nova deletes the image of a failed snapshot, or leaves it unchanged.
         _ => {}
     }
     match ordered {

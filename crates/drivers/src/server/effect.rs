@@ -1,7 +1,7 @@
-//! Whether the changes that Nova accepted took effect.
+//! Checks that accepted changes of a server took effect.
 //!
-//! Nova carries out a resize and the plugging of ports after it has answered. If it fails, the server mostly returns to its
-//! former state. So once the server is at rest, what was asked for is compared with what is there.
+//! Nova executes a resize and the attachment of ports after its response. After a failure, the server mostly returns to
+//! its former state. So once the server is idle, it is compared with the requests.
 
 use openstack::compute::{Flavor, Server as Found};
 use openstack::network::Port;
@@ -11,7 +11,7 @@ use super::super::nova_requests::{outcome, reason};
 use super::super::properties::Properties;
 use crate::driver::{Context, DriverError, Progress, Request};
 
-/// Nova's names of the actions, in its record of requests.
+/// Nova's names of the actions in its record of requests.
 pub(super) const RESIZE: &str = "resize";
 pub(super) const PLUG: &str = "attach_interface";
 pub(super) const UNPLUG: &str = "detach_interface";
@@ -23,7 +23,7 @@ pub(super) async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Por
     Ok(network.list(&[("device_id", server)]).await?)
 }
 
-/// The missing effect of this attempt's requests on a server at rest; `None` if none is missing.
+/// The missing effect of this attempt's requests on an idle server. `None` if none is missing.
 pub(super) async fn missing(
     context: &Context<'_>,
     server: &Found,
@@ -62,7 +62,7 @@ pub(super) async fn missing(
         (None, None) => return Ok(None),
     };
     let outcome = outcome(context, &server.id, request).await?;
-    // Neutron may hear of it a moment after Nova.
+    // Neutron can be a moment later than Nova.
     let is_late = outcome == ActionOutcome::Succeeded && request.may_be_settling();
     if outcome == ActionOutcome::UnderWay || is_late {
         let what = format!("port {} is being plugged in or out", request.subject);
@@ -76,7 +76,7 @@ pub(super) async fn missing(
     ))))
 }
 
-/// Why a server that was to be deleted is still there, if Nova gave up on that. The server is at rest.
+/// The reason why Nova has given up on a server's deletion. `None` if it has not. The server is idle.
 pub(super) async fn why_it_stays(
     context: &Context<'_>,
     server: &Found,
@@ -102,7 +102,7 @@ pub(super) async fn why_it_stays(
     )))
 }
 
-/// The flavor that the properties name.
+/// The flavor in the properties.
 pub(super) async fn flavor(
     context: &Context<'_>,
     properties: Properties<'_>,
@@ -112,7 +112,7 @@ pub(super) async fn flavor(
     found.map_err(|error| properties.looked_up("flavor", error))
 }
 
-/// Whether a server has a flavor. Newer clouds tell its name, older ones its id.
+/// Whether a server has a flavor. Newer clouds return the flavor's name, older ones its id.
 pub(super) fn has_flavor(server: &Found, flavor: &Flavor) -> bool {
     let there = flavor_of(server);
     there.is_none_or(|there| there == flavor.name || there == flavor.id)

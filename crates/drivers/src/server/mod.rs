@@ -1,11 +1,11 @@
 //! `OS::Nova::Server`: a virtual machine. Source: Compute API, "Servers".
 //!
-//! The mark is a tag, set with the very call that makes the server, so there is no moment without it.
-//! The host key is made here too: the private half goes to the server by user data and is forgotten,
-//! the public half stays in the server's metadata, where it is found again after a crash.
+//! The marker is a tag in the request for the new server, so the server always has it. The host key is generated here
+//! too: the private key is sent to the server in its user data and not stored, the public key is in the server's
+//! metadata, where it is found after a crash.
 //!
-//! A server that the cloud gave up on (`ERROR`) is found like any other: what becomes of it is the engine's to say,
-//! which knows whether there may be something in it.
+//! A server in state `ERROR` is found like any other. The engine decides about it, as only the engine can determine
+//! whether it contains data.
 
 use async_trait::async_trait;
 use openstack::compute::Server as Found;
@@ -27,7 +27,7 @@ mod effect;
 mod named;
 mod state;
 
-/// The key of the metadata with the public half of the host key.
+/// The metadata key with the public host key.
 const HOST_KEY: &str = "stackloom_host_key";
 
 pub(super) struct Server;
@@ -102,8 +102,8 @@ impl Driver for Server {
             return Ok(Progress::Failed("the server is gone".into()));
         };
         if server.status == "VERIFY_RESIZE" {
-            // While Nova carries out a confirmation, it refuses the next one: with 400 ("Instance has not been resized") as long as only
-            // its record of the resize has changed, then with 409.
+            // While Nova executes a confirmation, it refuses the next one: first with 400 ("Instance has not been
+            // resized"), while only its migration record has changed, then with 409.
             let confirmed = context
                 .session
                 .compute()
@@ -126,7 +126,7 @@ impl Driver for Server {
         }))
     }
 
-    /// In every state, and without the confirmation of a resize that [`Driver::progress`] gives.
+    /// Works in every state, and without the confirmation of a resize by [`Driver::progress`].
     async fn attributes(
         &self,
         context: &Context<'_>,
@@ -166,7 +166,7 @@ impl Driver for Server {
         let Some(server) = found else {
             return Ok(true);
         };
-        // With deferred deletion, a deleted server can be seen for days.
+        // With deferred deletion, a deleted server is visible for days.
         if is_deleted(&server) {
             return Ok(true);
         }
@@ -239,7 +239,7 @@ impl ListMarked for Server {
     }
 }
 
-/// The server that carries the resource's tag.
+/// The server with the resource's tag.
 async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
     let tag = mark::tag(context.marker);
     let found = context
@@ -247,7 +247,7 @@ async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
         .compute()
         .server_list(&[("tags", &tag)])
         .await?;
-    // Asked again here, for clouds that do not know the filter.
+    // Some clouds ignore the filter.
     Ok(found
         .into_iter()
         .find(|server| server.tags.contains(&tag) && !is_deleted(server)))

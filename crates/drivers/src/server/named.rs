@@ -1,4 +1,4 @@
-//! Look-ups of the resources that a server's properties name: images, flavor, networks and ports.
+//! Look-ups of the references in a server's properties: images, flavor, networks and ports.
 
 use openstack::network::{Network, Port, Subnet};
 use serde_json::{Map, Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::super::properties::Properties;
 use crate::driver::{Context, DriverError};
 
-/// Ids of the resources that the properties name.
+/// Ids of the resources in the properties.
 pub(super) struct Named {
     pub(super) image: Option<String>,
     pub(super) flavor: String,
     /// Nova's `networks`.
     pub(super) networks: Value,
-    /// One for each of `block_device_mapping_v2`.
+    /// One entry per device of `block_device_mapping_v2`.
     pub(super) disk_images: Vec<Option<String>>,
 }
 
@@ -64,7 +64,7 @@ async fn image_id(
         .id)
 }
 
-/// Nova's `networks`: a list, or `auto` where the template names none.
+/// Nova's `networks`: a list, or `auto` if the template has none.
 async fn networks(context: &Context<'_>, properties: Properties<'_>) -> Result<Value, DriverError> {
     let session = context.session;
     let given = properties.list("networks");

@@ -4,7 +4,7 @@ use openstack::compute::Server as Found;
 
 use crate::driver::Progress;
 
-/// The reason that a server is not ready; `None` if it is.
+/// The reason why a server is not ready. `None` if it is.
 pub(super) fn unready(server: &Found) -> Option<Progress> {
     match server.status.as_str() {
         "ACTIVE" | "SHUTOFF" | "SUSPENDED" | "PAUSED" | "SHELVED" | "SHELVED_OFFLOADED"

@@ -1,4 +1,4 @@
-//! Whether what Cinder accepted took effect, and Cinder's reason where it did not.
+//! Checks that accepted changes of a volume took effect, with Cinder's reasons of failures.
 
 use openstack::block_storage::Volume as Found;
 
@@ -10,7 +10,7 @@ pub(super) const EXTEND: &str = "os-extend";
 pub(super) const RETYPE: &str = "os-retype";
 pub(super) const DELETE: &str = "delete";
 
-/// The missing effect of this attempt's requests on a volume at rest; `None` if none is missing.
+/// The missing effect of this attempt's requests on an idle volume. `None` if none is missing.
 pub(super) async fn missing(
     context: &Context<'_>,
     volume: &Found,
@@ -49,7 +49,7 @@ pub(super) async fn missing(
     Ok(None)
 }
 
-/// Why a volume that was to be deleted is still there, if Cinder gave up on that.
+/// The reason why Cinder has given up on a volume's deletion. `None` if it has not.
 pub(super) async fn why_it_stays(
     context: &Context<'_>,
     volume: &Found,
@@ -84,8 +84,8 @@ pub(super) async fn has_type(
     Ok(wanted.is_some_and(|wanted| there == Some(&wanted.name)))
 }
 
-/// Cinder's newest message about a volume, or about one request; a sentence without its full stop. `None` if there is none, or
-/// this user may not read any.
+/// Cinder's newest message about a volume, or about one request, as a sentence without its full stop. `None` without a
+/// message, or without access to messages.
 pub(super) async fn reason(
     context: &Context<'_>,
     volume: &str,
@@ -102,8 +102,8 @@ pub(super) async fn reason(
     Ok(newest.map(|message| message.user_message.trim().trim_end_matches('.').to_owned()))
 }
 
-/// The reason why a request had no effect; `None` while Cinder may still be about to tell it. The volume returns to its former
-/// state before the message is there.
+/// The reason why a request had no effect. `None` while Cinder can still record one: the volume returns to its former
+/// state before the message exists.
 async fn settled_reason(
     context: &Context<'_>,
     volume: &str,

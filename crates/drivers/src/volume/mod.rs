@@ -1,8 +1,8 @@
 //! `OS::Cinder::Volume`: a disk that outlives servers. Source: Block Storage API v3, "Volumes".
 //!
-//! The mark is in the metadata, set with the very call that makes the volume. A volume can grow and
-//! change its type while it stays the same volume; it never shrinks, and what it was filled from is
-//! history. What is kept of one that goes (`deletion_policy: Snapshot`) is a backup. A volume that the cloud gave up on (`error`) is found like any other: what becomes of it is the engine's to say.
+//! The marker is in the metadata of the request for the new volume, so the volume always has it. A volume can grow and
+//! change its type in place. It cannot shrink, and its source is fixed. `deletion_policy: Snapshot` creates a backup. A
+//! volume in state `error` is found like any other, and the engine decides about it.
 
 use async_trait::async_trait;
 use openstack::block_storage::{Backup, Volume as Found};
@@ -16,7 +16,7 @@ use crate::driver::{
     Ready, Search, Snapshot,
 };
 
-/// Under this name the metadata have the mark.
+/// The metadata key of the marker.
 const MARK: &str = "stackloom";
 
 mod effect;
@@ -126,7 +126,7 @@ impl Driver for Volume {
                 let request = storage.volume_extend(physical_id, size).await?;
                 context.accepted.note(effect::EXTEND, physical_id, request);
             }
-            // What a roll-back finds grown stays so: nobody loses anything by that.
+            // A rollback keeps a grown volume, as this loses no data.
             Some(size) if size < there.size && !context.goes_back => {
                 let why = format!(
                     "the volume has {} GiB, and volumes cannot shrink; give the resource another name to get a new one",
@@ -182,7 +182,7 @@ impl Snapshot for Volume {
 
 #[async_trait]
 impl ListMarked for Volume {
-    /// Cinder copies the metadata of a volume to what is restored from its backup.
+    /// Cinder copies the metadata of a volume to volumes restored from its backup.
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
         let marks = Texts::of(search, mark::text);
         let all = search.session.block_storage().volume_list(&[]).await?;
@@ -199,16 +199,15 @@ impl ListMarked for Volume {
     }
 }
 
-/// Cinder's times are UTC without saying so.
+/// Cinder's times are UTC without a zone.
 fn created_at(text: &str) -> Option<jiff::Timestamp> {
     let time: jiff::civil::DateTime = text.trim_end_matches('Z').parse().ok()?;
     let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(zoned.timestamp())
 }
 
-/// A backup, as Heat makes it: a snapshot could not outlive its volume. It is named after what the volume was called and
-/// after the occasion, so that an older one, which does not have what came since, is never taken for it. One that fails is
-/// removed, so that another try makes another one.
+/// Creates a backup, as in Heat: a snapshot cannot outlive its volume. Its name contains the volume's name and the
+/// occasion, as an older backup lacks later changes. A failed backup is deleted, so that a retry creates another one.
 async fn back_up(context: &Context<'_>, id: &str, occasion: &str) -> Result<Progress, DriverError> {
     let storage = context.session.block_storage();
     let short: String = id.chars().take(8).collect();
@@ -247,7 +246,7 @@ async fn back_up(context: &Context<'_>, id: &str, occasion: &str) -> Result<Prog
     }
 }
 
-/// `Service cinder-backup could not be found.`
+/// Recognizes the refusal `Service cinder-backup could not be found.`
 fn is_without_service(error: &openstack::Error) -> bool {
     error
         .message()
@@ -329,7 +328,7 @@ fn judge(volume: &Found) -> Progress {
     }
 }
 
-/// Attributes as Heat gives them: all but lists, maps and names are texts, written as Python writes them.
+/// Attributes as in Heat: all except lists, maps and names are text in Python's format.
 fn attributes(volume: &Found) -> Map<String, Value> {
     let fields = match serde_json::to_value(volume) {
         Ok(Value::Object(fields)) => fields,

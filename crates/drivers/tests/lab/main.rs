@@ -1,4 +1,4 @@
-//! All drivers against the lab cloud in memory: made twice, cut in the middle, removed twice.
+//! All drivers against the lab cloud in memory: repeated creation, lost responses, repeated deletion.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -94,7 +94,7 @@ async fn without_id_and_properties_the_mark_is_enough() {
     let world = World::new().await;
     let (made, _) = world.build().await;
     for one in made.iter().rev() {
-        // What the cloud cannot mark is known by what it joins, or by its id.
+        // Resources without a marker are identified by their properties, or by their id.
         let joins = matches!(one.name, "foot" | "led");
         let known = if joins {
             one.properties.clone()
@@ -119,7 +119,7 @@ async fn without_id_and_properties_the_mark_is_enough() {
             .await;
         }
     }
-    // A volume takes a moment to go.
+    // The deletion of a volume takes a moment.
     soon(async {
         while !world.left().is_empty() {
             a_moment().await;
@@ -128,7 +128,7 @@ async fn without_id_and_properties_the_mark_is_enough() {
     .await;
 }
 
-/// The answer to each changing call is lost in turn, and the call made again: nothing is there twice.
+/// The response to each changing call is lost in turn, and the call is repeated: there are no duplicates.
 #[tokio::test]
 async fn a_lost_answer_leaves_nothing_twice() {
     let once = {
@@ -286,7 +286,7 @@ async fn what_updates_in_place_keeps_its_id() {
 async fn everything_can_be_told_again_what_it_is() {
     let world = World::new().await;
     let (made, _) = world.build().await;
-    // A key, a key pair, a foot, a rule, a server group, a secret and an attachment cannot be changed: their types say so.
+    // These types support no updates: key, key pair, router interface, rule, server group, secret and attachment.
     for one in made.iter().filter(|one| {
         !matches!(
             one.name,
@@ -337,11 +337,11 @@ async fn the_bastion_lets_one_address_in_and_nobody_after() {
     open("192.0.2.7").await;
     open("192.0.2.7").await;
     assert_eq!(ingress().await, ["192.0.2.7/32"]);
-    // Our address has changed: the old one is let in no more.
+    // Our address has changed: the rule for the old one is removed.
     open("192.0.2.8").await;
     assert_eq!(ingress().await, ["192.0.2.8/32"]);
     for _ in 0..2 {
-        // Which server of the name it is does not matter: a roll-back may have brought another one back.
+        // The incarnation of the server is irrelevant: a rollback can have restored another one.
         bastion::close(
             &world.session,
             &Marker {
@@ -355,7 +355,7 @@ async fn the_bastion_lets_one_address_in_and_nobody_after() {
     }
 }
 
-/// The planner takes a description's word for what can be made, so the word must be true.
+/// The planner relies on `runs` in descriptions, so it must match the drivers.
 #[test]
 fn descriptions_and_drivers_agree_on_what_can_be_made() {
     use types::{Executable, Registry};

@@ -28,7 +28,7 @@ static FLAVOR_PROFILES: Collection = Collection::of(
     "load balancer flavor profile",
 );
 
-/// Each type, where its things are kept, and what they are made from.
+/// Each type, its collection, and its properties.
 async fn types(world: &World) -> Vec<(&'static str, &'static Collection, Value)> {
     let service = json!({"type": "clock", "name": "clock"});
     let service = world.create("clock", "OS::Keystone::Service", &service);
@@ -80,7 +80,7 @@ async fn types(world: &World) -> Vec<(&'static str, &'static Collection, Value)>
     ]
 }
 
-/// A profile of load balancers without a second machine.
+/// A flavor profile of load balancers with a single amphora.
 fn single(name: &str) -> Value {
     let data = json!({"loadbalancer_topology": "SINGLE"}).to_string();
     json!({"name": name, "provider_name": "octavia", "flavor_data": data})
@@ -96,7 +96,7 @@ async fn made_twice_under_another_name_is_there_once_and_goes_without_its_id() {
     let world = World::of("admin").await;
     for (kind, of, first) in types(&world).await {
         let before = ids(&world, of).await;
-        // The answers are lost, and the template is edited in between.
+        // The responses are lost, and the template is edited in between.
         world.create("one", kind, &first).await.unwrap();
         let mut then = first.clone();
         let called = if of.title == "region" { "id" } else { "name" };
@@ -106,7 +106,7 @@ async fn made_twice_under_another_name_is_there_once_and_goes_without_its_id() {
         now.retain(|one| !before.contains(one));
         assert_eq!(now, [id.as_str()], "{kind}");
         let there = world.session.records(of).get(&id).await.unwrap();
-        // Endpoints have names in some clouds only.
+        // Only some clouds have names of endpoints.
         if let Some(name) = there.get(called) {
             assert_eq!(name, "b", "{kind}");
         }
@@ -194,7 +194,7 @@ async fn an_encryption_of_somebody_else_is_not_taken_for_ours() {
     assert!(is_encrypted().await);
     storage.encryption_delete(&volume_type).await.unwrap();
 
-    // It is made once its id is known, and the template's last word counts.
+    // The encryption is added once the id is known, with the current properties.
     let id = world.create("sealed", ENCRYPTED, &said).await.unwrap();
     assert!(!is_encrypted().await);
     world.ended("sealed", ENCRYPTED, &said, &id).await.unwrap();
@@ -261,7 +261,7 @@ async fn a_flavor_of_load_balancers_and_its_profile() {
     assert_eq!(attributes["flavor_id"], flavor);
     world.delete("balancer", kind, &balancer, Some(&id)).await;
 
-    // A profile that a flavor uses can have another name, and cannot go.
+    // A profile in use can be renamed, but not deleted.
     world
         .updated("profile", FLAVOR_PROFILE, &single("tiny"), &profile)
         .await;

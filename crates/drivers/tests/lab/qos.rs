@@ -1,4 +1,4 @@
-//! Rules of QoS policies: they carry no mark, so a policy's rule of a kind is known by what it says.
+//! Rules of QoS policies: without a marker, they are identified by policy, type and values.
 
 use drivers::DriverError;
 use openstack::network::QosPolicy;
@@ -88,10 +88,10 @@ async fn another_promise_of_the_same_kind_is_somebody_elses() {
             panic!("{refused}");
         };
         assert!(error.is_conflict(), "{error}");
-        // It was never made, so nothing is removed.
+        // It was not created, so nothing is deleted.
         world.delete("ours", kind, &ours, None).await;
         assert_eq!(rules(&world, &policy).await, before);
-        // Without an id, what says the same goes; without properties, nothing was made.
+        // Without an id, the rule with equal values is deleted; without properties, nothing was created.
         world.delete("ours", kind, &json!({}), None).await;
         world.delete("theirs", kind, &theirs, None).await;
         assert_eq!(rules(&world, &policy).await, before - 1);
@@ -115,7 +115,7 @@ async fn the_rules_go_with_their_policy() {
     world.delete("rule", kind, &first, None).await;
 }
 
-/// Properties that are not given have Heat's default: an ingress rule is not an egress rule.
+/// Absent properties have Heat's defaults: an ingress rule is not an egress rule.
 #[tokio::test]
 async fn a_rule_of_the_other_direction_is_another_rule() {
     let (world, policy) = world().await;
@@ -130,7 +130,7 @@ async fn a_rule_of_the_other_direction_is_another_rule() {
     assert_eq!(there.attributes["direction"], "ingress");
 }
 
-/// In a policy that was there before, what says the same may be an administrator's.
+/// In a policy outside the deployment, an equal rule can be an administrator's.
 #[tokio::test]
 async fn in_a_policy_of_the_clouds_only_what_is_known_is_ours() {
     let world = World::of("admin").await;

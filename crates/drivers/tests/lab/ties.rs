@@ -1,5 +1,5 @@
-//! Associations, and resources that are identified by their name: they are created once the id is known, and those of others
-//! stay.
+//! Associations and resources that are identified by their name: they are created once the id is known, and existing
+//! ones stay.
 
 use openstack::collection::{Record, id_of};
 use openstack::identity::{Actor, GROUPS, Grant, PROJECTS, Place, ROLES, USERS};
@@ -55,7 +55,7 @@ impl People {
         }
     }
 
-    /// The names of the roles that the user has in the project.
+    /// The names of the user's roles in the project.
     async fn has(&self) -> Vec<String> {
         let path = ["projects", &self.project, "users", &self.user, "roles"];
         let call = self
@@ -86,7 +86,7 @@ async fn roles_are_given_once_their_id_is_known_and_others_stay() {
     assert_eq!(people.has().await, ["one"], "only looked");
     world.ended("hers", GRANTS, &said, &id).await.unwrap();
     assert_eq!(people.has().await, ["one", "two"]);
-    // Another attempt that did not end is known by the id, and goes with the next one.
+    // The additions of an interrupted attempt are in the id, and are removed by the next one.
     let died = people.said(&["one", "two", "three"]);
     let id = world.updated("hers", GRANTS, &died, &id).await;
     world.ended("hers", GRANTS, &died, &id).await.unwrap();
@@ -98,7 +98,7 @@ async fn roles_are_given_once_their_id_is_known_and_others_stay() {
     world.delete("hers", GRANTS, &then, Some(&id)).await;
     assert_eq!(people.has().await, ["one"]);
 
-    // What it names may be gone before it.
+    // The role can be gone before the assignment.
     let id = world.create("hers", GRANTS, &said).await.unwrap();
     world.ended("hers", GRANTS, &said, &id).await.unwrap();
     let role = people.grant("two").await.role;
@@ -107,7 +107,7 @@ async fn roles_are_given_once_their_id_is_known_and_others_stay() {
     assert!(why.contains("gone"), "{why}");
     world.delete("hers", GRANTS, &said, Some(&id)).await;
     assert_eq!(people.has().await, ["one"]);
-    // Where all was given before, nothing is ours.
+    // If all assignments existed before, none is ours.
     let said = people.said(&["one"]);
     let (id, _) = world.there("hers", GRANTS, &said).await;
     world.delete("hers", GRANTS, &said, Some(&id)).await;
@@ -153,7 +153,7 @@ async fn roles_move_to_another_group_and_leave_the_first() {
         .delete("theirs", kind, &said("staff"), Some(&id))
         .await;
     assert_eq!(has("staff").await, 0);
-    // The people are still there.
+    // Users and projects still exist.
     let users = world.session.records(&USERS).list(&[]).await.unwrap();
     assert!(users.iter().any(|user| id_of(user) == people.user));
     let projects = world.session.records(&PROJECTS);
@@ -192,7 +192,7 @@ async fn a_promise_is_known_by_its_name() {
     assert_eq!(specs().await, json!({"iops": "600"}));
     assert_eq!(all.get(id).await.unwrap()["consumer"], "both");
 
-    // With types that have it, and two of them in turn.
+    // With associated volume types, two of them one after the other.
     let storage = world.session.block_storage();
     let mut types = Vec::new();
     for name in ["gold", "tin"] {
@@ -221,7 +221,7 @@ async fn a_promise_is_known_by_its_name() {
         .await;
     assert_eq!(promised().await, ["tin"], "promised by hand");
 
-    // In use, it goes all the same, and twice.
+    // A specification in use can be deleted, also repeatedly.
     world.delete("quick", SPECS, &then, Some(&name)).await;
     assert!(all.list(&[]).await.unwrap().is_empty());
 }

@@ -1,5 +1,5 @@
-//! Rarer resources of the network service and the key manager, each through its whole life: created twice it exists once, it
-//! changes in place, a lost answer leaves nothing behind, and it is deleted.
+//! Life cycle of less common resources of Neutron and Barbican: repeated creation, updates in place, lost responses,
+//! and deletion.
 
 use lab::{CallFault, Fault};
 use openstack::key_manager::{Kind, id_of};
@@ -27,7 +27,7 @@ impl World {
     }
 }
 
-/// Creates a resource twice, and deletes it without its id, as after a crash before the journal.
+/// Creates a resource twice, and deletes it without its id, as after a crash before the journal entry.
 async fn adopted_by_its_mark(world: &World, kind: &str, properties: Value) {
     let before = world.left();
     let id = world.create("one", kind, &properties).await.unwrap();
@@ -135,7 +135,7 @@ async fn sharing_with_another_project_and_then_with_a_third() {
         "{refused}"
     );
 
-    // Twice, as when the answer to the first is lost.
+    // Repeated, as after a lost response.
     let after = world.updated("sharing", kind, &with("two"), &id).await;
     assert_eq!(
         world.updated("sharing", kind, &with("two"), &id).await,
@@ -206,7 +206,7 @@ async fn what_a_network_is_made_on_is_told_once() {
 
 const ROUTED: &str = "10.9.0.0/24";
 
-/// A server's port on a network behind a router, and a floating IP: ids of router, port and floating IP.
+/// A server's port on a network behind a router, and a floating IP. Returns the ids of router, port and floating IP.
 async fn behind_a_router(world: &World) -> [String; 3] {
     let (net, _) = world.there("net", NET, &json!({})).await;
     let subnet = json!({"network": net, "cidr": ROUTED});
@@ -251,7 +251,7 @@ async fn one_port_of_an_address() {
         id,
         format!("{address}:{}", ready.reference.as_str().unwrap())
     );
-    // A cloud that keeps no descriptions says so; ours says what that means.
+    // A cloud without descriptions of port forwardings refuses them; the driver adds an explanation.
     world.lab.faults().add(Fault::Call(CallFault {
         method: Some("PUT".into()),
         times: Some(1),
@@ -270,7 +270,7 @@ async fn one_port_of_an_address() {
         refused.contains("`floating-ip-port-forwarding-description`"),
         "{refused}"
     );
-    // Its floating IP may be named by the address.
+    // The floating IP can be given by its address.
     let network = world.session.network();
     let owner: FloatingIp = network.get(&address).await.unwrap();
     let mut by_address = properties(8081);
@@ -282,7 +282,7 @@ async fn one_port_of_an_address() {
         refused.to_string().contains("no floating IP `192.0.2.1`"),
         "{refused}"
     );
-    // Without its id it is found by its mark.
+    // Without its id, it is found by its marker.
     let forwardings = world.session.network();
     let forwardings = forwardings.port_forwardings(&address);
     world.delete("web", kind, &properties(8081), None).await;
@@ -352,7 +352,7 @@ async fn secrets_that_belong_together() {
 async fn a_key_is_ordered_and_goes_with_its_order() {
     let kind = "OS::Barbican::Order";
     let order = json!({"type": "key", "algorithm": "aes", "bit_length": 256, "mode": "cbc"});
-    // Administrators delete the order, others can take away what it made.
+    // Administrators delete the order; other users delete only its result.
     for user in ["admin", "demo"] {
         let world = World::of(user).await;
         let (id, attributes) = world.there("key", kind, &order).await;
@@ -375,12 +375,12 @@ async fn a_key_is_ordered_and_goes_with_its_order() {
         why.starts_with("the key manager gave up on the order for a secret: "),
         "{why}"
     );
-    // Its receipt stays, and is nothing that could be used.
+    // The order remains, but is not used again.
     world.delete("key", kind, &odd, Some(&id)).await;
     let second = world.create("key", kind, &order).await.unwrap();
     assert_ne!(second, id);
     let ready = world.ended("key", kind, &order, &second).await.unwrap();
-    // Nor is that of a key which somebody has removed.
+    // The same applies to an order whose key was deleted.
     let key = ready.attributes["secret_ref"].as_str().unwrap();
     let keys = world.session.key_manager();
     keys.remove(Kind::Secret, id_of(key)).await.unwrap();
@@ -391,7 +391,7 @@ async fn a_key_is_ordered_and_goes_with_its_order() {
     assert_eq!(world.create("key", kind, &order).await.unwrap(), third);
 }
 
-/// A pair of keys is a container with two secrets: wherever its removal stops, the next one knows what is left.
+/// A key pair is a container with two secrets. After an interrupted deletion, the next one finds the remaining parts.
 #[tokio::test]
 async fn a_pair_of_keys_goes_whatever_comes_between() {
     let kind = "OS::Barbican::Order";

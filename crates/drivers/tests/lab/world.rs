@@ -1,4 +1,4 @@
-//! A lab in memory, a person's session in it, and resources that drivers make there.
+//! A lab in memory, a user's session in it, and resources created by drivers.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,8 +12,7 @@ use openstack::{CloudConfig, Credentials, Scope, Session};
 use serde_json::{Map, Value, json};
 use types::Registry;
 
-/// A public server on a network of its own, in the order in which it can be made. `{"ref": x}` is the
-/// reference of another.
+/// A public server on a network of its own, in the order of creation. `{"ref": x}` is a reference to another resource.
 pub fn two_tier() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("deployment_key", "Stackloom::SSHKey", json!({})),
@@ -117,7 +116,7 @@ impl World {
         World::of("demo").await
     }
 
-    /// A session of one of the lab's users, in the project of that name.
+    /// A session of one of the lab's users, in the project with the same name.
     pub async fn of(user: &str) -> World {
         let lab = Lab::memory().await.unwrap();
         let config = CloudConfig::new("lab", &lab.auth_url());
@@ -137,7 +136,7 @@ impl World {
         }
     }
 
-    /// Runs a driver's call on a resource.
+    /// Calls a driver on a resource.
     pub async fn with<R>(
         &self,
         name: &str,
@@ -168,7 +167,7 @@ impl World {
         .await
     }
 
-    /// The end of a creation: the values of the resource, attributes on demand included, or the cloud's reason.
+    /// The result of a creation: the values of the resource including attributes on demand, or the cloud's reason.
     pub async fn ended(
         &self,
         name: &str,
@@ -195,7 +194,7 @@ impl World {
         soon(ended).await
     }
 
-    /// Removes it, waits until it is gone, and removes it again.
+    /// Deletes a resource, waits until it is gone, and deletes it again.
     pub async fn delete(&self, name: &str, kind: &str, properties: &Value, id: Option<&str>) {
         let gone = self.with(name, kind, properties, async |driver, context| {
             driver.delete(context, id).await.unwrap();
@@ -208,7 +207,7 @@ impl World {
         soon(gone).await;
     }
 
-    /// Creates all resources, with three failed attempts at most. Returns them and the number of failed attempts.
+    /// Creates all resources, with at most three failed attempts. Returns them and the number of failed attempts.
     pub async fn build(&self) -> (Vec<Made>, usize) {
         let mut made: Vec<Made> = Vec::new();
         let mut failed = 0;
@@ -233,7 +232,7 @@ impl World {
         (made, failed)
     }
 
-    /// Resources that are left in the lab's projects.
+    /// Remaining resources in the lab's projects.
     pub fn left(&self) -> Vec<String> {
         self.lab.leftovers().into_values().flatten().collect()
     }
@@ -255,7 +254,7 @@ pub fn marker(resource: &str) -> Marker {
     }
 }
 
-/// `{"ref": x}` becomes what `x` gave.
+/// Replaces `{"ref": x}` by the reference of `x`.
 pub fn resolve(value: Value, made: &[Made]) -> Value {
     match value {
         Value::Object(map) => match map.get("ref").and_then(Value::as_str) {
@@ -279,7 +278,7 @@ pub fn reference<'a>(made: &'a [Made], name: &str) -> &'a Value {
     &of(made, name).ready.reference
 }
 
-/// Between two looks at something that the lab works on.
+/// Pause between two polls of the lab.
 pub async fn a_moment() {
     tokio::time::sleep(Duration::from_millis(5)).await;
 }
