@@ -1,20 +1,20 @@
-//! The report of a conversion between languages.
+//! The report of a conversion between formats.
 //!
-//! No language can express everything that another one can, so every conversion (`export`, `import`) makes a
-//! [`Report`]. It is also a comment in the result, because a file may be passed on without it. A report is bounded: its
-//! length depends on an untrusted text, and nobody reads a thousand lines.
+//! No format can express everything that another one can, so every conversion (`export`, `import`) creates a
+//! [`Report`]. It is also a comment in the result, because a file can be passed on without it. The number of notes is
+//! limited, as it depends on untrusted text and a very long report is of no use.
 
 use std::collections::HashSet;
 
-/// Highest number of notes.
+/// Maximum number of notes.
 const NOTES_MAX: usize = 1_000;
 /// Message of the last note of a full report.
 const FULL: &str = "The report is full. More differences are not listed.";
 
-/// All notes of a conversion, in the order in which they were found.
+/// All notes of a conversion, in order of discovery.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// The notes. If there are too many, the last one says so.
+    /// The notes. If the limit is reached, the last one says so.
     pub notes: Vec<Note>,
     /// The same notes, to find duplicates.
     seen: HashSet<Note>,
@@ -154,7 +154,7 @@ impl Report {
     }
 }
 
-/// Replaces YAML's line breaks by spaces, because they end a comment and the rest would be parsed.
+/// Replaces YAML's line breaks by spaces. A line break would end the comment, and the rest would be parsed.
 fn one_line(text: &str) -> String {
     let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
     text.replace(ends, " ")

@@ -1,10 +1,10 @@
 //! A thin client for OpenStack, limited to the needs of drivers, login and forms.
 //!
 //! [`Clouds`] contains the configured clouds. [`Session::login`] exchanges [`Credentials`] for a token with its service
-//! catalog. A session stands for one user in one project and is cheap to clone. Each service is a module ([`compute`],
-//! [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`identity`]). Responses have types
-//! where our code reads them; request bodies of drivers are JSON. Resources of administrators ([`collection`]) are JSON
-//! in both directions.
+//! catalogue. A session stands for one user in one project and is cheap to clone. Each service is a module
+//! ([`compute`], [`network`], [`image`], [`block_storage`], [`key_manager`], [`load_balancer`], [`identity`]).
+//! Responses have types where our code reads them; request bodies of drivers are JSON. Resources of administrators
+//! ([`collection`]) are JSON in both directions.
 //!
 //! Reasons against the maintained SDK: it needs a crate per service and minutes of compile time for about forty calls,
 //! and it hides the inputs of the engine's retry rules: status, error text, request id and `Retry-After` of every
@@ -12,9 +12,9 @@
 //!
 //! Limits: this crate does not poll for a state and does not repeat calls that change something. Reads that meet a busy
 //! service are retried shortly (`wire`), and several waiters share a call ([`watch`]). For all other failures,
-//! [`Error::is_transient`] tells whether a retry can help, and the engine decides. The client never follows a redirect
-//! and sends a token only to endpoints of the cloud's own catalog. No token, password or body appears in a log or an
-//! error.
+//! [`Error::is_transient`] returns whether a retry can help, and the engine decides. The client never follows a
+//! redirect and sends a token only to endpoints of the cloud's own catalogue. No token, password or body appears in a
+//! log or an error.
 //!
 //! `tests/contract` checks all assumptions about OpenStack (statuses, bodies, filters, pages, conflicts, quotas) in one
 //! place. It runs against the lab in every `cargo test`, and against a real cloud with `cargo xtask contract`.

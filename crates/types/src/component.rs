@@ -1,4 +1,4 @@
-//! Catalog items as resource types.
+//! Catalogue items as resource types.
 
 use crate::{
     catalog::{CatalogItem, STATS},
@@ -59,7 +59,7 @@ impl CatalogItem {
 }
 
 impl Registry {
-    /// Adds the items of the catalog as `Stackloom::Catalog::<name>`.
+    /// Adds the items of the catalogue as `Stackloom::Catalog::<name>`.
     pub fn with_catalog(mut self, items: impl IntoIterator<Item = CatalogItem>) -> Registry {
         for item in items {
             self.insert(item.resource_type());

@@ -54,7 +54,7 @@ pub struct ResourceType {
     /// Whether the type has undescribed attributes, such as the outputs of a nested template.
     #[serde(default, skip_serializing_if = "is_false")]
     pub any_attribute: bool,
-    /// The catalog item, with ports, capabilities and requirements. `None` for other types.
+    /// The catalogue item, with ports, capabilities and requirements. `None` for other types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<CatalogItem>,
 }

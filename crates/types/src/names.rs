@@ -37,5 +37,5 @@ pub const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
 pub const AWS_ROUTE_TABLE: &str = "AWS::EC2::RouteTable";
 /// A VPC's gateway to the internet.
 pub const AWS_GATEWAY_ATTACHMENT: &str = "AWS::EC2::VPCGatewayAttachment";
-/// Prefix of the types of catalog items.
+/// Prefix of the types of catalogue items.
 pub const CATALOG: &str = "Stackloom::Catalog::";

@@ -49,7 +49,7 @@ pub(crate) struct Expanded<'a> {
 }
 
 impl<'a> Expanded<'a> {
-    /// The template as it is written. Groups and nested templates are kept.
+    /// The template as it is written, with groups and nested templates.
     pub(crate) fn of(source: &'a Source<'a>, report: &mut Report) -> Expanded<'a> {
         let template = source.document.template();
         let (model, _) = Model::of(template, &Open);
@@ -275,7 +275,7 @@ pub(crate) fn reference(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// True if a pass added the resource.
+/// Whether a pass added the resource.
 pub(crate) fn is_derived(spec: &ResourceSpec) -> bool {
     spec.origin != Origin::Drawn
 }

@@ -2,29 +2,25 @@
 //!
 //! | format | content | software and additions of passes |
 //! | --- | --- | --- |
-//! | [`Format::Hot`] | a template for Heat | additions are written as resources; software becomes
-//! `OS::Heat::SoftwareDeployment` |
-//! | [`Format::Terraform`] | JSON for the OpenStack provider | additions are written as resources; software is left out
-//! |
-//! | [`Format::Tosca`] | Simple Profile in YAML 1.3 | software becomes node types; routers, rules and the like are left
-//! out |
-//! | [`Format::Svg`] | a picture without external files | drawn as on the canvas, without ghosts |
+//! | [`Format::Hot`] | template for Heat | additions as resources; software as `OS::Heat::SoftwareDeployment` |
+//! | [`Format::Terraform`] | JSON for the OpenStack provider | additions as resources; no software |
+//! | [`Format::Tosca`] | Simple Profile in YAML 1.3 | software as node types; no routers, rules and the like |
+//! | [`Format::Svg`] | picture without external files | drawn as on the canvas, without ghosts |
 //!
-//! No format can express everything, so each export carries a [`Report`]: the parts that were left out, the parts with
-//! a changed meaning, and values that the user has to provide. The report is also a comment in the file, because a file
-//! may be passed on without it.
+//! No format can express everything, so each export has a [`Report`]: parts that were left out, parts with a changed
+//! meaning, and values that the user has to provide. The report is also a comment in the file, because a file can be
+//! passed on without it.
 //!
 //! A design may have several files: nested templates, environments, and files for `get_file`. HOT keeps them as files,
 //! with names that Heat's own client can resolve. Terraform and TOSCA expand nested templates and groups. An export of
 //! more than one file is packed into an [`archive`].
 //!
-//! Plain HOT can be converted back: [`restored`] returns the design that it was made from.
+//! Plain HOT can be converted back: [`restored`] returns the original design.
 //!
 //! This is a crate of its own, because the browser does not need it: the server exports on the page's request.
 //!
-//! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) and not as enum variants. So a new
-//! function of the language needs only a line in a table here, and until then appears in the report.
-//! language learns is a line in a table here, and until then a line in the report.
+//! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) instead of enum variants. A new
+//! function of the language therefore needs only a line in a table here, and appears in the report until then.
 
 pub mod archive;
 mod expand;
@@ -83,7 +79,7 @@ pub enum Format {
     Terraform,
     /// TOSCA, for its orchestrators.
     Tosca,
-    /// SVG, for people.
+    /// SVG, as a picture.
     Svg,
 }
 
@@ -122,7 +118,7 @@ impl Format {
     /// All formats, in the order of a menu.
     pub const ALL: [Format; 4] = [Format::Hot, Format::Terraform, Format::Tosca, Format::Svg];
 
-    /// The word for the format in addresses.
+    /// The name of the format in URLs.
     pub fn word(self) -> &'static str {
         match self {
             Format::Hot => "hot",
@@ -170,8 +166,8 @@ impl fmt::Display for Unreadable {
 
 /// Exports the design.
 ///
-/// # Errors
-/// The template's text has a syntax error. Other problems of the template are exported as they are and named in the
+/// The template's text has a syntax error. Other problems of the template are exported unchanged and listed in the
+/// report.
 /// report.
 pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable> {
     if !source.document.is_readable() {

@@ -2,7 +2,7 @@
 //!
 //! Nested templates and groups can be expanded only if their number of members and their conditions are known, while
 //! everything else stays open for the user of the file. So the parameters that decide these, through any number of
-//! levels, get their values from the environments or the template's defaults, and the report names them. All others
+//! levels, get their values from the environments or the template's defaults, and the report lists them. All others
 //! stay parameters.
 
 use std::cell::Cell;
@@ -33,7 +33,7 @@ pub(crate) struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// `keeps` decides by the type of its members whether a group may be kept.
+    /// `keeps` returns whether a group with members of a type can be kept.
     pub(crate) fn of(
         source: &Source<'a>,
         keeps: &dyn Fn(&str) -> bool,
@@ -123,7 +123,7 @@ impl Scope for Shape<'_> {
         let mut names = BTreeSet::new();
         condition_parameters(self.template, &condition.value, &mut names);
         let known = names.iter().all(|name| self.fixed.contains_key(name));
-        // A cycle of conditions is reported by validation. Here the conditions are just unknown.
+        // Validation reports a cycle of conditions. Here the conditions are just unknown.
         if !known || self.depth.get() > self.template.conditions.len() {
             return None;
         }
@@ -144,7 +144,7 @@ fn condition_parameters(template: &Template, condition: &Expr, names: &mut BTree
     ) {
         parameters(condition, names);
         condition.walk(&mut |part| {
-            // Any text may be a condition's name here. Other texts are not found.
+            // Any text here can be the name of a condition. Other text is not found.
             let Some(found) = part.as_str().and_then(|name| template.condition(name)) else {
                 return;
             };
@@ -171,7 +171,7 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// True if the resource is a group or a nested template.
+    /// Whether the resource is a group or a nested template.
     fn is_nest(&self, resource: &Resource) -> bool {
         let written = &resource.resource_type;
         match self.merged.aliases.resolve(&resource.name, written, &[]) {

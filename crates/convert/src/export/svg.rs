@@ -1,8 +1,7 @@
 //! A picture of the drawing: nodes, lines and tags as on the canvas, in colours for print.
 //!
 //! It is one file without external references: styles are inline, and text uses the viewer's own font. Names come from
-//! templates, so all text is escaped and the picture is safe to embed in a page. Ghosts are left out: the picture shows
-//! the design.
+//! templates, so all text is escaped and the picture is safe to embed in a page. Ghosts are left out.
 
 use std::fmt::Write;
 

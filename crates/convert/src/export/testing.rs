@@ -25,7 +25,7 @@ impl Design {
         }
     }
 
-    /// With files beside the template. Files that look like environments are used as such.
+    /// Adds files beside the template. Files that look like environments are used as such.
     pub(crate) fn with(mut self, files: &[(&str, &str)]) -> Design {
         let files = files.iter();
         let files = files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
@@ -33,7 +33,7 @@ impl Design {
         self
     }
 
-    /// Without the additions of passes.
+    /// Leaves out the additions of passes.
     pub(crate) fn drawn_only(mut self) -> Design {
         self.additions = Additions::Drawn;
         self

@@ -137,7 +137,8 @@ fn names_cannot_break_the_syntax_of_a_file() {
 
 const HEAD: &str = "heat_template_version: 2021-04-16\n";
 
-/// A design with nested templates, an environment and a script. As from a browser, the files have no folders.
+/// A design with nested templates, an environment and a script. As in an upload from a browser, the files have no
+/// folders.
 pub(crate) fn site() -> Design {
     let top = format!(
         "{HEAD}parameters:\n  size: {{type: number, default: 2}}\n  image: {{type: string, default: debian-12}}\nresources:\n  \
@@ -192,8 +193,7 @@ fn a_hot_export_has_every_file_that_it_names() {
     assert_eq!(&export.archive().unwrap()[..2], &[0x1f, 0x8b]);
 }
 
-/// A value that an environment gives to a hidden parameter of a nested template becomes a parameter and is not
-/// exported.
+/// A value of an environment for a hidden parameter of a nested template becomes a parameter and is not exported.
 #[test]
 fn a_hidden_default_becomes_a_parameter() {
     let db = format!(

@@ -1,4 +1,4 @@
-//! State that all parts of an import share: the template, facts collected from it, and the report.
+//! State shared by all parts of an import: the template, facts collected from it, and the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,19 +96,19 @@ impl<'a> Importer<'a> {
         (self.type_of(name) == wanted).then_some(name.as_str())
     }
 
-    /// Reserves bytes for a value before it is made, because a short text may refer to a value many times. Returns
+    /// Reserves bytes for a value before its creation, because a short text can refer to a value many times. Returns
     /// false if the limit is exceeded.
     pub(crate) fn spend(&mut self, bytes: usize) -> bool {
         self.left = self.left.and_then(|left| left.checked_sub(bytes));
         self.left.is_some()
     }
 
-    /// True if the limit was exceeded, so that there is no result.
+    /// Whether the limit was exceeded, so that there is no result.
     pub(crate) fn is_spent(&self) -> bool {
         self.left.is_none()
     }
 
-    /// True if the template has this parameter.
+    /// Whether the template has this parameter.
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
         let parameters = self.sections.get("Parameters");
         parameters.is_some_and(|all| all.get(name).is_some())
@@ -164,7 +164,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Reports the parts of the text that nothing has read.
+    /// Reports the unread parts of the text.
     pub(crate) fn left_over(&mut self) {
         const READ: [&str; 8] = [
             "AWSTemplateFormatVersion",

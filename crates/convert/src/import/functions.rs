@@ -50,7 +50,7 @@ impl Importer<'_> {
             ("Condition", _) => argument.clone(),
             ("Fn::GetAtt", [Value::String(resource), rest @ ..]) if !rest.is_empty() => {
                 let rest: Vec<Value> = rest.iter().map(|key| self.value(key, path)).collect();
-                // `Outputs.Url` may be one text.
+                // `Outputs.Url` can be one text.
                 attribute(self, resource, &rest, path)
             }
             ("Fn::GetAtt", _) => match argument.as_str().and_then(|text| text.split_once('.')) {
@@ -445,7 +445,7 @@ fn ranges(within: &str, count: u64, bits: u64) -> Option<Vec<String>> {
     (0..count).map(one).collect()
 }
 
-/// True if the value is literal.
+/// Whether the value is literal.
 fn spells_out(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(spells_out),

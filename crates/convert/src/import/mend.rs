@@ -1,9 +1,9 @@
 //! The last step: removes the values that validation refuses.
 //!
-//! CloudFormation's values are less restricted than OpenStack's (a name in place of a number, an attribute that does
-//! not exist), and no table of counterparts covers all of them. So the result is validated like any template. Refused
-//! values are removed, with the reason in the report. A resource that lacks a required property becomes a placeholder
-//! until the user sets the property.
+//! CloudFormation's values are less restricted than OpenStack's (a name instead of a number, an attribute that does not
+//! exist), and no conversion table covers all of them. So the result is validated like any template. Refused values are
+//! removed, with the reason in the report. A resource without a required property becomes a placeholder until the user
+//! sets the property.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use types::Registry;
 use crate::import::context::Importer;
 use crate::import::resources::NOTHING;
 
-/// Number of validations. Removing a value may reveal another problem.
+/// Maximum number of validations. Removing a value can reveal another problem.
 const PASSES_MAX: usize = 4;
 
 pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
@@ -61,7 +61,7 @@ pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
     }
 }
 
-/// Replaces a resource that lacks a property by a placeholder, and an invalid condition by true.
+/// Replaces a resource without a required property by a placeholder, and an invalid condition by true.
 fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bool {
     let parts: Vec<&str> = found.path.split('.').collect();
     match parts.as_slice() {
@@ -106,7 +106,7 @@ fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bo
     }
 }
 
-/// The path to remove: a property or a part of it, an output's value, or an order. Never a resource.
+/// The path to remove: a property or a part of it, an output's value, or a dependency. Never a resource.
 fn place(root: &Value, path: &str) -> Option<Vec<String>> {
     let parts: Vec<&str> = path.split('.').collect();
     let least = match parts.as_slice() {

@@ -1,9 +1,8 @@
 //! Converts CloudFormation templates to HOT.
 //!
 //! Two dialects are supported: Amazon's (`AWSTemplateFormatVersion`) and Heat's variant (`HeatTemplateFormatVersion`),
-//! in JSON or YAML, with the short tags (`!Ref`, `!Sub`). The result is a template in HOT and a [`Report`]: the parts
-//! that were left out, the parts with a changed meaning, and values that the user has to provide. Everything that is
-//! lost is in the report.
+//! in JSON or YAML, with the short tags (`!Ref`, `!Sub`). The result is a template in HOT and a [`Report`]: parts that
+//! were left out, parts with a changed meaning, and values that the user has to provide. All losses are in the report.
 //!
 //! ```text
 //!  text --read--> values with lines --sections--> parameters, conditions, outputs
@@ -17,7 +16,7 @@
 //!   internet becomes the router's gateway. References to them are reported.
 //! - [`mend`] validates the result and removes the values that OpenStack would refuse.
 //!
-//! Like the exporters, this is needed by the server only and not by the browser.
+//! Like the exporters, this code runs on the server only.
 
 mod context;
 mod functions;

@@ -1,4 +1,4 @@
-//! Parses the text to values, with the line of each.
+//! Parses the text into values, with the line of each.
 //!
 //! JSON is a subset of YAML, so one parser reads both. Short tags are YAML's syntax for functions and are converted to
 //! the long form: `!Ref web` is `{"Ref": "web"}`, `!GetAtt web.PublicIp` is `{"Fn::GetAtt": ["web", "PublicIp"]}`. The
@@ -271,7 +271,8 @@ fn tagged(tag: Option<String>, value: Value) -> Value {
     }
 }
 
-/// A plain scalar by the rules of YAML 1.1, which both services use. Dates stay text, because the version is one.
+/// A plain scalar by the rules of YAML 1.1, which both services use. Dates stay text, because the template version is a
+/// date.
 fn scalar(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,

@@ -163,7 +163,7 @@ fn kind(written: &str) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// A number that may be written as text.
+/// A number, which can be written as text.
 pub(crate) fn as_number(value: &Value) -> Value {
     let Some(text) = value.as_str() else {
         return value.clone();
@@ -180,7 +180,7 @@ pub(crate) fn conditions(importer: &mut Importer<'_>) -> Map<String, Value> {
     for (name, condition) in importer.section("Conditions") {
         let path = format!("Conditions.{name}");
         let condition = match importer.condition(condition, &path) {
-            // HOT does not allow a condition that is just another one's name.
+            // HOT does not allow a condition that consists of another one's name.
             Value::String(other) => json!({"and": [other, other]}),
             condition => condition,
         };

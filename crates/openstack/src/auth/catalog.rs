@@ -1,4 +1,4 @@
-//! The service catalog of a token: the services of a cloud and their endpoints.
+//! The service catalogue of a token: the services of a cloud and their endpoints.
 //!
 //! Clouds use different names for the same service (`compute` or `nova`, `block-storage` or `volumev3`). A [`Service`]
 //! is therefore searched by its official type first and then by each alias. Source of the aliases: the OpenStack
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::Service;
 
-/// All services in the catalog of a token.
+/// All services in the catalogue of a token.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Catalog {
@@ -69,7 +69,7 @@ impl Catalog {
         regions
     }
 
-    /// Types of all services, as the catalog names them.
+    /// Types of all services, as the catalogue names them.
     pub fn service_types(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.service_type.as_str())
     }

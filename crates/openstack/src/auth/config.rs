@@ -39,7 +39,7 @@ pub struct CloudConfig {
     pub user_domain: Domain,
     /// Domain of projects that are given without one.
     pub project_domain: Domain,
-    /// URLs that replace those of the catalog.
+    /// URLs that replace those of the catalogue.
     pub endpoint_overrides: BTreeMap<Service, String>,
     /// Interfaces of single services that differ from the others (`compute_interface`).
     pub service_interfaces: BTreeMap<Service, Vec<String>>,

@@ -130,7 +130,7 @@ fn identity_address(cloud: &CloudConfig) -> &str {
         .unwrap_or(&cloud.auth_url)
 }
 
-/// Fails if the catalog does not contain a configured region. A token without a project has no catalog, and a
+/// Fails if the catalogue does not contain a configured region. A token without a project has no catalogue, and a
 /// configured endpoint override needs no region.
 fn check_region(cloud: &CloudConfig, catalog: &Catalog) -> Result<(), Error> {
     let known = catalog.regions();

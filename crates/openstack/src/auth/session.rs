@@ -146,7 +146,7 @@ impl Session {
             .any(|role| role.name.eq_ignore_ascii_case(name))
     }
 
-    /// The service catalog.
+    /// The service catalogue.
     pub fn catalog(&self) -> &Catalog {
         &self.0.facts.catalog
     }
@@ -227,7 +227,7 @@ impl Session {
         }
     }
 
-    /// The URL of a service, from an override or the catalog.
+    /// The URL of a service, from an override or the catalogue.
     fn address(&self, service: Service) -> Result<Url, Error> {
         let cloud = &self.0.cloud;
         let missing = || Error::NoService {
@@ -243,7 +243,7 @@ impl Session {
                 })
             });
         }
-        // Keystone keeps the login URL: its catalog entry is often another one, which does not work.
+        // Keystone keeps the login URL: its catalogue entry is often another one, which does not work.
         if service == Service::Identity {
             return Ok(self.0.identity.clone());
         }

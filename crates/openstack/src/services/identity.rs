@@ -1,4 +1,4 @@
-//! Keystone after the login: projects, users, groups, roles and the service catalog. Except for the user's own data,
+//! Keystone after the login: projects, users, groups, roles and the service catalogue. Except for the user's own data,
 //! all calls need an administrator.
 
 use reqwest::Method;
@@ -39,7 +39,7 @@ pub static REGIONS: Collection = Collection {
     by_name: false,
     ..kept("regions", ("region", "regions"), "region")
 };
-/// Services of the catalog.
+/// Services of the catalogue.
 pub static SERVICES: Collection = kept("services", ("service", "services"), "service");
 /// Endpoints of services, with filters by service, interface and region.
 pub static ENDPOINTS: Collection = Collection {

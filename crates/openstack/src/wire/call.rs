@@ -22,7 +22,7 @@ pub(crate) struct Caller<'a> {
 pub struct Call<'a> {
     caller: Caller<'a>,
     pub(super) service: Service,
-    /// URL of the service, from the configuration or the catalog.
+    /// URL of the service, from the configuration or the catalogue.
     address: Result<Url, Error>,
     method: Method,
     pub(super) path: Vec<String>,

@@ -1,6 +1,6 @@
-//! Version discovery: from the URL in the catalog to the URL of the supported API version.
+//! Version discovery: from the URL in the catalogue to the URL of the supported API version.
 //!
-//! Catalogs contain anything from `http://host:9696` over `http://host/network/v2.0/` to
+//! Catalogues contain anything from `http://host:9696` over `http://host/network/v2.0/` to
 //! `https://host/compute/v2.1/<project id>`. The part before the version segment stays unchanged: links of services
 //! behind a proxy often have a wrong host or lack the proxy's path prefix. Only the version segment is taken from a
 //! version document.

@@ -1,4 +1,4 @@
-//! The services of a cloud, with their types in the catalog and supported versions.
+//! The services of a cloud, with their types in the catalogue and supported versions.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Services that a session uses from the catalog.
+    /// Services that a session uses from the catalogue.
     pub(crate) const LOOKED_FOR: [Service; 6] = [
         Service::Compute,
         Service::Network,

@@ -48,7 +48,7 @@ pub(crate) struct Transport {
     sent: AtomicU64,
     /// Seconds by which the cloud's clock is ahead of the local clock.
     ahead: AtomicI64,
-    /// Endpoints found by version discovery, by their URL in the catalog.
+    /// Endpoints found by version discovery, by their URL in the catalogue.
     pub(super) endpoints: Mutex<HashMap<(Service, String), Endpoint>>,
 }
 

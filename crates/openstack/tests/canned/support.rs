@@ -215,8 +215,8 @@ async fn read(
     }))
 }
 
-/// A Keystone with user `demo` (password `demo`) and the project `demo`. Each service of its catalog has a path prefix,
-/// without a version.
+/// A Keystone with user `demo` (password `demo`) and the project `demo`. Each service of its catalogue has a path
+/// prefix, without a version.
 pub fn keystone(url: &str, asked: &Asked) -> Option<Answer> {
     let refused = || {
         answer(

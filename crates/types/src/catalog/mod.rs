@@ -1,4 +1,4 @@
-//! Catalog items: an Ansible role and a small manifest as a resource type.
+//! Catalogue items: an Ansible role and a small manifest as a resource type.
 //!
 //! `meta/argument_specs.yml` of the role defines the properties. `item.yml` adds information without an equivalent in
 //! Ansible. This module is pure; the caller reads the files.

@@ -1,7 +1,7 @@
 //! Corrects names of files, so that Heat's client finds the same files.
 //!
 //! The client resolves a name only relative to the folder of the file that contains it. This program is more lenient
-//! with files from a browser, which have no folders (`bundle`), so a name may resolve here but not there. Such names
+//! with files from a browser, which have no folders (`bundle`), so a name can resolve here but not there. Such names
 //! are changed to the relative path. All others stay unchanged.
 
 use hot::bundle::Bundle;

@@ -122,7 +122,7 @@ pub(super) fn changed(document: &Document, edits: &[Edit]) -> Vec<Edit> {
         .collect()
 }
 
-/// True if the resource's metadata can hold a mark. Computed metadata cannot.
+/// Whether the resource's metadata can contain a mark. Computed metadata cannot.
 pub(super) fn takes_marks(resource: &Value) -> bool {
     match resource.get("metadata") {
         None | Some(Value::Null) => true,

@@ -1,12 +1,12 @@
 //! Plain HOT: a template for Heat, with its files.
 //!
 //! A design is a template already, and one without extensions of this program is exported byte for byte. Otherwise it
-//! is edited: additions of passes are written as resources, own marks are removed, and software becomes deployments
-//! that Heat's agents can run ([`software`]). The edits are made on the values first and then on the text in one step.
-//! So comments and order are kept, and the cost does not grow with the number of edits. Only a text that cannot be
-//! edited this way is written anew from its values.
+//! is edited: additions of passes are written as resources, Stackloom's marks are removed, and software becomes
+//! deployments for Heat's agents ([`software`]). The edits are made on the values first and then on the text in one
+//! step. So comments and order are kept, and the cost does not grow with the number of edits. Only a text that cannot
+//! be edited this way is written anew from its values.
 //!
-//! Each nested template is treated in the same way, on its own, because Heat makes a stack of each. Environments and
+//! Each nested template is treated in the same way, because Heat creates a separate stack for it. Environments and
 //! other files are copied. Only names that Heat's client could not resolve are corrected ([`files`]).
 //!
 //! Changes are recorded in `metadata.stackloom`, so that importing the file restores the original design ([`marks`]).
@@ -125,8 +125,8 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     )
 }
 
-/// True if Heat deploys the template in the same way: it has no extensions and lacks nothing. Missing server ports are
-/// no difference, because Heat creates them with the server.
+/// Whether Heat deploys the template in the same way: it has no extensions and needs no additions. Missing server ports
+/// are no difference, because Heat creates them with the server.
 fn is_heats_own(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
     let resources = &source.document.template().resources;
     let ours = |spec: &ResourceSpec| spec.resource_type.starts_with("Stackloom::");
@@ -296,7 +296,7 @@ fn orders(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
     }
 }
 
-/// The existing entries with more of them.
+/// The existing entries and `more`, without duplicates.
 fn with(written: &[(String, Position)], more: Vec<String>) -> Value {
     let mut names: Vec<String> = written.iter().map(|(name, _)| name.clone()).collect();
     names.extend(more);

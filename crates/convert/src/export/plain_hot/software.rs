@@ -1,10 +1,11 @@
 //! Catalogue items for Heat: a configuration with the item's Ansible role, and its deployment to the host.
 //!
 //! Heat's agent for Ansible runs a playbook inside the server and passes inputs as extra variables, which is the
-//! interface of our roles. It cannot transfer the role itself. The role has to be on the image, and the report says so.
+//! interface of our roles. It cannot transfer the role itself. The role has to be on the image, and the report contains
+//! this requirement.
 //!
 //! Outputs of other software become expressions: the list of servers that a component uses is built from their
-//! addresses, and `get_attr` of a component's output becomes the output's text with values substituted.
+//! addresses, and `get_attr` of a component's output becomes the output's text with substituted values.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -117,7 +118,7 @@ fn configuration(item: &CatalogItem) -> Value {
     let inputs = item.inputs.iter().map(|one| {
         let mut input = Map::new();
         input.insert("name".to_owned(), json!(one.name));
-        // A default in a configuration is always text. Lists and maps are always passed explicitly.
+        // A default in a configuration is always text. Lists and maps are passed explicitly.
         match &one.default {
             Some(Value::Array(_) | Value::Object(_)) => {
                 input.insert("type".to_owned(), json!("Json"));
@@ -135,7 +136,7 @@ fn configuration(item: &CatalogItem) -> Value {
     json!({
         "group": "ansible",
         "inputs": requirements.chain(inputs).collect::<Vec<_>>(),
-        // Written as JSON, in which a title cannot be anything but a string.
+        // JSON, so that the title is always a string.
         "config": format!(
             "- name: {}\n  hosts: localhost\n  connection: local\n  become: true\n  roles: [{}]\n",
             json!(item.title), item.name
@@ -189,7 +190,7 @@ fn outputs(
         let at = path(&["outputs", &output.name, "value"]);
         (at, Some(output.name.as_str()), &output.value)
     });
-    // A component has become a deployment, and its properties are written there.
+    // The properties of a component are in its deployment.
     let drawn = template.resources.iter().filter(|resource| {
         let spec = expanded.get(&resource.name);
         spec.is_none_or(|spec| expanded.item(spec).is_none())

@@ -171,7 +171,7 @@ fn changes_to_an_export_are_kept() {
         json!({"host": {"get_resource": "inner"}, "listen_port": 8081, "page_title": "Hello"})
     );
     assert_eq!(resources["inner"]["properties"]["flavor"], "large");
-    // A remaining resource refers to it by now, so it stays, with its dependencies.
+    // A remaining resource refers to it, so it stays, with its dependencies.
     assert!(resources["gate_floating_ip"].get("metadata").is_none());
     assert!(resources.get("gate_port").is_some() && resources.get("router").is_some());
     assert!(resources.get("inner_port").is_none(), "{resources:#}");

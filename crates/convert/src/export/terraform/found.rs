@@ -21,7 +21,7 @@ impl Writing<'_> {
         let is_parameter = value.get("get_param").is_some();
         let drawn = |one: &str| self.writer.targets.get(one).cloned();
         if let Some(text) = value.as_str() {
-            // HOT allows a reference by a resource's own `name` property. That is rare, and the text stays a name here.
+            // HOT allows a reference by a resource's own `name` property. This is rare, and the text stays a name here.
             if is_id(text) && attribute == "id" {
                 return Ok(json!(text));
             }

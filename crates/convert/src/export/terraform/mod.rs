@@ -3,13 +3,12 @@
 //! Additions of passes are written as resources, because Terraform adds nothing by itself. Parameters become variables
 //! with their constraints as validations, conditions become local values, and a group of equal resources a `count`.
 //! Names of existing objects become data sources, because the provider's arguments take ids where HOT takes names.
-//! Orders without a reference (a floating IP after the router's interface) become `depends_on`.
+//! Dependencies without a reference (a floating IP on the router's interface) become `depends_on`.
 //!
 //! Terraform has no equivalent of HOT's nesting. Nested templates, and groups whose members are templates, are expanded
 //! into resources with flat names. Files that a template reads are part of the export.
 //!
-//! Software is left out, because Terraform has no place for it. Configurations that a server reads at its first boot
-//! are kept.
+//! Software is left out, because Terraform has no equivalent. Configurations for a server's first boot are kept.
 
 mod arguments;
 mod found;

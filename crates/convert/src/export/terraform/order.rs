@@ -1,4 +1,4 @@
-//! Orders without a reference.
+//! Dependencies without a reference.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Target, Writing};
 
 impl Writing<'_> {
-    /// Adds the orders that no reference implies.
+    /// Adds the dependencies that no reference implies.
     pub(super) fn order(&mut self, name: &str, spec: &ResourceSpec, body: &mut Map<String, Value>) {
         let mut mentioned = HashSet::new();
         for value in spec.properties.values() {
@@ -48,7 +48,7 @@ impl Writing<'_> {
     }
 }
 
-/// True if an address is the resource's own. Some resources become an argument of another one.
+/// Whether an address is the resource's own. Some resources become an argument of another one.
 fn body_of(address: &Value, targets: &HashMap<String, Target>, name: &str) -> bool {
     let own = targets.get(name);
     matches!(own, Some(Target::Resource { address: own, .. }) if address == own)

@@ -1,7 +1,7 @@
 //! Converts Python's regular expressions to RE2, which Terraform uses.
 //!
-//! If RE2 lacks a feature, the converted pattern would match no value. So such a pattern is not converted at all:
-//! look-around, back-references, atomic groups, characters by name. Sources: Python's `re`, RE2's syntax.
+//! With an unsupported feature, the converted pattern would match no value, so patterns with such a feature are not
+//! converted: look-around, back-references, atomic groups, characters by name. Sources: Python's `re`, RE2's syntax.
 
 /// RE2's highest repetition count.
 const TIMES_MAX: u32 = 1000;
@@ -11,7 +11,7 @@ pub(super) fn expression(pattern: &str) -> Option<String> {
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;
     let mut in_class = false;
-    // True if the previous token was a repetition.
+    // Whether the previous token was a repetition.
     let mut repeated = false;
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
@@ -21,7 +21,7 @@ pub(super) fn expression(pattern: &str) -> Option<String> {
                 rest = escaped(rest, in_class, &mut out)?;
                 continue;
             }
-            // A POSIX class in RE2. In Python these are plain characters.
+            // A POSIX class in RE2, but plain characters in Python.
             '[' if in_class && rest.starts_with(':') => return None,
             '[' if !in_class => {
                 in_class = true;
@@ -46,7 +46,7 @@ pub(super) fn expression(pattern: &str) -> Option<String> {
             // A possessive quantifier.
             '+' if was_repeated => return None,
             '*' | '+' => repeated = true,
-            // After a repetition it makes that lazy.
+            // After a repetition, it makes the repetition lazy.
             '?' => repeated = !was_repeated,
             '{' => {
                 if let Some((times, below)) = rest.split_once('}')
@@ -89,7 +89,7 @@ fn escaped<'p>(rest: &'p str, in_class: bool, out: &mut String) -> Option<&'p st
     Some(rest)
 }
 
-/// True if both dialects know the group that starts after `(?`.
+/// Whether both dialects support the group that starts after `(?`.
 fn is_group(rest: &str) -> bool {
     let flags = rest.trim_start_matches(['i', 'm', 's']);
     rest.starts_with("P<")
@@ -97,7 +97,7 @@ fn is_group(rest: &str) -> bool {
         || flags.len() < rest.len() && flags.starts_with(')')
 }
 
-/// True if the text in braces is a repetition. `None` if only Python knows it.
+/// Whether the text in braces is a repetition. `None` if only Python supports it.
 fn is_repetition(times: &str) -> Option<bool> {
     let (least, most) = times.split_once(',').unwrap_or((times, "0"));
     let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());

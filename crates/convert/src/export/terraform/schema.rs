@@ -1,6 +1,6 @@
 //! The provider's schema, as far as the exporter uses it.
 //!
-//! The facts are in `schema.txt`. Terraform refuses a file without a required argument before it contacts any cloud, so
+//! The data is in `schema.txt`. Terraform refuses a file without a required argument before it contacts any cloud, so
 //! the report lists the missing ones. A test compares the tables of [`super::types`] with the schema.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub(super) struct Argument {
     pub block: Option<Shape>,
 }
 
-/// By kind, then by name.
+/// Shapes by kind, then by name.
 type Shapes = HashMap<&'static str, HashMap<&'static str, Shape>>;
 
 /// The shape of a type, by its kind (`resource`, `data`) and name.
@@ -41,7 +41,7 @@ pub(super) fn of(kind: &str, name: &str) -> Option<&'static Shape> {
     shapes.get(kind)?.get(name)
 }
 
-/// Paths of the required arguments that a body lacks: `name`, `fixed_ip.subnet_id`.
+/// Paths of the required arguments that are missing in a body: `name`, `fixed_ip.subnet_id`.
 pub(super) fn lacking(shape: &Shape, body: &Map<String, Value>) -> Vec<String> {
     let mut missing = Vec::new();
     for (name, argument) in &shape.arguments {

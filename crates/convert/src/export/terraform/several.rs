@@ -8,7 +8,7 @@ use super::types::{self, PROJECT, ROUTER};
 use super::{Target, Writing};
 
 impl Writing<'_> {
-    /// Writes the resource if it is of such a type.
+    /// Writes a resource of these types. Returns `false` for other types.
     pub(super) fn several(&mut self, name: &str, spec: &ResourceSpec) -> bool {
         let written = match spec.resource_type.as_str() {
             "OS::Neutron::RouterGateway" => {

@@ -122,7 +122,7 @@ fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Val
     Ok(())
 }
 
-/// For a server's groups, the provider expects names where Heat has ids.
+/// The provider expects names of a server's security groups where Heat has ids.
 fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
     let Some(groups) = value.as_array() else {
         return Err("`security_groups` as a computed value".to_owned());
@@ -297,7 +297,7 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
                     let remote = writing.id(value, &GROUP)?;
                     body.insert(key.clone(), remote);
                 }
-                // The group itself, unless another one is named.
+                // The group itself, unless another one is given.
                 "remote_mode"
                     if value == "remote_group_id" && !rule.contains_key("remote_group_id") =>
                 {

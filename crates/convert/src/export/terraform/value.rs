@@ -1,8 +1,8 @@
 //! Converts expressions of HOT to expressions of Terraform.
 //!
-//! In Terraform's JSON every string is a template: literal text is escaped, computed values are in `${...}`. Inside of
-//! these the native syntax applies. So there are two writers: [`Writer::value`] for JSON, [`Writer::native`] for the
-//! native syntax. An expression without an equivalent is an error with a reason, and its property is left out.
+//! In Terraform's JSON, every string is a template: literal text is escaped, computed values are in `${...}`, with the
+//! native syntax inside. So there are two methods: [`Writer::value`] for JSON, [`Writer::native`] for the native
+//! syntax. An expression without an equivalent is an error with a reason, and its property is left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -46,7 +46,7 @@ pub(super) struct Writer {
     pub variables: HashMap<String, String>,
     /// Local value by condition.
     pub conditions: HashMap<String, String>,
-    /// True if the stack's name is used.
+    /// Whether the stack's name is used.
     pub asks_stack_name: bool,
     pub asks_project: bool,
     /// The expression for a member's index, while a group's member is written.
@@ -265,7 +265,7 @@ impl Writer {
             .iter()
             .all(|key| key.as_str().is_none_or(|key| key.parse::<u32>().is_ok()));
         match (mapping.hot, attribute) {
-            // Heat has a list of maps, the provider a list of addresses.
+            // Heat returns a list of maps, the provider a list of addresses.
             ("OS::Neutron::Port", "fixed_ips") if rest.len() == 2 && rest[1] == "ip_address" => {
                 let index = self.native(&rest[0])?;
                 Ok(format!(
@@ -276,7 +276,7 @@ impl Writer {
             ("OS::Nova::Server", "networks") if rest.len() == 2 => {
                 Ok(part(&address, many, "access_ip_v4"))
             }
-            // HOT has networks by name, the provider in the order of the server.
+            // HOT lists networks by name, the provider in the order of the server.
             ("OS::Nova::Server", "addresses") if rest.len() == 3 => {
                 let index = self.native(&rest[1])?;
                 let of = match rest[2].as_str() {
@@ -381,11 +381,11 @@ impl Writer {
     }
 }
 
-/// The folder of files that the template reads. Beside the main file, a file with a matching name would be read as
+/// The folder of files that the template reads. A file with a matching name beside the main file would be read as
 /// configuration.
 pub(super) const FILES: &str = "files";
 
-/// The path without parts that lead out of the folder, because no file outside the design may be read.
+/// The path without parts that leave the folder, because no file outside the design can be read.
 fn downward(path: &str) -> String {
     let parts = path.split(['/', '\\']);
     let parts = parts.filter(|part| !matches!(*part, "" | "." | ".."));
@@ -444,7 +444,7 @@ pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", inside(text))
 }
 
-/// True if the text is an id in the cloud, not a name.
+/// Whether the text is an id in the cloud instead of a name.
 pub(super) fn is_id(text: &str) -> bool {
     let hex = text.chars().filter(char::is_ascii_hexdigit).count();
     let dashes = text.chars().filter(|c| *c == '-').count();

@@ -2,11 +2,11 @@
 //!
 //! The profile has servers, networks, ports, volumes and software, and these are exported. It has no routers, security
 //! groups, floating IPs, keys or orchestration, so these are left out: an orchestrator for TOSCA creates its own. A
-//! server becomes `Compute` with the sizes of its flavor, if the cloud's facts have them. A catalogue item becomes a
+//! server becomes `Compute` with the sizes of its flavor, if the cloud's facts contain them. A catalogue item becomes a
 //! node type with its inputs as properties and its connections as requirements.
 //!
-//! The profile's own nesting (substitution) needs a node type for each file, which costs more than it gives. So groups
-//! and nested templates are expanded.
+//! Nesting in the profile (substitution) needs a node type for each file, which is not worth its cost. So groups and
+//! nested templates are expanded.
 
 mod inputs;
 mod nodes;
@@ -165,7 +165,7 @@ impl Writing<'_> {
         }
     }
 
-    /// True if the resource is of this type.
+    /// Whether the resource is of this type.
     fn is_a(&self, name: &str, resource_type: &str) -> bool {
         let spec = self.expanded.get(name);
         spec.is_some_and(|spec| spec.resource_type == resource_type)

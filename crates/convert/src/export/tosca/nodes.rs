@@ -183,7 +183,7 @@ impl Writing<'_> {
         Some(node)
     }
 
-    /// True if a port is exported: its server is, and its network can be expressed.
+    /// Whether a port is exported: its server is, and its network can be expressed.
     pub(super) fn has_node(&self, port: &str, spec: &ResourceSpec) -> bool {
         let network = spec.properties.get("network").map(Expr::to_json);
         let is_said = |network: Value| match network.get("get_resource") {
@@ -193,7 +193,7 @@ impl Writing<'_> {
         self.holders.contains_key(port) && network.is_some_and(is_said)
     }
 
-    /// A node for an existing network, which the profile finds by name.
+    /// A node for an existing network, which is found by name.
     fn outside(&mut self, port: &str, spec: &ResourceSpec) -> Option<String> {
         let given = spec.properties.get("network").map(Expr::to_json);
         let name = given.as_ref().and_then(|given| self.value(given).ok());
@@ -205,7 +205,7 @@ impl Writing<'_> {
             (Value::String(text), _) | (_, Some(Value::String(text))) => text.clone(),
             _ => "network".to_owned(),
         };
-        // Several ports may use one network.
+        // Several ports can use one network.
         let mut node = format!("outside_{word}");
         while self.expanded.get(&node).is_some() {
             node.push('_');
@@ -247,7 +247,7 @@ impl Writing<'_> {
         if let Some(snapshot) = spec.properties.get("snapshot_id").and_then(Expr::as_str) {
             properties.insert("snapshot_id".to_owned(), json!(snapshot));
         }
-        // By its short name, which is the same in all versions of the profile.
+        // The short name is the same in all versions of the profile.
         let mut node = json!({"type": "BlockStorage"});
         if !properties.is_empty() {
             node["properties"] = Value::Object(properties);

@@ -1,8 +1,8 @@
 //! Load balancers of the second generation: target groups, listeners and rules become Octavia's pools, listeners and
 //! policies.
-//!
-//! A target group is independent, while a pool belongs to a load balancer: the one whose listeners lead to it
-//! ([`find_balancers`]). A listener that leads to a pool names it as its default, so that several listeners can share
+//! A target group is independent, while a pool belongs to a load balancer: the one whose listeners forward to it
+//! ([`find_balancers`]). A listener refers to its pool as the default pool, so that several listeners can share one. A
+//! redirect to another URL is a policy ([`redirect`]).
 //! one. A redirect to another address is a policy ([`redirect`]).
 
 use serde_json::{Map, Value, json};
@@ -89,7 +89,8 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     if let Some(kept) = persistence(importer, resource) {
         properties.insert("session_persistence".to_owned(), kept);
     }
-    // The pool is found by its load balancer. The load balancer's zone is not that of its members.
+    // The pool belongs to its load balancer, so it needs no VPC. The zone of the load balancer is not that of its
+    // members.
     for silent in [
         "VpcId",
         "Tags",
@@ -143,7 +144,7 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     }
 }
 
-/// The protocol of the members. A pool has none for TLS without HTTP.
+/// The protocol of the members. Octavia has no pool protocol for TLS without HTTP.
 fn spoken(protocol: &Value) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("TLS" | "TCP_UDP") => json!("TCP"),
@@ -322,7 +323,7 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     }
 }
 
-/// The pool that an action leads to.
+/// The pool to which an action forwards.
 fn leads_to(importer: &mut Importer<'_>, action: &Value, at: &str) -> Option<Value> {
     let to = forwarded(action)?;
     let several = action.pointer("/ForwardConfig/TargetGroups/1").is_some();
@@ -344,7 +345,7 @@ fn not_plain(importer: &mut Importer<'_>, action: &Value, at: &str) {
     );
 }
 
-/// Converts a rule to a policy with its conditions, which leads to another pool or another address.
+/// Converts a rule to a policy with its conditions, which redirects to another pool or URL.
 fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let listener = resource.raw("ListenerArn");
     let listener = listener.and_then(|one| importer.referred(one, LISTENER));
@@ -402,7 +403,7 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
     }
 }
 
-/// Type, comparison and value of a condition: paths and host names, with `*` and `?` in them.
+/// Type, comparison and value of a condition: paths and host names, which can contain `*` and `?`.
 fn asked(
     importer: &mut Importer<'_>,
     condition: &Value,

@@ -68,7 +68,7 @@ pub(super) fn server(
     if let Some(Value::Object(hints)) = resource.tags(importer, "NovaSchedulerHints") {
         properties.insert("scheduler_hints".to_owned(), Value::Object(hints));
     }
-    // Amazon's operational settings, which can be dropped silently.
+    // Amazon's operational settings, without an effect on the result.
     for silent in [
         "EbsOptimized",
         "Monitoring",
@@ -88,7 +88,7 @@ pub(super) fn server(
     properties
 }
 
-/// A server without a size has a default at Amazon. Here flavor and image become parameters if they are missing.
+/// Amazon has a default for servers without a size. Here a missing flavor or image becomes a parameter.
 pub(super) fn completed(importer: &mut Importer<'_>, server: &mut Map<String, Value>) {
     for (property, name, check) in [
         ("flavor", FLAVOR, "nova.flavor"),
@@ -136,7 +136,7 @@ pub(super) fn defined(
     member
 }
 
-/// The properties that a launch template gives to the server that names it.
+/// The properties of a server from its launch template.
 fn like(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Map<String, Value> {
     let named = resource.raw("LaunchTemplate").is_some();
     match launch::definition(importer, resource) {
@@ -165,7 +165,7 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     let mut networks = networks(importer, made, resource, &mut properties);
     if let Some(address) = importer.addresses.get(resource.name).cloned() {
         let first = networks.first();
-        // An address is assigned to a port. If only a network is known, the port is drawn.
+        // An address is assigned to a port. If only a network is known, the import adds the port.
         if first.is_none_or(|one| one.get("port").or_else(|| one.get("subnet")).is_none()) {
             let fixed = first.and_then(|one| one.get("fixed_ip")).cloned();
             let mut port = json!({"network": added_network(importer)});

@@ -1,4 +1,4 @@
-//! The definitions of the servers of a group: launch configurations, launch templates, and servers that name one.
+//! Definitions of the servers of a group: launch configurations, launch templates, and servers with a launch template.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::import::context::Importer;
 
 pub(crate) const TEMPLATE: &str = "AWS::EC2::LaunchTemplate";
 
-/// The definition that a group or a server names, if it is in the template. Its properties are read like a server's.
+/// The definition for a group or a server, if it is in the template. Its properties are read like a server's.
 pub(super) fn definition<'a>(
     importer: &Importer<'a>,
     resource: &mut Resource<'_>,

@@ -2,7 +2,7 @@
 //!
 //! [`all`] first finds the resources that become part of others, so that this is known when others are converted.
 //! References to a resource are converted by [`reference`] and [`attribute`], because `Ref` returns an id for some
-//! types and an address for others.
+//! types and an IP address for others.
 
 mod balancer;
 mod balancer_v2;
@@ -146,7 +146,7 @@ impl<'a> Resource<'a> {
         format!("{}.{property}", self.below)
     }
 
-    /// A property as it is written. Marks it as read.
+    /// A property as it is written. The property counts as read.
     pub(crate) fn raw(&mut self, property: &str) -> Option<&'a Value> {
         self.used.insert(property.to_owned());
         let value = self.given?.get(property)?;
@@ -159,7 +159,7 @@ impl<'a> Resource<'a> {
         Some(importer.value(raw, &self.at(property)))
     }
 
-    /// Properties whose value is kept under another name.
+    /// Converted properties under other names.
     pub(crate) fn renamed(
         &mut self,
         importer: &mut Importer<'_>,
@@ -197,7 +197,7 @@ impl<'a> Resource<'a> {
         (!tags.is_empty()).then_some(Value::Object(tags))
     }
 
-    /// Reports the properties that nothing has read.
+    /// Reports the unread properties.
     pub(crate) fn rest(&self, importer: &mut Importer<'_>) {
         let given = self.given.and_then(Value::as_object);
         for property in given.into_iter().flatten().map(|(name, _)| name) {
@@ -210,7 +210,7 @@ impl<'a> Resource<'a> {
 }
 
 impl Made {
-    /// Adds a resource with the attributes beside its properties: order, condition, policies.
+    /// Adds a resource with the keys beside its properties: dependencies, condition, policies.
     pub(crate) fn put(
         &mut self,
         importer: &mut Importer<'_>,
@@ -229,7 +229,7 @@ impl Made {
         resource.rest(importer);
     }
 
-    /// Adds a helper resource, which exists whenever the other one does.
+    /// Adds a helper resource with the same condition as the other one.
     pub(crate) fn add(
         &mut self,
         importer: &mut Importer<'_>,
@@ -254,7 +254,7 @@ impl Made {
     }
 }
 
-/// Converts order, condition, policies and metadata.
+/// Converts dependencies, condition, policies and metadata.
 fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<String, Value>) {
     let path = &resource.path;
     let get = |key: &str| resource.body.get(key);
@@ -354,7 +354,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
             None => kept(importer, &mut made, &mut resource),
         }
     }
-    // Removes orders on resources that were dropped during the conversion.
+    // Removes dependencies on resources that were dropped during the conversion.
     let names: BTreeSet<String> = made.out.keys().cloned().collect();
     for body in made.out.values_mut() {
         if let Some(waits) = body.get_mut("depends_on").and_then(Value::as_array_mut) {
@@ -463,7 +463,7 @@ pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> 
     }
 }
 
-/// True if the value can be substituted: it refers to no resource, so substitution cannot recurse.
+/// Whether the value can be substituted: it refers to no resource, so substitution cannot recurse.
 fn leads_nowhere(importer: &Importer<'_>, value: &Value) -> bool {
     let one = |function: &str| value.get(function).filter(|_| is_single(value));
     if let Some(name) = one("Ref").and_then(Value::as_str) {
@@ -553,7 +553,7 @@ pub(crate) fn attribute(
             of(&output.unwrap_or_default())
         }
         _ => {
-            // `Outputs.Url` may be one text or several path elements.
+            // `Outputs.Url` can be one text or several path elements.
             let path: Vec<Value> = std::iter::once(json!(name))
                 .chain(keys.iter().cloned())
                 .collect();

@@ -1,4 +1,4 @@
-//! Networks: a VPC becomes a network with a router, an address a floating IP.
+//! Networks: a VPC becomes a network with a router, an Elastic IP becomes a floating IP.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     })
 }
 
-/// The network of servers that name none: a parameter.
+/// The network of servers without one: a parameter.
 pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
     importer.added_parameter(
         NETWORK,
@@ -47,7 +47,8 @@ pub(super) fn external(importer: &mut Importer<'_>) -> Value {
     )
 }
 
-/// Finds the address of each server, the associations that are covered by it, and the networks with a gateway.
+/// Finds the Elastic IP of each server, the associations that become part of the server, and the networks with a
+/// gateway.
 pub(super) fn find_addresses(importer: &mut Importer<'_>) {
     let resources = importer.resources;
     for (name, body) in resources {
@@ -94,7 +95,7 @@ pub(super) fn find_addresses(importer: &mut Importer<'_>) {
     }
 }
 
-/// The drawn address that an association names.
+/// The Elastic IP of an association, if it is in the template.
 fn association_address(importer: &Importer<'_>, association: &Value) -> Option<String> {
     let given = ["AllocationId", "EIP"]
         .iter()
@@ -229,7 +230,8 @@ fn address(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     made.put(importer, resource, "OS::Neutron::FloatingIP", properties);
 }
 
-/// Converts an association. With a port it is the same in HOT. With a server of the template it is covered already.
+/// Converts an association. With a port it is the same in HOT. With a server of the template, it is part of the server
+/// already.
 fn association(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let names = [("NetworkInterfaceId", "port_id")];
     let mut properties = resource.renamed(importer, &names);

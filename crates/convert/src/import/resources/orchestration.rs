@@ -24,7 +24,7 @@ fn handle(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
 fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let mut properties = Map::new();
     if let Some(handle) = resource.raw("Handle") {
-        // The handle itself, not the address that `Ref` returns elsewhere.
+        // The handle itself, instead of the URL that `Ref` returns elsewhere.
         let value = match importer.referred(handle, HANDLE) {
             Some(name) => serde_json::json!({"get_resource": name}),
             None => importer.value(handle, &resource.at("Handle")),
@@ -39,7 +39,7 @@ fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resour
     made.put(importer, resource, "OS::Heat::WaitCondition", properties);
 }
 
-/// Converts a nested stack to a template by file name. A stack with a computed address stays as it is.
+/// Converts a nested stack to a template by file name. A stack with a computed URL stays unchanged.
 fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let address = resource.raw("TemplateURL").and_then(Value::as_str);
     let hot = address.and_then(file_name);
@@ -63,7 +63,7 @@ fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     made.put(importer, resource, &hot, properties);
 }
 
-/// The file name of the converted template at an address. `None` if it is not a plain name.
+/// The file name of the converted template at a URL. `None` if it is not a plain name.
 fn file_name(address: &str) -> Option<String> {
     let file = address.rsplit('/').next().unwrap_or(address);
     let file = file.split('?').next().unwrap_or(file);

@@ -1,12 +1,11 @@
-//! Redirect actions of listeners: a policy that answers with another address.
+//! Redirect actions of listeners: a policy that redirects to another URL.
 //!
-//! Amazon composes that address and takes missing parts from the request (`#{host}`), while a policy's address is
-//! fixed. So only an address with a literal host and path is converted. Its protocol and port are literal or the
-//! listener's.
+//! Amazon composes the URL and takes missing parts from the request (`#{host}`), while a policy has a fixed URL. So
+//! only a URL with a literal host and path is converted. Its protocol and port are literal or the listener's.
 //!
-//! Octavia evaluates policies with a redirect to an address before policies with a pool, whatever their position. A
-//! redirect for all requests is therefore converted only if no rule of the listener comes before it. Source: the
-//! Octavia guide, "L7 policy positions".
+//! Octavia evaluates policies with a redirect to a URL before policies with a pool, whatever their position. A redirect
+//! for all requests is therefore converted only if no rule of the listener precedes it. Source: the Octavia guide, "L7
+//! policy positions".
 
 use serde_json::{Value, json};
 
@@ -16,13 +15,13 @@ use crate::import::sections::as_number;
 pub(super) const LISTENER: &str = "AWS::ElasticLoadBalancingV2::Listener";
 pub(super) const RULE: &str = "AWS::ElasticLoadBalancingV2::ListenerRule";
 
-/// The target group that an action leads to; of several the first.
+/// The first target group to which an action forwards.
 pub(super) fn forwarded(action: &Value) -> Option<&Value> {
     let groups = || action.pointer("/ForwardConfig/TargetGroups/0/TargetGroupArn");
     action.get("TargetGroupArn").or_else(groups)
 }
 
-/// The address of a `redirect` action. Differences of the policy are reported. `listener` is a name.
+/// The URL of a `redirect` action. Differences of the policy are reported. `listener` is a name.
 pub(super) fn address(
     importer: &mut Importer<'_>,
     action: &Value,
@@ -93,7 +92,7 @@ pub(super) fn rules_at<'a>(importer: &Importer<'a>, listener: &str) -> Vec<&'a V
     there.collect()
 }
 
-/// True if a rule forwards requests to a pool.
+/// Whether a rule forwards requests to a pool.
 pub(super) fn leads_to_pool(rule: &Value) -> bool {
     let mut actions = rule
         .get("Actions")
@@ -103,7 +102,7 @@ pub(super) fn leads_to_pool(rule: &Value) -> bool {
     actions.any(|action| forwarded(action).is_some())
 }
 
-/// A rule that every request matches. A policy without rules matches none.
+/// A rule that matches every request. A policy without rules matches none.
 pub(super) fn any_request(policy: &str) -> Value {
     json!({
         "l7policy": {"get_resource": policy},

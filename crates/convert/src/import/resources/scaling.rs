@@ -129,7 +129,7 @@ fn seconds(text: &str) -> Option<u64> {
 
 fn policy(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     if resource.raw("ScalingAdjustment").is_none() {
-        // Heat's policies have no target tracking and no steps.
+        // Heat's policies support neither target tracking nor steps.
         placeholder(importer, made, resource);
         return;
     }

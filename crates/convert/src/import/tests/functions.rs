@@ -104,9 +104,9 @@ fn an_invalid_branch_of_an_if_does_not_swap_the_branches() {
         asked("!If [Big, !GetAtt Web.PrivateIp, !GetAtt Web.Nope]"),
         json!({"if": ["Big", address, null]})
     );
-    // Without its condition an `if` is dropped.
+    // An `if` without its condition is dropped.
     assert_eq!(asked("!If [Nope, a, b]"), Value::Null);
-    // Later items of lists move up, also in a nested list that becomes shorter.
+    // Later items of lists move up, also in a nested list.
     assert_eq!(
         asked("[!GetAtt Web.Nope, [!GetAtt Web.PrivateIp, !GetAtt Web.Nope]]"),
         json!([[address]])

@@ -14,7 +14,7 @@ mod limits;
 mod network;
 mod report;
 
-/// The import, whose template must validate without problems.
+/// Imports a text. The template must validate without errors.
 fn imported(text: &str) -> Imported {
     let imported = import(text).unwrap();
     let document = Document::parse(imported.template.as_str());
@@ -45,7 +45,7 @@ fn said(imported: &Imported) -> Vec<String> {
         .collect()
 }
 
-/// A web server with a disk and an address, in a network of its own.
+/// A web server with a disk and a floating IP, in a network of its own.
 const SITE: &str = r#"AWSTemplateFormatVersion: "2010-09-09"
 Description: A site.
 Metadata:

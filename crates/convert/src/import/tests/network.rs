@@ -1,4 +1,4 @@
-//! Networks, and the addresses that lead into them.
+//! Networks, and floating IPs of servers in them.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Resource types of Neutron.
 //!
-//! The structs have the fields that Stackloom reads. `other` contains the rest of the response, so an entity serializes
+//! The structs have the fields that Stackloom reads. `other` contains the rest of the response, so an entity serialises
 //! back to Neutron's response.
 
 use serde::de::DeserializeOwned;

@@ -100,7 +100,7 @@ pub enum Error {
         /// Unexpected part of the response.
         why: String,
     },
-    /// Login: the credentials are correct, but the catalog does not contain the configured region.
+    /// Login: the credentials are correct, but the catalogue does not contain the configured region.
     #[error(
         "the catalogue of cloud `{cloud}` has no region `{region}`; it has {}. Correct `region_name` in clouds.yaml",
         list_regions(known)
@@ -110,10 +110,10 @@ pub enum Error {
         cloud: String,
         /// Region in the configuration.
         region: String,
-        /// Regions of the catalog; never empty.
+        /// Regions of the catalogue; never empty.
         known: Vec<String>,
     },
-    /// The catalog has no endpoint of the service in this region on this interface.
+    /// The catalogue has no endpoint of the service in this region on this interface.
     #[error(
         "cloud `{cloud}` offers no {service} service{}: ask its administrator, or check `region_name` and `interface`",
         in_region(region)

@@ -1,8 +1,8 @@
 //! Maps resource types and properties to resources and arguments of the OpenStack provider.
 //!
-//! Simple properties are lines in a table, others are functions in [`super::shape`]. Properties that are not listed are
-//! left out and named in the report. Source: the provider's schema, registry "terraform-provider-openstack/openstack",
-//! 3.0.0. The part used here is in `schema.txt`, and a test compares the two.
+//! Simple properties are lines in a table, others are functions in [`super::shape`]. Unlisted properties are left out
+//! and appear in the report. Source: the provider's schema, registry "terraform-provider-openstack/openstack", 3.0.0.
+//! The part used here is in `schema.txt`, and a test compares the two.
 
 mod block_storage;
 mod compute;

@@ -1,4 +1,4 @@
-//! Neutron: quality of service, routes, address pools and sharing.
+//! Neutron: QoS, routes, subnet pools and RBAC policies.
 
 use super::{ADDRESS_SCOPE, Mapping, PORT, PROJECT, QOS, ROUTER, To::*};
 
