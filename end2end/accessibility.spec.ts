@@ -1,4 +1,4 @@
-// Every page, in both themes, looked over by axe: contrast, names, roles.
+// axe checks of every page in both themes: contrast, names, roles.
 import AxeBuilder from '@axe-core/playwright';
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, openDesign } from './support/app.ts';
@@ -6,12 +6,12 @@ import { code, inspect, problems } from './support/draw.ts';
 import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
 
-/** What axe finds, one line each: rule, what it is about, where. */
+/** The violations that axe reports, one line each: page, theme, rule, element, remedy. */
 async function complaints(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    // Colours fade from one theme to the other. What turns for ever is not waited for: it would never be finished.
+    // Wait for colour transitions between the themes. Infinite animations never finish.
     await page.evaluate(() => {
       const ends = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity);
       return Promise.all(ends.map((animation) => animation.finished.catch(() => {})));
@@ -19,7 +19,8 @@ async function complaints(page: Page): Promise<string[]> {
     const { violations } = await new AxeBuilder({ page }).analyze();
     for (const { id, nodes } of violations) {
       for (const { target, html, failureSummary } of nodes) {
-        // Their names are their titles, and what a step does; a summary below a title is no part of the name.
+        // The accessible name of these is their title and a description of the step; the visible summary below the
+        // title is no part of it.
         if (id === 'label-content-name-mismatch' && /class="(palette-entry|graph-node)"/.test(html)) continue;
         found.push(`${new URL(page.url()).pathname} ${colorScheme} ${id} ${target.join(' ')}: ${failureSummary?.split('\n').at(-1)?.trim()}`);
       }

@@ -1,4 +1,4 @@
-// An item of one's own: packed, uploaded, dropped on a server, deployed; and what is said of archives that are no item.
+// A custom catalogue item: packed, uploaded, dropped on a server, deployed; and refusals of invalid archives.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ const item = (version: string) => ({
 const folder = mkdtempSync(join(tmpdir(), 'stackloom-item-'));
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A tar.gz of a folder with these files; `links` point to what they say. */
+/** A tar.gz of a folder with these files and symbolic links. */
 function pack(name: string, files: Record<string, string>, links: Record<string, string> = {}): string {
   const root = join(folder, name);
   const at = (path: string) => {
@@ -119,7 +119,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
   });
 });
 
-/** The run at its end, which must be a good one. */
+/** Waits for the end of a run, which must succeed. */
 async function ended(page: Page, run: string): Promise<{ deployment: string }> {
   let state = '';
   let shown: { deployment: string; state: string } | undefined;

@@ -1,4 +1,4 @@
-// A template of several files: opened together, edited on the canvas, deployed, looked at, undeployed.
+// A template of several files: opened together, edited on the canvas, deployed, inspected, undeployed.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot, watchConsole } from './support/app.ts';
 import { add, code, inspect, saved } from './support/draw.ts';
@@ -205,7 +205,7 @@ test('a file that is not there is missed where it is named, and can be added', a
   });
 });
 
-/** Waits for the run's end as the API tells it, and for the page to show it. */
+/** Waits for the end of the run in the API, and on the page. */
 async function ends(page: Page): Promise<void> {
   const run = new URL(page.url()).pathname.split('/').pop() ?? '';
   let last: { state: string; steps: { id: string; error?: string }[] } | undefined;

@@ -1,4 +1,5 @@
-// The main job, end to end: draw, deploy, watch, look at the page, undeploy, and find the cloud empty.
+// The main scenario, end to end: draw, deploy, watch, open the deployed page, undeploy, and check that the cloud is
+// empty.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, newDesign, node, shoot } from './support/app.ts';
 import { add, code, inspect, saved, tab } from './support/draw.ts';
@@ -37,7 +38,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     await form.getByLabel('Page text', { exact: true }).fill(said);
     form = await inspect(page, balancer);
     await form.getByLabel('Backends', { exact: true }).selectOption(nginx);
-    // An output has no node to drag: it is written where it stands.
+    // Outputs have no node to drag, so this one is typed in the code view.
     const editor = await code(page);
     await editor.fill(`${await editor.inputValue()}\noutputs:\n  url:\n    value: {get_attr: [${balancer}, url]}\n`);
     await saved(page);
@@ -58,7 +59,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
   await test.step('watch, with a reload in the middle', async () => {
     const run = idOf(page);
     await expect(page.getByRole('list', { name: 'Steps' }).locator('[data-state="running"]').first()).toBeVisible({ timeout: 60_000 });
-    // The middle: software is being installed, so lines are streaming.
+    // Software is being installed now, so log lines are streaming.
     await expect(page.getByRole('log')).toContainText(/TASK|Install nginx/, { timeout: 8 * 60_000 });
     expect(await openBastionRules(request), 'the bastion is open while software is installed').toHaveLength(1);
     await shoot(page, 'run');
@@ -100,7 +101,7 @@ async function openDeployment(page: Page): Promise<void> {
   await expect(page).toHaveURL(/\/deployments\//);
 }
 
-/** Waits for the run's end as the API tells it, and for the page to show it. */
+/** Waits for the end of the run in the API, and on the page. */
 async function ends(page: Page, state: string): Promise<void> {
   const run = idOf(page);
   let last: { state: string; steps: { id: string; state: string; error?: string }[] } | undefined;
@@ -115,7 +116,7 @@ async function ends(page: Page, state: string): Promise<void> {
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', state);
 }
 
-/** Prints how long the run took, and each step of it that took a tenth of a second or more. */
+/** Prints the duration of the run, and of each step that took at least 0.1 s. */
 async function tellTimes(page: Page, run: string): Promise<void> {
   const { steps } = await api<{ steps: { id: string; started?: string; ended?: string }[] }>(page, 'GET', `/runs/${run}`);
   const walked = steps.filter((step) => step.started && step.ended).map(({ id, started, ended }) => ({ id, from: Date.parse(started!), to: Date.parse(ended!) }));
@@ -128,7 +129,7 @@ async function tellTimes(page: Page, run: string): Promise<void> {
   }
 }
 
-/** All events of a run, page by page. */
+/** All events of a run, read in pages. */
 async function events(page: Page, run: string): Promise<Event[]> {
   const all: Event[] = [];
   for (;;) {
@@ -138,7 +139,7 @@ async function events(page: Page, run: string): Promise<Event[]> {
   }
 }
 
-/** The log on the page and the events in the store are the same lines in the same order. */
+/** Checks that the log on the page and the stored events have the same lines in the same order. */
 async function noLineIsMissingOrDoubled(page: Page, run: string): Promise<void> {
   const stored = await events(page, run);
   stored.forEach((event, index) => expect(event.seq).toBe(index + 1));
@@ -149,7 +150,7 @@ async function noLineIsMissingOrDoubled(page: Page, run: string): Promise<void> 
   }).toPass({ timeout: 60_000 });
 }
 
-/** Numbers of the log lines on the page, in its order. Only those in sight are elements, so it is read screen by screen. */
+/** Numbers of the log lines on the page, in order. Only visible lines are elements, so the log is read screen by screen. */
 async function shownLines(page: Page): Promise<number[]> {
   return page.getByRole('log').evaluate(async (log) => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -159,7 +160,7 @@ async function shownLines(page: Page): Promise<number[]> {
       await frame();
       const lines = [...log.querySelectorAll<HTMLElement>('[data-seq]')].sort((a, b) => a.offsetTop - b.offsetTop);
       const numbers = lines.map((line) => Number(line.dataset.seq));
-      // Screens overlap: what comes after the last one seen is new. A line twice on one screen stays twice.
+      // Screens overlap: lines after the last known one are new. Duplicates on one screen remain.
       const known = numbers.lastIndexOf(seen.at(-1) ?? -1);
       seen.push(...numbers.slice(known + 1));
       if (top + log.clientHeight >= log.scrollHeight) return seen;

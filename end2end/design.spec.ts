@@ -1,4 +1,4 @@
-// Drawing a design by mouse, filling in its forms, and the code view beside it.
+// Drawing a design with the mouse, filling in its forms, and editing in the code view.
 import { expect, test } from '@playwright/test';
 import { api, login, newDesign, node, openDesign, shoot, watchConsole } from './support/app.ts';
 import { add, code, inspect, saved, tab } from './support/draw.ts';

@@ -1,4 +1,4 @@
-// The list of designs: bring one in from a file, rename it, copy it, take it out again, throw it away.
+// The list of designs: import from a file, rename, copy, export, delete.
 import { readFileSync } from 'node:fs';
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { canvasReady, login, nodeNames } from './support/app.ts';
@@ -6,7 +6,7 @@ import { twoTier } from './support/templates.ts';
 
 const template = `${twoTier('from a file')}# the last line is a comment, and stays\n`;
 
-/** The row of a design, and what its menu offers. */
+/** The row of a design. */
 function row(page: Page, name: string): Locator {
   return page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
 }
@@ -50,7 +50,7 @@ test('a design leaves for others, with what they cannot say named on top', async
   ] as const;
   for (const [form, name, holds] of forms) {
     await choose(page, 'for others', `Export as ${form}`);
-    // What the file does not say is shown before it is taken.
+    // Losses in the exported file are listed before the download.
     const report = page.getByRole('dialog', { name: `Export as ${name}?` });
     await expect(report.getByRole('listitem').first()).toContainText(/left out|changed|needed/);
     const download = page.waitForEvent('download');

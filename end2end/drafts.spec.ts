@@ -1,4 +1,4 @@
-// Nothing typed is lost: whatever happens between a key and the server's answer, the text is there afterwards.
+// No text is lost, whatever happens between a keystroke and the response to its save.
 import { expect, test, type Page, type Route } from '@playwright/test';
 import { api, login, openDesign } from './support/app.ts';
 import { code, saved } from './support/draw.ts';
@@ -28,7 +28,7 @@ async function type(page: Page, text: string): Promise<void> {
   await page.keyboard.type(text);
 }
 
-/** The page as a person finds it who comes back: the newest text, on the server too in the end, and no question about it. */
+/** Checks that a reopened design has the newest text, that the text is saved, and that there is no conflict. */
 async function comesBack(page: Page, id: string, text: string): Promise<void> {
   await openDesign(page, id);
   await expect(await code(page)).toHaveValue(text);
@@ -37,7 +37,7 @@ async function comesBack(page: Page, id: string, text: string): Promise<void> {
   expect((await stored(page, id)).template).toBe(text);
 }
 
-/** Holds saves back until `go` is called. */
+/** Delays saves until `go` is called. */
 async function slowly(page: Page): Promise<{ held: () => number; go: () => Promise<void> }> {
   const held: Route[] = [];
   let open = false;
@@ -69,7 +69,7 @@ test('a tab that is hidden has written down the last key', async ({ page }) => {
   const kept = await (await code(page)).evaluate((area: HTMLTextAreaElement, id) => {
     area.value += '# last';
     area.dispatchEvent(new InputEvent('input', { bubbles: true }));
-    // In the same moment, before anything idle can run.
+    // In the same task, before an idle callback can run.
     document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
     const keys = Object.keys(localStorage).filter((key) => key.startsWith(`stackloom.draft.${id}`));
     return keys.map((key) => localStorage.getItem(key)).join();
@@ -97,7 +97,7 @@ test('left while a save is on its way, and something typed since', async ({ page
 test('reloaded while a save is on its way, and something typed since', async ({ page }) => {
   await login(page);
   const id = await design(page, 'reloaded in mid-save');
-  // The server takes it, and the page never hears of it.
+  // The server receives the save, but the page gets no response.
   await page.route('**/api/v1/designs/*', async (route) => {
     if (route.request().method() !== 'PUT') return route.continue();
     await route.fetch();

@@ -1,4 +1,4 @@
-// What hands on a keyboard expect of an editor, and what happens when the text, the session or the network is not as it should be.
+// Keyboard operation of the editor, and behaviour with invalid text, an expired session or no network.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, newDesign, node, nodeNames, openDesign, shoot } from './support/app.ts';
 import { add, code, inspect, problems, saved } from './support/draw.ts';

@@ -1,4 +1,4 @@
-// Runs that do not end well, and what a person does then.
+// Runs that fail or pause, and the actions available then.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 import { clearFaults, fault, remove } from './support/lab.ts';
@@ -17,7 +17,7 @@ interface Started {
 
 test.afterEach(async ({ request }) => clearFaults(request));
 
-/** The state in the run page's head. */
+/** Waits for a state in the header of the run's page. */
 async function ends(page: Page, state: string): Promise<void> {
   await expect(page.getByRole('main').locator('header').locator(`[data-state="${state}"]`).first()).toBeVisible({ timeout: 60_000 });
 }

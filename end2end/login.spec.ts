@@ -1,4 +1,4 @@
-// Logging in, and each way of not getting in with its own words.
+// Login, and the message for each failure.
 import { expect, test } from '@playwright/test';
 import { alert, demo, fillLogin, login, shoot, watchConsole } from './support/app.ts';
 import { applicationCredential } from './support/lab.ts';
@@ -49,7 +49,7 @@ for (const { what, account, says } of refusals) {
     await fillLogin(page, account);
     await expect(alert(page)).toContainText(says);
     await expect(page).toHaveURL(/\/login/);
-    // Nothing that was typed is lost, the password aside.
+    // All fields except the password keep their values.
     await expect(page.getByLabel('User', { exact: true })).toHaveValue(account.user);
     await expect(page.getByLabel('Project', { exact: true })).toHaveValue(account.project);
   });

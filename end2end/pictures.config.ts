@@ -1,4 +1,4 @@
-// Pictures of the pages for people to look at; run by `cargo xtask pictures`. The same browser as for the tests.
+// Screenshots of the pages, taken by `cargo xtask pictures`. The same browser as for the tests.
 import config from './playwright.config.ts';
 
 export default { ...config, testDir: 'pictures', testMatch: '*.pictures.ts', timeout: 10 * 60_000 };

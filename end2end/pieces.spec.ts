@@ -1,8 +1,8 @@
-// Pages come in pieces: what is fetched when, and what is told when a piece does not come.
+// Code splitting: the time when each wasm module is fetched, and the error if one cannot be fetched.
 import { expect, test, type Page } from '@playwright/test';
 import { alert, canvasReady, login, newDesign, watchConsole } from './support/app.ts';
 
-/** The names of the modules that the page has asked for, as they come. */
+/** The names of the requested wasm modules, in order. */
 function modules(page: Page): string[] {
   const asked: string[] = [];
   page.on('request', (request) => {

@@ -1,16 +1,16 @@
-// A real browser against a real server and a lab cloud. `cargo xtask test e2e` starts both and tells their addresses:
-// STACKLOOM_URL and STACKLOOM_LAB. To work on one test, start both by `cargo xtask run` and then
+// A real browser with a real server and a lab cloud. `cargo xtask test e2e` starts both and passes their addresses:
+// STACKLOOM_URL and STACKLOOM_LAB. To work on one test, start both with `cargo xtask run` and then
 //   STACKLOOM_URL=http://127.0.0.1:8080 STACKLOOM_LAB=http://127.0.0.1:9500 npx playwright test login
 import { defineConfig } from '@playwright/test';
 
 export default defineConfig({
   testDir: '.',
-  // One lab, one project: tests that run at the same time would see each other's things.
+  // All tests share one project of one lab, so concurrent tests would see each other's resources.
   workers: 1,
   fullyParallel: false,
   forbidOnly: !!process.env.CI,
   retries: 0,
-  // Bounds for what never comes; a slow machine with cold caches must come nowhere near them.
+  // Upper limits for hanging tests, far above the times of a slow machine with cold caches.
   timeout: 180_000,
   expect: { timeout: 30_000 },
   outputDir: 'test-results/traces',
@@ -20,7 +20,7 @@ export default defineConfig({
     viewport: { width: 1440, height: 900 },
     actionTimeout: 30_000,
     screenshot: 'only-on-failure',
-    // The pages of each step without a film of them: filming takes a core of a machine that draws in software.
+    // Snapshots of each step without screenshots: with software rendering, these need a whole core.
     trace: { mode: 'retain-on-failure', screenshots: false },
     launchOptions: {
       executablePath: '/usr/bin/chromium',

@@ -1,4 +1,4 @@
-// What is wrong is told at once, in words, beside the thing at fault; and nothing that was typed is lost.
+// Problems are reported immediately, beside the resource, and no text is lost.
 import { expect, test } from '@playwright/test';
 import { alert, api, login, node, openDesign, shoot } from './support/app.ts';
 import { code, inspect, problems } from './support/draw.ts';

@@ -1,4 +1,4 @@
-// What the cloud has beside what a deployment records, and what it will not have room for.
+// Resources that a deployment does not record, and plans that exceed the quota.
 import { expect, test } from '@playwright/test';
 import { api, login, newDesign, shoot } from './support/app.ts';
 import { createNetwork, network } from './support/lab.ts';
@@ -19,7 +19,7 @@ test('a stray is shown on the page of its deployment, and undeploying removes it
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'late', template });
   await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state).toBe('succeeded');
   const { resources } = await api<{ resources: { physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
-  // As a request leaves it that is carried out after its answer was lost.
+  // The result of a request that is executed after its response was lost.
   const { description } = await network(request, resources[0]!.physical_id);
   const stray = await createNetwork(request, { name: 'late-front', description });
 

@@ -1,4 +1,4 @@
-// A deployment that changes: planned with reasons, made, and led back when it fails.
+// Updates of a deployment: planned with reasons, executed, and rolled back after a failure.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { inspect, saved } from './support/draw.ts';
@@ -126,7 +126,7 @@ test('a change that fails is rolled back by itself, where that was chosen', asyn
   expect(await leftovers(request)).toEqual({});
 });
 
-/** Presses Update, and agrees to what goes. */
+/** Presses Update, and confirms the list of replaced resources. */
 async function update(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Update', exact: true }).first();
   await expect(button).toBeEnabled({ timeout: 60_000 });
@@ -141,7 +141,7 @@ function runOf(page: Page): string {
   return new URL(page.url()).pathname.split('/').pop() ?? '';
 }
 
-/** Waits for a run's end, as the API tells it. */
+/** Waits for the end of a run in the API. */
 async function ended(page: Page, run: string, state: string): Promise<void> {
   let last: { state: string; reason?: string } | undefined;
   await expect
@@ -153,7 +153,7 @@ async function ended(page: Page, run: string, state: string): Promise<void> {
   expect(last!.state, last!.reason).toBe(state);
 }
 
-/** Id in the cloud of a resource, if it is there. */
+/** The id of a resource in the cloud. `undefined` if it does not exist. */
 async function idOf(page: Page, deployment: string, name: string): Promise<string | undefined> {
   const { resources } = await api<{ resources?: { name: string; physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
   return resources?.find((resource) => resource.name === name)?.physical_id;

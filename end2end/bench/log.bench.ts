@@ -1,5 +1,5 @@
-// How long a log line takes from the sandbox to the browser. A catalogue item says lines with their time in them; the
-// run's own page is open, and each line's arrival is noted the moment that the page's socket hands it over.
+// Latency of a log line from the sandbox to the browser. A catalogue item prints lines with timestamps. The page of the
+// run is open, and the arrival of each line is recorded when the page's WebSocket receives it.
 import { writeFileSync } from 'node:fs';
 import { expect, test } from '@playwright/test';
 import { api, login } from '../support/app.ts';

@@ -1,4 +1,5 @@
-// What a page takes: planning a large template in the browser, dragging among many nodes, and a keystroke in the code view.
+// Times of pages: planning a large template in the browser, dragging among many nodes, and a keystroke in the code
+// view.
 import { writeFileSync } from 'node:fs';
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, openDesign } from '../support/app.ts';
@@ -31,7 +32,7 @@ test('planning in the browser', async ({ page }) => {
       await page.goto(`/designs/${id}/plan`);
       await page.getByRole('group', { name: 'Show' }).getByRole('button', { name: 'Drawing' }).click({ timeout: 60_000 });
       await canvasReady(page);
-      // The last one: by then the browser has compiled the program.
+      // The last measurement: by then the browser has compiled the program.
       times.push(await page.evaluate(() => performance.getEntriesByName('stackloom plan', 'measure').at(-1)!.duration));
     }
     note(`plan in the browser, network stack of ${size}`, at(times, 0.5), size === 2005 ? 200 : undefined);
@@ -41,7 +42,7 @@ test('planning in the browser', async ({ page }) => {
 test('dragging among 500 nodes', async ({ page }) => {
   await login(page);
   await openDesign(page, await design(page, '500 nodes', servers(500)));
-  // Close enough to take hold of a server.
+  // Enlarge a server enough to drag it.
   const box = (await node(page, 'server1').boundingBox())!;
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.evaluate(() => {
@@ -72,10 +73,10 @@ test('a keystroke in the code view', async ({ page }) => {
   const editor = await code(page);
   await page.evaluate(() => {
     const strokes: { thought: number; drawn: number }[] = [];
-    // From the event, which comes here first, to the end of all that it causes in the document, problems, forms and drawing
-    // included, when it comes here again. Then the frame that shows it, from its beginning: what lies between is the
-    // screen's pace and no work. Not in it: the browser's own layout of the text before the event, and the draft, which is
-    // written when nothing else is to be done.
+    // `thought` is the time from the first capture of the event to the end of all updates that it causes in the
+    // document, problems, forms and drawing. `drawn` is the time of the next frame, from its start: the wait for the
+    // frame depends on the screen only. Not included: the browser's layout of the text before the event, and the draft,
+    // which is written when the page is idle.
     let start = 0;
     window.addEventListener('input', () => { start = performance.now(); }, { capture: true });
     window.addEventListener('input', () => {

@@ -1,6 +1,6 @@
-// Takes each picture in light and in dark. `STACKLOOM_PICTURES` is the folder, `STACKLOOM_SIZES` are the sizes of the window
-// (`1440x900,1024x768`); of several sizes each picture has its size in its name. With `STACKLOOM_ALL` those are taken too that
-// no document shows.
+// Screenshots in light and dark. `STACKLOOM_PICTURES` is the folder, `STACKLOOM_SIZES` contains window sizes
+// (`1440x900,1024x768`); with several sizes, file names contain the size. `STACKLOOM_ALL` adds screenshots that are in
+// no document.
 import type { Page } from '@playwright/test';
 
 const folder = process.env.STACKLOOM_PICTURES ?? 'test-results/pictures';
@@ -9,12 +9,12 @@ const sizes = (process.env.STACKLOOM_SIZES ?? '1440x900').split(',').map((size) 
   return { width, height };
 });
 
-/** A picture of the page in each size and scheme. `prepare` puts in place what a change of the size moves. */
+/** A screenshot of the page in each size and colour scheme. `prepare` restores the view after a change of size. */
 export async function picture(page: Page, name: string, prepare: () => Promise<void> = async () => {}): Promise<void> {
   for (const size of sizes) {
     await page.setViewportSize(size);
     await prepare();
-    // The pointer rests where it lights nothing up.
+    // Move the pointer to a place without hover effects.
     await page.mouse.move(2, size.height - 2);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -26,7 +26,7 @@ export async function picture(page: Page, name: string, prepare: () => Promise<v
   await page.setViewportSize(sizes[0]!);
 }
 
-/** A picture that no document shows: for a critical look. */
+/** A screenshot that is in no document, for review. */
 export async function glance(...what: Parameters<typeof picture>): Promise<void> {
   if (process.env.STACKLOOM_ALL) await picture(...what);
 }

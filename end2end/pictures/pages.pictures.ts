@@ -1,4 +1,4 @@
-// The pages as a person meets them, from the login to a change of what runs, with real servers. README shows some of them.
+// The pages from the login to an update of a deployment, with real servers. README shows some of the screenshots.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, openDesign } from '../support/app.ts';
 import { code, inspect, problems, saved } from '../support/draw.ts';
@@ -15,7 +15,7 @@ interface Started {
   run: string;
 }
 
-/** A CloudFormation template with a piece that OpenStack has no counterpart of. */
+/** A CloudFormation template with a resource that has no counterpart in OpenStack. */
 const afar = `AWSTemplateFormatVersion: '2010-09-09'
 Parameters:
   Size: {Type: String, Default: m1.small}
@@ -106,7 +106,7 @@ test('from the login to a change', async ({ page, request }) => {
   });
 });
 
-/** All of the drawing on the screen. */
+/** Fits the whole drawing into the viewport. */
 async function fit(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Fit to screen' }).click();
 }

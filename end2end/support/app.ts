@@ -1,9 +1,9 @@
-// The pages as a person knows them: by role, by label, and by the few fixed hooks of the canvas.
-// Specs say what is done; how a control is found stands here, once.
+// Access to the pages by role, label, and the few test hooks of the canvas. Specs describe actions; the locators of
+// controls are defined here only.
 import { expect, type Locator, type Page } from '@playwright/test';
 import { begin } from './tidy.ts';
 
-/** Whom to log in as. The lab cloud knows `demo` and `other`. */
+/** An account for a login. The lab cloud has `demo` and `other`. */
 export interface Account {
   cloud: string;
   user: string;
@@ -14,10 +14,10 @@ export interface Account {
 
 export const demo: Account = { cloud: 'lab', user: 'demo', password: 'demo', domain: 'Default', project: 'demo' };
 
-/** Fills the login form and sends it. What comes of it is the caller's to say. */
+/** Fills in the login form and submits it. The caller checks the result. */
 export async function fillLogin(page: Page, account: Account): Promise<void> {
   await page.goto('/login');
-  // The server sends the form drawn; its button takes clicks once the page is live.
+  // The form is rendered on the server. Its button is enabled after hydration.
   const button = page.getByRole('button', { name: 'Log in', exact: true });
   await expect(button).toBeEnabled({ timeout: 60_000 });
   const cloud = page.getByLabel('Cloud', { exact: true });
@@ -30,7 +30,7 @@ export async function fillLogin(page: Page, account: Account): Promise<void> {
   await button.click();
 }
 
-/** Logs in through the form; a test begins with it (see `tidy`). */
+/** Logs in with the form. Every test begins with a login (see `tidy`). */
 export async function login(page: Page, account: Account = demo): Promise<void> {
   await fillLogin(page, account);
   await expect(page).toHaveURL(/\/designs$/);
@@ -38,12 +38,12 @@ export async function login(page: Page, account: Account = demo): Promise<void> 
   await begin(page);
 }
 
-/** What the page tells that went wrong. */
+/** The page's error message. */
 export function alert(page: Page): Locator {
   return page.getByRole('alert').filter({ hasText: /\S/ });
 }
 
-/** Collects what the console complains about; hydration that does not fit says so there. */
+/** Collects console warnings and errors, such as hydration mismatches. */
 export function watchConsole(page: Page): string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -53,14 +53,14 @@ export function watchConsole(page: Page): string[] {
   return complaints;
 }
 
-/** Says a word of the REST API with the page's own session. */
+/** Calls the REST API with the page's session. */
 export async function api<T>(page: Page, method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, data?: unknown): Promise<T> {
   const response = await page.request.fetch(`/api/v1${path}`, { method, data });
   expect(response.ok(), `${method} ${path} answered ${response.status()}: ${await response.text()}`).toBeTruthy();
   return (await response.json()) as T;
 }
 
-/** Makes an empty design as a person does, and opens it. Gives its id. */
+/** Creates an empty design with the page's controls, and opens it. Returns its id. */
 export async function newDesign(page: Page): Promise<string> {
   await page.goto('/designs');
   const start = page.getByRole('button', { name: 'New design' });
@@ -72,20 +72,20 @@ export async function newDesign(page: Page): Promise<string> {
   return new URL(page.url()).pathname.split('/').pop() ?? '';
 }
 
-/** A design that exists, opened. */
+/** Opens an existing design. */
 export async function openDesign(page: Page, id: string): Promise<void> {
   await page.goto(`/designs/${id}`);
   await canvasReady(page);
 }
 
-/** Until the canvas is drawn. */
+/** Waits until the canvas is drawn. */
 export async function canvasReady(page: Page): Promise<Locator> {
   const canvas = page.getByTestId('canvas');
   await expect(canvas).toHaveAttribute('data-ready', 'true', { timeout: 60_000 });
   return canvas;
 }
 
-/** The element that stands for a resource. Parts of it may carry the name too; the first is the node. */
+/** The node of a resource. Its parts can have the same name; the first element is the node. */
 export function node(page: Page, name: string): Locator {
   return page.getByTestId('canvas').locator(`[data-node="${name}"]`).first();
 }
@@ -97,12 +97,12 @@ export async function nodeNames(page: Page): Promise<string[]> {
   return [...new Set(names)];
 }
 
-/** Somewhere on a node, as parts of its width and height. */
+/** A point on a node, as fractions of its width and height. */
 export interface Spot extends Point {
   on: Locator;
 }
 
-/** Drags an entry of the palette to a point of the canvas (as parts of its width and height) or onto a node. */
+/** Drags an entry of the palette to a point of the canvas (as fractions of its width and height) or onto a node. */
 export async function dragFromPalette(page: Page, entry: string, target: Point | Spot): Promise<void> {
   const from = page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: entry, exact: true });
   await from.scrollIntoViewIfNeeded();
@@ -111,7 +111,7 @@ export async function dragFromPalette(page: Page, entry: string, target: Point |
   await drag(page, start, end);
 }
 
-/** Presses, moves in steps as a hand does, lets go. */
+/** Drags with the mouse in several steps. */
 export async function drag(page: Page, from: Point, to: Point): Promise<void> {
   await page.mouse.move(from.x, from.y);
   await page.mouse.down();
@@ -138,7 +138,7 @@ async function pointOf(locator: Locator, part: Point): Promise<Point> {
   return { x: box.x + box.width * part.x, y: box.y + box.height * part.y };
 }
 
-/** A screenshot in light and one in dark, for people to look at. */
+/** A screenshot in light and in dark, for review. */
 export async function shoot(page: Page, name: string): Promise<void> {
   for (const scheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });

@@ -1,8 +1,8 @@
-// Drawing as a hand does it: drag from the palette, drop, connect, fill in.
+// Drawing with the mouse: drag from the palette, drop, select, fill in.
 import { expect, type Locator, type Page } from '@playwright/test';
 import { dragFromPalette, node, nodeNames, type Point, type Spot } from './app.ts';
 
-/** Drags an entry to the canvas and gives the name of the resource that it made there. */
+/** Drags an entry to the canvas. Returns the name of the created resource. */
 export async function add(page: Page, entry: string, target: Point | Spot): Promise<string> {
   const before = new Set(await nodeNames(page));
   await dragFromPalette(page, entry, target);
@@ -14,12 +14,12 @@ export async function add(page: Page, entry: string, target: Point | Spot): Prom
   return added[0]!;
 }
 
-/** The palette's tab. */
+/** Opens a tab of the palette. */
 export async function tab(page: Page, name: 'Resources' | 'Catalogue' | 'Outline'): Promise<void> {
   await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name }).click();
 }
 
-/** Selects a resource, and gives the inspector with its form. */
+/** Selects a resource. Returns the inspector with its form. */
 export async function inspect(page: Page, name: string): Promise<Locator> {
   await node(page, name).click({ position: { x: 12, y: 12 } });
   const inspector = page.getByRole('complementary', { name: 'Inspector' });
@@ -27,7 +27,7 @@ export async function inspect(page: Page, name: string): Promise<Locator> {
   return inspector;
 }
 
-/** How long a page may take that has much to do. */
+/** Time limit in milliseconds for slow pages. */
 type Patience = { timeout?: number };
 
 /** Opens the code view. */
@@ -46,7 +46,7 @@ export async function problems(page: Page, patience: Patience = {}): Promise<Loc
   return list;
 }
 
-/** Until what is on the screen is stored. */
+/** Waits until the design is saved. */
 export async function saved(page: Page, patience: Patience = {}): Promise<void> {
   await expect(page.getByRole('status').filter({ hasText: /^Saved$/ })).toBeVisible(patience);
 }

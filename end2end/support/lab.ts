@@ -1,19 +1,19 @@
-// The lab cloud, asked directly: what the cloud says counts, not what our pages say about it.
+// Direct requests to the lab cloud, to check its state independently of the pages.
 import { expect, type APIRequestContext } from '@playwright/test';
 
 const lab = process.env.STACKLOOM_LAB ?? 'http://127.0.0.1:9500';
 
-/** Things by project, as the lab lists them. */
+/** Resources by project, as the lab lists them. */
 export type Things = Record<string, string[]>;
 
-/** All that exists in the lab and was made by somebody. */
+/** All resources in the lab, without built-in ones. */
 export async function thingsInLab(request: APIRequestContext): Promise<Things> {
   const response = await request.get(`${lab}/lab/leftovers`);
   expect(response.ok(), `the lab answered ${response.status()}`).toBeTruthy();
   return (await response.json()) as Things;
 }
 
-/** A token of the demo user, got as `openstack token issue` would. */
+/** A token of the demo user. */
 export async function token(request: APIRequestContext): Promise<string> {
   const user = { name: 'demo', password: 'demo', domain: { name: 'Default' } };
   const scope = { project: { name: 'demo', domain: { name: 'Default' } } };
@@ -24,7 +24,7 @@ export async function token(request: APIRequestContext): Promise<string> {
   return response.headers()['x-subject-token'] ?? '';
 }
 
-/** One rule of a security group. */
+/** A rule of a security group. */
 export interface Rule {
   direction: string;
   protocol: string | null;
@@ -32,7 +32,7 @@ export interface Rule {
   remote_ip_prefix: string | null;
 }
 
-/** The rules that let SSH in from one address: what an open bastion looks like. */
+/** The rules that allow SSH from one address: present while the bastion is open. */
 export async function openBastionRules(request: APIRequestContext): Promise<Rule[]> {
   const response = await request.get(`${lab}/network/v2.0/security-group-rules`, {
     headers: { 'X-Auth-Token': await token(request) },
@@ -42,24 +42,24 @@ export async function openBastionRules(request: APIRequestContext): Promise<Rule
   return rules.filter((rule) => rule.direction === 'ingress' && rule.port_range_min === 22 && rule.remote_ip_prefix !== null);
 }
 
-/** Makes the lab misbehave until `clearFaults`; the form is that of `crates/lab/src/faults.rs`. */
+/** Arms faults in the lab until `clearFaults`. The format is defined in `crates/lab/src/kit/faults.rs`. */
 export async function fault(request: APIRequestContext, what: unknown): Promise<void> {
   const response = await request.post(`${lab}/lab/faults`, { data: what });
   expect(response.status(), await response.text()).toBe(201);
 }
 
-/** The lab behaves again. */
+/** Disarms all faults. */
 export async function clearFaults(request: APIRequestContext): Promise<void> {
   expect((await request.delete(`${lab}/lab/faults`)).ok()).toBeTruthy();
 }
 
-/** Removes something as the demo user, past our own program. */
+/** Deletes a resource directly in the cloud, as the demo user. */
 export async function remove(request: APIRequestContext, path: string): Promise<void> {
   const response = await request.delete(`${lab}${path}`, { headers: { 'X-Auth-Token': await token(request) } });
   expect(response.status()).toBe(204);
 }
 
-/** A network as the cloud has it. */
+/** A network in the cloud. */
 interface Network {
   id: string;
   description: string;
@@ -72,7 +72,7 @@ export async function network(request: APIRequestContext, id: string): Promise<N
   return ((await response.json()) as { network: Network }).network;
 }
 
-/** Creates a network as the demo user, past our own program. */
+/** Creates a network directly in the cloud, as the demo user. */
 export async function createNetwork(request: APIRequestContext, fields: { name: string; description: string }): Promise<Network> {
   const headers = { 'X-Auth-Token': await token(request) };
   const response = await request.post(`${lab}/network/v2.0/networks`, { headers, data: { network: fields } });

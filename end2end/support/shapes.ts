@@ -42,7 +42,7 @@ resources:
   return head + Array.from({ length: k }, (_, i) => one(i)).join('');
 }
 
-/** So many servers, twenty to a network. */
+/** Servers, twenty per network. */
 export function servers(count: number): string {
   const parts = ['heat_template_version: 2021-04-16\nresources:\n'];
   for (let i = 0; i < count; i += 1) {

@@ -1,17 +1,17 @@
-// A small shop: the design that pictures show.
+// The design in the screenshots: a small shop.
 
 interface Shop {
-  /** The flavor of the servers that serve pages. */
+  /** The flavor of the web servers. */
   flavor?: string;
-  /** What the servers run when they start. */
+  /** The user data of the first web server. */
   userData?: string;
-  /** The network's name in the cloud. */
+  /** The name of the network `front` in the cloud. */
   network?: string;
-  /** Whether there is room for the shop's pictures. */
+  /** Whether there is a volume for pictures. */
   volume?: boolean;
 }
 
-/** A proxy that the world reaches, two web servers behind it, a database in a network of its own. */
+/** A public proxy, two web servers, and a database in a network of its own. */
 export function shop({ flavor = 'm1.small', userData, network, volume = true }: Shop = {}): string {
   const script = userData ? `\n      user_data: ${JSON.stringify(userData)}` : '';
   const name = network ? `\n    properties: {name: ${network}}` : '';

@@ -1,6 +1,6 @@
-// Templates that specs start from.
+// Templates for the specs.
 
-/** A public HAProxy in front of a private nginx: everything that the first issue of a cloud engineer needs. */
+/** A public HAProxy in front of a private nginx. */
 export function twoTier(pageText: string): string {
   return `heat_template_version: 2021-04-16
 description: A load balancer that the world sees, and a web server that it does not.
@@ -49,7 +49,7 @@ outputs:
 `;
 }
 
-/** A server that stands in no network, with a flavor that no cloud has, and a reference to nothing. */
+/** A server without a network and with an unknown flavor, and a reference to a missing resource. */
 export const broken = `heat_template_version: 2021-04-16
 
 resources:

@@ -1,7 +1,7 @@
-// What a test leaves is its own affair: one that fails in the middle must not make all later ones fail.
+// Isolation of tests: a test that fails in the middle must not make later tests fail.
 //
-// Every test begins with a login, and there what an earlier one has left is removed, as far as that goes; what stays is
-// remembered, and is not held against this test.
+// Every test begins with a login. There, the resources of earlier tests are removed if possible. Remaining ones are
+// recorded, and ignored in this test.
 import { test, type APIRequestContext, type Page } from '@playwright/test';
 import { thingsInLab, type Things } from './lab.ts';
 
@@ -11,10 +11,10 @@ interface Deployment {
   last_run: string | null;
 }
 
-/** What was there when a test began, by test. */
+/** The resources at the start of each test, by test id. */
 const before = new Map<string, Things>();
 
-/** For who has just logged in. The first login of a test counts. */
+/** Removes and records resources of earlier tests, after the first login of a test. */
 export async function begin(page: Page): Promise<void> {
   const id = test.info().testId;
   if (before.has(id)) return;
@@ -22,7 +22,7 @@ export async function begin(page: Page): Promise<void> {
   before.set(id, await thingsInLab(page.request));
 }
 
-/** All that was made since this test began and is still there: project to things. */
+/** Resources that were created since the start of this test and still exist, by project. */
 export async function leftovers(request: APIRequestContext): Promise<Things> {
   const old = before.get(test.info().testId) ?? {};
   const left: Things = {};
@@ -38,7 +38,7 @@ export async function leftovers(request: APIRequestContext): Promise<Things> {
   return left;
 }
 
-/** Removes all deployments of who is logged in, by force. What does not go in a minute stays. */
+/** Removes all deployments of the project by force. Gives up after a minute. */
 async function undeployAll(request: APIRequestContext): Promise<void> {
   const asked = new Set<string>();
   for (const end = Date.now() + 60_000; Date.now() < end; ) {
@@ -47,7 +47,7 @@ async function undeployAll(request: APIRequestContext): Promise<void> {
     const all = ((await answer.json()) as Deployment[]).filter(({ state }) => state !== 'undeployed');
     if (all.length === 0) return;
     for (const { id, state, last_run: run } of all) {
-      // A run that is at work ends first. Asked twice, it is cut off.
+      // An active run is cancelled first. A repeated cancel request aborts it.
       if (state === 'busy' && !asked.has(id)) await request.post(`/api/v1/runs/${run}/cancel`, { data: {} });
       if (state !== 'busy' && (await request.delete(`/api/v1/deployments/${id}?force=true`)).ok()) asked.add(id);
     }

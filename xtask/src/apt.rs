@@ -1,4 +1,4 @@
-//! Debian packages, and the machine's own package sources.
+//! Debian packages, and the package sources of this machine.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 
 use crate::shell::{self, as_root, cmd};
 
-/// A package that cannot be fetched is asked for again.
+/// Retries per package download.
 const RETRIES: [&str; 2] = ["-o", "Acquire::Retries=5"];
 
-/// Which of them are not installed.
+/// The packages that are not installed.
 pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
     let installed = |package: &str| {
         shell::read(&mut cmd(
@@ -25,7 +25,7 @@ pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
-/// Installs those that are not there. No recommendations: we name what we need.
+/// Installs missing packages, without recommended ones.
 pub fn install(packages: &[&str]) -> Result<()> {
     let missing = missing(packages);
     if missing.is_empty() {
@@ -41,7 +41,7 @@ pub fn install(packages: &[&str]) -> Result<()> {
         command
     };
     let install = ["install", "--no-install-recommends"];
-    // A machine whose lists are fresh needs no update; one whose lists are old or absent fails the first time.
+    // With current package lists, no update is needed. With old or missing lists, the first attempt fails.
     if shell::succeeds(&mut apt(&install)) {
         return Ok(());
     }
@@ -50,16 +50,16 @@ pub fn install(packages: &[&str]) -> Result<()> {
         .with_context(|| format!("cannot install {}", missing.join(" ")))
 }
 
-/// One place that packages come from.
+/// A package source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Address of the archive.
+    /// The URL of the archive.
     pub uri: String,
-    /// Such as `bookworm` or `bookworm-security`.
+    /// The suite, such as `bookworm` or `bookworm-security`.
     pub suite: String,
 }
 
-/// The sources that this machine uses, read now: an address of a mirror is never written into the tree.
+/// The sources that this machine uses. They are read at run time, so that the repository contains no URL of a mirror.
 pub fn sources() -> Vec<Source> {
     let mut found = Vec::new();
     if let Ok(text) = std::fs::read_to_string("/etc/apt/sources.list") {
@@ -86,7 +86,7 @@ pub fn sources() -> Vec<Source> {
     found
 }
 
-/// `deb [options] URI suite component...`, one a line.
+/// Parses lines `deb [options] URI suite component...`.
 fn one_line_sources(text: &str) -> Vec<Source> {
     let source = |line: &str| {
         let rest = line.trim().strip_prefix("deb ")?.trim();
@@ -103,7 +103,7 @@ fn one_line_sources(text: &str) -> Vec<Source> {
     text.lines().filter_map(source).collect()
 }
 
-/// Stanzas of `Field: values`; a line that starts with a blank goes on with the field before it.
+/// Parses stanzas of `Field: values`. A line that begins with a blank continues the previous field.
 fn deb822_sources(text: &str) -> Vec<Source> {
     let mut found = Vec::new();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();

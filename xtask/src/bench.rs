@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: the figures that we promise to watch, one line each: name, value, unit.
+//! `cargo xtask bench`: the monitored figures, one per line: name, value, unit.
 //!
-//! Times depend on the machine; sizes do not. Figures go to standard output, all else to standard error, so that
-//! `cargo xtask bench > figures` keeps the figures alone.
+//! Times depend on the machine; sizes do not. Figures go to standard output, all else to standard error, so that `cargo
+//! xtask bench > figures` saves only the figures.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,43 +15,43 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Which figures; all but `heat`, `lab` and `engine` when none is named.
+    /// The figures to measure. The default is all except `heat`, `lab` and `engine`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
     clouds: Option<std::path::PathBuf>,
-    /// For `heat`: the folder of the services' logs, where calls are counted; else `log` beside the `clouds.yaml`.
+    /// For `heat`: the folder with the services' logs, to count calls. The default is `log` beside the `clouds.yaml`.
     #[arg(long, value_name = "DIR")]
     logs: Option<std::path::PathBuf>,
-    /// For `heat`: how many servers, one size after the other.
+    /// For `heat`: numbers of servers, measured one after the other.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10, 50, 100])]
     servers: Vec<u32>,
-    /// For `heat`: neither of both, but what the services spend on the calls that nobody can do without.
+    /// For `heat`: measure only the time that the services need for the indispensable calls.
     #[arg(long)]
     floor: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Figure {
-    /// Text to workflow.
+    /// Time from text to workflow.
     Compile,
-    /// What the browser loads first.
+    /// Size of the files that the browser loads first.
     Page,
-    /// What the server takes when nobody uses it.
+    /// Memory of an idle server.
     Memory,
-    /// What a page takes in the browser: planning, dragging, a keystroke.
+    /// Times in the browser: planning, dragging, a keystroke.
     Browser,
-    /// A log line's way from the sandbox to the browser.
+    /// Latency of a log line from the sandbox to the browser.
     Log,
-    /// Servers on a real cloud, ours against its own Heat.
+    /// Servers on a real cloud, with our engine and with Heat.
     Heat,
-    /// Ten thousand servers in the lab's memory.
+    /// Ten thousand servers in the lab, in memory.
     Lab,
-    /// Thousands of servers there, deployed and undeployed by the engine.
+    /// Thousands of servers in the lab, deployed and undeployed by the engine.
     Engine,
 }
 
-/// Measures.
+/// Measures the figures.
 pub fn run(options: &Options) -> Result<()> {
     let figures = if options.figures.is_empty() {
         &[
@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         &options.figures
     };
-    // These need a toolchain and nothing else.
+    // These need only a toolchain.
     let plain = |figure: &Figure| {
         use Figure::{Compile, Engine, Heat, Lab};
         matches!(figure, Compile | Heat | Lab | Engine)
@@ -87,7 +87,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The same template by our engine and by Heat, one after the other; the example says how.
+/// Deploys the same template with our engine and with Heat, one after the other. See the example `heat` of `engine`.
 fn heat(options: &Options) -> Result<()> {
     let clouds = options.clouds.as_ref();
     let clouds =
@@ -104,7 +104,7 @@ fn heat(options: &Options) -> Result<()> {
     shell::run(&mut example)
 }
 
-/// What a test of a crate's prints, a line each that begins with the crate's name: name, value, unit.
+/// Prints the figures from a test of a crate. Their lines begin with the crate's name: name, value, unit.
 fn told(package: &str, file: &str, name: &str) -> Result<()> {
     let mut test = shell::cargo(["test", "--quiet", "--release", "--package", package]);
     test.args(["--test", file, "--", name]);
@@ -126,7 +126,7 @@ fn told(package: &str, file: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What is measured, by the word that `trials compile` knows it by.
+/// Words of `trials compile`, and the names of the figures.
 const COMPILED: [(&str, &str); 8] = [
     ("drawn:75", "compile, 75 resources"),
     ("drawn:1000", "compile, 1000 resources"),
@@ -183,7 +183,7 @@ fn page() -> Result<()> {
     Ok(())
 }
 
-/// What every page loads: the core, and all scripts.
+/// The files that every page loads: the core, and all scripts.
 fn core(program: &Path) -> Result<Vec<String>> {
     let entries =
         std::fs::read_dir(program).with_context(|| format!("cannot list {}", program.display()))?;
@@ -233,10 +233,10 @@ fn memory() -> Result<()> {
     Ok(())
 }
 
-/// The pages as they are shipped, in a real browser.
+/// Times of the release build of the pages, in a real browser.
 fn browser() -> Result<()> {
     let catalog = paths::root().join("catalog");
-    // The server has no part in these, so the quicker build of it does.
+    // The server does not affect these figures, so its faster build is used.
     let figures = played(
         "page.bench",
         build::Profile::Dev,
@@ -260,7 +260,7 @@ fn browser() -> Result<()> {
     Ok(())
 }
 
-/// What a bench of the browser wrote to its file.
+/// Runs a benchmark in the browser. Returns the content of its result file.
 fn played(bench: &str, profile: build::Profile, catalog: &Path, file: &str) -> Result<String> {
     needs::ensure(&needs::for_testing())?;
     let _daemon = docker::ensure_daemon()?;
@@ -280,7 +280,8 @@ fn played(bench: &str, profile: build::Profile, catalog: &Path, file: &str) -> R
     std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// In the lab, with a catalogue item that says lines at given rates, and the run's own page in a browser.
+/// Latency of log lines in the lab, with a catalogue item that prints lines at given rates, and the run's page in a
+/// browser.
 fn log() -> Result<()> {
     let catalog = paths::root().join("xtask/bench/catalog");
     let lines = played(

@@ -1,8 +1,8 @@
-//! Programs that we start and therefore stop.
+//! Child processes, which are stopped at the end.
 //!
-//! A child leads a process group of its own: Ctrl-C in a terminal reaches only us, and we stop children in our own
-//! order, the last started first, with all that they started. They are asked by SIGTERM, and killed when they do not
-//! listen. Should we ourselves be killed outright, the kernel ends them (`setpriv --pdeathsig`).
+//! Each child is the leader of a process group: Ctrl-C in a terminal reaches only xtask, which stops the children with
+//! all their descendants, the last started first. They get SIGTERM, and are killed if they do not end. If xtask itself
+//! is killed, the kernel ends them (`setpriv --pdeathsig`).
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,10 +17,10 @@ use anyhow::{Context, Result};
 
 use crate::shell::{self, cmd};
 
-/// How long a child may take to end by itself.
+/// Time limit for a child to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// A command for [`Child::start`] that does not outlive us.
+/// A command for [`Child::start`] that ends with xtask.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     if !shell::has("setpriv") {
         return cmd(&program.as_ref().to_string_lossy(), [""; 0]);
@@ -30,7 +30,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Lets it write to a file in place of our own output.
+/// Redirects the command's output to a file.
 pub fn write_output_to(command: &mut Command, log: &Path) -> Result<()> {
     let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let again = file
@@ -40,14 +40,14 @@ pub fn write_output_to(command: &mut Command, log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A running program; stopped when dropped.
+/// A running program. It is stopped when dropped.
 pub struct Child {
     name: &'static str,
     process: std::process::Child,
 }
 
 impl Child {
-    /// Starts it.
+    /// Starts a program.
     pub fn start(name: &'static str, command: &mut Command) -> Result<Child> {
         let process = command
             .process_group(0)
@@ -56,27 +56,27 @@ impl Child {
         Ok(Child { name, process })
     }
 
-    /// What it is called.
+    /// The name for messages.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// What it writes, where the command asked for a pipe. Once.
+    /// The child's standard output, if the command has a pipe. Can be taken once.
     pub fn take_output(&mut self) -> Option<ChildStdout> {
         self.process.stdout.take()
     }
 
-    /// How it ended, if it did.
+    /// The exit status, if it has ended.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().ok().flatten()
     }
 
-    /// Whether it is no longer there.
+    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         self.exit_status().is_some()
     }
@@ -91,14 +91,14 @@ impl Drop for Child {
         let asked = shell::succeeds(&mut cmd("kill", ["-TERM", "--", &group]));
         if !(asked && shell::wait_until(GRACE, || self.has_ended())) {
             eprintln!("{} does not end by itself; it is killed", self.name);
-            // Both fail only when it has ended in between, which is what we want.
+            // Both fail only if it has ended in the meantime.
             let _ = self.process.kill();
             let _ = self.process.wait();
         }
     }
 }
 
-/// A flag that Ctrl-C and SIGTERM raise, in place of ending us at once. The second Ctrl-C ends us.
+/// A flag that is set by Ctrl-C, SIGTERM and SIGHUP instead of ending xtask. The second signal ends it.
 pub fn stop_flag() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [
@@ -113,7 +113,7 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// Whether it was raised.
+/// Whether the flag is set.
 pub fn is_raised(flag: &AtomicBool) -> bool {
     flag.load(Ordering::Relaxed)
 }

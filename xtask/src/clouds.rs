@@ -1,12 +1,12 @@
-//! The `clouds.yaml` of `cargo xtask run`: the lab, and what the person adds with `--clouds`.
+//! The `clouds.yaml` of `cargo xtask run`: the lab, and the file given with `--clouds`.
 //!
-//! The person's file is kept as it is, comments and all; our cloud goes in as text, right below `clouds:`.
+//! The given file is preserved with its comments; the lab's entry is inserted as text, directly below `clouds:`.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// The text to write. `lab` is the lab's address (`127.0.0.1:9500`), `more` the person's file.
+/// The content of the file. `lab` is the lab's address (`127.0.0.1:9500`), `more` the given file.
 pub fn text(lab: Option<&str>, more: Option<&Path>) -> Result<String> {
     let more = match more {
         Some(path) => std::fs::read_to_string(path)

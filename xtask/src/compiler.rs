@@ -1,9 +1,9 @@
-//! Which compiler makes the wasm.
+//! The compiler for wasm.
 //!
-//! On most machines it is the rustup toolchain with its `wasm32-unknown-unknown` target, which we add when it is not
-//! there. Where that download is not to be had, Debian's `rustc-web` steps in: it brings the library's source, from
-//! which `std` is built once, in an empty crate below `target/`. The result goes into a sysroot of our own, also below
-//! `target/`, so nothing outside is written to and no root is needed. The host side stays with the usual toolchain.
+//! On most machines it is the rustup toolchain with the target `wasm32-unknown-unknown`, which is added if missing. If
+//! that download is not available, Debian's `rustc-web` is used. It contains the library's source, from which `std` is
+//! built once, in an empty crate below `target/`. The result is a separate sysroot, also below `target/`, so nothing
+//! outside is written and root is needed only to install packages. The host build keeps the usual toolchain.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,24 +13,24 @@ use anyhow::{Context, Result, bail};
 use crate::shell::{self, cargo, cmd};
 use crate::{apt, paths};
 
-/// The target's name.
+/// The name of the target.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
-/// What Debian's way needs.
+/// Debian's packages for wasm.
 pub const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "rust-web-llvm"];
 
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-/// A compiler that can make wasm.
+/// A compiler with a wasm target.
 pub enum Compiler {
-    /// The toolchain that cargo uses anyway.
+    /// The default toolchain.
     Rustup,
-    /// Debian's, with the sysroot that holds our `std`.
+    /// Debian's compiler, with a sysroot for `std`.
     Debian { sysroot: PathBuf },
 }
 
 impl Compiler {
-    /// Finds one, or makes one. `STACKLOOM_WASM_COMPILER=debian` skips rustup: for trying the other way.
+    /// Finds or installs a compiler. `STACKLOOM_WASM_COMPILER=debian` skips rustup, to test the alternative.
     pub fn ensure() -> Result<Compiler> {
         let forced =
             std::env::var("STACKLOOM_WASM_COMPILER").is_ok_and(|choice| choice == "debian");
@@ -44,20 +44,20 @@ impl Compiler {
         Ok(Compiler::Debian { sysroot })
     }
 
-    /// Makes a cargo command use it.
+    /// Configures a cargo command for this compiler.
     pub fn apply(&self, command: &mut Command) {
         if let Compiler::Debian { sysroot } = self {
             command.env("RUSTC", DEBIAN_RUSTC);
             command.env_remove("RUSTUP_TOOLCHAIN");
             command.env(
                 "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
-                // An environment variable replaces the flags of .cargo/config.toml, so they are said again.
+                // The environment variable replaces the flags in .cargo/config.toml, so they are repeated here.
                 format!("--cfg=erase_components --sysroot={}", sysroot.display()),
             );
         }
     }
 
-    /// Where cargo puts its artefacts: one compiler's are of no use to the other.
+    /// The target directory. The compilers cannot share artefacts.
     pub fn target_dir(&self) -> PathBuf {
         match self {
             Compiler::Rustup => paths::web(),
@@ -66,7 +66,7 @@ impl Compiler {
     }
 }
 
-/// Whether the toolchain in use has the target.
+/// Whether the default toolchain has the target.
 pub fn has_rustup_target() -> bool {
     let sysroot = shell::read(&mut cmd("rustc", ["--print", "sysroot"])).unwrap_or_default();
     holds_std(Path::new(&sysroot))
@@ -99,7 +99,8 @@ fn ensure_debian(sysroot: &Path) -> Result<()> {
         .with_context(|| format!("cannot write {}", made_for.display()))
 }
 
-/// Debian's `rust-lld` is a link to the `lld` of a certain LLVM, which nothing pulls in: its package has the file's name.
+/// Installs the linker. Debian's `rust-lld` is a link to the `lld` of a specific LLVM version, whose package has the
+/// same name as the file and is no dependency.
 fn install_linker() -> Result<()> {
     let link = Path::new("/usr/bin/rust-lld");
     if link.exists() {
@@ -113,7 +114,7 @@ fn install_linker() -> Result<()> {
     apt::install(&[name])
 }
 
-/// Builds `std` as the dependency of a crate that holds nothing, and gives the folder with the libraries.
+/// Builds `std` as the dependency of an empty crate. Returns the folder with the libraries.
 fn build_std(scratch: &Path) -> Result<PathBuf> {
     let source = scratch.join("src");
     std::fs::create_dir_all(&source)
@@ -143,7 +144,7 @@ fn build_std(scratch: &Path) -> Result<PathBuf> {
     Ok(scratch.join("target").join(TARGET).join("release/deps"))
 }
 
-/// A sysroot with our `std` for wasm; the host's part (the linker is there) is Debian's own, by link.
+/// Creates a sysroot with `std` for wasm. The host's part, with the linker, is a link to Debian's.
 fn fill_sysroot(sysroot: &Path, built: &Path, version: &str) -> Result<()> {
     let host = version
         .lines()

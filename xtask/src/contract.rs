@@ -1,8 +1,8 @@
-//! `cargo xtask contract`: what we take for granted of a cloud, asked of one.
+//! `cargo xtask contract`: tests of the assumptions about a cloud.
 //!
-//! The same suite runs against the lab in memory (also in every `cargo test`) and against a real cloud, which is
-//! the judge of both the client and the lab. With a real cloud, the engine's own proof runs too: a design is
-//! deployed there and undeployed, and nothing may be left.
+//! The same suite runs with the lab in memory (also in every `cargo test`) and with a real cloud, so that it checks
+//! both the client and the lab. With a real cloud, a test of the engine runs too: a design is deployed and undeployed
+//! there, and no resource must remain.
 
 use std::path::PathBuf;
 
@@ -13,17 +13,17 @@ use crate::shell::{self, cargo};
 /// Options of `contract`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Which cloud is asked.
+    /// The cloud to test.
     #[arg(long, value_enum, default_value_t = Cloud::Lab)]
     cloud: Cloud,
-    /// The `clouds.yaml` of a real one. An entry whose name has `admin` in it is the administrator's, who makes a
-    /// project with small quotas; the first other one is asked.
+    /// The `clouds.yaml` of the real cloud. An entry with `admin` in its name is used as administrator, to create a
+    /// project with small quotas; the first other entry is tested.
     #[arg(long, value_name = "FILE")]
     clouds: Option<PathBuf>,
-    /// The entry that is asked, if not the first.
+    /// The entry to test. The default is the first one.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Only cases whose name has this in it.
+    /// Run only cases with this text in their name.
     filter: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Options {
 enum Cloud {
     /// The lab, in memory.
     Lab,
-    /// A real one.
+    /// A real cloud.
     Real,
 }
 

@@ -1,14 +1,14 @@
-//! Room on the disk. A build, images and browser traces that fill it fail in ways that name everything but the
-//! cause: a package that does not install in a container, an archive without an end.
+//! Free disk space. A full disk leads to misleading errors: a package that cannot be installed in a container, a
+//! truncated archive.
 
 use std::path::Path;
 
 use crate::shell::{self, cmd};
 
-/// What a test of everything writes below a clean tree and into the container daemon, rounded up, in bytes.
+/// Disk space that a complete test writes below a clean tree and into the container daemon, rounded up, in bytes.
 pub const WANTED: u64 = 10_000_000_000;
 
-/// Free bytes of the file system that holds `path`; none where `df` cannot tell.
+/// Free bytes of the file system with `path`. `None` if `df` fails.
 pub fn free(path: &Path) -> Option<u64> {
     let mut df = cmd("df", ["--output=avail", "--block-size=1"]);
     shell::read(df.arg(path))
@@ -20,8 +20,8 @@ pub fn free(path: &Path) -> Option<u64> {
         .ok()
 }
 
-/// Says so where there may be too little room for a whole run. A tree that was built before needs less, so this is
-/// no failure.
+/// Warns if there could be too little space for a complete run. A tree with an earlier build needs less, so this is no
+/// error.
 pub fn warn_when_scarce(path: &Path) {
     if let Some(free) = free(path).filter(|free| *free < WANTED) {
         eprintln!(
@@ -32,7 +32,7 @@ pub fn warn_when_scarce(path: &Path) {
     }
 }
 
-/// For people: gigabytes with one digit behind the point.
+/// A size in gigabytes with one decimal.
 pub fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }

@@ -1,10 +1,10 @@
-//! Docker: a daemon that answers, a base image, and our images.
+//! Docker: the daemon, the base image, and our images.
 //!
-//! The daemon: the one that runs is used. Where none does, one is started; on a machine with systemd as its service
-//! (and left running, it is the machine's), elsewhere as our child (and stopped when we end).
+//! A running daemon is used. Otherwise one is started: with systemd as a service (which keeps running), elsewhere as a
+//! child process (which is stopped at the end).
 //!
-//! The base image is pulled. Where no registry can be reached it is made by debootstrap from the package sources
-//! that this machine itself uses, and imported under the same name, so that ordinary Dockerfiles build on it.
+//! The base image is pulled. If no registry is reachable, debootstrap builds it from the package sources of this
+//! machine, and it is imported under the same name, so that ordinary Dockerfiles work.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -17,24 +17,24 @@ use crate::progress::{Part, Step};
 use crate::shell::{self, as_root, cmd};
 use crate::{apt, paths};
 
-/// What all our images are built on.
+/// The base of all our images.
 pub const BASE: &str = "debian:bookworm-slim";
 
 const RELEASE: &str = "bookworm";
-/// How long a daemon may take to answer, on a machine that has never seen it.
+/// Time limit for the daemon to respond after its first start.
 const STARTED: Duration = Duration::from_secs(180);
 const CONTEXT_LABEL: &str = "stackloom.context";
 
-/// One of our images.
+/// An image of the project.
 #[derive(Clone, Copy)]
 pub struct Image {
-    /// Its name.
+    /// The name.
     pub tag: &'static str,
-    /// The folder with its Dockerfile, from the root of the tree.
+    /// The folder with its Dockerfile, relative to the root of the tree.
     pub context: &'static str,
 }
 
-/// All of them.
+/// All images.
 pub const IMAGES: [Image; 4] = [
     Image {
         tag: "stackloom-lab-server",
@@ -54,7 +54,7 @@ pub const IMAGES: [Image; 4] = [
     },
 ];
 
-/// The images that are missing or whose files have changed.
+/// Builds the images that are missing or whose files have changed.
 pub fn images() -> Part {
     Part::new("images", 4, |step| {
         step.note(BASE);
@@ -67,17 +67,17 @@ pub fn images() -> Part {
     })
 }
 
-/// Whether a daemon answers.
+/// Whether a daemon responds.
 pub fn answers() -> bool {
     shell::succeeds(&mut cmd("docker", ["version"]))
 }
 
-/// Whether there is an image of that name.
+/// Whether an image with this name exists.
 pub fn has_image(tag: &str) -> bool {
     shell::succeeds(&mut cmd("docker", ["image", "inspect", tag]))
 }
 
-/// Whether the image was built from what its folder holds now.
+/// Whether the image was built from the current content of its folder.
 pub fn is_current(image: Image) -> bool {
     let format = format!("{{{{index .Config.Labels \"{CONTEXT_LABEL}\"}}}}");
     let built = shell::read(&mut cmd(
@@ -87,7 +87,7 @@ pub fn is_current(image: Image) -> bool {
     matches!((built, context_hash(image)), (Ok(built), Ok(now)) if built == now)
 }
 
-/// A daemon that answers. It is given back when it is ours to stop.
+/// Starts a daemon if none responds. Returns a started child process, which must be stopped.
 pub fn ensure_daemon() -> Result<Option<Child>> {
     if answers() {
         return Ok(None);
@@ -118,7 +118,7 @@ pub fn ensure_daemon() -> Result<Option<Child>> {
     Ok(Some(daemon))
 }
 
-/// `sudo` forwards the signal that stops it, but not our own death: only a daemon of root's is bound to us.
+/// `sudo` forwards signals, but does not end with xtask. So only a daemon that is started as root ends with xtask.
 fn daemon_command() -> std::process::Command {
     let mut command = if shell::is_root() {
         children::command("dockerd")
@@ -148,13 +148,13 @@ fn ensure_base(step: &Step<'_>) -> Result<()> {
         "debootstrap",
         ["--variant=minbase", "--include=ca-certificates", RELEASE],
     );
-    // Begun again, it goes on from where it was.
+    // A retry continues the earlier attempt.
     shell::fetch(bootstrap.arg(&rootfs).arg(&mirror))?;
     let sources = sources_list(&sources, &mirror);
     let files = [
         ("etc/apt/sources.list", "644", sources.as_str()),
-        // As in the image of that name from the registry: packages do not start their services while an image is built, are not
-        // written to the disk one by one, and are listed without translations.
+        // As in the registry's image: packages do not start services while an image is built, are written without a
+        // sync per file, and are listed without translations.
         ("usr/sbin/policy-rc.d", "755", "#!/bin/sh\nexit 101\n"),
         (
             "etc/dpkg/dpkg.cfg.d/docker-apt-speedup",
@@ -196,12 +196,12 @@ fn ensure_base(step: &Step<'_>) -> Result<()> {
     shell::run_quiet(as_root("rm", ["-rf", "--one-file-system"]).arg(&dir))
 }
 
-/// A folder that nobody else uses, outside of the tree: what debootstrap makes belongs to root.
+/// A new folder outside of the tree, since debootstrap creates files of root.
 fn scratch_dir() -> Result<PathBuf> {
     shell::read(&mut cmd("mktemp", ["-d", "-t", "stackloom-base.XXXXXX"])).map(PathBuf::from)
 }
 
-/// Where the release itself comes from on this machine.
+/// The package source of the release on this machine.
 fn mirror(sources: &[apt::Source]) -> Result<String> {
     let source = sources.iter().find(|source| source.suite == RELEASE);
     let source = source.with_context(|| {
@@ -210,7 +210,7 @@ fn mirror(sources: &[apt::Source]) -> Result<String> {
     Ok(source.uri.clone())
 }
 
-/// The image's own sources: the release, its updates and its security fixes, as far as this machine has them.
+/// The package sources of the image: the release, its updates and its security fixes, if this machine has them.
 fn sources_list(sources: &[apt::Source], mirror: &str) -> String {
     let mut lines = vec![format!("deb {mirror} {RELEASE} main")];
     for suite in [format!("{RELEASE}-updates"), format!("{RELEASE}-security")] {
@@ -231,7 +231,7 @@ fn ensure_image(image: Image) -> Result<()> {
     )
 }
 
-/// Changes with any file of the image's folder and with the base image.
+/// A hash of the files in the image's folder and of the base image.
 fn context_hash(image: Image) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     shell::read(&mut cmd(

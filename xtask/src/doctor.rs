@@ -1,4 +1,4 @@
-//! `cargo xtask doctor`: what is there and what is missing. Changes nothing, and always succeeds: it tells.
+//! `cargo xtask doctor`: present and missing requirements. Changes nothing, and always succeeds.
 
 use anyhow::Result;
 

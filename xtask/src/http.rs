@@ -1,4 +1,4 @@
-//! The few bytes of HTTP that we need: is something answering, and what does it say.
+//! A minimal HTTP client.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// The body of a GET of `http://<address><path>`; an error where the status is not 2xx.
+/// The body of a GET of `http://<address><path>`. An error if the status is not 2xx.
 pub fn get(address: &str, path: &str) -> Result<String> {
     let mut stream =
         TcpStream::connect(address).with_context(|| format!("nothing answers at {address}"))?;
@@ -30,17 +30,17 @@ pub fn get(address: &str, path: &str) -> Result<String> {
     Ok(body.to_owned())
 }
 
-/// Whether a GET of it succeeds.
+/// Whether a GET succeeds.
 pub fn answers(address: &str, path: &str) -> bool {
     get(address, path).is_ok()
 }
 
-/// Whether something listens there.
+/// Whether a listener accepts connections.
 pub fn is_taken(address: &str) -> bool {
     TcpStream::connect(address).is_ok()
 }
 
-/// A port of the loopback that nothing uses right now.
+/// A free port on the loopback interface.
 pub fn free_port() -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").context("there is no free port")?;
     Ok(listener.local_addr()?.port())

@@ -1,4 +1,4 @@
-//! The lab cloud as a program of ours: started by `run`, `test` and `bench`, emptied by `cargo xtask lab reset`.
+//! The lab cloud as a child process, started by `run`, `test` and `bench`, and reset by `cargo xtask lab reset`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Take away all servers, networks and rules of the lab cloud, and forget its state.
+    /// Remove all servers, networks and rules of the lab cloud, and its state.
     Reset,
 }
 
@@ -34,20 +34,20 @@ pub fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// A lab cloud. Two with different names, addresses and folders live side by side.
+/// A lab cloud. Labs with different names, addresses and folders can run at the same time.
 pub struct Lab {
-    /// Tells its Docker objects from those of another lab.
+    /// The name, which identifies its Docker objects.
     pub name: &'static str,
-    /// `127.0.0.1:9500`.
+    /// The address: `127.0.0.1:9500`.
     pub listen: String,
-    /// Addresses of its external network.
+    /// The range of its external network.
     pub public_cidr: &'static str,
-    /// Where its state is kept.
+    /// The folder of its state.
     pub state: PathBuf,
 }
 
 impl Lab {
-    /// The one of `cargo xtask run`.
+    /// The lab of `cargo xtask run`.
     pub fn of_run() -> Lab {
         let state = paths::data().join("lab");
         Lab {
@@ -58,7 +58,7 @@ impl Lab {
         }
     }
 
-    /// Starts it and waits until it answers. What it says goes to `log`, or to our own output.
+    /// Starts it and waits until it responds. Its output goes to `log`, or to the output of xtask.
     pub fn start(&self, program: &Path, log: Option<&Path>) -> Result<Child> {
         if http::is_taken(&self.listen) {
             bail!(
@@ -90,7 +90,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Takes away all that it made.
+    /// Removes all its objects and its state.
     pub fn reset(&self, program: &Path) -> Result<()> {
         let mut command = shell::cmd(&program.to_string_lossy(), ["reset", "--name", self.name]);
         shell::run_quiet(command.arg("--state").arg(&self.state))?;

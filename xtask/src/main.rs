@@ -1,12 +1,11 @@
-//! The project's own commands, so that a fresh machine needs nothing but `cargo xtask run`.
+//! The project's commands, so that a fresh machine needs only `cargo xtask run`.
 //!
-//! Each command is a file. They share five things: [`needs`] (programs that the machine must have, and their packages),
-//! [`docker`] (daemon, base image, our images), [`build`] (pages and programs), [`progress`] (long work side by side) and
-//! [`children`] (programs that we start and therefore stop). All state goes below `target/`, so that removing that folder removes
-//! all of it.
+//! Each command is a file. Shared modules are [`needs`] (required programs, and their packages), [`docker`] (daemon,
+//! base image, our images), [`build`] (pages and programs), [`progress`] (concurrent work) and [`children`] (child
+//! processes). All state is below `target/`, so that removing that folder removes all of it.
 //!
-//! The crate stays light on purpose: everybody's first minute is spent compiling it. Programs that every
-//! distribution has (`gzip`, `brotli`, `wasm-opt`, `npm`, `docker`) are called, not linked.
+//! The crate has few dependencies, since every first run compiles it. Programs that all distributions have (`gzip`,
+//! `brotli`, `wasm-opt`, `npm`, `docker`) are called, not linked.
 
 mod apt;
 mod bench;
@@ -33,7 +32,7 @@ mod world;
 
 use clap::{Parser, Subcommand};
 
-/// Stackloom's own commands.
+/// Commands of the Stackloom project.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
 struct Cli {
@@ -43,25 +42,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Prepare the machine, build, start the lab cloud and the server, and say where they are.
+    /// Prepare the machine, build, start the lab cloud and the server, and show their addresses.
     Run(run::Options),
-    /// Prepare the machine and run every check and test, those in the browser included.
+    /// Prepare the machine and run all checks and tests, including those in the browser.
     Test(test::Options),
-    /// Measure, and print one line a figure.
+    /// Measure, and print one line per figure.
     Bench(bench::Options),
-    /// Take pictures of the pages, in light and dark.
+    /// Take screenshots of the pages, in light and dark.
     Pictures(pictures::Options),
-    /// Try every template below a folder, and compare with what Heat says of them.
+    /// Test all templates below a folder, and compare the results with Heat's.
     Corpus(trials::Corpus),
-    /// Try templates that are broken on purpose.
+    /// Test randomly broken templates.
     Fuzz(trials::Fuzz),
-    /// Ask a cloud for all that we take for granted: the lab, or a real one.
+    /// Test the assumptions about a cloud: the lab, or a real one.
     Contract(contract::Options),
-    /// Build what the browser gets: wasm, style sheet, fonts and icons.
+    /// Build the files for the browser: wasm, style sheet, fonts and icons.
     Build(build::Options),
-    /// Tell what is there and what is missing; change nothing.
+    /// Show present and missing requirements. Changes nothing.
     Doctor,
-    /// The lab cloud by itself.
+    /// Commands for the lab cloud.
     Lab(lab::Options),
 }
 

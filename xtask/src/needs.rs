@@ -1,7 +1,7 @@
-//! What the machine must have, as a list: how to see that it is there, and which packages bring it.
+//! Requirements on the machine: checks, and the packages that provide them.
 //!
-//! `run`, `test`, `build` and `doctor` read the same list. Installing is said first and asked for, except in CI and
-//! without a terminal.
+//! `run`, `test`, `build` and `doctor` use the same list. Installation requires consent, except in CI and without a
+//! terminal.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use anyhow::{Result, bail};
 use crate::shell;
 use crate::{apt, compiler};
 
-/// One thing that must be there.
+/// A requirement.
 pub struct Need {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// What it is for, in a few words.
+    /// The purpose, in a few words.
     pub purpose: &'static str,
-    /// Whether it is there.
+    /// Whether the requirement is met.
     pub is_there: fn() -> bool,
-    /// Debian packages that bring it; none where the compiler module sees to it.
+    /// The Debian packages that provide it.
     pub packages: &'static [&'static str],
 }
 
@@ -74,7 +74,7 @@ const SSH: Need = Need {
     is_there: || shell::has("ssh") && shell::has("ssh-keygen"),
     packages: &["openssh-client"],
 };
-/// What the tests with the `openstack` command line need, apart from it.
+/// The requirement of tests with the `openstack` command line.
 pub const PYTHON: Need = Need {
     name: "Python with venv",
     purpose: "the `openstack` command line, in tests",
@@ -91,26 +91,26 @@ const CHROMIUM: Need = Need {
     packages: &["chromium"],
 };
 
-/// What `build` needs.
+/// The requirements of `build`.
 pub fn for_building() -> Vec<Need> {
     vec![C_COMPILER, NODE, WASM_OPT, BROTLI]
 }
 
-/// What `run` needs.
+/// The requirements of `run`.
 pub fn for_running() -> Vec<Need> {
     let mut needs = for_building();
     needs.extend([DOCKER, PACKET_FILTER, DEBOOTSTRAP, SSH]);
     needs
 }
 
-/// What `test` needs: everything.
+/// The requirements of `test`.
 pub fn for_testing() -> Vec<Need> {
     let mut needs = for_running();
     needs.push(CHROMIUM);
     needs
 }
 
-/// Installs what is missing.
+/// Installs missing requirements.
 pub fn ensure(needs: &[Need]) -> Result<()> {
     let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
     if missing.is_empty() {
@@ -143,7 +143,7 @@ pub fn ensure(needs: &[Need]) -> Result<()> {
     }
 }
 
-/// How wasm would be compiled, in words; for `doctor`.
+/// The compiler for wasm, for `doctor`. `Err` if it is not installed yet.
 pub fn wasm_compiler() -> Result<&'static str, &'static str> {
     if compiler::has_rustup_target() {
         return Ok("rustup's wasm32 target");

@@ -1,4 +1,4 @@
-//! Where things are. One place, so that no command invents a folder of its own.
+//! The project's folders, defined here for all commands.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ pub fn root() -> PathBuf {
     manifest.parent().map(PathBuf::from).unwrap_or(manifest)
 }
 
-/// Build output: `CARGO_TARGET_DIR` where that is set, else `target`.
+/// The build output: `CARGO_TARGET_DIR` if set, else `target`.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),
@@ -16,7 +16,7 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// What the server serves as files: `pkg/` and all below.
+/// The static files of the server: `pkg/` and all below.
 pub fn site() -> PathBuf {
     target().join("site")
 }
@@ -26,12 +26,12 @@ pub fn pkg() -> PathBuf {
     site().join("pkg")
 }
 
-/// Artefacts of the wasm side, apart from the host's so that neither throws the other's away.
+/// Artefacts of the wasm build, separate from the host's so that neither build invalidates the other.
 pub fn web() -> PathBuf {
     target().join("web")
 }
 
-/// State of `cargo xtask run`: `STACKLOOM_DATA` where that is set, else `target/data`.
+/// The state of `cargo xtask run`: `STACKLOOM_DATA` if set, else `target/data`.
 pub fn data() -> PathBuf {
     match std::env::var_os("STACKLOOM_DATA") {
         Some(dir) => PathBuf::from(dir),

@@ -1,6 +1,6 @@
-//! `cargo xtask pictures`: the pages as they are, in light and dark, for README and for a critical look.
+//! `cargo xtask pictures`: screenshots of the pages, in light and dark, for README and for reviews.
 //!
-//! The same world as the browser tests have, with real servers, so that a picture shows what a person gets.
+//! They use the same environment as the browser tests, with real servers.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::{build, docker, needs, paths, progress, shell};
 /// Options of `pictures`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Where they go.
+    /// The folder of the screenshots.
     #[arg(long, value_name = "DIR", default_value = "docs/pictures")]
     to: PathBuf,
-    /// The window's sizes in CSS pixels; of several, each picture has its size in its name.
+    /// Window sizes in CSS pixels. With several sizes, file names contain the size.
     #[arg(
         long,
         value_name = "WxH,WxH",
@@ -23,15 +23,15 @@ pub struct Options {
         default_value = "1440x900"
     )]
     sizes: Vec<String>,
-    /// Those too that no document shows.
+    /// Include screenshots that are in no document.
     #[arg(long)]
     all: bool,
-    /// With pages that were built for a look (`build --dev`), not as they are shipped.
+    /// Use a development build of the pages (`build --dev`) instead of a release build.
     #[arg(long)]
     dev: bool,
 }
 
-/// Builds what is needed, starts lab and server, takes the pictures, stops both.
+/// Builds, starts lab and server, takes the screenshots, and stops both.
 pub fn run(options: &Options) -> Result<()> {
     needs::ensure(&needs::for_testing())?;
     let _daemon = docker::ensure_daemon()?;

@@ -1,6 +1,7 @@
-//! Long work, side by side, shown as it goes: how far each part is, its time so far, and its usual time.
+//! Concurrent work with a progress display: the state of each part, its elapsed time, and its usual time.
 //!
-//! Compilation leaves a core idle at its end, images wait for the network: together they take little longer than the longest.
+//! Compilation leaves a core idle at its end, and images wait for the network. So all parts together take little longer
+//! than the longest.
 
 use std::io::{BufRead as _, BufReader, IsTerminal as _};
 use std::process::{Command, Stdio};
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell;
 
-/// Time between two lines where there is no terminal to draw on.
+/// Time between two lines without a terminal.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// A part of the work.
@@ -39,22 +40,22 @@ impl Part {
     }
 }
 
-/// A part's handle for telling how far it is.
+/// A part's handle to report progress.
 pub struct Step<'p> {
     note: Mutex<String>,
     has_failed: &'p AtomicBool,
 }
 
 impl Step<'_> {
-    /// Tells how far it is, in a few words.
+    /// Sets the progress note, a few words.
     pub fn note(&self, text: impl Into<String>) {
         *self.lock() = text.into();
     }
 
-    /// Runs a cargo command, and shows how many crates it has compiled. Its output appears in the error only.
+    /// Runs a cargo command, and shows the number of compiled crates. Its output is shown only in the error.
     ///
     /// # Errors
-    /// Where it fails, or another part has failed.
+    /// The command fails, or another part has failed.
     pub fn cargo(&self, command: &mut Command) -> Result<()> {
         command
             .env("CARGO_TERM_PROGRESS_WHEN", "always")
@@ -75,7 +76,7 @@ impl Step<'_> {
                 }
             }
             if self.has_failed.load(Ordering::Relaxed) {
-                // Fails only where it has ended in between.
+                // Fails only if it has ended in the meantime.
                 let _ = child.kill();
             }
         }
@@ -92,7 +93,7 @@ impl Step<'_> {
     }
 }
 
-/// `12 of 345 crates`, of a line that cargo draws: `Building [==>   ] 12/345: serde, tokio`.
+/// Converts a progress line of cargo, `Building [==>   ] 12/345: serde, tokio`, to `12 of 345 crates`.
 fn crates_of(line: &str) -> Option<String> {
     let (_, rest) = line
         .trim_start()
@@ -102,7 +103,7 @@ fn crates_of(line: &str) -> Option<String> {
     Some(format!("{done} of {all} crates"))
 }
 
-/// Does all parts at the same time.
+/// Runs all parts concurrently.
 ///
 /// # Errors
 /// The first failure. The other parts stop at their next step.
@@ -160,7 +161,7 @@ pub fn side_by_side(parts: Vec<Part>) -> Result<()> {
     }
 }
 
-/// State of a part: `pages      120 of 305 crates       1 m 03 s (usually 5 min on a fresh machine)`.
+/// The line of a part: `pages      120 of 305 crates       1 m 03 s (on a fresh machine usually 5 min)`.
 fn line(name: &str, note: &str, took: Option<Duration>, so_far: Duration, usual: u64) -> String {
     let time = shell::duration(took.unwrap_or(so_far));
     let usually = match took {
@@ -170,10 +171,10 @@ fn line(name: &str, note: &str, took: Option<Duration>, so_far: Duration, usual:
     format!("  {name:<10} {note:<22} {time:>9}{usually}")
 }
 
-/// Lines that are drawn again in their place on a terminal, and printed from time to time elsewhere.
+/// Lines that are redrawn in place on a terminal, and printed at intervals elsewhere.
 #[derive(Default)]
 struct Screen {
-    /// Time of the last lines, number of lines, and number of parts that had ended.
+    /// The time of the last lines, the number of lines, and the number of ended parts.
     last: Option<(Instant, usize, usize)>,
 }
 

@@ -1,8 +1,8 @@
-//! `cargo xtask run`: from a clone to a page that a person can log in to.
+//! `cargo xtask run`: from a clone to a running server with a login page.
 //!
-//! Everything is prepared first, in an order that fails early; then the lab cloud and the server are started, and
-//! live until Ctrl-C or SIGTERM, or until one of them ends. What was started is stopped in reverse. State stays in
-//! `target/data` (or `STACKLOOM_DATA`), so the next run finds designs and deployments again.
+//! All requirements are prepared first, so that errors appear early. Then the lab cloud and the server are started, and
+//! run until Ctrl-C or SIGTERM, or until one of them ends. Children are stopped in reverse order. The state is kept in
+//! `target/data` (or `STACKLOOM_DATA`), so the next run has the same designs and deployments.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,18 +17,18 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell};
 /// Options of `run`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A `clouds.yaml` with clouds to offer beside the lab.
+    /// A `clouds.yaml` with additional clouds.
     #[arg(long, value_name = "FILE")]
     clouds: Option<PathBuf>,
-    /// Leave the lab cloud out.
+    /// Do not start the lab cloud.
     #[arg(long)]
     no_lab: bool,
-    /// Build as it is shipped: later there, faster in use.
+    /// Build in release mode: slower to build, faster at run time.
     #[arg(long)]
     release: bool,
 }
 
-/// Runs until told to stop.
+/// Runs until it is stopped.
 pub fn run(options: &Options) -> Result<()> {
     let begin = Instant::now();
     let stop = children::stop_flag()?;
@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<()> {
     if http::is_taken(&address) {
         bail!("{address} is taken; set STACKLOOM_ADDR to another address, or stop what is there");
     }
-    // Dropped in reverse: the server first, then the lab, then the daemon.
+    // Stopped in reverse order: the server first, then the lab, then the daemon.
     let mut running: Vec<Child> = docker::ensure_daemon()?.into_iter().collect();
     let profile = if options.release {
         build::Profile::Release

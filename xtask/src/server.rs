@@ -1,4 +1,4 @@
-//! The server as a program of ours.
+//! The server as a child process.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -9,17 +9,17 @@ use anyhow::{Context, Result, bail};
 use crate::children::{self, Child};
 use crate::{http, paths, shell};
 
-/// How to start a server.
+/// The settings of a server.
 pub struct Server {
-    /// `127.0.0.1:8080`.
+    /// The address: `127.0.0.1:8080`.
     pub address: String,
-    /// Its `clouds.yaml`.
+    /// The path of its `clouds.yaml`.
     pub clouds: PathBuf,
-    /// Its state.
+    /// The folder of its state.
     pub data: PathBuf,
-    /// Its catalogue.
+    /// The folder of its catalogue.
     pub catalog: PathBuf,
-    /// A file for what it says; our own output where there is none.
+    /// The file of its output. `None` uses the output of xtask.
     pub log: Option<PathBuf>,
 }
 

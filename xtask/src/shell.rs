@@ -1,4 +1,4 @@
-//! Running other programs: what is run is said, and a failure names the command.
+//! Running other programs. Commands are printed, and errors contain the command.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -9,15 +9,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::paths;
 
-/// A command in the root of the tree.
+/// A command that runs in the root of the tree.
 pub fn cmd<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(paths::root());
     command
 }
 
-/// A cargo command. The package variables that `cargo run` gave to us are taken away: some build scripts watch
-/// them, and would be run again each time that a person changes between `cargo xtask` and plain `cargo`.
+/// A cargo command, without the package variables that `cargo run` sets for xtask. Some build scripts watch these
+/// variables, and would run again at each change between `cargo xtask` and plain `cargo`.
 pub fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let mut command = cmd(&program, args);
@@ -33,7 +33,7 @@ pub fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     command
 }
 
-/// Runs it in the open and fails when it fails.
+/// Runs a command with its output shown.
 pub fn run(command: &mut Command) -> Result<()> {
     eprintln!("{}", dim(&format!("$ {}", shown(command))));
     let status = command
@@ -45,16 +45,16 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs it unseen; its output is shown only when it fails.
+/// Runs a command. Its output is shown only if it fails.
 pub fn run_quiet(command: &mut Command) -> Result<()> {
     read(command).map(drop)
 }
 
-/// Between tries to get something from elsewhere.
+/// Pauses between download attempts.
 const FETCH_PAUSES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
-/// Runs what gets something from elsewhere, unseen, three times at most: a line that broke, or a mirror that is just being
-/// renewed, is no failure yet. What it has done so far must not stand in its way.
+/// Runs a command that downloads files, three times at most, since connections break and mirrors can be out of sync.
+/// The command must be repeatable.
 pub fn fetch(command: &mut Command) -> Result<()> {
     for pause in FETCH_PAUSES {
         match run_quiet(command) {
@@ -66,7 +66,7 @@ pub fn fetch(command: &mut Command) -> Result<()> {
     run_quiet(command)
 }
 
-/// Runs it unseen and gives its standard output.
+/// Runs a command and returns its standard output.
 pub fn read(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -86,7 +86,7 @@ pub fn read(command: &mut Command) -> Result<String> {
         .to_owned())
 }
 
-/// Whether it can be run and succeeds.
+/// Whether the command can be started and succeeds.
 pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -96,7 +96,7 @@ pub fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Whether there is a program of that name: on the path, or where Debian keeps what only root runs.
+/// Whether a program exists, in the path or in `/usr/sbin` and `/sbin`.
 pub fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -104,12 +104,12 @@ pub fn has(program: &str) -> bool {
         .any(|dir| dir.join(program).is_file())
 }
 
-/// Whether we are root. Everything that needs to be root goes through [`as_root`].
+/// Whether xtask runs as root. All commands that require root use [`as_root`].
 pub fn is_root() -> bool {
     read(&mut cmd("id", ["-u"])).is_ok_and(|id| id == "0")
 }
 
-/// A command that needs root: as it is for root, through `sudo` for others.
+/// A command as root, with `sudo` for other users.
 pub fn as_root<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) -> Command {
     if is_root() {
         return cmd(program, args);
@@ -119,7 +119,7 @@ pub fn as_root<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>
     command
 }
 
-/// Asks for consent. Without a terminal, or with `CI=true`, nobody can answer, and the answer is yes.
+/// Asks for consent. Without a terminal, or with `CI=true`, the answer is yes.
 pub fn consent(question: &str) -> Result<()> {
     if std::env::var("CI").is_ok_and(|ci| ci == "true") || !std::io::stdin().is_terminal() {
         return Ok(());
@@ -135,7 +135,7 @@ pub fn consent(question: &str) -> Result<()> {
     }
 }
 
-/// A headline for what comes next.
+/// Prints a headline.
 pub fn headline(text: &str) {
     if std::io::stderr().is_terminal() {
         eprintln!("\x1b[1m{text}\x1b[0m");
@@ -144,7 +144,7 @@ pub fn headline(text: &str) {
     }
 }
 
-/// Text for the background.
+/// Text in a dim colour.
 pub fn dim(text: &str) -> String {
     if std::io::stderr().is_terminal() {
         format!("\x1b[2m{text}\x1b[0m")
@@ -153,7 +153,7 @@ pub fn dim(text: &str) -> String {
     }
 }
 
-/// Looks every tenth of a second until it is so or the time is over. Always bounded.
+/// Polls every 0.1 s until the condition is true or the time limit is reached. Returns whether it became true.
 pub fn wait_until(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     loop {
@@ -167,7 +167,7 @@ pub fn wait_until(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// `1 m 03 s` or `4.2 s`.
+/// A duration as `1 m 03 s` or `4.2 s`.
 pub fn duration(time: Duration) -> String {
     match time.as_secs() {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
@@ -175,7 +175,7 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// Its words, for messages.
+/// The command line, for messages.
 pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words

@@ -1,7 +1,7 @@
-//! `cargo xtask corpus` and `cargo xtask fuzz`: the language put to the test.
+//! `cargo xtask corpus` and `cargo xtask fuzz`: tests of the template language.
 //!
-//! The work is done by the crate `trials`, which is built when it is asked for: `xtask` itself stays without the template
-//! language, and so quick to build.
+//! The crate `trials` contains the tests and is built only for them, so `xtask` does not depend on the template
+//! language and compiles quickly.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -31,12 +31,12 @@ The golden table has the columns path, needs_external_files, needs_env, heat_val
 graph_nodes and edges_before>after. The last line is
 `templates T parsed P valid V planned L edges E/G extra X`: E of G golden edges found, X edges of ours that it lacks.")]
 pub struct Corpus {
-    /// Where the templates are.
+    /// The folder with the templates.
     dir: PathBuf,
-    /// Heat's answers; DIR/golden.csv where that is there.
+    /// Heat's results. The default is DIR/golden.csv, if it exists.
     #[arg(long)]
     golden: Option<PathBuf>,
-    /// Fail when anything differs from the golden table.
+    /// Fail if a result differs from the golden table.
     #[arg(long)]
     check: bool,
 }
@@ -44,26 +44,26 @@ pub struct Corpus {
 /// Options of `fuzz`.
 #[derive(clap::Args)]
 pub struct Fuzz {
-    /// Templates to break, beside our own.
+    /// A folder with additional templates.
     dir: Option<PathBuf>,
-    /// How long.
+    /// Time limit in minutes.
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
-    /// Another seed, other texts; the same seed, the same texts.
+    /// Seed of the random numbers. The same seed gives the same texts.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// How the program is built.
+/// The build profile of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// Quick to build.
+    /// Fast to build.
     Debug,
-    /// Quick to run.
+    /// Fast to run.
     Release,
 }
 
-/// A command of the crate `trials`.
+/// A command of the program `trials`.
 pub fn command(profile: Profile, name: &str) -> Command {
     let mut args = vec!["run", "--quiet", "--package", "trials"];
     if profile == Profile::Release {
@@ -73,7 +73,7 @@ pub fn command(profile: Profile, name: &str) -> Command {
     cargo(args)
 }
 
-/// Tries a corpus.
+/// Tests a corpus.
 pub fn corpus(options: &Corpus) -> Result<()> {
     let mut command = command(Profile::Debug, "corpus");
     command.arg(absolute(&options.dir)?);
@@ -86,7 +86,7 @@ pub fn corpus(options: &Corpus) -> Result<()> {
     shell::run(&mut command)
 }
 
-/// The command that fails where a corpus differs from its golden table.
+/// The command for a corpus that fails if it differs from its golden table.
 pub fn corpus_command(dir: &std::path::Path) -> Result<Command> {
     let mut command = command(Profile::Debug, "corpus");
     command.arg(absolute(dir)?).arg("--check");
@@ -105,7 +105,7 @@ pub fn fuzz(options: &Fuzz) -> Result<()> {
     shell::run(&mut command)
 }
 
-/// The program runs in the root of the tree, and the person may stand elsewhere.
+/// Makes a path absolute, since the program runs in the root of the tree.
 fn absolute(path: &std::path::Path) -> Result<PathBuf> {
     path.canonicalize()
         .with_context(|| format!("there is no {}", path.display()))

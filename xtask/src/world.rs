@@ -1,7 +1,7 @@
-//! A lab cloud and a server for a browser to work with: for the tests and for the benchmarks.
+//! A lab cloud and a server for browser tests and benchmarks.
 //!
-//! Name, ports, addresses and folders differ from those of `cargo xtask run`, so both can be there at once. All state
-//! is thrown away before and after; logs stay, in `target/e2e`.
+//! Name, ports, addresses and folders differ from those of `cargo xtask run`, so both can run at once. All state is
+//! removed before and after; logs stay in `target/e2e`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,22 +17,22 @@ use crate::{clouds, http, paths};
 
 const LAB: &str = "127.0.0.1:9600";
 
-/// A cloud that nobody can reach, for the message about it: port 9 is the discard service, which nobody runs.
+/// An unreachable cloud, to test the error message. Port 9 is the discard service, which is normally not in use.
 const NOWHERE: &str = "clouds:\n  nowhere:\n    auth:\n      auth_url: http://127.0.0.1:9/identity/v3\n    region_name: nowhere\n";
 
-/// Both, running.
+/// A running lab and server.
 pub struct World {
     lab: Lab,
     lab_program: PathBuf,
     server_address: String,
-    /// The server last: it is stopped first.
+    /// The server is last, so that it is stopped first.
     running: Vec<Child>,
 }
 
 impl World {
-    /// Starts them from nothing, with the items of `catalog`.
+    /// Starts both without earlier state, with the items of `catalog`.
     pub fn start(programs: &Programs, catalog: &Path) -> Result<World> {
-        // Before anything is reset: what stands there may be somebody's running test.
+        // Checked before the reset: another test run can be using the lab.
         if http::is_taken(LAB) {
             bail!("{LAB} is taken; another `cargo xtask test` or `bench` is still there");
         }
@@ -72,7 +72,7 @@ impl World {
         })
     }
 
-    /// A Playwright command that knows where they are.
+    /// A Playwright command with the addresses of both.
     pub fn playwright(&self, args: &[&str]) -> Command {
         let mut command = cmd("npx", ["playwright", "test"]);
         command
@@ -83,7 +83,7 @@ impl World {
         command
     }
 
-    /// Stops them and takes away what they made.
+    /// Stops both and removes their objects.
     pub fn stop(mut self) -> Result<()> {
         while let Some(child) = self.running.pop() {
             drop(child);
@@ -100,12 +100,12 @@ impl Drop for World {
     }
 }
 
-/// Where state and logs are.
+/// The folder of state and logs.
 pub fn dir() -> PathBuf {
     paths::target().join("e2e")
 }
 
-/// Playwright without a browser of its own: Debian's Chromium is used.
+/// Installs Playwright without its own browser: Debian's Chromium is used.
 fn install_playwright() -> Result<()> {
     let dir = end2end();
     let done = dir.join("node_modules/.installed");

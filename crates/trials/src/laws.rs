@@ -368,7 +368,6 @@ fn other_bytes(before: &Document, after: &Document, what: &str) -> String {
 ///
 /// # Errors
 /// The broken law.
-/// Names the law that is broken.
 pub fn of_plan(
     document: &Document,
     bundle: &Bundle,

@@ -1,7 +1,7 @@
 //! Stand-in values for parameters without a value, as if a user had filled in the form.
 //!
-//! A stand-in satisfies the type and constraints of the parameter and of the properties that use it, as far as that is
-//! found by trying: first words from the constraints, then words of many kinds.
+//! A stand-in satisfies the type and constraints of the parameter and of the properties that use it, if one of the
+//! candidates does: first words from the constraints, then words of many kinds.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -260,7 +260,7 @@ fn candidates(parameter: &Parameter, uses: &[&Property]) -> Vec<Value> {
             candidates.push(Value::Object(keys.collect()));
         }
         "comma_delimited_list" => {
-            // At least two, because the template may access one by its index.
+            // At least two, because the template can access one by its index.
             let item = |text: &str| Value::from(vec![text; length.max(2)]);
             candidates.extend(WORDS.iter().map(|word| item(word)));
         }

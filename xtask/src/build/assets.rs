@@ -1,8 +1,8 @@
-//! Fonts and icons. They come from npm packages of exact versions (`style/package.json`), and we serve them ourselves.
+//! Fonts and icons from npm packages with exact versions (`style/package.json`), served by our own server.
 //!
-//! Fonts: the latin cut of the upright variable fonts, `fonts/inter.woff2` and `fonts/jetbrains-mono.woff2`. Icons: those named
-//! in `style/icons.txt`, one a line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`. Stroke and size are set by
-//! the symbol, colour is `currentColor`.
+//! Fonts: the latin subset of the upright variable fonts, `fonts/inter.woff2` and `fonts/jetbrains-mono.woff2`. Icons:
+//! those listed in `style/icons.txt`, one per line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`.
+//! Each symbol sets stroke and size; the colour is `currentColor`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::files::{is_older, write_if_changed};
 use crate::paths;
 use crate::shell::{self, cmd};
 
-/// Package and file name's stem of each font.
+/// Package and base file name of each font.
 const FONTS: [(&str, &str); 2] = [
     ("@fontsource-variable/inter", "inter"),
     ("@fontsource-variable/jetbrains-mono", "jetbrains-mono"),
@@ -39,7 +39,7 @@ pub fn build() -> Result<()> {
     )
 }
 
-/// Installs the packages below `target/`, when the list of them is newer than what is there.
+/// Installs the packages below `target/` if their list is newer than the installation.
 fn install() -> Result<PathBuf> {
     let list = paths::root().join("style/package.json");
     let dir = paths::web().join("npm");
@@ -88,7 +88,7 @@ fn sprite(modules: &Path) -> Result<String> {
     Ok(out)
 }
 
-/// The drawing of one icon as a symbol; `None` where there is no `<svg>`.
+/// The content of an icon as a symbol. `None` if there is no `<svg>`.
 fn symbol(name: &str, svg: &str) -> Option<String> {
     let open = svg.find("<svg")?;
     let start = open + svg[open..].find('>')? + 1;

@@ -1,7 +1,7 @@
-//! `style/main.css` with its imports put in place: one file, one request.
+//! `style/main.css` with its imports inlined: one file, one request.
 //!
-//! Only the imports that we write are known: `@import "file.css";` with an optional `layer(name)`, one a line, of a
-//! file beside the importing one. A layer becomes a block; the cascade stays as the browser would have seen it.
+//! Supported imports: `@import "file.css";` with an optional `layer(name)`, one per line, of a file beside the
+//! importing one. A layer becomes a block; the cascade is unchanged.
 
 use std::path::Path;
 

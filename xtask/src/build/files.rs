@@ -1,10 +1,10 @@
-//! Files that are made from others, and only when they must be.
+//! Generated files, and checks whether they are current.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Writes only what differs, so that times tell about contents.
+/// Writes a file only if its content differs, so that modification times reflect changes.
 pub fn write_if_changed(file: &Path, content: &[u8]) -> Result<()> {
     if std::fs::read(file).is_ok_and(|old| old == content) {
         return Ok(());

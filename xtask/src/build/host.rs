@@ -8,7 +8,7 @@ use crate::paths;
 use crate::progress::Part;
 use crate::shell::cargo;
 
-/// Where the programs are.
+/// The paths of the programs.
 pub struct Programs {
     /// `stackloom`.
     pub server: PathBuf,
@@ -17,7 +17,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Those of a profile, once they are built.
+    /// The paths for a profile, after a build.
     pub fn of(profile: Profile) -> Programs {
         let folder = match profile {
             Profile::Dev => "debug",
@@ -33,7 +33,7 @@ impl Programs {
 
 const BUILD: [&str; 6] = ["build", "--package", "server", "--package", "lab", "--bins"];
 
-/// Builds both.
+/// Builds both programs.
 pub fn programs(profile: Profile) -> Part {
     let (mut build, usual_minutes) = (cargo(BUILD), 11);
     match profile {
@@ -45,18 +45,18 @@ pub fn programs(profile: Profile) -> Part {
     })
 }
 
-/// The selection of features that the tests need too. With any other, most crates would be compiled twice.
+/// The same features as for the tests. With others, most crates would be compiled twice.
 const AS_TESTED: [&str; 2] = ["--features", "store/testing"];
 
-/// Builds both as the tests have them, which takes no time after the tests.
+/// Builds both programs with the flags of the tests, which takes no time after the tests.
 pub fn tested_programs() -> Part {
     let mut build = lint(cargo(BUILD));
     build.args(AS_TESTED);
     Part::new("programs", 8, move |step| step.cargo(&mut build))
 }
 
-/// Lets clippy compile our crates, with its findings as errors. It compiles like `rustc` and lints on the way; `cargo clippy`
-/// would read all dependencies a second time.
+/// Compiles our crates with clippy, with its findings as errors. It compiles like `rustc` and lints in the same pass;
+/// `cargo clippy` would check all dependencies a second time.
 pub fn lint(mut command: Command) -> Command {
     command
         .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")

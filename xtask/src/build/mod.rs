@@ -1,7 +1,7 @@
-//! `cargo xtask build`: what the browser gets, in `target/site/pkg`.
+//! `cargo xtask build`: the files for the browser, in `target/site/pkg`.
 //!
-//! `app-<hash>/` with scripts and modules from the `frontend` crate, `stackloom.css` from `style/main.css`, `fonts/` and
-//! `icons.svg` from npm packages. Each part is made again only when what it is made from has changed.
+//! `app-<hash>/` with scripts and modules from the `frontend` crate, `stackloom.css` from `style/main.css`, `fonts/`
+//! and `icons.svg` from npm packages. Each part is rebuilt only if its sources have changed.
 
 mod assets;
 mod css;
@@ -21,12 +21,12 @@ use anyhow::Result;
 use crate::progress::{self, Part};
 use crate::{needs, paths};
 
-/// What matters: the time to build, or speed and size of the result.
+/// The priority of a build: build time, or speed and size of the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Profile {
     /// Pages without link-time optimisation, `wasm-opt` and compression; programs as `cargo test` compiles them.
     Dev,
-    /// As it is shipped.
+    /// As in a release.
     Release,
 }
 
@@ -44,15 +44,15 @@ impl Profile {
 /// Options of `build`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A fast build for looking at pages: larger and slower code, no compression.
+    /// A fast build for development: larger and slower code, no compression.
     #[arg(long)]
     dev: bool,
-    /// Leave the wasm alone: style sheet, fonts and icons only.
+    /// Skip the wasm: style sheet, fonts and icons only.
     #[arg(long)]
     no_wasm: bool,
 }
 
-/// Builds after making sure that the tools for it are there.
+/// Builds, after installing missing tools.
 pub fn run(options: &Options) -> Result<()> {
     needs::ensure(&needs::for_building())?;
     let profile = Profile::of_pages(options.dev);

@@ -1,6 +1,6 @@
-//! Copies that are compressed ahead: `.br` and `.gz` beside each text and each wasm file.
+//! Precompressed copies: `.br` and `.gz` beside each text and wasm file.
 //!
-//! Brotli at its best level takes seconds; done once here, the server need not do a worse job at every request.
+//! Brotli at its best level takes seconds. Precompression avoids a lower level at every request.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::shell::{self, cmd};
 
 const KINDS: [&str; 4] = ["js", "wasm", "css", "svg"];
 
-/// Makes the copies that are missing or older than their original.
+/// Creates the copies that are missing or older than their original.
 pub fn build(dir: &Path) -> Result<()> {
     let packers = [
         ("br", "brotli", ["-f", "-k", "-q", "11"]),
@@ -28,7 +28,7 @@ pub fn build(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes the copies away, lest an old one is served in place of a new original.
+/// Removes the copies, so that no outdated one is served.
 pub fn remove(dir: &Path) -> Result<()> {
     for file in files_of(dir, &KINDS)? {
         for suffix in ["br", "gz"] {

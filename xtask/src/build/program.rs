@@ -1,9 +1,9 @@
-//! The browser's program, in a folder of its own in `pkg`: `app-<hash>`, after what is in it.
+//! The program for the browser, in a folder of its own in `pkg`: `app-<hash>`, named by the hash of its content.
 //!
-//! Scripts and modules refer to each other, and fit together only as one build made them. So they change their
-//! place together: browsers keep them for good, and a tab that was opened before an update never mixes two builds. The
-//! file `pkg/program` names the folder to the server. The folder of the build before stays, for the tabs and the server that
-//! run on it.
+//! Scripts and modules refer to each other, and work only with files of the same build. So all of them get new URLs
+//! together: browsers can cache them forever, and a tab that was opened before an update never mixes two builds. The
+//! file `pkg/program` contains the folder's name for the server. The folder of the previous build stays, for tabs and a
+//! server that still use it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::shell::{self, cmd};
 
 const PREFIX: &str = "app-";
 
-/// What belongs to the program, apart from `snippets/`.
+/// The types of the program's files, apart from `snippets/`.
 const KINDS: [&str; 3] = ["wasm", "js", "json"];
 
-/// The program that was built last.
+/// The folder of the latest build.
 pub fn folder() -> Result<PathBuf> {
     let file = paths::pkg().join("program");
     let name = std::fs::read_to_string(&file)
@@ -28,12 +28,12 @@ pub fn folder() -> Result<PathBuf> {
     Ok(paths::pkg().join(name.trim()))
 }
 
-/// Which files each piece of it needs.
+/// The files of each piece.
 pub fn pieces() -> Result<Pieces> {
     super::split::pieces(&folder()?)
 }
 
-/// Copies a new program to its place, names it, and takes old ones away.
+/// Copies a new program to its folder, updates `pkg/program`, and removes old folders.
 pub fn publish(from: &Path) -> Result<()> {
     let before = folder().ok();
     let mut files = files_of(from, &KINDS)?;
@@ -52,7 +52,7 @@ pub fn publish(from: &Path) -> Result<()> {
     for (name, bytes) in read {
         write_if_changed(&folder.join(name), &bytes)?;
     }
-    // Scripts that crates bring along inline; wasm-bindgen writes them beside its own.
+    // Inline scripts of dependencies. wasm-bindgen writes them beside its own.
     let snippets = from.join("snippets");
     if snippets.is_dir() {
         shell::run_quiet(cmd("cp", ["-R", "-T"]).args([&snippets, &folder.join("snippets")]))?;
@@ -61,7 +61,7 @@ pub fn publish(from: &Path) -> Result<()> {
     tidy(&[Some(folder), before])
 }
 
-/// Removes all programs but these.
+/// Removes all programs except these.
 fn tidy(keep: &[Option<PathBuf>]) -> Result<()> {
     let pkg = paths::pkg();
     let entries =

@@ -1,30 +1,30 @@
-//! Takes the pages that are loaded when they are opened (`app::lazy`) off the module.
+//! Splits the lazily loaded pages (`app::lazy`) off the wasm module.
 //!
-//! The splitter follows the relocations that the linker leaves in (`frontend/build.rs`): what is reached through a split point
-//! alone goes to that point's piece, what several points reach to a piece that they share, all else stays in the core. A
-//! script of its own fetches the pieces and ties them to the core; a manifest says which files a page needs, and Leptos names
-//! them in the head of the page.
+//! The splitter follows the relocations that the linker keeps (`frontend/build.rs`). Code that is reachable through one
+//! split point only goes to that point's piece, code that several points use to a shared piece, all else stays in the
+//! core. A generated script fetches the pieces and links them to the core. A manifest lists the files of each page, and
+//! Leptos adds them to the head of the page.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
-/// As Leptos expects it where file names carry no hash.
+/// The name that Leptos expects if file names contain no hash.
 const SCRIPT: &str = "./__wasm_split.______________________.js";
 const MANIFEST: &str = "__wasm_split_manifest.json";
 
-/// Name of a piece, as in `app::lazy`, to the stems of its files.
+/// The base file names of each piece. Keys are names as in `app::lazy`.
 pub type Pieces = HashMap<String, Vec<String>>;
 
-/// What the manifest says.
+/// Reads the manifest.
 pub fn pieces(dir: &Path) -> Result<Pieces> {
     let file = dir.join(MANIFEST);
     let text = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
     serde_json::from_slice(&text).with_context(|| format!("{} is no manifest", file.display()))
 }
 
-/// Writes pieces, script and manifest to `dir`, and gives the core: a module for wasm-bindgen.
+/// Writes pieces, script and manifest to `dir`. Returns the core: a module for wasm-bindgen.
 pub fn split(module: &[u8], dir: &Path) -> Result<PathBuf> {
     let unbound = dir.join("unbound");
     std::fs::create_dir_all(&unbound)

@@ -1,8 +1,8 @@
-//! The `frontend` crate as `stackloom_bg.wasm` and the pieces beside it, with the scripts that load them.
+//! The `frontend` crate as `stackloom_bg.wasm` and its pieces, with the scripts that load them.
 //!
-//! cargo makes one module, the splitter takes the pages off it that are loaded when they are opened, wasm-bindgen makes the
-//! bindings of what remains, `wasm-opt` makes all of them small. Splitter and wasm-bindgen are libraries, of the very versions
-//! that the crates use. What follows cargo runs only when cargo gave something new.
+//! cargo builds one module, the splitter splits the lazily loaded pages off it, wasm-bindgen generates the bindings of
+//! the rest, and `wasm-opt` optimizes all modules for size. Splitter and wasm-bindgen are libraries, with the same
+//! versions that the crates use. The steps after cargo run only if the module has changed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::paths;
 use crate::progress::Step;
 use crate::shell::{self, cargo, cmd};
 
-/// What rustc uses by default. Not `--all-features`: an older `wasm-opt` then writes types of a draft of the garbage
-/// collection proposal, which browsers refuse.
+/// The default features of rustc. With `--all-features`, an older `wasm-opt` writes types of a draft of the garbage
+/// collection proposal, which browsers reject.
 const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-multivalue",
@@ -86,7 +86,7 @@ fn bind(module: &Path, dir: &Path, profile: Profile) -> Result<()> {
         .input_path(module)
         .out_name("stackloom")
         .typescript(false)
-        // The pieces import these by the names that the splitter gave them.
+        // The pieces import these by the names that the splitter generated.
         .keep_lld_exports(true)
         .demangle(false)
         .remove_name_section(profile == Profile::Release);
@@ -113,8 +113,8 @@ fn optimise(module: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `wasm-opt` of Debian 12 (108) exports table 0 whatever table was meant; the script's objects then end up in the
-/// table of functions, or the pieces' functions in that of objects. Returns whether there was something to put right.
+/// Corrects exported tables. `wasm-opt` of Debian 12 (108) always exports table 0, so the script's objects would be in
+/// the function table, or the pieces' functions in the object table. Returns whether there was a change.
 fn point_exports_at_their_tables(module: &mut walrus::Module) -> bool {
     let table_of = |kind| {
         let mut tables = module.tables.iter();
@@ -143,7 +143,7 @@ fn point_exports_at_their_tables(module: &mut walrus::Module) -> bool {
     has_changed
 }
 
-/// Changes with the module, with the tool that treats it, and with the way it is treated, which is this file.
+/// A hash of the module, the tool, and this code.
 fn stamp(wasm: &[u8], profile: Profile) -> String {
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);

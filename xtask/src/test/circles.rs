@@ -1,8 +1,8 @@
-//! Circles among modules: siblings that use each other, directly or over others, at any level of a crate.
+//! Cycles among modules: siblings that use each other, directly or indirectly, at any level of a crate.
 //!
-//! Modules in a circle can only be understood, tested and moved together. The compiler forbids circles between
-//! crates; this check forbids them inside of a crate. It reads the tokens of the source and follows paths that begin with
-//! `crate`, `self` or `super`, through re-exports. Tests are left out. `cargo-modules` finds circles too, but takes minutes to
+//! Modules in a cycle can only be understood, tested and moved together. The compiler forbids cycles between crates;
+//! this check forbids them inside a crate. It reads the tokens of the source and follows paths that begin with `crate`,
+//! `self` or `super`, through re-exports. Tests are ignored. `cargo-modules` finds cycles too, but takes minutes to
 //! build.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::paths;
 
-/// Fails if a crate of the workspace has a circle, or a module that stands beside its folder.
+/// Fails if a crate of the workspace has a cycle, or a module file beside its folder.
 pub fn run() -> Result<()> {
     let mut found = Vec::new();
     let mut beside = Vec::new();
@@ -79,7 +79,7 @@ fn sources() -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// The circles of one crate, each as `level: module, module`.
+/// The cycles of a crate, each as `level: module, module`.
 fn circles(source: &Path) -> Result<Vec<String>> {
     let mut modules = Modules::default();
     for root in ["lib.rs", "main.rs"] {
@@ -97,16 +97,16 @@ type ModulePath = Vec<String>;
 #[derive(Default)]
 struct Modules(BTreeMap<ModulePath, Module>);
 
-/// The parts of a module that tell on whom it depends.
+/// The parts of a module that determine its dependencies.
 #[derive(Default)]
 struct Module {
-    /// Names of items that it defines, child modules included.
+    /// Names of defined items, including child modules.
     items: BTreeSet<String>,
-    /// Names that `use` brings in, with the path that each stands for.
+    /// Names imported by `use`, with their paths.
     imports: BTreeMap<String, ModulePath>,
-    /// Paths of which `use` brings in everything.
+    /// Paths of glob imports.
     globs: Vec<ModulePath>,
-    /// All paths that it mentions, from the crate's root.
+    /// All used paths, from the crate's root.
     mentions: BTreeSet<ModulePath>,
     /// Child modules in files of their own.
     children: Vec<String>,
@@ -142,7 +142,7 @@ impl Modules {
         Ok(())
     }
 
-    /// The module in which the item of a path is defined.
+    /// The module that defines the item of a path.
     fn resolve(&self, path: &[String], depth: usize) -> ModulePath {
         let mut at = ModulePath::new();
         for (index, segment) in path.iter().enumerate() {
@@ -212,7 +212,7 @@ impl Modules {
     }
 }
 
-/// Modules that one uses, directly or over others.
+/// The modules that a module uses, directly or indirectly.
 fn reachable<'u>(uses: &'u BTreeMap<&'u str, BTreeSet<String>>, from: &str) -> BTreeSet<&'u str> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&str> = vec![from];
@@ -230,7 +230,7 @@ fn trees(tokens: TokenStream) -> Vec<TokenTree> {
     tokens.into_iter().collect()
 }
 
-/// Where tokens stand: names of items count at the top of a module only.
+/// The position of tokens. Only items at the top level of a module define names.
 #[derive(Clone, Copy, PartialEq)]
 enum Scope {
     Module,
@@ -241,7 +241,7 @@ const ITEMS: [&str; 8] = [
     "struct", "enum", "fn", "const", "static", "trait", "type", "union",
 ];
 
-/// Reads tokens of the module at `path`.
+/// Reads the tokens of the module at `path`.
 fn scan(tokens: &[TokenTree], path: &[String], module: &mut Module, scope: Scope) {
     let mut at = 0;
     while at < tokens.len() {
@@ -296,7 +296,7 @@ fn scan(tokens: &[TokenTree], path: &[String], module: &mut Module, scope: Scope
     }
 }
 
-/// The place behind an item that only tests have, if one begins here.
+/// The index after a test-only item, if one begins here.
 fn after_test(tokens: &[TokenTree], at: usize) -> Option<usize> {
     let is_hash = |at: usize| tokens.get(at).is_some_and(|token| token.to_string() == "#");
     let attribute = |at: usize| match tokens.get(at + 1) {
@@ -335,7 +335,7 @@ fn end_of_statement(tokens: &[TokenTree]) -> usize {
         .unwrap_or(tokens.len().saturating_sub(1))
 }
 
-/// The words of a path that stands at the beginning of `tokens`.
+/// The segments of the path at the start of `tokens`.
 fn plain_path(tokens: &[TokenTree]) -> Vec<String> {
     let mut segments = Vec::new();
     let mut at = 0;
@@ -350,7 +350,7 @@ fn plain_path(tokens: &[TokenTree]) -> Vec<String> {
     segments
 }
 
-/// A path from the crate's root; `None` for one into another crate.
+/// The path from the crate's root. `None` if `super` leaves the crate.
 fn absolute(segments: &[String], module: &[String]) -> Option<ModulePath> {
     let mut base = module.to_vec();
     let mut rest = segments;
@@ -370,8 +370,8 @@ fn absolute(segments: &[String], module: &[String]) -> Option<ModulePath> {
     Some(base)
 }
 
-/// The names that a `use` brings into the module, and their paths. Paths into other crates look like paths to a child module and
-/// lead nowhere.
+/// The names imported by `use`, and their paths. Paths into other crates look like paths of child modules, and resolve
+/// to nothing.
 fn use_tree(tokens: &[TokenTree], module: &[String]) -> Vec<(String, ModulePath)> {
     fn walk(tokens: &[TokenTree], before: &[String], out: &mut Vec<(String, Vec<String>)>) {
         let parts = tokens.split(|token| token.to_string() == ",");

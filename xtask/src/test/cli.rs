@@ -1,5 +1,5 @@
-//! The `openstack` command line against the lab: its transcripts are tests of `crates/lab`, and the program is a Python
-//! environment of its own below `target`, made once and made anew when the versions here change.
+//! The `openstack` command line with the lab. The transcripts are tests of `crates/lab`. The program is in a Python
+//! virtual environment below `target`, which is recreated when these versions change.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -9,14 +9,14 @@ use anyhow::{Context, Result};
 use super::counted::{self, Counts};
 use crate::{build, paths, shell};
 
-/// Fixed, for the transcripts show what these versions print.
+/// Exact versions, since the transcripts contain their output.
 const PACKAGES: &[&str] = &[
     "python-openstackclient==10.5.0",
     "python-barbicanclient==7.6.0",
     "python-octaviaclient==3.15.0",
 ];
 
-/// The test among all tests.
+/// The arguments that select the test.
 pub const TEST: &[&str] = &["--test", "cli"];
 
 /// Runs a sample of the sessions, or all of them with `--full`.
@@ -30,12 +30,12 @@ pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
     counted::run(test, stop)
 }
 
-/// Makes the environment if it is not there; answers the program.
+/// Creates the virtual environment if needed. Returns the path of the program.
 fn install() -> Result<PathBuf> {
     let place = paths::target().join("openstack-cli");
     let (program, note) = (place.join("bin/openstack"), place.join("packages"));
     let wanted = PACKAGES.join("\n");
-    // Written last: an installation that was interrupted is done again.
+    // Written last, so that an interrupted installation is repeated.
     if std::fs::read_to_string(&note).is_ok_and(|there| there == wanted) {
         return Ok(program);
     }

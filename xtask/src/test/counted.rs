@@ -1,4 +1,4 @@
-//! A test runner's output passed on as it comes, with its totals picked out of the closing lines.
+//! Forwards the output of a test runner, and reads the totals from its last lines.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -11,20 +11,20 @@ use anyhow::{Context, Result, bail};
 use crate::children::{self, Child};
 use crate::shell;
 
-/// How long the output may go on once its runner has ended.
+/// Time limit for the output after the end of the runner.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
-/// How many tests did what.
+/// Numbers of tests.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Ended well.
+    /// Passed tests.
     pub passed: u64,
-    /// Did not.
+    /// Failed tests.
     pub failed: u64,
 }
 
 impl Counts {
-    /// Both together.
+    /// The sum of two counts.
     pub fn plus(self, other: Counts) -> Counts {
         Counts {
             passed: self.passed + other.passed,
@@ -33,7 +33,7 @@ impl Counts {
     }
 }
 
-/// A runner that ended with an error, and what it had counted until then.
+/// A runner that failed, with the counts so far.
 #[derive(Debug)]
 pub struct Failed(pub Counts, String);
 
@@ -45,7 +45,7 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Runs it, ending it early when `stop` is raised.
+/// Runs a test runner. Ends it early if `stop` is set.
 pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let shown: Vec<_> = words
@@ -72,7 +72,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
         }
         std::thread::sleep(Duration::from_millis(50));
     };
-    // What a test left behind may hold the pipe open for ever: it has said what counts.
+    // A process that a test left running can hold the pipe open. The totals have been read by then.
     if !shell::wait_until(LAST_WORDS, || reader.is_finished()) {
         eprintln!("something that `{shown}` started is still there");
     }
@@ -90,7 +90,7 @@ fn pass_on(mut output: impl BufRead, counts: &Mutex<Counts>) {
         .read_until(b'\n', &mut line)
         .is_ok_and(|read| read > 0)
     {
-        // A closed output of ours must not keep the runner from ending.
+        // A closed standard output must not block the runner.
         let _ = std::io::stdout().write_all(&line);
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts = counts.plus(totals(&String::from_utf8_lossy(&line)));
@@ -99,7 +99,8 @@ fn pass_on(mut output: impl BufRead, counts: &Mutex<Counts>) {
     let _ = std::io::stdout().flush();
 }
 
-/// `test result: ok. 12 passed; 0 failed; ...` of cargo, `  12 passed (1.2m)` and `  1 failed` of Playwright.
+/// Parses `test result: ok. 12 passed; 0 failed; ...` of cargo, and `  12 passed (1.2m)` and `  1 failed` of
+/// Playwright.
 fn totals(line: &str) -> Counts {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number_before = |name: &str| {

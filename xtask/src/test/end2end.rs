@@ -1,4 +1,4 @@
-//! The browser tests, with a lab cloud and a server of their own.
+//! The browser tests, with a separate lab cloud and server.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,7 +8,7 @@ use super::counted::{self, Counts};
 use crate::world::{self, World};
 use crate::{build, docker, paths, progress, shell};
 
-/// Builds what is needed, starts lab and server, runs Playwright, stops both.
+/// Builds, starts lab and server, runs Playwright, and stops both.
 pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
     progress::side_by_side(vec![
         docker::images(),

@@ -1,10 +1,11 @@
-//! `cargo xtask test`: every check, in one command.
+//! `cargo xtask test`: all checks in one command.
 //!
-//! Stages run in order of their price: format, circles, the build of everything with lints, tests of the crates (those against
-//! the lab cloud and Docker included), and a real browser against all of it. A failed stage does not keep the others from
-//! running; what they printed stays as it was, and a summary follows.
+//! Stages run in order of their cost: format, cycles, the build with lints, tests of the crates (including those with
+//! the lab cloud and Docker), and tests in a real browser. After a failed stage, the others still run. A summary
+//! follows.
 //!
-//! A crate is compiled once: clippy is the compiler of the tests, and the browser tests use the programs that the tests use.
+//! Each crate is compiled once: clippy is the compiler of the tests, and the browser tests use the programs of the
+//! tests.
 
 mod circles;
 mod cli;
@@ -27,39 +28,39 @@ use counted::Counts;
 /// Options of `test`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Which stages; all when none is named.
+    /// The stages to run. The default is all.
     stages: Vec<Stage>,
-    /// The long suites too: tests that are marked `ignored`.
+    /// Include the long suites: tests with the attribute `ignored`.
     #[arg(long)]
     full: bool,
-    /// Browser tests whose title matches this, and no others.
+    /// Run only browser tests with a matching title.
     #[arg(long, value_name = "PATTERN")]
     grep: Option<String>,
-    /// Browser tests with pages that were built for a look (`build --dev`), not as they are shipped.
+    /// Use a development build of the pages (`build --dev`) in the browser tests.
     #[arg(long)]
     dev: bool,
 }
 
-/// One kind of check.
+/// A stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Stage {
     /// `cargo fmt --check`.
     Fmt,
-    /// No circles among the modules of a crate.
+    /// No cycles among the modules of a crate.
     Circles,
-    /// Side by side: images, pages as they are shipped, and the tests. Lints are errors.
+    /// Concurrently: images, release build of the pages, and the tests. Lints are errors.
     Build,
     /// `cargo test`: unit, property and integration tests.
     Unit,
-    /// With `--full`: the templates in the folder that `STACKLOOM_CORPUS` names, against Heat's answers in its `golden.csv`.
+    /// With `--full`: the templates in the folder `STACKLOOM_CORPUS`, compared with Heat's results in its `golden.csv`.
     Corpus,
-    /// The `openstack` command line against the lab cloud.
+    /// The `openstack` command line with the lab cloud.
     Cli,
     /// The browser tests.
     E2e,
 }
 
-/// Runs the stages and sums up.
+/// Runs the stages and prints a summary.
 pub fn run(options: &Options) -> Result<()> {
     let stop = children::stop_flag()?;
     let stages = if options.stages.is_empty() {
@@ -141,8 +142,8 @@ impl Stage {
     }
 }
 
-/// The tests of everything that the host compiles. The pages' wasm entry has features that exclude the server's. xtask is left
-/// out: with its dependencies in the selection, these would be compiled again, with other features than in the xtask that runs.
+/// The tests of all host crates. `frontend` has features that exclude the server's. With xtask in the selection, its
+/// dependencies would be compiled again, with other features than in the running xtask.
 const ALL: &[&str] = &[
     "test",
     "--workspace",

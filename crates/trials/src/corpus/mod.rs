@@ -219,7 +219,7 @@ impl Given {
 fn patiently(given: Given) -> Tried {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        // The receiver may have timed out.
+        // The receiver can have timed out.
         let _ = sender.send(given.tried());
     });
     receiver

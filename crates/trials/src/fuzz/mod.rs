@@ -1,16 +1,16 @@
-//! Tests with randomly broken templates: every text must give an answer.
+//! Tests with randomly broken templates: every text must be planned or refused.
 //!
 //! A seeded loop takes a template, breaks it in a few places ([`mutate`]), and tests the result against some laws
 //! ([`broken_law`]): no panic, no endless work, an order without cycles or an error with a place. The same seed gives
 //! the same texts, so a finding can be reproduced. A finding is reduced to the relevant lines before it is shown.
 //!
-//! A text may have several files: the lines after `#==> name` are a file of that name beside the template. It is used
-//! as an environment if it looks like one ([`files`]). So a mutation may hit any file, and the separator lines. A few
-//! texts come from seeds that exceed a limit when expanded ([`HEAVY_EVERY`]). These take a hundred times as long.
+//! A text can have several files: the lines after `#==> name` are a file of that name beside the template. It is used
+//! as an environment if it looks like one ([`files`]). So a mutation can affect any file, and the separator lines. A
+//! few texts come from seeds that exceed a limit when expanded ([`HEAVY_EVERY`]). These take a hundred times as long.
 //!
-//! Each text is tested in a worker thread with a limit of [`PATIENCE`]. If the system reports processor time, that is
-//! what counts, because on a busy machine a minute may pass without any progress. A stack overflow ends the whole
-//! program and cannot be caught. Then the tested text is in the file `current` of the folder [`Options::keep`].
+//! Each text is tested in a worker thread with a limit of [`PATIENCE`]. If the system reports processor time, the limit
+//! applies to it, because a busy machine can pause the thread for a minute. A stack overflow ends the whole program and
+//! cannot be caught. Then the tested text is in the file `current` of the folder [`Options::keep`].
 
 use std::fmt;
 use std::fs;
