@@ -32,7 +32,7 @@ struct Arguments {
     #[arg(long, global = true)]
     state: Option<PathBuf>,
 
-    /// Name of the lab: its containers, networks and volumes in Docker carry the label stackloom.lab=<NAME>
+    /// Name of the lab: all its objects in Docker carry the label stackloom.lab=<NAME>
     #[arg(long, default_value = "lab", global = true)]
     name: String,
 
@@ -55,7 +55,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Remove everything that carries the lab's label, and its state file
+    /// Remove all objects with the lab's label, and its state file
     Reset,
 }
 

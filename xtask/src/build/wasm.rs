@@ -1,7 +1,7 @@
 //! The `frontend` crate as `stackloom_bg.wasm` and its pieces, with the scripts that load them.
 //!
 //! cargo builds one module, the splitter splits the lazily loaded pages off it, wasm-bindgen generates the bindings of
-//! the rest, and `wasm-opt` optimizes all modules for size. Splitter and wasm-bindgen are libraries, with the same
+//! the rest, and `wasm-opt` optimises all modules for size. Splitter and wasm-bindgen are libraries, with the same
 //! versions that the crates use. The steps after cargo run only if the module has changed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

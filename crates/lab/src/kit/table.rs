@@ -10,7 +10,7 @@ pub trait Keyed {
     fn key(&self) -> &str;
 }
 
-/// A table, serialized as a list, like the lists of the API.
+/// A table, serialised as a list, like the lists of the API.
 #[derive(Debug, Clone)]
 pub struct Table<T> {
     rows: BTreeMap<u64, T>,

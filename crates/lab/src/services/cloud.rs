@@ -123,7 +123,7 @@ impl Cloud {
             self.wake.notified().await;
             let begin = Instant::now();
             self.save();
-            // Serialization holds the lock. The pause limits it to a tenth of the time, also with ten thousand servers.
+            // Serialisation holds the lock. The pause limits it to a tenth of the time, also with ten thousand servers.
             tokio::time::sleep(SAVE_EVERY.max(begin.elapsed() * 9)).await;
         }
     }

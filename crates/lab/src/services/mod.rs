@@ -160,7 +160,7 @@ pub struct Model {
     pub secret_orders: Table<Order>,
     /// Quotas of all services.
     pub quotas: Quotas,
-    /// By subnet: no address below this one is free. It is an optimization and not saved.
+    /// By subnet: no address below this one is free. It is an optimisation and not saved.
     #[serde(skip)]
     pub free_from: HashMap<String, IpAddr>,
 }

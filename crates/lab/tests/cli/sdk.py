@@ -26,7 +26,7 @@ server = cloud.create_server(
     auto_ip=True,
     timeout=30,
 )
-# Its addresses are read again: what creation answers was put together before the floating IP.
+# The addresses are read again: the result of the creation does not contain the floating IP.
 server = cloud.get_server("web")
 print("server", server.name, server.status, server.public_v4, server.private_v4)
 print("found by metadata", [one.name for one in cloud.search_servers(filters={"metadata": {"role": "web"}})])

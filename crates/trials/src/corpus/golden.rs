@@ -1,4 +1,4 @@
-//! Heat's answers: a table with a line per template.
+//! Heat's results: a table with a line per template.
 //!
 //! These columns are read: `path`, `needs_external_files`, `needs_env`, `heat_validate`, `heat_create_validate`,
 //! `graph_nodes` and `edges_before>after` (`a>b|c>d`: `a` must exist before `b`). Other columns are ignored.
@@ -79,7 +79,7 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Row>, String> {
         .collect())
 }
 
-/// `needs live cloud` is not a refusal: only a look-up is missing.
+/// `needs live cloud` is not a refusal: only a lookup is missing.
 fn is_refusal(answer: &str) -> bool {
     !answer.is_empty() && answer != "ok" && !answer.starts_with("needs live cloud")
 }

@@ -246,7 +246,7 @@ struct Worker {
     account: Option<PathBuf>,
 }
 
-/// Number of times that [`PATIENCE`] may pass while the thread hardly runs, in case it waits forever.
+/// Number of times that [`PATIENCE`] can pass while the thread hardly runs. It bounds the total time.
 const ROUNDS: usize = 10;
 
 impl Worker {

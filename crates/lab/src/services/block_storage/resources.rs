@@ -89,7 +89,7 @@ fn order<T: Resource>(row: &T, key: &str) -> String {
     known.to_owned()
 }
 
-/// How much of each row a list shows.
+/// The fields of a list's rows: a summary, or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     Bare,

@@ -37,7 +37,7 @@ pub struct CreateSnapshot {
     pub name: Option<String>,
     pub description: Option<String>,
     pub metadata: BTreeMap<String, String>,
-    /// Whether the volume may be in use.
+    /// Whether the volume can be in use.
     pub while_in_use: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Volume {
     pub status: VolumeStatus,
     pub volume_type: String,
     pub availability_zone: String,
-    /// Whether a server may boot from it.
+    /// Whether a server can boot from it.
     pub bootable: bool,
     /// Always false: creation with this parameter is refused.
     pub multiattach: bool,

@@ -42,7 +42,7 @@ pub struct Collection {
     pub table_mut: fn(&mut Identity) -> &mut Table<Record>,
     /// Whether callers other than administrators can do this. The record is the document, or the body of a creation.
     pub is_open: fn(&Token, Verb, &Value) -> bool,
-    /// Checks and normalizes a new or changed record.
+    /// Checks and normalises a new or changed record.
     pub check: fn(&Identity, &mut Fields) -> Result<(), Refusal>,
     /// Completes a document.
     pub show: fn(&mut Value),

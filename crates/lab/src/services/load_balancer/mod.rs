@@ -6,8 +6,10 @@
 //!
 //! ```text
 //! load balancer <- listener <- L7 policy <- L7 rule
-//!               <- pool     <- member, health monitor      (a listener references its default pool, a policy its target pool)
+//!               <- pool     <- member, health monitor
 //! ```
+//!
+//! A listener also references its default pool, and an L7 policy its target pool.
 
 pub(crate) mod calls;
 pub(crate) mod change;

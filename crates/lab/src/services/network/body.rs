@@ -153,7 +153,7 @@ impl Body {
         self.fields.remove(name).filter(|value| !value.is_null())
     }
 
-    /// Sets a value (a default, or a normalized one).
+    /// Sets a value (a default, or a normalised one).
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.fields.insert(name.into(), value.into());
     }

@@ -138,7 +138,7 @@ pub static SECURITY_GROUP_RULE: Collection = Collection {
     },
 };
 
-/// The document with `normalized_cidr`. The stored prefix is already normalized.
+/// The document with `normalized_cidr`. The stored prefix is already normalised.
 fn shown(row: &SecurityGroupRule) -> Value {
     let mut value = to_value(row);
     value["normalized_cidr"] = value["remote_ip_prefix"].clone();
