@@ -81,7 +81,7 @@ pub enum MarkerPlace {
     Description,
     /// In the name, until the journal contains the id. After that, the resource gets its final name.
     FirstName,
-    /// In this key of the metadata, which is set by a separate call; until then in the name.
+    /// In a key of the metadata, which is set by a separate call; until then in the name.
     Metadata,
     /// In a tag, for the parts of load balancers.
     Tag,

@@ -61,7 +61,7 @@ impl Described {
         match property.name.as_str() {
             "name" if self.api.name != Naming::Property => return false,
             "description" if self.api.marker == MarkerPlace::Description => return false,
-            // Tags and `value_specs` are handled elsewhere.
+            // Tags and `value_specs` are handled separately.
             "tags" | "value_specs" => return false,
             _ => {}
         }

@@ -1,9 +1,9 @@
-"""What openstacksdk makes of files and variables: writes cases.json, which the tests compare with us.
+"""Records how openstacksdk reads files and variables. The tests compare our results with cases.json.
 
     pip install openstacksdk && python ask.py
 
-Each case is a set of files, each of which has a folder and a name, and variables. `.` is the folder that the
-program runs in, `config` stands for $XDG_CONFIG_HOME, `home` for $HOME, `site` for $XDG_CONFIG_DIRS.
+Each case is a set of files, each with a folder and a name, and variables. `.` is the working directory, `config`
+stands for $XDG_CONFIG_HOME, `home` for $HOME, `site` for $XDG_CONFIG_DIRS.
 """
 
 import json
