@@ -1,4 +1,4 @@
-//! Relocations stay in the wasm that the linker writes: the build splits the module along them (see `xtask build`).
+//! Keeps relocations in the linked wasm, because the build splits the module by them (see `xtask build`).
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Browser features that pages need. On the server each of them does nothing or returns an empty value.
+//! Browser features for pages. On the server each of them does nothing or returns an empty value.
 
 use leptos::prelude::{StoredValue, UpdateValue, on_cleanup};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
@@ -22,12 +22,12 @@ fn storage() -> Option<Storage> {
     window()?.local_storage().ok()?
 }
 
-/// A value from the browser's local store. Read it after mount only, because the server does not have it.
+/// A value from the browser's local storage. Read it after mount only, because it is not available on the server.
 pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(&format!("stackloom.{key}")).ok()?
 }
 
-/// The keys in the local store that begin with `start`.
+/// The keys in the local storage that begin with `start`.
 pub fn remembered_keys(start: &str) -> Vec<String> {
     let Some(storage) = storage() else {
         return Vec::new();
@@ -37,14 +37,14 @@ pub fn remembered_keys(start: &str) -> Vec<String> {
     ours.filter(|key| key.starts_with(start)).collect()
 }
 
-/// Writes a value to the browser's local store. Returns false if the store is full or forbidden.
+/// Writes a value to the browser's local storage. Returns false if the storage is full or forbidden.
 ///
-/// Good for preferences. Unsaved work needs more than this.
+/// Suitable for preferences, but not as the only copy of unsaved work.
 pub fn remember(key: &str, value: &str) -> bool {
     storage().is_some_and(|storage| storage.set_item(&format!("stackloom.{key}"), value).is_ok())
 }
 
-/// Removes a value from the local store.
+/// Removes a value from the local storage.
 pub fn forget(key: &str) {
     if let Some(storage) = storage() {
         let _ = storage.remove_item(&format!("stackloom.{key}"));
@@ -60,7 +60,7 @@ pub fn now_ms() -> f64 {
     }
 }
 
-/// A random number that tells apart things made at the same time. 0 on the server.
+/// A random number to distinguish values that are created at the same time. 0 on the server.
 pub fn random_u32() -> u32 {
     if cfg!(target_arch = "wasm32") {
         (js_sys::Math::random() * f64::from(u32::MAX)) as u32
@@ -77,7 +77,7 @@ pub fn measured<T>(name: &str, work: impl FnOnce() -> T) -> T {
         return work();
     };
     let name = format!("stackloom {name}");
-    // A full timeline loses the measurement, nothing else.
+    // If the timeline is full, only the measurement is lost.
     let _ = performance.mark(&name);
     let done = work();
     let _ = performance.measure_with_start_mark(&name, &name);
@@ -85,7 +85,7 @@ pub fn measured<T>(name: &str, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Writes text to the clipboard. Returns false if the browser refuses.
+/// Writes text to the clipboard. Returns false if the browser refuses it.
 pub async fn copy(text: &str) -> bool {
     let Some(window) = window() else { return false };
     let clipboard = window.navigator().clipboard();
@@ -98,7 +98,7 @@ pub async fn copy(text: &str) -> bool {
         .is_ok()
 }
 
-/// The clipboard's text. `None` if the browser refuses.
+/// The clipboard's text. `None` if the browser refuses access.
 pub async fn pasted() -> Option<String> {
     let clipboard = window()?.navigator().clipboard();
     if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
@@ -170,14 +170,14 @@ pub fn dropped(event: &web_sys::DragEvent) -> Option<web_sys::FileList> {
         .filter(|files| files.length() > 0)
 }
 
-/// True if the current drag carries files.
+/// True if the current drag contains files.
 pub fn drags_files(event: &web_sys::DragEvent) -> bool {
     event
         .data_transfer()
         .is_some_and(|data| data.types().includes(&JsValue::from_str("Files"), 0))
 }
 
-/// Loads another address as a full page load.
+/// Opens another address with a full page load.
 pub fn go(address: &str) {
     if let Some(window) = window() {
         let _ = window.location().assign(address);
@@ -202,11 +202,11 @@ pub fn path() -> String {
     path.unwrap_or_else(|| String::from("/"))
 }
 
-/// Adds an address to the history without loading it.
+/// Adds an address to the history without a page load.
 pub fn show_address(address: &str) {
     let history = window().and_then(|window| window.history().ok());
     if let Some(history) = history {
-        // If the browser refuses, the old address stays visible, which is harmless.
+        // If the browser refuses it, only the old address stays visible.
         let _ = history.push_state_with_url(&JsValue::NULL, "", Some(address));
     }
 }
@@ -229,7 +229,7 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Calls back before the next paint. The call is cancelled when the owner is disposed.
+/// Calls `callback` before the next paint. The call is cancelled when the owner is disposed.
 pub fn on_next_frame(callback: impl FnOnce() + 'static) {
     if let Some(window) = window() {
         let callback = Closure::once_into_js(callback);
@@ -237,7 +237,7 @@ pub fn on_next_frame(callback: impl FnOnce() + 'static) {
     }
 }
 
-/// Calls back once, when the browser is idle or after `at_latest_ms` milliseconds.
+/// Calls `callback` once, when the browser is idle or after `at_latest_ms` milliseconds.
 pub fn when_idle(at_latest_ms: u32, callback: impl FnOnce() + 'static) {
     let Some(window) = window() else { return };
     let callback = Closure::once_into_js(callback);
@@ -259,7 +259,7 @@ fn has(window: &Window, name: &str) -> bool {
     found.is_ok_and(|function| function.is_function())
 }
 
-/// Calls back once, after `milliseconds`.
+/// Calls `callback` once, after `milliseconds`.
 pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
     if let Some(window) = window() {
         let callback = Closure::once_into_js(callback);
@@ -270,7 +270,8 @@ pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
     }
 }
 
-/// Calls back for each event of this kind in the capture phase, before other listeners, until the owner is disposed.
+/// Calls `callback` for each event of this kind in the capture phase, before other listeners, until the owner is
+/// disposed.
 pub fn before(kind: &'static str, callback: impl Fn(&Event) + 'static) {
     let Some(window) = window() else { return };
     let heard = Closure::<dyn Fn(Event)>::new(move |event: Event| callback(&event));
@@ -307,18 +308,18 @@ pub fn leads_to_page(event: &Event) -> bool {
         })
 }
 
-/// Asks with the browser's own modal dialog, which blocks the page until it is answered.
+/// Opens the browser's own modal dialog, which blocks the page until the user answers. True if the user agrees.
 pub fn agrees(question: &str) -> bool {
     window().is_some_and(|window| window.confirm_with_message(question) == Ok(true))
 }
 
-/// Whether a dialog is open.
+/// True if a dialog is open.
 pub fn dialog_is_open() -> bool {
     let found = document().map(|document| document.query_selector("dialog[open]"));
     matches!(found, Some(Ok(Some(_))))
 }
 
-/// True if the event comes from an element that takes text, where single keys are input and not shortcuts.
+/// True if the event comes from a text field, where single keys are input and not shortcuts.
 pub fn is_typing(event: &Event) -> bool {
     let Some(element) = event
         .target()

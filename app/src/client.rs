@@ -1,10 +1,11 @@
 //! `/api/v1` as typed functions over the browser's `fetch`.
 //!
-//! Every call returns a type of the `api` crate or an [`api::Problem`]. A request without an answer is a problem too,
-//! with the code [`OFFLINE`]. The server never sends these requests, because pages fetch after mount.
+//! Every call returns a type of the `api` crate or an [`api::Problem`]. A request without a response is a problem too,
+//! with the code [`OFFLINE`]. These requests are never sent during server-side rendering, because pages fetch after
+//! mount.
 //!
-//! If the session has ended, a read goes to the login page and returns here after login. A write does not, since that
-//! would lose the user's input. Its problem says that the session has ended.
+//! If the session has ended, a read redirects to the login page, which returns to the present page after the login. A
+//! write does not, since that would lose the user's input. Its problem states that the session has ended.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,10 +24,10 @@ use web_sys::{Headers, RequestInit, Response};
 
 use crate::browser;
 
-/// The code of the problem for a request without an answer.
+/// Code of the problem for a request without a response.
 pub const OFFLINE: &str = "offline";
 
-/// The result of a call.
+/// Result of a call.
 pub type Answer<T> = Result<T, Problem>;
 
 /// `GET /clouds`.
@@ -69,17 +70,16 @@ pub async fn design_create(request: &DesignRequest) -> Answer<Design> {
     send("POST", "/designs", Some(request)).await
 }
 
-/// Does a request continue when its page is closed?
+/// Behaviour of a request when its page is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// The page stays open and waits for the answer.
+    /// The page stays open and waits for the response.
     Stays,
-    /// The page closes now. A request with a short body continues without it.
+    /// The page closes now. A request with a short body continues after that.
     Goes,
 }
 
-/// Bytes that a browser sends for a page that closes. The limit is 64 KiB, and this leaves room for the rest of the
-/// request.
+/// Maximum length of a request body for a page that closes, in bytes. Browsers limit such requests to 64 KiB in total.
 const LAST_WORDS_MAX: usize = 60 << 10;
 
 /// `PUT /designs/{id}`.
@@ -169,12 +169,12 @@ pub async fn roll_back(id: &str) -> Answer<Started> {
     .await
 }
 
-/// How an undeploy treats resources that it cannot remove.
+/// Treatment of resources that an undeploy cannot remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     /// The run fails.
     No,
-    /// The run continues and reports the resources that it left.
+    /// The run continues and reports the remaining resources.
     Yes,
 }
 
@@ -256,13 +256,13 @@ pub async fn catalog_upload(archive: &web_sys::File) -> Answer<CatalogEntry> {
     serde_json::from_str(&text).map_err(|error| unreadable("/catalog", &error.to_string()))
 }
 
-/// `GET /resource-types`, including those of the catalogue. The browser caches the answer and revalidates it.
+/// `GET /resource-types`, including those of the catalogue. The browser caches the response and revalidates it.
 pub async fn resource_types() -> Answer<Types> {
     let types: Vec<ResourceType> = get("/resource-types").await?;
     Ok(Types(Arc::new(Registry::of(types))))
 }
 
-/// The resource type descriptions of one answer. Cheap to clone.
+/// Resource type descriptions of one response. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Types(pub Arc<Registry>);
 
@@ -301,9 +301,9 @@ async fn send<B: Serialize, T: DeserializeOwned>(
 
 /// A request body.
 struct Body {
-    /// Its media type.
+    /// Media type.
     kind: &'static str,
-    /// True if a page that closes may leave this request running.
+    /// True if the request can continue after its page is closed.
     is_short: bool,
     value: JsValue,
 }
@@ -317,12 +317,12 @@ fn written(body: &impl Serialize) -> serde_json::Result<Body> {
     })
 }
 
-/// A call whose response body is not needed.
+/// A call with an ignored response body.
 async fn done(method: &str, path: &str) -> Answer<()> {
     call(method, path, None, Page::Stays).await.map(|_| ())
 }
 
-/// Sends one request and returns the response text. The only place that uses `fetch`; not generic, to keep the wasm
+/// Sends one request and returns the response text. All requests use this function. It is not generic, to keep the wasm
 /// small.
 async fn call(method: &str, path: &str, body: Option<Body>, page: Page) -> Answer<String> {
     let Some(window) = browser::window() else {
@@ -337,7 +337,7 @@ async fn call(method: &str, path: &str, body: Option<Body>, page: Page) -> Answe
         request.set_body(&body.value);
     }
     if page == Page::Goes && body.is_none_or(|body| body.is_short) {
-        // Browsers without `keepalive` end the request with the page.
+        // In browsers without `keepalive` the request ends with the page.
         let _ = js_sys::Reflect::set(&request, &JsValue::from_str("keepalive"), &JsValue::TRUE);
     }
     request.set_headers(headers.as_ref());
@@ -389,7 +389,7 @@ fn offline() -> Problem {
     }
 }
 
-/// The problem for a page whose code could not be loaded (see `lazy`).
+/// Problem for a page whose code could not be loaded (see `lazy`).
 pub fn page_missing() -> Problem {
     Problem {
         kind: String::from("about:blank"),

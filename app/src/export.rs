@@ -1,7 +1,6 @@
 //! Exports a design as a file in another format.
 //!
-//! The server makes the export. Everything it leaves out is shown before the download, and also stands at the top of
-//! the file.
+//! The server creates the export. Omitted parts are listed before the download, and at the top of the file.
 
 use api::{ExportFormat, Exported};
 use leptos::prelude::*;
@@ -22,7 +21,7 @@ pub const FORMATS: [(ExportFormat, &str, &str); 4] = [
 /// A menu item for each format.
 #[component]
 pub fn ExportItems(
-    /// Called with the chosen format.
+    /// Called with the selected format.
     #[prop(into)]
     on_pick: Callback<ExportFormat>,
 ) -> impl IntoView {
@@ -38,7 +37,7 @@ pub fn ExportItems(
         .collect_view()
 }
 
-/// Exports the stored design and downloads it. Shows first what the export leaves out.
+/// Exports the stored design and downloads it. First lists the omitted parts.
 pub async fn save(id: &str, format: ExportFormat, toasts: ToastList, confirm: Confirm) {
     let exported = match client::design_export(id, format).await {
         Ok(exported) => exported,
@@ -70,7 +69,7 @@ pub async fn save(id: &str, format: ExportFormat, toasts: ToastList, confirm: Co
 }
 
 fn hand_over(exported: &Exported, archive: &str, toasts: ToastList) {
-    // An archive comes from the server. A single text is already here.
+    // The server provides archives. A single text is in the response already.
     if exported.files.is_empty() {
         browser::download(&exported.file_name, &exported.media_type, &exported.content);
     } else {

@@ -1,7 +1,7 @@
-//! The frame around every page but the login: top bar, navigation rail, command palette, shortcuts.
+//! The frame around all pages except the login: top bar, navigation rail, command palette, shortcuts.
 //!
-//! Each page sets its breadcrumb ([`Frame::crumbs`]) and its actions ([`Frame::actions`]). Both reach the top bar after
-//! mount, so the server's first render needs neither.
+//! Each page sets its breadcrumb ([`Frame::crumbs`]) and its actions ([`Frame::actions`]). Both are set after mount, so
+//! the server's first render does not include them.
 
 use leptos::{children::ViewFn, prelude::*};
 use leptos_router::{
@@ -62,7 +62,7 @@ pub fn use_frame() -> Frame {
 }
 
 impl Frame {
-    /// Sets the breadcrumb of this page. Follows the signals that it reads.
+    /// Sets the breadcrumb of this page. Updated with the signals that `crumbs` reads.
     pub fn crumbs(self, crumbs: impl Fn() -> Vec<Crumb> + 'static) {
         Effect::new(move |_| {
             self.crumbs.try_set(crumbs());
@@ -80,7 +80,7 @@ impl Frame {
             self.actions.try_set(Some((id, view.clone())));
         });
         on_cleanup(move || {
-            // The next page may have set its own already.
+            // The next page may already have set its actions.
             self.actions.try_update(|actions| {
                 if actions.as_ref().is_some_and(|(owner, _)| *owner == id) {
                     *actions = None;

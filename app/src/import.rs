@@ -1,4 +1,4 @@
-//! Import: templates in other formats among the opened files are converted to HOT by the server.
+//! Import: the server converts opened templates in other formats to HOT.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use api::{ExportNote, ExportNoteKind, ImportRequest};
 
 use crate::client;
 
-/// The opened files, all in HOT, and the notes of the conversion.
+/// Opened files, all in HOT, and notes on the conversion.
 pub struct Read {
     /// Name and text.
     pub files: Vec<(String, String)>,
@@ -14,11 +14,11 @@ pub struct Read {
     pub notes: Vec<ExportNote>,
 }
 
-/// The files, with each template in another format replaced by HOT. The new name ends in `.yaml`, as references to
-/// nested templates do.
+/// Files, with each template in another format replaced by HOT. The new name ends in `.yaml`, like references to nested
+/// templates.
 ///
 /// # Errors
-/// The server cannot read a template, or cannot be reached.
+/// The server cannot parse a template, or is unreachable.
 pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
     let mut read = Read {
         files: Vec::new(),
@@ -28,7 +28,7 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
         .iter()
         .partition(|(_, text)| ImportRequest::fits(text));
     let mut taken: HashSet<String> = own.into_iter().map(|(name, _)| name.clone()).collect();
-    // A file that keeps its name takes it before another file is renamed.
+    // Names of unchanged files are reserved before other files are renamed.
     let keep = imported.into_iter().map(|(name, _)| name.clone());
     let keep: HashSet<String> = keep.filter(|name| name.ends_with(".yaml")).collect();
     for (name, text) in files {

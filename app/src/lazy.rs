@@ -1,12 +1,12 @@
-//! Pages whose code the browser loads when they are opened.
+//! Pages with code that the browser loads when they are opened.
 //!
-//! The core has the login page and the list of designs, which everybody sees first. The build splits off two pieces:
-//! `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments, catalogue).
-//! Code that both need, such as the parser and the drawing, is a third piece that is loaded with either.
+//! The core contains the login page and the list of designs, which every visit needs first. The build splits off two
+//! pieces: `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments,
+//! catalogue). Code used by both, such as the parser and the drawing, is a third piece that is loaded with either.
 //!
-//! The server renders every page whole and names the page's piece in the document's head, so that its download begins
-//! while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]), so that
-//! a design opens without a delay.
+//! The server renders every page completely and links the page's piece in the document's head, so that its download
+//! begins while the core starts. On the list of designs the pieces are fetched when the browser is idle ([`warm_up`]),
+//! so that a design opens without a delay.
 
 use leptos::prelude::*;
 use leptos_router::LazyRoute;
@@ -19,10 +19,10 @@ use crate::{
     ui::ProblemCard,
 };
 
-/// Milliseconds after mount until [`warm_up`] fetches. The page's own data and first paint come first.
+/// Delay between mount and [`warm_up`], in milliseconds. The page's own data and first paint come first.
 const WARM_UP_AFTER_MS: i32 = 1_500;
 
-/// The pages of the piece `pages`.
+/// Pages of the piece `pages`.
 #[derive(Clone, Copy)]
 enum Page {
     Plan,
@@ -50,7 +50,8 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
     })
 }
 
-/// The page, or the reason why it is missing: no connection, or a newer release on the server than in this tab.
+/// View of the page, or of the reason why it is missing: no connection, or a newer release on the server than in this
+/// tab.
 async fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
     if let Ok(page) = piece {
         return page;
@@ -73,7 +74,7 @@ async fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
     card().into_any()
 }
 
-/// Fetches the pieces that a user of the list of designs needs next, once the browser is idle.
+/// Fetches the pieces that users of the list of designs need next, when the browser is idle.
 pub fn warm_up() {
     Effect::new(|_| {
         browser::after_ms(WARM_UP_AFTER_MS, || {

@@ -1,16 +1,16 @@
 //! The pages.
 //!
 //! The server renders each page's frame and a skeleton. The browser hydrates them and only then fetches data from
-//! `/api/v1`. So the first render is the same on both sides whatever the data is, hydration finds no difference, and
+//! `/api/v1`. The first render is therefore the same on both sides for any data, there is no hydration mismatch, and
 //! the pages use the same API as scripts.
 //!
-//! Views are compiled with erased types (`.cargo/config.toml`). Server and wasm must agree on that flag, or hydration
-//! panics. It made the debug server a fifth of its size and the wasm a third smaller.
+//! Views are compiled with erased types (`.cargo/config.toml`). Server and wasm must be compiled with the same flag, or
+//! hydration panics. The flag reduces the debug server to a fifth of its size and the wasm by a third.
 //!
-//! Owners of state: the address has the page, run and filter; [`session::Session`] has the logged-in user;
-//! [`load::Load`] has data of the server. All other state is local to its component.
+//! Location of state: page, run and filter are in the address; the logged-in user is in [`session::Session`]; data of
+//! the server is in [`load::Load`]. All other state is local to its component.
 
-// The types of views nest deeply.
+// The types of views are deeply nested.
 #![recursion_limit = "512"]
 
 pub mod browser;
@@ -86,7 +86,7 @@ fn page_title(page: &str) -> String {
     }
 }
 
-/// Sets the chosen theme before the first paint. Without a choice the system's theme is used.
+/// Sets the selected theme before the first paint. The default is the system's theme.
 #[cfg(feature = "ssr")]
 const THEME_SCRIPT: &str = r#"try{var t=localStorage.getItem("stackloom.theme");if(t==="light"||t==="dark")document.documentElement.dataset.theme=t}catch(e){}"#;
 

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::{client::Answer, ui::problem::ProblemCard};
 
-/// The state of a fetch.
+/// State of a fetch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loaded<T> {
     /// Loading, for the first time or for another address.
@@ -20,7 +20,7 @@ pub enum Loaded<T> {
 
 type Question<T> = Pin<Box<dyn Future<Output = Answer<T>>>>;
 
-/// A fetched value, with the function that fetches it.
+/// Fetched value, with the function that fetches it.
 pub struct Load<T: Send + Sync + 'static> {
     value: RwSignal<Loaded<T>>,
     wanted: RwSignal<u32>,
@@ -35,9 +35,9 @@ impl<T: Send + Sync + 'static> Clone for Load<T> {
 impl<T: Send + Sync + 'static> Copy for Load<T> {}
 
 impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
-    /// Calls `fetch` after mount and whenever a signal changes that it reads before its first await.
+    /// Calls `fetch` after mount and after changes of the signals that it reads before its first await.
     ///
-    /// The answer to an outdated request is dropped. During a [`Load::reload`] the old value stays visible.
+    /// The response to an outdated request is dropped. During a [`Load::reload`] the old value stays visible.
     pub fn new<F, Fut>(fetch: F) -> Load<T>
     where
         F: Fn() -> Fut + 'static,
@@ -46,7 +46,7 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         Self::asking(Box::new(move || Box::pin(fetch())))
     }
 
-    /// One non-generic closure per `T`. Each caller's own copy would add to the wasm's size.
+    /// One non-generic closure per `T`. A copy for each caller would increase the size of the wasm.
     fn asking(fetch: Box<dyn Fn() -> Question<T>>) -> Load<T> {
         let value = RwSignal::new(Loaded::Loading);
         let wanted = RwSignal::new(0);
@@ -101,12 +101,12 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         })
     }
 
-    /// Sets a newer value from another source, such as the answer of a save.
+    /// Sets a newer value from another source, such as the response to a save.
     pub fn set(self, value: T) {
         self.value.try_set(Loaded::Ready(value));
     }
 
-    /// Shows the value with `ready`, `skeleton` while it loads, or the problem with "Try again". `ready` is called
+    /// Renders the value with `ready`, `skeleton` while it loads, or the problem with "Try again". `ready` is called
     /// again when the value changes.
     pub fn view<S, V>(self, skeleton: S, ready: impl Fn(T) -> V + Send + 'static) -> AnyView
     where
@@ -136,8 +136,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     }
 }
 
-/// Sets the signal only if the value differs, so that a page which polls every few seconds does not flicker. A short
-/// loss of connection keeps the old value.
+/// Sets the signal only if the value differs, so that a page that polls every few seconds does not flicker. After a
+/// short loss of connection the old value is kept.
 fn answered<T: PartialEq + Send + Sync + 'static>(value: RwSignal<Loaded<T>>, answer: Answer<T>) {
     let next = match answer {
         Ok(it) => Loaded::Ready(it),

@@ -1,9 +1,8 @@
-//! Renders a README as elements. Supports a small part of Markdown and never the author's HTML.
+//! Renders a README as elements. Supports a subset of Markdown and never the author's HTML.
 //!
-//! Supported: headings, paragraphs, lists, tables, code, links to `http(s)`, emphasis. Other syntax is shown as plain
-//! text. The text becomes a tree first ([`parse`], pure), then elements. Nothing is ever inserted into the page as
-//! markup.
-//! page as markup.
+//! Supported: headings, paragraphs, lists, tables, code, links to `http(s)`, emphasis. Other syntax is displayed as
+//! plain text. The text is first parsed to a tree ([`parse`], pure), then rendered as elements. No text is inserted
+//! into the page as markup.
 
 use leptos::prelude::*;
 
@@ -23,11 +22,11 @@ pub enum Block {
     },
     /// A fenced code block.
     Code(String),
-    /// A table: the head row, then the body rows, each a list of cells.
+    /// A table: the header row, then the body rows, each a list of cells.
     Table(Vec<Vec<Vec<Span>>>),
 }
 
-/// A piece of a line.
+/// Part of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Span {
     /// Plain text.
@@ -69,7 +68,7 @@ pub fn parse(text: &str) -> Vec<Block> {
             {
                 match item(next.trim()) {
                     Some((_, text)) => items.push(text.to_owned()),
-                    // A line that continues the previous item.
+                    // Continuation of the previous item.
                     None => {
                         if let Some(last) = items.last_mut() {
                             last.push(' ');
@@ -171,7 +170,7 @@ fn spans(text: &str) -> Vec<Span> {
     found
 }
 
-/// A span at the very start of the text, and the rest.
+/// Span at the start of the text, and the rest.
 fn special(text: &str) -> Option<(Span, &str)> {
     let between = |mark: &str| {
         let (inside, after) = text.strip_prefix(mark)?.split_once(mark)?;
@@ -195,7 +194,7 @@ fn special(text: &str) -> Option<(Span, &str)> {
         .then(|| (Span::Link(title.to_owned(), address.to_owned()), after))
 }
 
-/// Shows Markdown.
+/// Renders Markdown.
 #[component]
 pub fn Markdown(
     /// The text.
@@ -207,7 +206,7 @@ pub fn Markdown(
         Block::Heading(level, _) => Some(*level),
         _ => None,
     });
-    // The page has its own first heading, so the text's highest level comes right below it.
+    // The page has its own first heading, so the highest level of the text is one level below it.
     let top = levels.min().unwrap_or(1);
     let blocks = blocks.into_iter().map(|block| block_view(block, top));
     view! { <div class="markdown">{blocks.collect_view()}</div> }

@@ -1,11 +1,11 @@
-//! Opening files as designs. Reading templates needs the parser, which is in the piece `designer` (see [`lazy`](crate::lazy)).
+//! Opens files as designs. Parsing templates needs the piece `designer` (see [`lazy`](crate::lazy)).
 
 use api::{Beside, DesignRequest};
 use leptos::wasm_split::SplitLoaderError;
 
 use crate::client;
 
-/// The error for a piece that could not be loaded.
+/// Error for a piece that could not be loaded.
 pub struct Missing;
 
 impl From<SplitLoaderError> for Missing {
@@ -27,7 +27,8 @@ fn open_piece(files: Vec<(String, String)>) -> Result<Vec<DesignRequest>, Missin
         .collect())
 }
 
-/// A design for each template among these files (name, text) that no other one uses, with the files beside it.
+/// One design for each template among these files (name, text) that is not used by another one, with the files beside
+/// it.
 ///
 /// # Errors
 /// The piece with the parser could not be loaded.

@@ -5,10 +5,10 @@ use leptos::prelude::*;
 
 use crate::{browser, client};
 
-/// The session of this page.
+/// Session of this page.
 #[derive(Clone, Copy)]
 pub struct Session {
-    /// The user. `None` until the server has answered.
+    /// The user. `None` until the server has responded.
     pub me: RwSignal<Option<Me>>,
 }
 
@@ -25,7 +25,7 @@ pub fn use_session() -> Session {
 }
 
 impl Session {
-    /// Fetches the logged-in user, if unknown.
+    /// Fetches the logged-in user, if not loaded yet.
     pub fn ensure(self) {
         if self.me.try_with_untracked(Option::is_some) != Some(false) {
             return;
@@ -35,24 +35,24 @@ impl Session {
                 Ok(me) => {
                     self.me.try_set(Some(me));
                 }
-                // The client goes to the login page.
+                // The client redirects to the login page.
                 Err(problem) if problem.status == 401 => {}
                 Err(_) => browser::after_ms(3_000, move || self.ensure()),
             }
         });
     }
 
-    /// True if the user may change things. False until the page is hydrated and the user known, because an earlier
-    /// click would be lost.
+    /// True if the user has permission to make changes. False until the page is hydrated and the user is loaded,
+    /// because an earlier click would be lost.
     pub fn can_change(self) -> bool {
         self.me
             .with(|me| me.as_ref().is_some_and(|me| me.can_change))
     }
 
-    /// Ends the session and goes to the login page.
+    /// Ends the session and opens the login page.
     pub fn log_out(self) {
         leptos::task::spawn_local(async move {
-            // Without an answer the cookie stays, but the user still leaves the page.
+            // Without a response the cookie stays, but the user still leaves the page.
             let _ = client::logout().await;
             self.me.try_set(None);
             browser::go("/login");

@@ -3,9 +3,9 @@
 /// A starter: a template with a name and a summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Starter {
-    /// The new design's name.
+    /// Name of the new design.
     pub name: &'static str,
-    /// A summary of one sentence.
+    /// Summary, one sentence.
     pub summary: &'static str,
     /// Name of the icon.
     pub icon: &'static str,
@@ -21,7 +21,7 @@ pub const EMPTY: Starter = Starter {
     template: "heat_template_version: 2021-04-16\n\nresources: {}\n",
 };
 
-/// The starters, from small to large.
+/// Starters, from small to large.
 pub const STARTERS: [Starter; 4] = [
     Starter {
         name: "Web server behind a proxy",

@@ -1,12 +1,12 @@
 //! Times in a readable form: `2 min ago`, `1:05`, `14:03:27`.
 //!
-//! The API's times are RFC 3339 in UTC. They have digits at fixed positions, so parsing them needs no library.
+//! The API's times are RFC 3339 in UTC, with digits at fixed positions, so parsing them needs no library.
 
 use leptos::prelude::*;
 
 use crate::browser;
 
-/// The current time. In the browser it ticks once a second. `None` until the page is mounted.
+/// Current time. In the browser it is updated once a second. `None` until the page is mounted.
 #[derive(Clone, Copy)]
 pub struct Clock(RwSignal<Option<f64>>);
 
@@ -36,7 +36,7 @@ pub fn use_clock() -> Clock {
 }
 
 impl Clock {
-    /// Milliseconds since 1970. Tracks, so its readers are redrawn each second.
+    /// Milliseconds since 1970. Tracks, so its readers are updated each second.
     pub fn now(self) -> Option<f64> {
         self.0.try_get().flatten()
     }
@@ -85,7 +85,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// A duration in its shortest clear form: `0.4 s`, `12 s`, `3:07`, `1:02:33`.
+/// Text of a duration in its shortest clear form: `0.4 s`, `12 s`, `3:07`, `1:02:33`.
 pub fn duration(milliseconds: f64) -> String {
     let milliseconds = milliseconds.max(0.0);
     let seconds = (milliseconds / 1000.0).floor() as i64;
@@ -102,7 +102,7 @@ pub fn duration(milliseconds: f64) -> String {
     }
 }
 
-/// The duration between start and end, or until now if the end is missing.
+/// Duration between start and end, or until now if the end is missing.
 pub fn span(started: Option<&str>, ended: Option<&str>, now: Option<f64>) -> Option<String> {
     let from = parse(started?)?;
     let to = match ended {
@@ -112,7 +112,7 @@ pub fn span(started: Option<&str>, ended: Option<&str>, now: Option<f64>) -> Opt
     Some(duration(to - from))
 }
 
-/// The age of a time: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, else the date.
+/// Age of a time: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, otherwise the date.
 pub fn ago(time: &str, now: Option<f64>) -> String {
     let (Some(then), Some(now)) = (parse(time), now) else {
         return day(time).to_owned();
@@ -134,13 +134,12 @@ pub fn ago(time: &str, now: Option<f64>) -> String {
     }
 }
 
-/// The date of an RFC 3339 time.
+/// Date of an RFC 3339 time.
 fn day(time: &str) -> &str {
     time.get(..10).unwrap_or(time)
 }
 
-/// The time of day in the browser's zone, `14:03:27`. `offset_minutes` is the value of JavaScript's
-/// `getTimezoneOffset`.
+/// Time of day in the browser's zone, `14:03:27`. `offset_minutes` is the result of JavaScript's `getTimezoneOffset`.
 pub fn time_of_day(milliseconds: f64, offset_minutes: f64) -> String {
     let seconds = (milliseconds / 1000.0 - offset_minutes * 60.0).rem_euclid(86_400.0) as i64;
     format!(

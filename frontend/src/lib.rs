@@ -1,9 +1,9 @@
-//! The wasm entry: hydrate, nothing else.
+//! Entry point of the wasm: only hydration.
 
-// The types of views nest deeply.
+// The types of views are deeply nested.
 #![recursion_limit = "512"]
 
-/// Called by the page that the server rendered. Lazily, for the page's own piece of the program may still be on its way.
+/// Called by the server-rendered page. Lazy, because the wasm piece of the page may still be loading.
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     console_error_panic_hook::set_once();

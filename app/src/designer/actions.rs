@@ -11,7 +11,7 @@ use crate::{
     ui::{Command, use_palette},
 };
 
-/// Registers the page's commands and listens for their keys.
+/// Registers the page's commands and handles their keys.
 pub fn provide(workspace: Workspace) {
     use_palette().register(vec![
         Command::new("Design", "undo-2", "Undo", move || workspace.undo()).own_keys("Ctrl+Z"),
@@ -58,7 +58,7 @@ pub fn provide(workspace: Workspace) {
     clipboard::listen(workspace);
 }
 
-/// Tells the user that changes are saved automatically.
+/// Saves now, and informs the user that changes are saved automatically.
 fn save(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         if workspace.saving.flush(workspace).await {
@@ -75,7 +75,7 @@ fn toggle(workspace: Workspace, which: Drawer) {
 }
 
 fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
-    // The page may be disposed before the key event arrives.
+    // The page can be disposed before the key event arrives.
     if workspace.drawer.try_get_untracked().is_none() || event.default_prevented() {
         return;
     }
@@ -91,7 +91,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         save(workspace);
         return;
     }
-    // In a text field these keys belong to the browser. A dialog blocks them too.
+    // In a text field the browser handles these keys. They are also disabled while a dialog is open.
     if browser::is_typing(event) || browser::dialog_is_open() {
         return;
     }

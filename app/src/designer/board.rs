@@ -1,7 +1,7 @@
 //! A read-only drawing: the same nodes and lines as in the editor, with a state on each.
 //!
-//! The pages Plan, Run and Deployment use it. It can be panned and zoomed, and a node can be selected. The drawing fits
-//! itself to the canvas until the user pans or zooms.
+//! The pages Plan, Run and Deployment use it. It can be panned and zoomed, and nodes can be selected. The drawing is
+//! fitted to the canvas until the user pans or zooms.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -75,8 +75,8 @@ pub fn Board(
     /// Positions of the nodes.
     #[prop(into)]
     layout: Signal<api::Layout>,
-    /// Resource name to the API's name of its state. Resources that passes add to groups' members and nested templates
-    /// are missing.
+    /// API name of the state, by resource name. Resources that passes add to members of groups and nested templates are
+    /// not included.
     #[prop(into)]
     states: Signal<HashMap<String, String>>,
     /// The selected resource.
@@ -119,7 +119,7 @@ pub fn Board(
         }
     };
     // The types arrive after mount; until then all nodes are plain cards. The cloud's facts decide which resources the
-    // passes add, and those are drawn too.
+    // passes add; these are drawn too.
     Effect::new(move |_| {
         leptos::task::spawn_local(async move {
             if let Ok(known) = client::resource_types().await {

@@ -2,7 +2,7 @@
 
 use hot::bundle::Bundle;
 
-/// The bundle with another text of a file. An environment stays one.
+/// Bundle with another text of a file. An environment stays an environment.
 pub(super) fn with_file(bundle: &Bundle, path: &str, text: String) -> Bundle {
     let others = bundle.files().filter(|(other, _)| *other != path);
     let others = others.map(|(path, text)| (path.to_owned(), text.to_owned()));

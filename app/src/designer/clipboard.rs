@@ -9,7 +9,7 @@ use crate::browser;
 
 const TYPE: &str = "text/plain";
 
-/// Listens for the clipboard events of the page.
+/// Handles the clipboard events of the page.
 pub fn listen(workspace: Workspace) {
     Effect::new(move |_| {
         let copied = window_event_listener(ev::copy, move |event| {
@@ -51,7 +51,7 @@ pub fn copy(workspace: Workspace) {
     }
 }
 
-/// Pastes, for menus. Browsers ask first whether the page may read the clipboard.
+/// Pastes, for menus. Browsers ask the user for permission to read the clipboard.
 pub fn paste(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         match browser::pasted().await {
@@ -62,7 +62,7 @@ pub fn paste(workspace: Workspace) {
     });
 }
 
-/// True if the event is about the canvas: no text field has the focus, no text is selected and no dialog is open.
+/// True if the event is for the canvas: no text field has the focus, no text is selected and no dialog is open.
 fn is_ours(workspace: Workspace, event: &web_sys::Event) -> bool {
     workspace.drawer.try_get_untracked().is_some()
         && !event.default_prevented()

@@ -1,9 +1,9 @@
-//! The code view: the template's text, editable and always in step with the canvas.
+//! The code view: the template's text, editable and synchronised with the canvas.
 //!
-//! It is a plain text area beside a strip of line numbers, so editing, selection and screen reader support are the
-//! browser's own. Typed text goes into the document at once. A change on the canvas sets the text area's value. Only
-//! the visible line numbers are elements, because a user may paste a text that is longer than a template may be and
-//! must be able to see and remove it.
+//! It is a plain text area beside a strip of line numbers, so editing, selection and screen reader support are those of
+//! the browser. Typed text is applied to the document at once. A change on the canvas sets the text area's value. Only
+//! the visible line numbers are elements, because a user can paste a text longer than the limit for templates and must
+//! be able to see and remove it.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use leptos::{ev, html, prelude::*};
 
 use super::{store::Workspace, surface};
 
-/// CSS pixels of one line. The style sheet has the same value.
+/// Height of one line in CSS pixels. The style sheet contains the same value.
 const LINE_PX: i32 = 20;
 
-/// The longest text, in bytes, that the text area accepts. It is more than a template may have, so that a user can
-/// shorten a long text here. With much more the browser needs seconds of layout for every key.
+/// Maximum length of text in the text area, in bytes. It is more than the limit for templates, so that a user can
+/// shorten a long text here. With much longer texts the browser's layout takes seconds for every key.
 const LONG_MAX: usize = 1 << 20;
 
-/// Line numbers are drawn in blocks of this many lines, so that most scrolling draws none.
+/// Number of lines in a block of line numbers. Most scrolling then renders no new numbers.
 const BLOCK: u32 = 64;
 
 /// The code view.
@@ -55,7 +55,7 @@ pub fn Code(
         workspace.problems.with(|problems| {
             let mut marks: BTreeMap<u32, (Severity, String)> = BTreeMap::new();
             for problem in problems.iter() {
-                // Problems in other files have line numbers of their own.
+                // Problems in other files refer to lines of these files.
                 let Some(line) = problem.line.filter(|_| problem.file.is_none()) else {
                     continue;
                 };
@@ -79,7 +79,7 @@ pub fn Code(
             .editor
             .with(|editor| editor.document().lines(&["resources", &name]))
     });
-    // A selection made elsewhere is scrolled into view. One made by the caret is visible already.
+    // A resource selected outside the code view is scrolled into view. A selection by the caret is visible already.
     Effect::new(move |_| {
         let (Some((first, last)), Some(area)) = (selected.get(), area.get()) else {
             return;
@@ -87,7 +87,7 @@ pub fn Code(
         if has_focus(&area) {
             return;
         }
-        // The text area may be new. It has its text and its size by the next frame.
+        // The text area can be new. It has its text and its size at the next frame.
         crate::browser::on_next_frame(move || {
             let (top, bottom) = ((first as i32 - 1) * LINE_PX, last as i32 * LINE_PX);
             let (from, room) = (area.scroll_top(), area.client_height());
@@ -109,7 +109,7 @@ pub fn Code(
         ));
     };
     let caret = StoredValue::new((0, 0));
-    // Runs before the browser's layout. A refused input leaves the old text.
+    // Runs before the browser's layout. If an input is refused, the old text stays.
     let before = move |event: ev::InputEvent| {
         if let Some(area) = area.get_untracked() {
             let at = |place: Result<Option<u32>, _>| place.ok().flatten().unwrap_or_default();
@@ -123,13 +123,13 @@ pub fn Code(
     };
     let typed = move |event: ev::Event| {
         let now = event_target_value(&event);
-        // Not every input sends `beforeinput`, and many small inputs also make a long text.
+        // Some inputs send no `beforeinput`, and many small inputs can also result in a long text.
         let was = text.with_untracked(String::len);
         match area.get_untracked() {
             Some(area) if now.len() > LONG_MAX && now.len() > was => {
                 area.set_value(&text.get_untracked());
                 let (start, end) = caret.get_value();
-                // If the browser refuses the caret position, the caret goes to the end.
+                // If the browser refuses the caret position, the caret moves to the end.
                 let _ = area.set_selection_range(start, end);
                 refuse(now.len());
             }
@@ -148,7 +148,7 @@ pub fn Code(
             if let Some(area) = area.get_untracked() {
                 let start = area.selection_start().ok().flatten().unwrap_or_default();
                 let end = area.selection_end().ok().flatten().unwrap_or(start);
-                // If the browser refuses the range, the text stays as it is.
+                // If the browser refuses the range, the text is unchanged.
                 if area
                     .set_range_text_with_start_and_end("  ", start, end)
                     .is_ok()
@@ -162,7 +162,7 @@ pub fn Code(
             leaves.set_value(false);
         }
     };
-    // Selects the resource at the caret, so that the canvas and the form follow.
+    // Selects the resource at the caret, for the canvas and the form.
     let follow = move || {
         let Some(area) = area.get_untracked() else {
             return;
@@ -248,7 +248,7 @@ pub fn Code(
     }
 }
 
-/// The first and the last line whose numbers are drawn: the visible ones, extended to whole blocks.
+/// First and last line with rendered numbers: the visible lines, extended to whole blocks.
 fn numbers_seen(scroll_top_px: i32, height_px: i32, lines: u32) -> (u32, u32) {
     let line_at = |px: i32| (px.max(0) / LINE_PX) as u32;
     let first = line_at(scroll_top_px) / BLOCK * BLOCK;

@@ -1,9 +1,9 @@
-//! Drafts: changes that the server does not have yet, kept in the browser's local store.
+//! Drafts: unsaved changes in the browser's local storage.
 //!
 //! Each visit of a design writes its own draft, so that two tabs of one design never overwrite each other's work. The
-//! next visit takes up the newest draft it finds. A draft is removed once its content, or a later version of it, is on
-//! the server. It is kept if it is newer than the text that the server accepted, because a user may type and leave
-//! while a save is running.
+//! next visit restores the newest draft. A draft is removed once its content, or a later version of it, is on the
+//! server. It is kept if it is newer than the text that the server accepted, because a user can type and leave while a
+//! save is running.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::browser;
 
-/// The number of sent texts that are remembered.
+/// Maximum number of stored fingerprints of sent texts.
 const SENT_MAX: usize = 16;
 
-/// A hash of a design's content. Requests that store the same content have the same hash.
+/// Hash of a design's content. Requests that store the same content have the same hash.
 pub(super) type Fingerprint = u64;
 
-/// The hash of a design's content. The name is not part of it, because names never conflict.
+/// Hash of a design's content. The name is not part of it, because names never conflict.
 pub(super) fn fingerprint(template: &str, beside: &Beside, layout: &Layout) -> Fingerprint {
     let mut hasher = DefaultHasher::new();
     template.hash(&mut hasher);
@@ -32,7 +32,7 @@ pub(super) fn fingerprint(template: &str, beside: &Beside, layout: &Layout) -> F
     hasher.finish()
 }
 
-/// Texts that were sent. If the server has one of these, nobody else has changed the design.
+/// Fingerprints of sent texts. If the server's text is one of these, no other client has changed the design.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Sent(Vec<Fingerprint>);
@@ -58,20 +58,20 @@ pub(super) struct Draft {
     pub base_version: u32,
     pub name: String,
     pub template: String,
-    /// Files and environments. `None` in drafts of older releases, for which the server's files are kept.
+    /// Files and environments. `None` in drafts of older releases; the server's files are then kept.
     #[serde(default)]
     pub beside: Option<Beside>,
     pub layout: Layout,
     /// Time of writing, in milliseconds since 1970.
     #[serde(default)]
     pub written: f64,
-    /// The texts that this visit has sent.
+    /// Texts sent by this visit.
     #[serde(default)]
     pub sent: Sent,
 }
 
 impl Draft {
-    /// A draft of the request that a save would send now.
+    /// Draft of the request that a save would send now.
     pub fn of(request: DesignRequest, sent: Sent) -> Self {
         Self {
             base_version: request.base_version.unwrap_or_default(),
@@ -84,7 +84,7 @@ impl Draft {
         }
     }
 
-    /// True if the sent request has everything that is in the draft.
+    /// True if the sent request contains all changes of the draft.
     fn is_in(&self, sent: &DesignRequest) -> bool {
         self.name == sent.name
             && self.template == sent.template
@@ -95,8 +95,8 @@ impl Draft {
                 .is_none_or(|beside| *beside == sent.beside)
     }
 
-    /// The draft that remains after the server accepted `sent`, sent at `sent_ms`, as version `version`. `None` if
-    /// nothing remains.
+    /// Remaining draft after the server has accepted `sent`, sent at `sent_ms`, as version `version`. `None` if nothing
+    /// remains.
     fn after(self, sent: &DesignRequest, sent_ms: f64, version: u32) -> Option<Draft> {
         // A draft that could not be overwritten is older than the sent text.
         let is_newer = self.written >= sent_ms && !self.is_in(sent);
@@ -106,7 +106,7 @@ impl Draft {
         })
     }
 
-    /// The hash of the draft's content.
+    /// Hash of the draft's content.
     fn fingerprint(&self) -> Fingerprint {
         let beside = self.beside.clone().unwrap_or_default();
         fingerprint(&self.template, &beside, &self.layout)
@@ -123,7 +123,7 @@ impl Draft {
     }
 }
 
-/// The newest draft that is not `done`, and the keys of those that are done.
+/// Newest draft that is not `done`, and the keys of drafts that are done.
 fn newest<T>(
     drafts: impl IntoIterator<Item = (T, Draft)>,
     done: impl Fn(&Draft) -> bool,
@@ -135,18 +135,18 @@ fn newest<T>(
     (newest, done.into_iter().map(|(key, _)| key).collect())
 }
 
-/// The drafts of one design, from the view of one visit.
+/// Drafts of one design, for one visit.
 #[derive(Clone, Copy)]
 pub(super) struct Drafts {
     design: StoredValue<String>,
-    /// The key of this visit's draft.
+    /// Key of this visit's draft.
     own: StoredValue<String>,
-    /// The draft that this visit took up, with its hash.
+    /// Key and hash of the draft that this visit restored.
     taken: StoredValue<Option<(String, Fingerprint)>>,
 }
 
 impl Drafts {
-    /// The drafts at the begin of a visit.
+    /// Drafts at the start of a visit.
     pub fn of(design: &str) -> Self {
         let visit = format!("{:x}-{:x}", browser::now_ms() as u64, browser::random_u32());
         Self {
@@ -156,7 +156,7 @@ impl Drafts {
         }
     }
 
-    /// The place of this visit's draft. It outlives the page.
+    /// Location of this visit's draft. It stays valid after the page is disposed.
     pub fn place(self) -> Option<Place> {
         Some(Place {
             own: self.own.try_get_value()?,
@@ -164,7 +164,7 @@ impl Drafts {
         })
     }
 
-    /// Takes up the draft of an earlier visit that the server never got. Drafts that are `done` are removed.
+    /// Restores the draft of an earlier visit that is not on the server. Drafts that are `done` are removed.
     pub fn take(self, done: impl Fn(&Draft) -> bool) -> Option<Draft> {
         let (key, visits) = self
             .design
@@ -180,7 +180,7 @@ impl Drafts {
     }
 }
 
-/// The place of a visit's draft in the local store. Usable after the page has gone.
+/// Location of a visit's draft in the local storage. It stays valid after the page is disposed.
 #[derive(Clone)]
 pub(super) struct Place {
     own: String,
@@ -188,7 +188,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Writes the draft, which replaces the one that the visit took up. Returns false if the local store refuses it.
+    /// Writes the draft, which replaces the one that the visit restored. Returns false if the local storage refuses it.
     pub fn keep(&self, draft: &Draft) -> bool {
         let kept =
             serde_json::to_string(draft).is_ok_and(|text| browser::remember(&self.own, &text));
@@ -198,14 +198,14 @@ impl Place {
         kept
     }
 
-    /// Removes the draft, after the server has all of it.
+    /// Removes the draft after all of it was saved on the server.
     pub fn forget(&self) {
         self.forget_taken();
         browser::forget(&self.own);
     }
 
     /// Handles a save that the server accepted: newer changes stay in the draft, based on the server's `version`.
-    /// Returns the request that is still to be sent.
+    /// Returns the request for these changes.
     pub fn delivered(
         &self,
         sent: &DesignRequest,
@@ -223,7 +223,7 @@ impl Place {
         left.map(|draft| draft.request())
     }
 
-    /// Removes the draft that this visit took up, unless the visit that wrote it is still active and has changed it
+    /// Removes the draft that this visit restored, unless the visit that wrote it is still active and has changed it
     /// since.
     fn forget_taken(&self) {
         if let Some((key, taken)) = &self.taken

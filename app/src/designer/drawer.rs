@@ -50,7 +50,7 @@ pub fn DrawerPanel(
             .current_target()
             .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
         {
-            // Without pointer capture the drag stops at the edge.
+            // Without pointer capture the drag ends at the edge.
             let _ = element.set_pointer_capture(event.pointer_id());
         }
     };
@@ -159,7 +159,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                         Severity::Warning => ("warning", "triangle-alert", "Warning"),
                         Severity::Info => ("info", "info", "Note"),
                     };
-                    // The line number first, because narrow windows cut off the end.
+                    // The line number comes first, because narrow windows truncate the end.
                     let line = problem.line.map(|line| match &problem.file {
                         Some(file) => format!("{file}, line {line}"),
                         None => format!("line {line}"),

@@ -1,7 +1,7 @@
 //! The dialog that edits the path and the text of a file beside the template.
 //!
-//! Typed text goes into the design at once, as in the code view, so closing the dialog loses nothing. An invalid path
-//! is the exception: the dialog stays open until the path is corrected or given up.
+//! Typed text is applied to the design at once, as in the code view, so closing the dialog loses nothing. The exception
+//! is an invalid path: the dialog stays open until the path is corrected or discarded.
 
 use hot::bundle::Bundle;
 use leptos::{ev, prelude::*};
@@ -9,7 +9,7 @@ use leptos::{ev, prelude::*};
 use super::{bundle::with_file, store::Workspace};
 use crate::ui::{Icon, Modal, prose};
 
-/// The path of the open file.
+/// State of the dialog: the path of the open file.
 #[derive(Clone, Copy)]
 pub struct Opened {
     open: RwSignal<bool>,
@@ -53,7 +53,7 @@ impl Opened {
     }
 }
 
-/// The bundle with a file under another path.
+/// Bundle with a file under another path.
 ///
 /// # Errors
 /// The reason why the new path is invalid.
@@ -117,7 +117,7 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
         })
     });
     let text = move || workspace.file_tracked(&path.get()).unwrap_or_default();
-    // Moving the focus to this button has already checked the path.
+    // The path was checked when the focus moved to this button.
     let done = move |_| {
         if opened.refused.with_untracked(Option::is_none) {
             opened.open.set(false);

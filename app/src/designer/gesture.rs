@@ -4,8 +4,8 @@
 //! idle --press--> pressed --moved 4 px--> panning | moving | connecting | marking --release--> idle
 //!                    +--------release-------> a click: select
 //! ```
-//! Pointer moves are collected and handled once per animation frame. A release handles the last move first. Escape and
-//! a lost pointer end a gesture without a change.
+//! Pointer moves are collected and handled once per animation frame. Before a release the last move is handled. Escape
+//! and a lost pointer end a gesture without a change.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -30,12 +30,12 @@ use crate::browser;
 /// Distance in CSS pixels after which a press becomes a drag.
 const SLOP_PX: f64 = 4.0;
 
-/// The target of a press.
+/// Target of a press.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grip {
     /// The empty canvas, or a mouse button that pans.
     Background,
-    /// The empty canvas with Shift held: a rectangle selects.
+    /// The empty canvas with Shift held, for a selection rectangle.
     Marquee,
     /// A node, by name.
     Node(String),
@@ -67,23 +67,23 @@ enum State {
     },
 }
 
-/// The state of the pointer on the canvas.
+/// State of the pointer on the canvas.
 #[derive(Clone, Copy)]
 pub struct Pointer {
     workspace: Workspace,
     state: StoredValue<State>,
     latest: StoredValue<Option<ScreenPoint>>,
     scheduled: StoredValue<bool>,
-    /// The selection rectangle while it is drawn.
+    /// Selection rectangle during its drag.
     pub marquee: RwSignal<Option<Rect>>,
-    /// The line while it is drawn: the rectangle it starts from and the point it ends at.
+    /// Line during its drag: the rectangle at its start and the point at its end.
     pub thread: RwSignal<Option<(Rect, CanvasPoint)>>,
-    /// The name of the current drag, for the cursor. Empty without one.
+    /// Name of the current drag, for the cursor. Empty if there is no drag.
     pub doing: RwSignal<&'static str>,
 }
 
 impl Pointer {
-    /// A pointer at rest.
+    /// State without a gesture.
     pub fn new(workspace: Workspace) -> Self {
         Self {
             workspace,
@@ -102,7 +102,7 @@ impl Pointer {
         self.state.set_value(State::Pressed { grip, at });
     }
 
-    /// Handles a pointer move. Returns true once the gesture is a drag.
+    /// Handles a pointer move. Returns true when the gesture becomes a drag.
     pub fn moved(self, at: ScreenPoint) -> bool {
         let begins = match self.state.get_value() {
             State::Idle => return false,
@@ -130,7 +130,7 @@ impl Pointer {
         begins
     }
 
-    /// Handles a released button. With `add` the click extends the selection.
+    /// Handles a released button. With `add` a click extends the selection.
     pub fn release(self, at: ScreenPoint, add: bool) {
         if !matches!(self.state.get_value(), State::Idle | State::Pressed { .. }) {
             self.latest.set_value(Some(at));
@@ -336,7 +336,7 @@ impl Pointer {
                 }
             }
         }
-        // Frames around the moved nodes. A server that is about to leave its frame no longer counts.
+        // Resizes frames around the moved nodes. A server that would leave its frame is not included.
         let leaves = changes && names.len() == 1;
         for frame in drawing
             .nodes()
@@ -363,7 +363,7 @@ impl Pointer {
         }
     }
 
-    /// The offset of the held node, snapped to the grid.
+    /// Offset of the dragged node, snapped to the grid.
     fn way(self, held: &str, start: ScreenPoint, at: ScreenPoint) -> CanvasVector {
         let way = self.workspace.view.get_untracked().way(start, at);
         let corner = self
@@ -383,7 +383,8 @@ impl Pointer {
     fn connection(self, from: &str, at: ScreenPoint) -> Option<Result<Proposal, Refusal>> {
         let over = self.over(at).filter(|name| name != from)?;
         self.workspace.with_input(|input| {
-            // A drag from one server to another means their software or the frame around the target.
+            // A drag from one server to another connects their software, or the server with the frame around the
+            // target.
             let frame = input
                 .drawing
                 .node(&over)
@@ -426,7 +427,7 @@ impl Pointer {
     }
 }
 
-/// Handles a palette drag, over the canvas or not.
+/// Handles a palette drag, inside or outside the canvas.
 pub fn hover_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     if !surface::is_over(workspace.root, at) {
         clear(workspace);
@@ -456,7 +457,7 @@ pub fn drop_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     }
 }
 
-/// Highlights the target of a drag and shows the effect of a drop.
+/// Highlights the target of a drag and displays the effect of a drop.
 fn show(workspace: Workspace, answer: Option<&Result<Proposal, Refusal>>, over: Option<String>) {
     let (aim, hint) = match answer {
         None => (Aim::default(), None),
@@ -489,7 +490,7 @@ fn show(workspace: Workspace, answer: Option<&Result<Proposal, Refusal>>, over: 
     }
 }
 
-/// Removes the marks of a drag.
+/// Removes the highlights and hints of a drag.
 pub fn clear(workspace: Workspace) {
     show(workspace, None, None);
     if workspace.eligible.with_untracked(Option::is_some) {
@@ -504,7 +505,7 @@ fn inside(drawing: &Drawing, area: Rect) -> Vec<String> {
         .filter(|node| node.kind != NodeKind::Internet && node.ghost.is_none());
     all.filter(|node| {
         let within = node.rect.union(area) == area;
-        // A frame must be completely inside the rectangle. Other nodes need only overlap it.
+        // A frame must be completely inside the rectangle. For other nodes an overlap is sufficient.
         within || (node.kind != NodeKind::Frame && node.rect.overlaps(area))
     })
     .map(|node| node.name.clone())

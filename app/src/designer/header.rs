@@ -13,7 +13,7 @@ use crate::{
     ui::{Icon, Menu, menu, use_confirm, use_toasts},
 };
 
-/// The right end of the top bar.
+/// Actions at the right end of the top bar.
 #[component]
 pub fn HeaderActions(
     /// The page's state.
@@ -32,7 +32,7 @@ pub fn HeaderActions(
         })
     });
     let navigate = StoredValue::new_local(use_navigate());
-    // The plan must show the current text, so it is saved first.
+    // The plan must use the current text, so it is saved first.
     let go = move |event: ev::MouseEvent, address: String| {
         if event.ctrl_key() || event.meta_key() || event.shift_key() || event.button() != 0 {
             return;
@@ -56,7 +56,7 @@ pub fn HeaderActions(
             }
         });
     };
-    // A user who came from a deployment plans changes of that deployment.
+    // A user who opened the design from a deployment plans changes of that deployment.
     let against = use_query_map()
         .with_untracked(|query| query.get("deployment"))
         .map(|id| format!("deployment={}", crate::browser::encode(&id)));
@@ -105,7 +105,7 @@ pub fn HeaderActions(
     }
 }
 
-/// The save state in a word.
+/// Save state as one word.
 #[component]
 fn SaveMark(workspace: Workspace) -> impl IntoView {
     let state = workspace.saving.state;
@@ -121,8 +121,8 @@ fn SaveMark(workspace: Workspace) -> impl IntoView {
     }
 }
 
-/// The notice for a design that someone else has saved in between, where the user chooses a version. Also shows the
-/// server's reason if it refused a save.
+/// Notice for a conflict with a version saved by another client, where the user chooses a version. Also displays the
+/// server's reason for a refused save.
 #[component]
 pub fn ConflictNotice(
     /// The page's state.
@@ -170,7 +170,7 @@ pub fn ConflictNotice(
     }
 }
 
-/// Says where the unsaved text is kept.
+/// Text about the location of the unsaved changes.
 fn where_it_is(saving: Saving) -> &'static str {
     if saving.draft_kept.get() {
         "Your work is kept on this machine."

@@ -1,7 +1,7 @@
-//! The sprite icon of each resource type.
+//! Sprite icons of resource types.
 //!
-//! The longest matching prefix wins: a type's own line before the line of its service. Types without a line get the
-//! icon of their category. Names without a service (`web.yaml`) are nested templates.
+//! The longest matching prefix is used, so that the entry of a type has precedence over the entry of its service. Types
+//! without an entry get the icon of their category. Names without a service (`web.yaml`) are nested templates.
 
 use types::Category;
 
@@ -61,12 +61,12 @@ const ICONS: [(&str, &str); 52] = [
     ("Stackloom::Catalog::", "blocks"),
 ];
 
-/// The sprite's icon for a type. An empty type gets the icon of the outside world.
+/// Name of a type's icon. An empty type gets the icon of the Internet.
 pub fn icon_name(resource_type: &str, category: Category) -> &'static str {
     if resource_type.is_empty() {
         return "globe";
     }
-    // The longest prefix wins: `OS::Nova::ServerGroup` is not a server.
+    // The longest prefix is used: `OS::Nova::ServerGroup` is not a server.
     let own = ICONS
         .iter()
         .filter(|(start, _)| resource_type.starts_with(start));

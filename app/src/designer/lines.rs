@@ -1,4 +1,4 @@
-//! Lines as SVG paths. A line reads the positions of its two ends, so a drag redraws its own lines only.
+//! Lines as SVG paths. Each line reads only the positions of its two ends, so a drag redraws only its own lines.
 
 use canvas::{
     drawing::{Edge, EdgeKind},

@@ -1,8 +1,8 @@
 //! The designer: palette, canvas, inspector and code view over one document.
 //!
-//! All of them are views of the text in [`store::Workspace`]. The `canvas` crate decides what a gesture or a form edit
-//! means. The server renders an outline of the page only; the editor is built in the browser after mount, so hydration
-//! has nothing to compare.
+//! All of them are views of the text in [`store::Workspace`]. The `canvas` crate decides the effect of a gesture or a
+//! form edit. The server renders only an outline of the page; the editor is created in the browser after mount, so
+//! there is no hydration mismatch.
 
 mod actions;
 pub mod board;
@@ -119,9 +119,9 @@ fn load_cloud(workspace: Workspace) {
     });
 }
 
-/// When the page closes, unsaved changes are written to the local store and sent to the server.
+/// Writes unsaved changes to the local storage and sends them to the server when the page closes.
 ///
-/// If neither may be enough, the user is asked first. A user who then stays finds the page's state unchanged.
+/// If both can be insufficient, the browser first asks the user. If the user stays, the page is unchanged.
 fn keep_on_leaving(workspace: Workspace) {
     let saving = workspace.saving;
     let would_lose = move || {
@@ -136,7 +136,7 @@ fn keep_on_leaving(workspace: Workspace) {
             }
         });
         let goes = window_event_listener_untyped("pagehide", move |_| saving.leave(workspace));
-        // A hidden tab may never return. On a phone this is how most visits end.
+        // A hidden tab may never become visible again. On a phone most visits end like this.
         let hides = window_event_listener_untyped("visibilitychange", move |_| {
             saving.keep_now(workspace);
         });

@@ -1,6 +1,6 @@
-//! Nodes as elements. Each reads its own signals only, so a drag redraws one element.
+//! Nodes as elements. Each reads only its own signals, so a drag redraws one element.
 //!
-//! All nodes are siblings on the one transformed layer, children included. Their positions are absolute, so a line
+//! All nodes are siblings on the one transformed layer, including children. Their positions are absolute, so a line
 //! between two nodes needs no measurement of the page. Events are not handled here: the canvas has one listener and
 //! finds the node by its `data-node`.
 
@@ -30,7 +30,7 @@ pub fn hue(category: Category) -> &'static str {
     }
 }
 
-/// A type's icon in its hue. Catalogue items have icons of their own.
+/// Icon of a type in its hue. Catalogue items have their own icons.
 #[component]
 pub fn TypeIcon(
     /// The resource type.
@@ -136,7 +136,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
         }
     };
     let (category, ghost) = node.with_untracked(|node| (hue(node.category), node.ghost.clone()));
-    // In a run the actual parameters decide the conditions: a resource with a state exists, whatever the defaults say.
+    // In a run the actual parameters decide the conditions: a resource with a state exists, whatever the defaults are.
     let off = {
         let node = node.clone();
         Memo::new(move |_| {
@@ -145,10 +145,10 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
         })
     };
     let why = ghost.clone();
-    // The contents are shown on demand, above the neighbouring nodes.
+    // The contents are displayed on demand, above the neighbouring nodes.
     let opened = RwSignal::new(false);
     let is_resource = kind != NodeKind::Internet;
-    // In the editor a ghost does not exist yet. In a run it is a resource like any other.
+    // In the editor a ghost does not exist yet. In a run it is an ordinary resource.
     let data_node = (is_resource && !(stage.editable && ghost.is_some())).then(|| name.clone());
     let handle = name.clone();
     let test_id = (!is_resource).then_some("internet");
@@ -211,12 +211,12 @@ fn kind_word(kind: NodeKind) -> &'static str {
     }
 }
 
-/// The text for a resource whose condition is false.
+/// Text for a resource with a false condition.
 fn left_out(condition: &str) -> String {
     format!("left out: {condition} does not hold")
 }
 
-/// The text for screen readers.
+/// Text for screen readers.
 fn spoken(node: &Node) -> String {
     let mut words = if node.kind == NodeKind::Internet {
         "Internet".to_owned()
@@ -334,7 +334,7 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
     }
 }
 
-/// The number of members, and the button that shows them.
+/// Number of members, and the button that displays them.
 #[component]
 fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl IntoView {
     if !can_open {
@@ -356,7 +356,7 @@ fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl Int
     .into_any()
 }
 
-/// The members of a group or nested template, each with its state during a run.
+/// Members of a group or nested template, each with its state during a run.
 #[component]
 fn Inside(inside: Memo<Vec<Member>>, stage: Stage) -> impl IntoView {
     view! {
@@ -396,7 +396,7 @@ fn InsideRow(member: Member, stage: Stage) -> impl IntoView {
 fn Tags(
     node: ArcRwSignal<Node>,
     stage: Stage,
-    /// Shows words beside the icons.
+    /// True for words beside the icons.
     words: bool,
 ) -> impl IntoView {
     let parts = Memo::new(move |_| node.with(|node| node.parts.clone()));
@@ -425,7 +425,7 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
     let is_off = part.off.is_some();
     let icon = icon_name(&part.resource_type, part.category);
     let data_node = (!stage.editable || part.ghost.is_none()).then(|| part.name.clone());
-    // A subnet shows its range. Its ghost twin and all other parts are icons.
+    // A subnet displays its range. Its ghost and all other parts are icons.
     let word = (words && part.resource_type == types::SUBNET).then(|| part.label.clone());
     view! {
         <span

@@ -1,7 +1,8 @@
 //! The left side: the palette of new resources, and the outline of existing ones.
 //!
 //! Entries are buttons. A pointer drag drops one on the canvas, and Enter adds it to the selection. The drag uses
-//! pointer events instead of the browser's drag and drop: they work with touch and report the position during the move.
+//! pointer events instead of the browser's drag and drop, because they support touch and report the position during the
+//! move.
 
 use canvas::{commands::Item, geometry::ScreenPoint, palette};
 use leptos::{ev, prelude::*};
@@ -39,7 +40,7 @@ impl Tab {
     }
 }
 
-/// The entry that is dragged, and its position in the window.
+/// Dragged entry, and its position in the window.
 #[derive(Clone, PartialEq)]
 struct Carried {
     entry: palette::Entry,
@@ -272,7 +273,7 @@ fn EntryButton(
     }
 }
 
-/// Every resource, under the one that contains it or that it belongs to.
+/// All resources, each below the one that contains or owns it.
 #[component]
 fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
     let rows = Memo::new(move |_| {

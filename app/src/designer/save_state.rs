@@ -5,18 +5,18 @@ use leptos::prelude::*;
 
 use super::drafts::{Drafts, Sent};
 
-/// Where the newest text is stored.
+/// Location of the newest text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SaveState {
     /// On the server.
     Saved,
-    /// In the browser. It will be sent after the pause.
+    /// In the browser. A save starts after the pause.
     Waiting,
     /// In the browser. A save is running.
     Saving,
-    /// In the browser. The server does not answer.
+    /// In the browser. The server does not respond.
     Offline,
-    /// In the browser. The server has a version that someone else has saved since.
+    /// In the browser. Another client has saved a newer version on the server.
     Conflict(Box<Design>),
     /// In the browser. The server refused it.
     Refused(Box<Problem>),
@@ -25,27 +25,27 @@ pub enum SaveState {
 /// The saving state of a design.
 #[derive(Clone, Copy)]
 pub struct Saving {
-    /// The design's name, as shown to users.
+    /// Name of the design.
     pub name: RwSignal<String>,
-    /// The newest version on the server.
+    /// Newest version on the server.
     pub version: RwSignal<u32>,
-    /// Where the newest text is stored.
+    /// Location of the newest text.
     pub state: RwSignal<SaveState>,
-    /// True if unsaved changes are in the local store. False if they are too long for it.
+    /// True if unsaved changes are in the local storage. False if they are too long for it.
     pub draft_kept: RwSignal<bool>,
     pub(super) id: StoredValue<String>,
-    /// Counts changes, so that a save's answer can tell whether its text is still the newest.
+    /// Number of changes, to find out after a save whether its text is still the newest.
     pub(super) changes: StoredValue<u64>,
     /// True while a save is running. A second one would conflict with it.
     pub(super) busy: StoredValue<bool>,
-    /// True if the draft lacks a change.
+    /// True if the draft does not contain all changes.
     pub(super) draft_due: StoredValue<bool>,
     pub(super) drafts: Drafts,
     pub(super) sent: StoredValue<Sent>,
 }
 
 impl Saving {
-    /// A design that is equal to the server's.
+    /// State of a design without unsaved changes.
     pub fn new(design: &Design) -> Self {
         Self {
             name: RwSignal::new(design.name.clone()),
@@ -61,19 +61,19 @@ impl Saving {
         }
     }
 
-    /// The design's id.
+    /// Id of the design.
     pub fn id(self) -> String {
         self.id.get_value()
     }
 
-    /// True if the server lacks some change.
+    /// True if there are changes that are not on the server.
     pub fn is_dirty(self) -> bool {
         self.state
             .try_with_untracked(|state| *state != SaveState::Saved)
             .unwrap_or(false)
     }
 
-    /// True if leaving now would lose text: the server does not have it, and the browser could not store it.
+    /// True if leaving now would lose text: it is neither on the server nor in the browser's storage.
     pub fn would_lose(self) -> bool {
         self.is_dirty() && self.draft_kept.try_get_untracked() == Some(false)
     }

@@ -1,16 +1,16 @@
 //! Autosave. Typed text is never lost.
 //!
-//! Every change is first kept as a draft in the browser. After a short pause it is stored on the server, together with
-//! the version it is based on. A draft is removed only when the server has it. While the server is unreachable, saving
-//! is retried. If someone else has saved in between, the user chooses.
+//! Every change is first stored as a draft in the browser. After a short pause it is stored on the server, together
+//! with the version that it is based on. A draft is removed only when its content is on the server. While the server is
+//! unreachable, the save is retried. If another client has saved in the meantime, the user chooses a version.
 //!
-//! A draft is written when the browser is idle, shortly after the first change that it lacks, so keys do not wait for
-//! it. Everything unsaved is written at once when the page is hidden, left or closed ([`Saving::keep_now`]). See
-//! [`super::drafts`] for the place of drafts and their life cycle.
+//! A draft is written when the browser is idle, shortly after the first change that it does not contain, so keystrokes
+//! are not delayed. All unsaved changes are written at once when the page is hidden, left or closed
+//! ([`Saving::keep_now`]). See [`super::drafts`] for the location and life cycle of drafts.
 //!
-//! A page may never learn the result of a save: the network fails, or the user leaves. Therefore the sent texts are
-//! remembered. If the server has one of them, nobody else has saved, and the newest text is stored on top of it without
-//! a conflict.
+//! A page may not receive the result of a save: the network fails, or the user leaves. So fingerprints of the sent
+//! texts are stored. If the server's text is one of them, no other client has saved, and the newest text is stored over
+//! it without a conflict.
 //!
 //! ```text
 //! saved --change--> waiting --pause--> saving --ok--> saved
@@ -37,13 +37,13 @@ use crate::{
 const PAUSE_MS: i32 = 600;
 /// Pause between two attempts while the server is unreachable, in milliseconds.
 const RETRY_MS: i32 = 3_000;
-/// Longest delay between a change and its draft, in milliseconds, however busy the browser is.
+/// Maximum delay between a change and its draft, in milliseconds, even if the browser is busy.
 const DRAFT_MS: u32 = 300;
 
-/// One running save, with everything that its answer needs. The page may have gone by then.
+/// One running save, with all values for handling its response. The page can be disposed by then.
 struct Letter {
     id: String,
-    /// The number of the last change that it contains.
+    /// Number of the last change in the request.
     number: u64,
     request: DesignRequest,
     /// Time of sending, in milliseconds since 1970.
@@ -61,7 +61,7 @@ impl Saving {
         }
     }
 
-    /// Notes a change: writes a draft and saves soon.
+    /// Handles a change: writes a draft and starts a save after the pause.
     pub fn changed(self, workspace: Workspace) {
         let Some(number) = self.changes.try_update_value(|changes| {
             *changes += 1;
@@ -93,7 +93,7 @@ impl Saving {
         });
     }
 
-    /// Saves all unsaved changes now. Returns true if the server has everything.
+    /// Saves all unsaved changes now. Returns true if all changes are on the server.
     pub async fn flush(self, workspace: Workspace) -> bool {
         match self.state.try_get_untracked() {
             None | Some(SaveState::Saved) => true,
@@ -102,7 +102,7 @@ impl Saving {
         }
     }
 
-    /// Writes unsaved changes to the draft and sends them. The draft stays until the server has them.
+    /// Writes unsaved changes to the draft and sends them. The draft stays until they are on the server.
     pub fn leave(self, workspace: Workspace) {
         self.keep_now(workspace);
         let undecided = self
@@ -182,7 +182,7 @@ impl Saving {
                         let there = fingerprint(&theirs.template, &theirs.beside, &theirs.layout);
                         let is_mine = self.sent.try_with_value(|sent| sent.has(there));
                         if there == this {
-                            // The server has this text already. Its answer was lost.
+                            // The server has this text already: its response was lost.
                             return self.delivered(workspace, &letter, theirs.version);
                         }
                         if is_mine == Some(true) {
@@ -206,7 +206,7 @@ impl Saving {
         }
     }
 
-    /// Notes that the server has stored the save as this version. Returns true if nothing newer is left to send.
+    /// Handles a save that the server has stored as this version. Returns true if there are no newer changes.
     fn delivered(self, workspace: Workspace, letter: &Letter, version: u32) -> bool {
         self.version.try_set(version);
         let is_all = self.changes.try_get_value() == Some(letter.number);
@@ -215,7 +215,7 @@ impl Saving {
             letter.draft.forget();
             self.state.try_set(SaveState::Saved);
         } else {
-            // This page knows the newer changes and saves them soon.
+            // This page contains the newer changes and saves them soon.
             letter
                 .draft
                 .delivered(&letter.request, letter.sent_ms, version);
@@ -253,8 +253,8 @@ impl Saving {
         }
     }
 
-    /// Writes everything that the server lacks, even if it was written before, because another visit may have taken up
-    /// that draft.
+    /// Writes all changes that are not on the server, even if they were written before, because another visit may have
+    /// restored that draft.
     pub fn keep_now(self, workspace: Workspace) {
         self.draft_due.try_set_value(false);
         if !self.is_dirty() {
@@ -270,8 +270,8 @@ impl Saving {
         }
     }
 
-    /// Takes up the draft of an earlier visit if the server never got it. The draft must differ from the server's
-    /// design in text, name, files or layout. The layout is compared with `stored` both as it is and as it is drawn.
+    /// Restores the draft of an earlier visit if it is not on the server. The draft must differ from the server's
+    /// design in text, name, files or layout. The layout is compared with `stored` both unchanged and as drawn.
     pub fn restore_draft(self, workspace: Workspace, stored: &Layout) {
         let (text, bundle, layout) = workspace.editor.with_untracked(|editor| {
             let layout = layout_of(editor.places());
@@ -289,7 +289,7 @@ impl Saving {
                 && bundle_of(draft) == bundle
         });
         let Some(draft) = draft else { return };
-        // If someone else has saved since, the server answers this version with 409 and the user chooses.
+        // If another client has saved since, the server responds to this version with 409 and the user chooses.
         self.version.set(draft.base_version);
         self.name.set(draft.name.clone());
         let bundle = bundle_of(&draft);
@@ -327,7 +327,7 @@ impl Saving {
     }
 }
 
-/// Handles a save that was answered after its page had gone: changes typed in the meantime are sent next.
+/// Handles the response to a save after its page was disposed: changes typed in the meantime are sent next.
 async fn after_the_page(letter: Letter, version: u32) -> bool {
     let Letter { id, draft, .. } = &letter;
     let Some(newer) = draft.delivered(&letter.request, letter.sent_ms, version) else {
@@ -340,11 +340,11 @@ async fn after_the_page(letter: Letter, version: u32) -> bool {
     }
 }
 
-/// Waits a moment before the next check.
+/// Pause before the next check.
 async fn pause() {
     let promise = js_sys::Promise::new(&mut |resolve, _| {
         browser::after_ms(40, move || {
-            // A settled promise is also fine.
+            // It is no error if the promise is already settled.
             let _ = resolve.call0(&wasm_bindgen::JsValue::NULL);
         });
     });

@@ -1,9 +1,9 @@
 //! The drawing as signals: for each node one for its position and one for its content.
 //!
-//! A [`Drawing`] is a value, and repainting it on every change would touch every element. The scene compares each new
-//! drawing with the last one and sets only the signals whose value differs. A drag moves one element, and a typed
-//! letter changes one text. The signals are reference-counted and not owned by the rows that show them, so they stay
-//! valid when a row is removed.
+//! A [`Drawing`] is a value, and rendering all of it on every change would update every element. The scene compares
+//! each new drawing with the last one and sets only the signals with a different value. A drag moves one element, and a
+//! typed letter changes one text. The signals are reference-counted and not owned by the rows that display them, so
+//! they stay valid when a row is removed.
 
 use std::collections::HashMap;
 
@@ -16,21 +16,21 @@ use leptos::prelude::*;
 /// One node's signals.
 #[derive(Clone)]
 pub struct NodeSignals {
-    /// Everything but the position.
+    /// Content of the node without its position.
     pub node: ArcRwSignal<Node>,
-    /// The position and size.
+    /// Position and size.
     pub rect: ArcRwSignal<Rect>,
 }
 
-/// The identity of an element. A node that changes its kind becomes another element.
+/// Identity of an element. A node with another kind becomes another element.
 pub type NodeKey = (String, NodeKind);
 
 /// All nodes and lines on the canvas.
 #[derive(Clone, Copy)]
 pub struct Scene {
-    /// The nodes, in painting order.
+    /// Nodes, in painting order.
     pub keys: RwSignal<Vec<NodeKey>>,
-    /// The lines.
+    /// Lines.
     pub edges: RwSignal<Vec<Edge>>,
     nodes: StoredValue<HashMap<String, NodeSignals>>,
 }
@@ -45,14 +45,14 @@ impl Scene {
         }
     }
 
-    /// The signals of a node.
+    /// Signals of a node.
     pub fn node(self, name: &str) -> Option<NodeSignals> {
         self.nodes
             .try_with_value(|nodes| nodes.get(name).cloned())
             .flatten()
     }
 
-    /// The current position of a node, also during a drag.
+    /// Current position of a node, also during a drag.
     pub fn rect(self, name: &str) -> Option<Rect> {
         self.node(name).map(|signals| signals.rect.get_untracked())
     }
@@ -66,7 +66,7 @@ impl Scene {
         }
     }
 
-    /// Shows a drawing.
+    /// Sets the signals to a drawing.
     pub fn show(self, drawing: &Drawing) {
         let known = self.nodes.try_update_value(|nodes| {
             nodes.retain(|name, _| drawing.node(name).is_some());

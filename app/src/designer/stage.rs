@@ -1,6 +1,6 @@
-//! The state that nodes and lines read while they are painted: selection, run states, problems, drop targets.
+//! State that nodes and lines read while they are rendered: selection, run states, problems, drop targets.
 //!
-//! The editor and the read-only board fill it differently.
+//! The editor and the read-only board set different values.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,7 +12,7 @@ use hot::diagnostic::Severity;
 use leptos::prelude::*;
 use types::Registry;
 
-/// The number of problems of a resource.
+/// Number of problems of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Errors, which prevent a deployment.
@@ -37,27 +37,27 @@ impl Tally {
     }
 }
 
-/// The node under the current drag.
+/// Node under the current drag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aim {
-    /// The node that a drop would change.
+    /// Node that a drop would change.
     pub target: Option<String>,
     /// True if the drop would be refused.
     pub refused: bool,
 }
 
-/// The state that the elements on a canvas read.
+/// State for the elements on a canvas.
 #[derive(Clone, Copy)]
 pub struct Stage {
     /// The selection.
     pub selection: Signal<Selection>,
-    /// Resource name to the API's name of its state. Empty outside of runs.
+    /// API name of the state, by resource name. Empty outside of runs.
     pub states: Signal<HashMap<String, String>>,
-    /// The number of problems by resource name.
+    /// Number of problems by resource name.
     pub problems: Signal<Arc<HashMap<String, Tally>>>,
     /// The node under the current drag.
     pub aim: Signal<Aim>,
-    /// While a line is drawn: the nodes it may end at.
+    /// Possible end nodes of a line during its drag.
     pub eligible: Signal<Option<Arc<HashSet<String>>>>,
     /// The resource types, for the icons of catalogue items.
     pub types: Signal<Arc<Registry>>,
@@ -66,13 +66,13 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// `"true"` or `"false"`, for `data-selected`.
+    /// True if a resource is selected, for `data-selected`.
     pub fn selected(self, name: &str) -> Memo<bool> {
         let name = name.to_owned();
         Memo::new(move |_| self.selection.with(|selection| selection.contains(&name)))
     }
 
-    /// The API's name of a resource's state, or `idle` without one.
+    /// API name of a resource's state, or `idle` without a state.
     pub fn state(self, name: &str) -> Memo<String> {
         let name = name.to_owned();
         Memo::new(move |_| {
@@ -82,7 +82,7 @@ impl Stage {
         })
     }
 
-    /// The number of problems of a resource.
+    /// Number of problems of a resource.
     pub fn tally(self, name: &str) -> Memo<Tally> {
         let name = name.to_owned();
         Memo::new(move |_| {
@@ -93,7 +93,7 @@ impl Stage {
     }
 }
 
-/// The look of a state, and its name for users.
+/// Look of a state, as in `data-look`, and its name for users.
 pub fn look_of(word: &str) -> (&'static str, &'static str) {
     match word {
         "waiting" => ("waiting", "Waiting"),

@@ -1,4 +1,4 @@
-//! The element that a canvas is painted on: its size, points on it, and hit tests.
+//! The element of a canvas: its size, points on it, and hit tests.
 
 use canvas::{
     geometry::{Rect, ScreenPoint, Size},
@@ -18,7 +18,7 @@ pub fn size(root: NodeRef<html::Div>) -> Option<Size> {
     (width > 0.0 && height > 0.0).then_some(Size::new(width, height))
 }
 
-/// The viewport that shows all of `bounds`, above the buttons at the lower edge.
+/// Viewport that contains all of `bounds`, above the buttons at the lower edge.
 pub fn fit(root: NodeRef<html::Div>, bounds: Rect) -> Option<Viewport> {
     let (free, element) = (size(root)?, root.get_untracked()?);
     let controls = element.query_selector(".canvas-controls").ok().flatten();
@@ -30,7 +30,7 @@ pub fn fit(root: NodeRef<html::Div>, bounds: Rect) -> Option<Viewport> {
     Some(Viewport::fitting(bounds, Size::new(free.width, height)))
 }
 
-/// The pointer's position on the surface.
+/// Position of the pointer on the surface.
 pub fn point(root: NodeRef<html::Div>, event: &web_sys::MouseEvent) -> Option<ScreenPoint> {
     client_point(
         root,
@@ -51,12 +51,12 @@ pub fn is_over(root: NodeRef<html::Div>, at: ScreenPoint) -> bool {
         .is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)
 }
 
-/// The name of the node, part or line that an event hit, including `@internet`.
+/// Name of the node, part or line at the target of an event, including `@internet`.
 pub fn node_of(event: &Event) -> Option<String> {
     attribute_of(event, "data-name")
 }
 
-/// The nearest value of an attribute, from the event's target outwards.
+/// Nearest value of an attribute, from the event's target outwards.
 pub fn attribute_of(event: &Event, attribute: &str) -> Option<String> {
     let target = event.target()?.dyn_into::<Element>().ok()?;
     target
@@ -65,7 +65,7 @@ pub fn attribute_of(event: &Event, attribute: &str) -> Option<String> {
         .get_attribute(attribute)
 }
 
-/// True if the event hit the surface itself and not an element on it.
+/// True if the target of the event is the surface itself and not an element on it.
 pub fn is_ground(root: NodeRef<html::Div>, event: &Event) -> bool {
     let target = event
         .target()
@@ -81,7 +81,7 @@ pub fn transform(view: Viewport) -> String {
     )
 }
 
-/// The viewport after a wheel event. The wheel zooms. With Shift, or on a touchpad that scrolls sideways, it pans.
+/// Viewport after a wheel event. The wheel zooms. With Shift, or with sideways scrolling on a touchpad, it pans.
 pub fn wheel(view: Viewport, event: &ev::WheelEvent, at: ScreenPoint) -> Viewport {
     let lines = if event.delta_mode() == 1 { 16.0 } else { 1.0 };
     let (dx, dy) = (event.delta_x() * lines, event.delta_y() * lines);
@@ -99,7 +99,7 @@ pub fn wheel(view: Viewport, event: &ev::WheelEvent, at: ScreenPoint) -> Viewpor
     view.zoomed((-dy * speed).exp(), at)
 }
 
-/// Calls back with the surface's size, now and whenever it changes.
+/// Calls `callback` with the surface's size, now and after each change.
 pub fn on_resize(root: NodeRef<html::Div>, callback: impl Fn(Size) + 'static) {
     let callback = std::rc::Rc::new(callback);
     Effect::new(move |_| {
@@ -113,7 +113,7 @@ pub fn on_resize(root: NodeRef<html::Div>, callback: impl Fn(Size) + 'static) {
     });
 }
 
-/// Calls back with an element's size, now and whenever it changes, until the owner is disposed.
+/// Calls `callback` with an element's size, now and after each change, until the owner is disposed.
 pub fn on_resize_of(element: &Element, callback: impl Fn(Size) + 'static) {
     let measured = element.clone();
     let heard = Closure::<dyn Fn()>::new(move || {

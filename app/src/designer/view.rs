@@ -1,4 +1,4 @@
-//! The canvas: one listener for everything on it, one transformed layer, and the floating controls above.
+//! The canvas: one listener for all its elements, one transformed layer, and floating controls above it.
 
 use canvas::{edges, geometry::CanvasVector, snap};
 use leptos::{ev, prelude::*};
@@ -60,7 +60,7 @@ pub fn Canvas(
         if surface::node_of(&event).is_none()
             && let Some(element) = root.get_untracked()
         {
-            // Keys then go to the canvas. Without focus they still reach the window's listener.
+            // Sends key events to the canvas. Without focus they still reach the window's listener.
             let _ = element.focus();
         }
     };
@@ -80,7 +80,7 @@ pub fn Canvas(
         let Some(at) = surface::point(root, &event) else {
             return;
         };
-        // A click on a part selects the part itself. A drag moves the node that it belongs to.
+        // A click on a part selects the part. A drag moves the node that owns it.
         let part = surface::node_of(&event).filter(|_| !pointer.is_dragging());
         pointer.release(
             at,
@@ -183,7 +183,7 @@ pub fn Canvas(
     }
 }
 
-/// The dots of the grid. They follow the view by background position, so panning repaints no node.
+/// Dots of the grid. They follow the view by background position, so panning redraws no node.
 #[component]
 fn Backdrop(workspace: Workspace) -> impl IntoView {
     let style = move || {
@@ -202,7 +202,7 @@ fn Backdrop(workspace: Workspace) -> impl IntoView {
     }
 }
 
-/// The node to drag: a tag or a line can be selected itself, but a drag moves its owner.
+/// Node to drag: a tag or a line can be selected itself, but a drag moves its owner.
 fn owner_for_drag(workspace: Workspace, name: String) -> String {
     workspace
         .drawing
@@ -229,7 +229,7 @@ fn reveal(workspace: Workspace, name: &str) {
     }
 }
 
-/// Keys for the canvas only. See `actions` for the keys of the page.
+/// Keys of the canvas only. See `actions` for the keys of the page.
 fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
     let focused = surface::node_of(event);
     let step = if event.shift_key() {
@@ -301,7 +301,7 @@ fn nudge(workspace: Workspace, way: CanvasVector) {
     }
 }
 
-/// The message on an empty canvas.
+/// Message on an empty canvas.
 #[component]
 fn Empty(workspace: Workspace) -> impl IntoView {
     let empty = Memo::new(move |_| workspace.scene.keys.with(Vec::is_empty));
@@ -363,7 +363,7 @@ fn Controls(workspace: Workspace) -> impl IntoView {
     }
 }
 
-/// Notices on the canvas: an outdated drawing while the text has a syntax error, and the reason of a refused drop.
+/// Notices on the canvas: an outdated drawing while the text has a syntax error, and the reason for a refused drop.
 #[component]
 fn Notice(workspace: Workspace) -> impl IntoView {
     let broken = Memo::new(move |_| workspace.editor.with(canvas::editor::Editor::is_broken));

@@ -1,4 +1,4 @@
-//! The drawing of a workflow: lines in one SVG, steps as buttons on top.
+//! Drawing of a workflow: lines in one SVG, steps as buttons on top.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use crate::{
     ui::{Icon, state::Shown, state::icon_of},
 };
 
-/// One step, as the graph needs it.
+/// One step of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphStep {
-    /// The id, such as `web:create`.
+    /// Id, such as `web:create`.
     pub id: String,
-    /// The kind of step.
+    /// Kind of step.
     pub kind: StepKind,
-    /// The resource. `None` for steps of the whole run.
+    /// Resource. `None` for steps of the whole run.
     pub resource: Option<String>,
-    /// Ids of the steps it waits for.
+    /// Ids of the steps that this one waits for.
     pub after: Vec<String>,
-    /// True if the step runs on every ending.
+    /// True if the step runs whenever the run ends.
     pub always_run: bool,
 }
 
@@ -33,7 +33,7 @@ const SIZES: Sizes = Sizes {
     row_gap: 12.0,
 };
 const MARGIN: f64 = 20.0;
-/// The smallest zoom. Below it, text is hard to read.
+/// Minimum zoom. Smaller text is hard to read.
 const ZOOM_MIN: f64 = 0.7;
 
 /// The verb of a step, for users.
@@ -65,7 +65,7 @@ pub fn step_icon(kind: StepKind) -> &'static str {
     }
 }
 
-/// The drawing of a workflow. With `state` it shows the states of a run; a plan has none.
+/// Drawing of a workflow. With `state` it contains the states of a run; a plan has none.
 #[component]
 pub fn WorkflowGraph(
     /// All steps.
@@ -133,7 +133,7 @@ pub fn WorkflowGraph(
         .zip(drawing.nodes)
         .map(|(step, (x, y))| view! { <StepNode step x=x + MARGIN y=y + MARGIN state selected /> })
         .collect_view();
-    // Zoomed to show everything if the text stays readable. Otherwise the graph scrolls.
+    // Zoomed so that the whole graph is visible if the text stays readable. Otherwise the graph scrolls.
     let root = NodeRef::<html::Div>::new();
     let zoom = RwSignal::new(1.0_f64);
     Effect::new(move |_| {

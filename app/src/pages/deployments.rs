@@ -51,7 +51,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     }
 }
 
-/// Reloads while a run is active, because it changes the shown states.
+/// Reloads while a run is active, because the run changes the displayed states.
 fn refresh_while_busy(deployments: Load<Vec<Deployment>>) {
     let busy = Memo::new(move |_| {
         deployments.with(|all| {

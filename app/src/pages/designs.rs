@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// State that the rows and dialogs of this page share.
+/// State shared by the rows and dialogs of this page.
 #[derive(Clone, Copy)]
 struct Page {
     designs: Load<Vec<DesignSummary>>,
@@ -130,7 +130,7 @@ impl Page {
         }
     }
 
-    /// Opens chosen or dropped files. Templates in other formats are converted first.
+    /// Opens selected or dropped files. Templates in other formats are converted first.
     fn open_files(self, files: web_sys::FileList) {
         let toasts = self.toasts;
         leptos::task::spawn_local(async move {
@@ -160,7 +160,7 @@ impl Page {
         });
     }
 
-    /// Creates a design for each template that no other one uses, with the files beside it.
+    /// Creates one design for each template that is not used by another one, with the files beside it.
     fn keep(self, files: Vec<(String, String)>) {
         let toasts = self.toasts;
         leptos::task::spawn_local(async move {
@@ -168,7 +168,7 @@ impl Page {
                 Ok(opened) => opened,
                 Err(problem) => return toasts.problem(&problem),
             };
-            // A single design is opened at once. Several appear in the list.
+            // A single design is opened at once. Several are only added to the list.
             if opened.len() <= 1 {
                 if let Some(request) = opened.pop() {
                     self.create.try_run(request);

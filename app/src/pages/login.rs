@@ -1,6 +1,6 @@
 //! Login with the cloud's own credentials.
 //!
-//! The browser owns the fields: text entered by a user or a password manager before hydration stays, also after a
+//! The fields are uncontrolled: text entered by a user or a password manager before hydration stays, also after a
 //! failed login. The button is disabled until hydration, because a plain form submission would put the password into
 //! the address.
 
@@ -40,7 +40,7 @@ pub fn LoginPage() -> impl IntoView {
     let cloud = NodeRef::<html::Select>::new();
     let [user, password, domain, project, passcode, id, secret] =
         std::array::from_fn(|_| NodeRef::<html::Input>::new());
-    // Shown only if the cloud asks for a second factor.
+    // True if the cloud requires a second factor.
     let wants_code = RwSignal::new(false);
     let chosen = RwSignal::new(None::<String>);
     propose(clouds, chosen, domain, project);
@@ -149,12 +149,12 @@ pub fn LoginPage() -> impl IntoView {
     }
 }
 
-/// Moves the focus to the passcode field and selects its text. A used code is not valid again.
+/// Clears the passcode field and moves the focus to it. A used code is not valid again.
 fn focus_code(passcode: NodeRef<html::Input>) {
     request_animation_frame(move || {
         if let Some(field) = passcode.try_get_untracked().flatten() {
             field.set_value("");
-            // If the field cannot take the focus, the user can still click it.
+            // If the focus fails, the user can still click the field.
             let _ = field.focus();
         }
     });

@@ -1,18 +1,18 @@
-//! Colours in log lines: the terminal's SGR sequences.
+//! Colours in log lines: SGR sequences of terminals.
 //!
-//! A line becomes stretches of text with one style each. Other escape sequences are dropped. A carriage return works as
-//! on a terminal: the text after it replaces the text before it.
+//! A line becomes segments of text with one style each. Other escape sequences are dropped. A carriage return has the
+//! effect of a terminal: the text after it replaces the text before it.
 
-/// A stretch of text in one style.
+/// Segment of text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The text.
     pub text: String,
     /// The colour's number, 0 to 15. `None` for the default colour.
     pub colour: Option<u8>,
-    /// Bold.
+    /// True for bold text.
     pub bold: bool,
-    /// True if it is part of a search hit.
+    /// True for a part of a search hit.
     pub hit: bool,
 }
 
@@ -22,13 +22,13 @@ struct Style {
     bold: bool,
 }
 
-/// The part of a line that a terminal shows in the end.
+/// Final text of a line on a terminal.
 pub fn settled(line: &str) -> &str {
     let line = line.trim_end_matches(['\r', '\n']);
     line.rsplit('\r').next().unwrap_or(line)
 }
 
-/// The text without escape sequences.
+/// Text without escape sequences.
 pub fn plain(line: &str) -> String {
     if line.contains('\u{1b}') {
         stretches(line).into_iter().map(|it| it.text).collect()
@@ -37,7 +37,7 @@ pub fn plain(line: &str) -> String {
     }
 }
 
-/// Splits a line into stretches of one style.
+/// Splits a line into segments of one style.
 pub fn stretches(line: &str) -> Vec<Stretch> {
     let mut found = Vec::new();
     let mut style = Style::default();
@@ -89,7 +89,7 @@ fn restyled(mut style: Style, codes: &str) -> Style {
             30..=37 => style.colour = Some(code - 30),
             90..=97 => style.colour = Some(code - 90 + 8),
             39 => style.colour = None,
-            // 256 colours and true colour: the first sixteen are supported, others are shown without colour.
+            // 256 colours and true colour: only the first sixteen colours are supported, others are ignored.
             38 | 48 => {
                 let colour = match codes.next() {
                     Some(5) => codes.next().filter(|colour| *colour < 16),
@@ -109,7 +109,7 @@ fn restyled(mut style: Style, codes: &str) -> Style {
     style
 }
 
-/// Marks the hits of `needle` (lower case) in the stretches.
+/// Marks the hits of `needle` (lower case) in the segments.
 pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
     if needle.is_empty() {
         return found;
@@ -123,7 +123,7 @@ pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
     let mut start = 0;
     for stretch in found {
         let end = start + stretch.text.len();
-        // Positions in the whole line at which this stretch changes between hit and other text.
+        // Positions in the whole line at which a hit starts or ends within this segment.
         let mut places: Vec<usize> = hits
             .iter()
             .flat_map(|&(from, to)| [from, to])

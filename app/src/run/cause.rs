@@ -15,7 +15,7 @@ use crate::{
 /// Number of log lines in the card.
 const LINES: usize = 6;
 
-/// The card, or nothing while no step has failed.
+/// The card, or nothing if no step has failed.
 #[component]
 pub fn CauseCard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
@@ -74,7 +74,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         let log_button = id.map(|id| view! {
             <button type="button" class="button" on:click=show_log><Icon name="terminal" />{format!("Log of {id}")}</button>
         });
-        // While a run is still failing it cannot be resumed.
+        // A run in state Failing cannot be resumed.
         let buttons = state
             .is_final()
             .then(|| view! { <ResumeButton view /><RollBack view /><UndeployButton view /> });
@@ -116,7 +116,7 @@ fn advice(state: RunState, is_update: bool) -> &'static str {
     }
 }
 
-/// The rollback button of a failed update.
+/// Rollback button of a failed update.
 #[component]
 fn RollBack(view: RunView) -> impl IntoView {
     let is_change = move || {

@@ -8,7 +8,7 @@ use crate::{
     ui::{CopyButton, StateBadge, prose},
 };
 
-/// A strip above the log, or nothing without a selected step.
+/// A strip above the log, or nothing if no step is selected.
 #[component]
 pub fn StepDetail(view: RunView) -> impl IntoView {
     let clock = time::use_clock();

@@ -1,15 +1,15 @@
 //! The data of the run page, kept up to date.
 //!
-//! 1. The run's snapshot is shown at once.
-//! 2. The events so far are fetched by pages over REST. Log lines show as they arrive. States show only when the replay
-//!    has reached the present, so that nothing goes back in time.
+//! 1. The run's snapshot is displayed at once.
+//! 2. The events so far are fetched in pages over REST. Log lines are displayed as they arrive. States are displayed
+//!    when the replay is complete, so that they never go back in time.
 //! 3. The websocket continues after the last event number.
 //!
-//! Event numbers are dense. A duplicate is dropped, and a gap is fetched. A socket that is lost, or silent while the
-//! server has new events, is reopened after the last number.
+//! Event numbers have no gaps. A duplicate is dropped, and a missing event is fetched. A socket that is lost, or silent
+//! while the server has new events, is reopened after the last number.
 //!
-//! Drawing takes at most a third of the page's time: after a slow frame the next one waits twice as long. So many lines
-//! are read as fast as they arrive, and clicks are still answered.
+//! Drawing takes at most a third of the page's time: after a slow frame there is a pause of twice its duration. So many
+//! log lines are processed as fast as they arrive, and the page still responds to clicks.
 
 use std::cell::Cell;
 
@@ -24,38 +24,38 @@ use super::{
 };
 use crate::{browser, client};
 
-/// Events per REST request.
+/// Number of events per REST request.
 const PAGE: u32 = 5_000;
-/// Interval of checks that a silent socket is alive, in milliseconds.
+/// Interval between checks of a silent socket, in milliseconds.
 const WATCH_MS: u64 = 15_000;
 /// Duration of one frame, in milliseconds.
 const FRAME_MS: f64 = 1000.0 / 60.0;
-/// Longest pause between two frames, in milliseconds, however slow the page is.
+/// Maximum pause between two frames, in milliseconds, even on a slow page.
 const REST_MAX_MS: f64 = 250.0;
 /// Websocket close code for a normal closure: the run has ended.
 const CLOSED_NORMALLY: u16 = 1000;
 
-/// The state of the connection.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// The events so far are being fetched.
     Loading,
-    /// Events are shown as they happen.
+    /// Events are displayed as they happen.
     Live,
     /// The connection is lost and will be retried.
     Lost,
-    /// The run has ended, and all events are here.
+    /// The run has ended, and all events are loaded.
     Complete,
 }
 
 /// A run with its live events.
 #[derive(Clone, Copy)]
 pub struct Feed {
-    /// The run. `None` until the first answer.
+    /// The run. `None` until the first response.
     pub model: RwSignal<Option<Model>>,
-    /// The reason why the run cannot be shown.
+    /// Reason why the run cannot be displayed.
     pub problem: RwSignal<Option<Problem>>,
-    /// The state of the connection.
+    /// State of the connection.
     pub freshness: RwSignal<Freshness>,
     /// All log lines. `log_version` signals their changes.
     pub log: StoredValue<LogStore>,
@@ -74,11 +74,11 @@ struct Inner {
     rest_until_ms: f64,
     socket: Option<Socket>,
     failures: u32,
-    /// Number of the current load. Answers for an earlier load are dropped.
+    /// Number of the current load. Responses for an earlier load are dropped.
     generation: u32,
 }
 
-/// A websocket with its callbacks. Dropping it closes the socket and ends the callbacks.
+/// Websocket with its callbacks. Dropping it closes the socket and ends the callbacks.
 struct Socket {
     socket: WebSocket,
     _on_message: Closure<dyn FnMut(MessageEvent)>,
@@ -89,13 +89,13 @@ impl Drop for Socket {
     fn drop(&mut self) {
         self.socket.set_onmessage(None);
         self.socket.set_onclose(None);
-        // Closing a closed socket is fine.
+        // Closing a closed socket has no effect.
         let _ = self.socket.close();
     }
 }
 
 impl Feed {
-    /// Follows the run with the id in the signal.
+    /// Follows the run whose id is in the signal.
     pub fn new(id: Signal<String>) -> Feed {
         let feed = Feed {
             model: RwSignal::new(None),
@@ -209,8 +209,8 @@ impl Feed {
         if let Some(replay) = replay {
             self.model.try_set(Some(settled(replay, &run)));
         }
-        // The events of a run that was just resumed may be late, but the snapshot is right. A failed run may be rolled
-        // back, which its events report. If it is not, the stream ends at once.
+        // Events of a run that was just resumed can be late, but the snapshot is right. A failed run can still be
+        // rolled back, with events about it. Otherwise the stream ends at once.
         if self.is_over() && run.state.is_final() && run.state != RunState::Failed {
             self.freshness.try_set(Freshness::Complete);
         } else {
@@ -218,7 +218,7 @@ impl Feed {
         }
     }
 
-    /// True if the run has ended and its last event is here.
+    /// True if the run has ended and its last event is loaded.
     fn is_over(self) -> bool {
         self.model
             .try_with_untracked(|model| {
@@ -287,7 +287,7 @@ impl Feed {
         }
     }
 
-    /// Shows new events with the next allowed frame. A hidden tab has no frames, so it updates twice a second.
+    /// Draws new events in the next allowed frame. A hidden tab has no frames, so it updates twice a second.
     fn ask_for_frame(self) {
         let Some((asked, rest_until_ms)) = self.inner.try_update_value(|inner| {
             (
@@ -323,7 +323,7 @@ impl Feed {
         };
         let fresh = self.take(waiting);
         self.apply(fresh);
-        // The task after the start of the next frame runs when this one is on the screen.
+        // This task runs after the start of the next frame, when this one is on the screen.
         browser::on_next_frame(move || {
             browser::after_ms(0, move || {
                 let now_ms = browser::now_ms();
@@ -378,7 +378,7 @@ impl Feed {
                 return;
             }
             if event.code() == CLOSED_NORMALLY {
-                // The last events may still wait for their frame. The server decides whether the run has ended.
+                // The last events can still wait for their frame. The server's response shows if the run has ended.
                 browser::after_ms(50, move || self.finish());
             } else {
                 self.freshness.try_set(Freshness::Lost);
@@ -432,7 +432,7 @@ impl Feed {
 
     fn reconnect(self) {
         let generation = self.inner.try_with_value(|inner| inner.generation);
-        // Not in the socket's own callback, which would drop itself.
+        // Not called in the socket's own callback, which would drop itself.
         browser::after_ms(0, move || {
             if generation.is_some_and(|generation| self.is_current(generation)) {
                 self.connect();
@@ -440,10 +440,10 @@ impl Feed {
         });
     }
 
-    /// Checks a silent socket. It can die without an event, for example on a sleeping machine. If the server has newer
-    /// events, another socket is opened.
+    /// Checks a silent socket. It can fail without an event, for example on a suspended machine. If the server has
+    /// newer events, another socket is opened.
     ///
-    /// A run that stopped may be resumed, for example from another page. Then its events continue.
+    /// A stopped run can be resumed, for example from another page, and then has new events.
     fn watch(self) {
         let may_go_on = match self.freshness.try_get_untracked() {
             Some(Freshness::Live) => false,
@@ -470,7 +470,7 @@ impl Feed {
                 }
                 // A stopped run is checked in any case.
                 Err(_) if may_go_on => {}
-                // The events may be on their way: check once more before replacing the socket.
+                // The events may be in transit: check once more before replacing the socket.
                 Ok(news) if !news.is_empty() => browser::after_ms(2_000, move || {
                     if self.is_current(generation) && self.last() == before {
                         self.connect();
@@ -486,7 +486,7 @@ impl Feed {
     }
 }
 
-/// A replay that has reached the present. Steps without events take their state from the snapshot.
+/// Model after a complete replay. Steps without events get their state from the snapshot.
 fn settled(mut replay: Model, snapshot: &Run) -> Model {
     let is_silent =
         |step: &api::RunStep| step.state == api::StepState::Waiting && step.attempts == 0;

@@ -131,7 +131,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
     view! { <div class="run-actions">{buttons}</div> }
 }
 
-/// The button that resumes a run where it stopped.
+/// Button that resumes a stopped run.
 #[component]
 pub fn ResumeButton(view: RunView) -> impl IntoView {
     let session = use_session();
@@ -159,7 +159,7 @@ pub fn ResumeButton(view: RunView) -> impl IntoView {
 }
 
 impl RunView {
-    /// Asks for confirmation, then cancels the run. A run that is being cancelled is forced to end.
+    /// Cancels the run after a confirmation. If the run is being cancelled already, its end is forced.
     pub fn canceller(self) -> Callback<()> {
         let confirm = use_confirm();
         let toasts = use_toasts();

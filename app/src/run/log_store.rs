@@ -1,4 +1,4 @@
-//! All log lines of a run, and the part of them that is on the screen. Pure.
+//! All log lines of a run, and the visible part of them. Pure.
 //!
 //! Lines are stored once, in order. A view is a list of the line numbers that pass the filter. Its heights are counted
 //! in rows of text, so that every line has a known position, wrapped or not, and a million lines do not need a million
@@ -13,34 +13,34 @@ use super::ansi;
 /// One log line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The event's number.
+    /// Number of the event.
     pub seq: u64,
     /// Time, in milliseconds since 1970.
     pub time_ms: f64,
-    /// Number of the step that wrote it; see [`LogStore::step_name`].
+    /// Number of the step of this line; see [`LogStore::step_name`].
     pub step: u32,
-    /// The stream that it came from.
+    /// Output stream.
     pub stream: LogStream,
     /// The log level.
     pub level: LogLevel,
-    /// The text with its escape sequences.
+    /// Text with its escape sequences.
     pub text: Box<str>,
     /// Width in characters.
     pub columns: u32,
 }
 
-/// The filter and the layout of a view.
+/// Filter and layout of a view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Shows only lines of this step. `None` for all steps.
+    /// Step of the lines. `None` for all steps.
     pub step: Option<String>,
-    /// The search text in lower case. Its hits are counted and marked.
+    /// Search text in lower case. Its hits are counted and marked.
     pub needle: String,
     /// Characters per row. `None` disables wrapping.
     pub wrap: Option<u32>,
 }
 
-/// All lines, and the current view of them.
+/// All lines, and the current view.
 #[derive(Debug, Default)]
 pub struct LogStore {
     lines: Vec<Line>,
@@ -58,7 +58,7 @@ pub struct LogStore {
 }
 
 impl LogStore {
-    /// Adds the event's line, if it has one.
+    /// Adds the event's line, if there is one.
     pub fn push(&mut self, event: Event) {
         let EventBody::Log {
             step,
@@ -166,17 +166,17 @@ impl LogStore {
         self.hits.len()
     }
 
-    /// The index in the view of the hit with this number.
+    /// Index in the view of the hit with this number.
     pub fn hit(&self, number: usize) -> Option<usize> {
         self.hits.get(number).map(|place| *place as usize)
     }
 
-    /// A line of the view by its index.
+    /// Line of the view by its index.
     pub fn line(&self, place: usize) -> Option<&Line> {
         self.lines.get(*self.view.get(place)? as usize)
     }
 
-    /// The first row of a line of the view.
+    /// First row of a line of the view.
     pub fn row_of(&self, place: usize) -> u32 {
         if self.look.wrap.is_some() {
             self.rows.get(place).copied().unwrap_or(self.row_count)
@@ -185,7 +185,7 @@ impl LogStore {
         }
     }
 
-    /// The index in the view of the line at a row.
+    /// Index in the view of the line at a row.
     pub fn place_at(&self, row: u32) -> usize {
         if self.look.wrap.is_some() {
             self.rows
@@ -196,13 +196,13 @@ impl LogStore {
         }
     }
 
-    /// The name of a step by its number.
+    /// Name of a step by its number.
     pub fn step_name(&self, number: u32) -> &str {
         self.steps.get(number as usize).map_or("", String::as_str)
     }
 
-    /// The most relevant lines of a step: errors and warnings, else the last lines. At most `count`, without lines that
-    /// repeat `reason`, which is shown above them.
+    /// Most relevant lines of a step: errors and warnings, otherwise the last lines. At most `count`, without lines
+    /// that repeat `reason`, which is displayed above them.
     pub fn that_matter(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
         let Some(number) = self.step_numbers.get(step) else {
             return Vec::new();
@@ -225,7 +225,7 @@ impl LogStore {
         found
     }
 
-    /// The view as plain text, one line each with time and step.
+    /// View as plain text, one line each with time and step.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in self

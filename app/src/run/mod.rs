@@ -1,8 +1,8 @@
-//! The run page: watch a run as it happens.
+//! The run page: a run with live updates.
 //!
-//! One stream of events feeds all parts ([`feed`]). The canvas, the graph, the timeline, the steps and the log are
-//! views of the same data and share the selection. The complex parts ([`model`], [`log_store`], [`ansi`]) are pure and
-//! have unit tests.
+//! One stream of events provides the data of all parts ([`feed`]). The canvas, the graph, the timeline, the steps and
+//! the log are views of the same data and share the selection. The complex parts ([`model`], [`log_store`], [`ansi`])
+//! are pure and have unit tests.
 
 pub mod ansi;
 mod cause;
@@ -37,20 +37,20 @@ use crate::{
     ui::{Command, ProblemCard, icon::Icon, skeleton, use_palette},
 };
 
-/// State that the parts of this page share.
+/// State shared by the parts of this page.
 #[derive(Clone, Copy)]
 pub struct RunView {
-    /// The run's id.
+    /// Id of the run.
     pub id: Signal<String>,
     /// The run.
     pub feed: Feed,
-    /// The run's deployment.
+    /// Deployment of the run.
     pub deployment: Load<Deployment>,
     /// The selected step.
     pub selected: RwSignal<Option<String>>,
 }
 
-/// The view in the upper half.
+/// View in the upper half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Upper {
     Canvas,
@@ -96,7 +96,7 @@ pub fn RunPage() -> impl IntoView {
         async move {
             match id {
                 Some(id) => client::deployment(&id).await,
-                // The run is not loaded yet. This request never completes; the next one will.
+                // The run is not loaded yet. This request never completes and is replaced by the next one.
                 None => std::future::pending().await,
             }
         }
@@ -172,7 +172,7 @@ pub fn RunPage() -> impl IntoView {
     }
 }
 
-/// The mark of a state in the page's title.
+/// Symbol of a state in the page's title.
 fn mark_of(state: RunState) -> &'static str {
     match state {
         RunState::Succeeded => "✓",
@@ -248,7 +248,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
     }
 }
 
-/// The drawing with live states. Selecting a node selects the last step of it that has started.
+/// Drawing with live states. Selecting a node selects its last step that has started.
 #[component]
 fn RunBoard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
@@ -272,7 +272,7 @@ fn RunBoard(view: RunView) -> impl IntoView {
             .with(|it| it.as_ref().map(|it| it.2.clone()))
             .unwrap_or_default()
     });
-    // Resources that passes add to members are not drawn, as far as the deployment knows them yet.
+    // Resources that passes add to members are not drawn, if the loaded deployment contains them.
     let added: Memo<HashSet<String>> = Memo::new(move |_| {
         view.deployment.with(|deployment| {
             let resources = deployment.into_iter().flat_map(|it| &it.resources);
@@ -330,7 +330,7 @@ fn RunBoard(view: RunView) -> impl IntoView {
 #[component]
 fn RunGraph(view: RunView) -> impl IntoView {
     let model = view.feed.model;
-    // Steps change with the run only. A changed state does not rebuild the graph.
+    // The steps change only with the run. A changed state does not rebuild the graph.
     let steps = Memo::new(move |_| {
         model.with(|model| {
             let steps = model

@@ -1,4 +1,4 @@
-//! A run on the page: the server's snapshot, updated by every event in order. Pure.
+//! Model of a run on the page: the server's snapshot, updated by every event in order. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,17 +13,17 @@ pub struct Sequence {
     pub last: u64,
 }
 
-/// The result of [`Sequence::take`].
+/// Result of [`Sequence::take`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
-    /// The events that follow without a gap.
+    /// Events that follow without a gap.
     pub fresh: Vec<Event>,
     /// True if events are missing. Fetch again after [`Sequence::last`].
     pub hole: bool,
 }
 
 impl Sequence {
-    /// Drops events that were accepted before, and everything after the first gap.
+    /// Drops events that were accepted before, and all events after the first gap.
     pub fn take(&mut self, events: Vec<Event>) -> Taken {
         let mut fresh = Vec::with_capacity(events.len());
         for event in events {
@@ -40,18 +40,18 @@ impl Sequence {
     }
 }
 
-/// A run, updated by its events.
+/// Run, updated by its events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// The server's snapshot, updated by events.
+    /// Snapshot of the server, updated by events.
     pub run: Run,
-    /// Resources that have changed, by name, with their state and cloud id.
+    /// Changed resources by name, with their state and cloud id.
     pub resources: BTreeMap<String, (ResourceState, Option<String>)>,
     index: HashMap<String, usize>,
 }
 
 impl Model {
-    /// The model of the server's snapshot.
+    /// Model of the server's snapshot.
     pub fn new(run: Run) -> Model {
         let index = run
             .steps
@@ -66,8 +66,7 @@ impl Model {
         }
     }
 
-    /// The state before all events, where a full replay starts. So nothing that is shown during the replay goes back in
-    /// time.
+    /// State before all events, as the start of a full replay. Displayed values therefore never go back in time.
     pub fn beginning(run: &Run) -> Model {
         let mut model = Model::new(run.clone());
         model.run.state = RunState::Queued;
@@ -84,12 +83,12 @@ impl Model {
         model
     }
 
-    /// A step by its id.
+    /// Step by its id.
     pub fn step(&self, id: &str) -> Option<&RunStep> {
         self.run.steps.get(*self.index.get(id)?)
     }
 
-    /// Applies one event. Returns true if it changed anything but the log.
+    /// Applies one event. Returns true if it changed more than the log.
     pub fn apply(&mut self, event: &Event) -> bool {
         match &event.body {
             EventBody::Log { .. } => return false,
@@ -132,7 +131,7 @@ impl Model {
         self.run.ended = state.is_final().then(|| time.to_owned());
     }
 
-    /// The number of steps that succeeded, and of all steps. Skipped and stopped steps are not done, because a resume
+    /// Number of succeeded steps, and of all steps. Skipped and stopped steps do not count as done, because a resume
     /// runs them.
     pub fn progress(&self) -> (usize, usize) {
         let done = |step: &&RunStep| step.state == StepState::Succeeded;
@@ -142,7 +141,7 @@ impl Model {
         )
     }
 
-    /// The step to show: the first one that failed, else the last one that runs.
+    /// Step to display: the first one that failed, otherwise the last running one.
     pub fn at(&self) -> Option<&RunStep> {
         let at_work =
             |step: &&RunStep| matches!(step.state, StepState::Running | StepState::Retrying);
@@ -150,7 +149,7 @@ impl Model {
             .or_else(|| self.run.steps.iter().rev().find(at_work))
     }
 
-    /// The step that caused the failure: of the failed steps the one that ended first.
+    /// Step that caused the failure: the failed step that ended first.
     pub fn cause(&self) -> Option<&RunStep> {
         self.run
             .steps
@@ -159,12 +158,12 @@ impl Model {
             .min_by(|one, other| one.ended.cmp(&other.ended))
     }
 
-    /// The canvas's state for each resource: one word for all its steps. A step that is ready to start counts as
+    /// State of each resource for the canvas: one word for all its steps. A step that is ready to start is displayed as
     /// waiting, because "ready" on a resource means that it exists.
     pub fn states_of_resources(&self) -> HashMap<String, String> {
         let mut by_resource: BTreeMap<&str, Vec<StepState>> = BTreeMap::new();
         for step in &self.run.steps {
-            // A bastion whose rule is not removed yet does not make its server wait.
+            // The pending removal of the bastion's rule does not make its server wait.
             let is_tidying =
                 step.kind == StepKind::CloseBastion && step.state == StepState::Waiting;
             if let Some(resource) = step.resource.as_ref().filter(|_| !is_tidying) {
@@ -207,7 +206,7 @@ fn move_step(
     }
 }
 
-/// The most urgent state wins. Between two steps of a resource it is the next one's.
+/// Most urgent state. Between two steps of a resource, the state of the next step.
 fn combined(states: &[StepState]) -> StepState {
     for loud in [
         StepState::Failed,

@@ -1,4 +1,4 @@
-//! Two panes, one above the other, with a bar between them that can be dragged or moved by arrow keys.
+//! Two panes, one above the other, with a bar between them that can be moved by pointer or arrow keys.
 
 use leptos::{
     ev::{KeyboardEvent, PointerEvent},

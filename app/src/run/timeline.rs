@@ -73,7 +73,7 @@ pub fn Timeline(
     view! { <div class="timeline" role="group" aria-label="Timeline">{rows}</div> }
 }
 
-/// Ticks at round values within a span, at most eight. In milliseconds.
+/// Ticks at round values within a span in milliseconds, at most eight.
 fn ticks(whole_ms: f64) -> Vec<f64> {
     let seconds = [
         0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0,

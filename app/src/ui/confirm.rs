@@ -1,4 +1,4 @@
-//! The confirmation dialog for actions that remove or change something.
+//! Confirmation dialog for destructive and other important actions.
 
 use api::{ExportNote, ExportNoteKind};
 use leptos::{html::Dialog, prelude::*};
@@ -10,17 +10,17 @@ use super::prose;
 pub struct Question {
     /// The title, such as `Undeploy demo?`.
     pub title: String,
-    /// The consequences, one paragraph each.
+    /// Consequences, one paragraph each.
     pub body: Vec<String>,
-    /// The things that will be removed, as a list.
+    /// Names of the removed objects, as a list.
     pub items: Vec<String>,
-    /// The verb on the button.
+    /// Verb on the button.
     pub action: String,
     /// True if the action is destructive.
     pub danger: bool,
 }
 
-/// An open question.
+/// Open question.
 #[derive(Clone)]
 struct Asked {
     question: Question,
@@ -42,13 +42,13 @@ pub fn provide_confirm() {
     });
 }
 
-/// The page's dialog.
+/// Dialog of this page.
 pub fn use_confirm() -> Confirm {
     expect_context()
 }
 
 impl Confirm {
-    /// Asks, and calls `yes` if the user agrees.
+    /// Displays a question, and calls `yes` if the user agrees.
     pub fn ask(self, question: Question, yes: impl Fn() + Send + Sync + 'static) {
         self.ask_with(Vec::new(), question, yes);
     }
@@ -77,7 +77,7 @@ pub fn ConfirmDialog() -> impl IntoView {
         let Some(dialog) = dialog.get() else { return };
         if confirm.open.with(Option::is_some) {
             if !dialog.open() {
-                // Opening an open dialog is fine.
+                // Opening an open dialog has no effect.
                 let _ = dialog.show_modal();
             }
         } else if dialog.open() {
@@ -140,7 +140,7 @@ fn Note(note: ExportNote) -> impl IntoView {
     }
 }
 
-/// The name of a note's kind, for users.
+/// Name of a note's kind, for users.
 fn kind(kind: ExportNoteKind) -> &'static str {
     match kind {
         ExportNoteKind::LeftOut => "left out",
@@ -149,7 +149,7 @@ fn kind(kind: ExportNoteKind) -> &'static str {
     }
 }
 
-/// A path without the prefix that most paths have.
+/// Path without the common prefix `resources.`.
 fn place(path: &str) -> &str {
     path.strip_prefix("resources.").unwrap_or(path)
 }

@@ -1,8 +1,8 @@
-//! Asks before the user leaves a page that has unsaved input.
+//! Confirmation before the user leaves a page that has unsaved input.
 //!
-//! When a tab closes or another site is opened, the browser asks by itself. Navigation within the app is not covered by
-//! that: links, Back and Forward, the command palette and its keys only change the address. All of these ask here. A
-//! page with unsaved input registers by [`Leaving::ask_first`].
+//! When a tab closes or another site is opened, the browser displays its own dialog. This does not include navigation
+//! within the app: links, Back and Forward, the command palette and its keys only change the address. All of these are
+//! checked here. A page with unsaved input registers with [`Leaving::ask_first`].
 
 use leptos::prelude::*;
 use leptos_router::{hooks::use_location, location::Location};
@@ -11,21 +11,21 @@ use crate::browser;
 
 const QUESTION: &str = "Your changes are not saved. Leave the page?";
 
-/// A page that may have unsaved input.
+/// Page with possibly unsaved input.
 #[derive(Clone)]
 struct Page {
     would_lose: Callback<(), bool>,
     address: Location,
 }
 
-/// The check before a page is left.
+/// Check before a page is left.
 #[derive(Clone, Copy)]
 pub struct Leaving {
     page: StoredValue<Option<Page>>,
 }
 
-/// Provides the check, for [`crate::App`]. It must run before the router is created: history events reach listeners in
-/// the order of registration, and the check must be first to be able to stop them.
+/// Provides the check, for [`crate::App`]. It must be called before the router is created: history events reach
+/// listeners in the order of registration, and only the first listener can stop them for all others.
 pub fn provide_leaving() {
     let leaving = Leaving {
         page: StoredValue::new(None),
@@ -39,19 +39,19 @@ pub fn provide_leaving() {
     provide_context(leaving);
 }
 
-/// The check of this page.
+/// Check of this page.
 pub fn use_leaving() -> Leaving {
     expect_context()
 }
 
 impl Leaving {
-    /// True if the page may be left now. Asks the user if input would be lost.
+    /// True if the user can leave the page now. Displays a question if input would be lost.
     pub fn may(self) -> bool {
         let would_lose = self.page().is_some_and(|page| page.would_lose.run(()));
         !would_lose || browser::agrees(QUESTION)
     }
 
-    /// Registers the calling page: before it is left in any way, the user is asked if it `would_lose` input.
+    /// Registers the calling page: if it `would_lose` input, the user must confirm before leaving it in any way.
     pub fn ask_first(self, would_lose: impl Fn() -> bool + Send + Sync + 'static) {
         let page = Page {
             would_lose: Callback::new(move |()| would_lose()),
@@ -75,7 +75,7 @@ impl Leaving {
         self.page.try_get_value().flatten()
     }
 
-    /// The page's address, if the browser already shows another one and the user wants to stay.
+    /// Address of the page, if the browser already displays another one and the user wants to stay.
     fn stays(self) -> Option<String> {
         let address = self.page()?.address;
         let path = address.pathname.try_get_untracked()?;

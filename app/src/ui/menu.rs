@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// A menu. `id` is unique on the page, `button` is the content of the button.
+/// Menu. `id` is unique on the page, `button` is the content of the button.
 #[component]
 pub fn Menu(
     /// Id, unique on the page.
@@ -11,7 +11,7 @@ pub fn Menu(
     /// The button's label.
     #[prop(into)]
     label: String,
-    /// The button's look, as in `data-look`.
+    /// Look of the button, as in `data-look`.
     #[prop(default = "ghost")]
     look: &'static str,
     /// The content of the button.
@@ -41,7 +41,7 @@ pub fn close(id: &str) {
         crate::browser::document().and_then(|document| document.get_element_by_id(id))
         && let Some(element) = element.dyn_ref::<web_sys::HtmlElement>()
     {
-        // Closing a closed menu is fine.
+        // Closing a closed menu has no effect.
         let _ = element.hide_popover();
     }
 }

@@ -1,4 +1,4 @@
-//! Components that all pages share.
+//! Components shared by all pages.
 
 pub mod confirm;
 pub mod copy;

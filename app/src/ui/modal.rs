@@ -21,7 +21,7 @@ pub fn Modal(
         let Some(dialog) = dialog.get() else { return };
         if open.get() {
             if !dialog.open() {
-                // Opening an open dialog is fine.
+                // Opening an open dialog has no effect.
                 let _ = dialog.show_modal();
             }
         } else if dialog.open() {

@@ -11,22 +11,22 @@ use crate::{browser, client};
 /// A command of the user interface.
 #[derive(Clone)]
 pub struct Command {
-    /// The name, such as `Deploy` or `Zoom to fit`.
+    /// Name, such as `Deploy` or `Zoom to fit`.
     pub name: String,
-    /// The group: `Go to`, `Design`, `Run`.
+    /// Group: `Go to`, `Design`, `Run`.
     pub group: &'static str,
     /// Name of an icon in the sprite.
     pub icon: &'static str,
-    /// Keys as shown: `Ctrl+K`, `?`, `g d` (one after the other). `None` without keys.
+    /// Keys as displayed: `Ctrl+K`, `?`, `g d` (one after the other). `None` if there are no keys.
     pub keys: Option<&'static str>,
-    /// True if the frame listens for these keys. False for a page with its own key handling.
+    /// True if the frame handles these keys. False for a page with its own key handling.
     pub listens: bool,
-    /// The command's function.
+    /// Function of the command.
     pub run: Callback<()>,
 }
 
 impl Command {
-    /// A command without keys.
+    /// Command without keys.
     pub fn new(
         group: &'static str,
         icon: &'static str,
@@ -43,13 +43,13 @@ impl Command {
         }
     }
 
-    /// Adds keys that the frame listens for.
+    /// Adds keys that the frame handles.
     pub fn keys(mut self, keys: &'static str) -> Command {
         self.keys = Some(keys);
         self
     }
 
-    /// Adds keys that are only shown. The page handles them itself.
+    /// Adds keys that are only displayed. The page handles them itself.
     pub fn own_keys(mut self, keys: &'static str) -> Command {
         self.keys = Some(keys);
         self.listens = false;
@@ -99,7 +99,7 @@ impl Palette {
         });
     }
 
-    /// All commands, the newest page's first.
+    /// All commands, starting with those of the newest page.
     pub fn commands(self) -> Vec<Command> {
         self.sets.with(|sets| {
             sets.iter()
@@ -110,8 +110,8 @@ impl Palette {
     }
 }
 
-/// How well `text` matches `query`: all letters in order, higher when words start with them. `None` if it does not
-/// match.
+/// Quality of a match of `text` with `query`: all letters in order, with more points at starts of words. `None` if
+/// there is no match.
 pub fn score(query: &str, text: &str) -> Option<u32> {
     let text: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
     let (mut at, mut points, mut last) = (0, 0, None);
@@ -134,7 +134,7 @@ pub fn score(query: &str, text: &str) -> Option<u32> {
     Some(points * 16 + 64_u32.saturating_sub(text.len() as u32).min(15))
 }
 
-/// The palette's dialog, part of the frame.
+/// Dialog of the palette, part of the frame.
 #[component]
 pub fn CommandPalette() -> impl IntoView {
     let palette = use_palette();
@@ -193,7 +193,7 @@ pub fn CommandPalette() -> impl IntoView {
             chosen.set(0);
             load_places();
             if !dialog.open() {
-                // Opening an open dialog is fine.
+                // Opening an open dialog has no effect.
                 let _ = dialog.show_modal();
             }
             browser::focus("palette-query");
@@ -248,7 +248,7 @@ pub fn CommandPalette() -> impl IntoView {
         <dialog
             class="palette" node_ref=dialog aria-label="Commands" on:close=move |_| { palette.open.try_set(false); }
             on:click=move |event| {
-                // A click whose target is the dialog itself hit the backdrop.
+                // A click with the dialog itself as target is on the backdrop.
                 if let (Some(target), Some(dialog)) = (event.target(), dialog.get_untracked()) && &target == AsRef::<web_sys::EventTarget>::as_ref(&dialog) {
                     palette.open.set(false);
                 }

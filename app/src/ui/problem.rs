@@ -5,12 +5,12 @@ use leptos::prelude::*;
 
 use crate::ui::{Icon, prose};
 
-/// A problem in place of the content that could not be shown.
+/// A problem in place of the content that could not be loaded.
 #[component]
 pub fn ProblemCard(
     /// The problem.
     problem: Problem,
-    /// Tries again. `None` if that cannot help.
+    /// Called for another attempt. `None` if that cannot help.
     #[prop(optional, into)]
     retry: Option<Callback<()>>,
     /// True if the card is the whole page, so that its title is the page's heading.
@@ -39,7 +39,7 @@ pub fn ProblemCard(
     }
 }
 
-/// A problem beside the form that caused it, or nothing without one.
+/// A problem beside the form that caused it, or nothing if there is none.
 #[component]
 pub fn ProblemNote(
     /// The problem.
@@ -63,7 +63,7 @@ pub fn ProblemNote(
     }
 }
 
-/// A list of a template's problems, each with its place.
+/// List of a template's problems, each with its position.
 #[component]
 pub fn Diagnostics(
     /// The problems.
@@ -97,7 +97,7 @@ pub fn Diagnostics(
     })
 }
 
-/// Explains an empty page and offers the first action.
+/// Explanation of an empty page, with the first action.
 #[component]
 pub fn Empty(
     /// Name of the icon.

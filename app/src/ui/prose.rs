@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-/// The text, with the parts between backticks as code.
+/// Text with the parts between backticks as code.
 pub fn prose(text: &str) -> AnyView {
-    // With an odd number of backticks, the last one is shown as it is.
+    // If the number of backticks is odd, the text is not changed.
     let pieces: Vec<&str> = text.split('`').collect();
     if pieces.len().is_multiple_of(2) {
         return text.to_owned().into_any();

@@ -4,7 +4,7 @@ use leptos::{ev::KeyboardEvent, html, prelude::*};
 
 use crate::{browser, ui::use_palette};
 
-/// The shortcut sheet on `?` and the listener, part of the frame.
+/// Shortcut sheet on `?` and the listener, part of the frame.
 #[component]
 pub fn Shortcuts() -> impl IntoView {
     let palette = use_palette();
@@ -25,7 +25,7 @@ pub fn Shortcuts() -> impl IntoView {
     Effect::new(move |_| {
         let Some(dialog) = dialog.get() else { return };
         if open.get() {
-            // Opening an open dialog is fine.
+            // Opening an open dialog has no effect.
             let _ = dialog.show_modal();
         } else if dialog.open() {
             dialog.close();
@@ -100,7 +100,7 @@ fn keys_view(keys: &'static str) -> impl IntoView {
         .collect_view()
 }
 
-/// The key's name: `Ctrl+K`, `?`, `g`. `None` for modifier keys.
+/// Name of a key: `Ctrl+K`, `?`, `g`. `None` for modifier keys.
 fn key_of(event: &KeyboardEvent) -> Option<String> {
     let key = event.key();
     if matches!(key.as_str(), "Control" | "Shift" | "Alt" | "Meta") || event.alt_key() {

@@ -1,4 +1,4 @@
-//! The page's outline while its data loads.
+//! Placeholders while the data of a page loads.
 
 use leptos::prelude::*;
 

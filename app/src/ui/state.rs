@@ -1,23 +1,23 @@
 //! Badges for states: an icon and a word, with a matching colour.
 //!
-//! `data-state` has the API's own word, and the style sheet colours it.
+//! `data-state` contains the API's word; the style sheet sets its colour.
 
 use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use leptos::prelude::*;
 
 use crate::ui::Icon;
 
-/// A state that can be shown as a badge.
+/// State that can be displayed as a badge.
 pub trait Shown: Copy {
-    /// The API's word.
+    /// Word of the API.
     fn word(self) -> &'static str;
-    /// The name for users.
+    /// Name for users.
     fn title(self) -> &'static str;
-    /// The step state that looks the same. The style sheet colours it by `data-state`.
+    /// Step state with the same look.
     fn look(self) -> &'static str;
 }
 
-/// The name of a run's kind, for users: `Deploy`.
+/// Name of a run's kind, for users: `Deploy`.
 pub fn kind_title(kind: RunKind) -> &'static str {
     match kind {
         RunKind::Deploy => "Deploy",
@@ -26,7 +26,7 @@ pub fn kind_title(kind: RunKind) -> &'static str {
     }
 }
 
-/// The icon of a look.
+/// Icon of a look.
 pub fn icon_of(look: &str) -> &'static str {
     match look {
         "ready" | "waiting" => "circle-dashed",
@@ -182,7 +182,7 @@ pub fn StateBadge<S: Shown>(
     badge(state.look(), state.title())
 }
 
-/// A badge from its look and name.
+/// Badge with this look and name.
 pub fn badge(look: &'static str, title: &'static str) -> AnyView {
     view! {
         <span class="state" data-look=look>

@@ -1,10 +1,10 @@
-//! The theme: light, dark, or the system's.
+//! Theme: light, dark, or the system's.
 
 use leptos::prelude::*;
 
 use crate::{browser, ui::Icon};
 
-/// The chosen theme.
+/// Selected theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Theme {
     System,

@@ -1,11 +1,11 @@
-//! Short messages in the corner: completed actions, and problems that belong to no field.
+//! Short messages in the corner: completed actions, and problems without a form field.
 
 use api::Problem;
 use leptos::prelude::*;
 
 use crate::{browser, ui::Icon};
 
-/// The look of a toast and its duration.
+/// Look and duration of a toast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tone {
     Done,
@@ -22,7 +22,7 @@ struct Toast {
     link: Option<(String, String)>,
 }
 
-/// The visible messages.
+/// Visible messages.
 #[derive(Clone, Copy)]
 pub struct ToastList {
     toasts: RwSignal<Vec<Toast>>,
@@ -37,7 +37,7 @@ pub fn provide_toasts() {
     });
 }
 
-/// The page's messages.
+/// Messages of this page.
 pub fn use_toasts() -> ToastList {
     expect_context()
 }
@@ -48,19 +48,19 @@ impl ToastList {
         self.push(Tone::Done, text.into(), None, None);
     }
 
-    /// Shows a warning.
+    /// Displays a warning.
     pub fn warn(self, text: impl Into<String>) {
         self.push(Tone::Warning, text.into(), None, None);
     }
 
-    /// Shows a problem.
+    /// Displays a problem.
     pub fn problem(self, problem: &Problem) {
         let text = if problem.detail.is_empty() {
             problem.title.clone()
         } else {
             problem.detail.clone()
         };
-        // A write that found the session ended must keep the page, so the login opens in another tab.
+        // If the session has ended at a write, the page must stay, so the login opens in another tab.
         let link =
             (problem.status == 401).then(|| (String::from("Log in"), String::from("/login")));
         self.push(Tone::Problem, text, problem.hint.clone(), link);

@@ -1,7 +1,7 @@
-//! The route of a line between two rectangles.
+//! Route of a line between two rectangles.
 //!
-//! Networks are drawn with right angles, like cables. Relations and references are curves, so that the two are easy to
-//! tell apart. A line ends on the side that faces the other end. Lines do not yet avoid nodes in between.
+//! Lines of networks have right angles, like cables. Relations and references are curves, so that the two can be
+//! distinguished easily. A line ends on the side that faces the other end. Lines do not yet avoid nodes in between.
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ const FRAME_INSET: f64 = 28.0;
 /// Smallest gap between two sides that has room for a line, in canvas pixels.
 const ROOM: f64 = 12.0;
 
-/// The direction in which a line leaves a node.
+/// Direction in which a line leaves a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Axis {
     Down,

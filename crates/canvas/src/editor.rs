@@ -1,7 +1,7 @@
-//! The editor's state: document, files beside it, positions and history.
+//! State of the editor: document, files beside it, positions and history.
 //!
 //! The page has one editor and no other state that could contradict it. A proposal is applied completely or not at all.
-//! While the text has a syntax error, the last good model stays on the canvas, and only the code view can change the
+//! While the text has a syntax error, the last valid model stays on the canvas, and only the code view can change the
 //! text.
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Editor {
         &self.document
     }
 
-    /// The newest document without a syntax error, which the canvas shows.
+    /// The newest document without a syntax error, which is on the canvas.
     pub fn shown(&self) -> &Arc<Document> {
         &self.shown
     }
@@ -64,7 +64,7 @@ impl Editor {
         self.shown.template()
     }
 
-    /// True if the text has a syntax error, so that the canvas shows an older document.
+    /// True if the text has a syntax error, so that an older document is on the canvas.
     pub fn is_broken(&self) -> bool {
         !self.document.is_readable()
     }
@@ -114,7 +114,7 @@ impl Editor {
         )
     }
 
-    /// Stores the positions that a drawing has found, without a history entry. From then on no node moves by itself.
+    /// Stores the positions of a drawing, without a history entry. After that no node moves by itself.
     pub fn settle(&mut self, drawing: &Drawing) {
         let mut places = drawing.places();
         for (name, place) in &mut places {
@@ -131,7 +131,7 @@ impl Editor {
     /// [`History`]).
     ///
     /// # Errors
-    /// The first edit that the document refuses. Nothing has changed then.
+    /// The first edit that the document refuses. The editor is unchanged.
     pub fn apply(&mut self, proposal: &Proposal, key: Option<&str>) -> Result<(), EditError> {
         if proposal.edits.is_empty() && proposal.places.is_empty() {
             return Ok(());

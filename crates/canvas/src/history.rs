@@ -1,8 +1,8 @@
 //! Undo and redo.
 //!
-//! An entry stores the whole text, the files and all positions from before a change. So undo returns the same bytes
-//! after any change: a canvas command, a form field, typing in the code view or in a file, or a template pasted over
-//! everything. Texts are shared, not copied.
+//! An entry stores the whole text, the files and all positions from before a change. Undo therefore restores the same
+//! bytes after any change: a canvas command, a form field, typing in the code view or in a file, or a template pasted
+//! over everything. Texts are shared, not copied.
 //!
 //! Typing is coalesced: changes with the same key become one entry until [`History::seal`] is called (on blur, on
 //! selection, on any other change). No clock is needed.
@@ -25,7 +25,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Memory for keeping it after `before`, whose files it may share. In bytes.
+    /// Memory for a snapshot after `before`, in bytes. Shared files are not counted.
     fn bytes(&self, before: Option<&Snapshot>) -> usize {
         let files = match before {
             Some(before) if Arc::ptr_eq(&before.bundle, &self.bundle) => 0,
@@ -56,7 +56,7 @@ pub struct History {
 
 impl History {
     /// Records a change that is about to replace `before`. If the last entry has the same `key` and
-    /// [`seal`](Self::seal) was not called since, the change joins that entry.
+    /// [`seal`](Self::seal) was not called since, the change is merged into that entry.
     pub fn record(&mut self, label: impl Into<String>, before: Snapshot, key: Option<&str>) {
         self.future.clear();
         let joins = !self.sealed

@@ -4,8 +4,8 @@
 //!
 //! 1. Remove edges that follow from other edges (transitive reduction).
 //! 2. Place each node in the column after its last predecessor.
-//! 3. Order each column by the middle of its neighbours, in sweeps back and forth.
-//! 4. Move each node as near to its neighbours' height as the gaps allow.
+//! 3. Order each column by the middle of its neighbours, in forward and backward sweeps.
+//! 4. Move each node as close to its neighbours' height as the gaps allow.
 //!
 //! An edge over several columns gets a bend in each column, so it runs around nodes. Nodes of the side lane are drawn
 //! below the rest, in the column that their order requires.
@@ -48,7 +48,7 @@ pub struct Line {
 pub struct Drawing {
     /// Left top corner of each node, by its index.
     pub nodes: Vec<(f64, f64)>,
-    /// The edges that are drawn.
+    /// The drawn edges.
     pub edges: Vec<Line>,
     /// Width of the whole drawing.
     pub width: f64,
@@ -118,11 +118,11 @@ fn reduced(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<(usiz
             next[from].push(to);
         }
     }
-    // The nodes reachable from each node, itself included, as bits. Filled from the end.
+    // Nodes reachable from each node, including itself, as bits. Filled from the end.
     let mut reach = vec![0_u64; count * words];
     let mut kept = Vec::new();
     for &node in order.iter().rev() {
-        // An edge to a direct successor is redundant if another successor leads there.
+        // An edge to a direct successor is redundant if the node is also reachable through another successor.
         for &to in &next[node] {
             let by_another = next[node]
                 .iter()
@@ -301,7 +301,7 @@ impl Grid {
         }
     }
 
-    /// Least squares under the constraint that the order stays: pools of touching items move as one.
+    /// Least squares with a fixed order: groups of touching items move together.
     fn draw_near(&mut self, column: usize, side: Side, sizes: Sizes) {
         let items = self.columns[column].clone();
         let mut pools: Vec<(f64, usize)> = Vec::new();

@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    /// The corner, unless it is not a number (a layout may come from any client).
+    /// The corner, unless a coordinate is out of range or not a number (a layout can come from any client).
     fn corner(self) -> Option<CanvasPoint> {
         let sane = |value: f64| value.is_finite() && value.abs() < 1e6;
         (sane(self.x) && sane(self.y)).then_some(CanvasPoint::new(self.x, self.y))
@@ -56,7 +56,7 @@ pub const CHIP_HEIGHT: f64 = 32.0;
 const CHIP_GAP: f64 = 4.0;
 /// Distance of chips from their server's edges.
 const CHIP_INSET: f64 = 8.0;
-/// Height of a row of tags. The row is always kept free, so that nodes do not jump when ghosts appear.
+/// Height of a row of tags. The row is always reserved, so that nodes do not move when ghosts appear.
 pub const TAGS_HEIGHT: f64 = 32.0;
 /// Number of tags in a row.
 pub const TAGS_IN_ROW: usize = 7;
@@ -78,7 +78,7 @@ const COLUMNS_MAX: usize = 3;
 /// Width after which frames go to the next row.
 const ROW_WIDTH_MAX: f64 = 1600.0;
 
-/// A node's size. A frame's size follows from its children, see [`frame_around`].
+/// Size of a node. The final size of a frame depends on its children, see [`frame_around`].
 pub fn size_of(node: &Node, chips: usize) -> Size {
     match node.kind {
         NodeKind::Frame => FRAME_MIN,
@@ -121,7 +121,7 @@ pub fn empty_frame(corner: CanvasPoint) -> Rect {
     Rect::at(corner, FRAME_MIN)
 }
 
-/// The place of a chip in its server.
+/// Rectangle of a chip in its server.
 pub fn chip_rect(server: Rect, row: usize) -> Rect {
     Rect {
         x: server.x + CHIP_INSET,
@@ -131,7 +131,7 @@ pub fn chip_rect(server: Rect, row: usize) -> Rect {
     }
 }
 
-/// The first free place at or after `wanted`: to the right, then in the next row.
+/// The first free position at or after `wanted`: to the right, then in the next row.
 pub fn free_spot(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
     let start = wanted.x;
     let mut spot = wanted;
@@ -195,7 +195,7 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
         node.rect = Rect::at(CanvasPoint::default(), size_of(node, chips));
     }
 
-    // Frames with a position of their own or of a child come first, then the others.
+    // Frames with a position, or with a positioned child, come first, then the others.
     let frames: Vec<usize> = (0..nodes.len())
         .filter(|at| nodes[*at].kind == NodeKind::Frame)
         .collect();
@@ -261,7 +261,7 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
     set_internet(nodes, edges, &mut taken, &is_placed);
     set_the_rest(nodes, &mut taken, &is_placed);
 
-    // Chips are placed by their server.
+    // The position of a chip follows from its server.
     for at in 0..nodes.len() {
         if nodes[at].kind == NodeKind::Server {
             for (row, &chip) in inside
@@ -329,7 +329,7 @@ fn set_frame(
     nodes[frame].rect
 }
 
-/// Places routers above the middle of the frames that they join.
+/// Places routers above the middle of the frames that they connect.
 fn set_routers(
     nodes: &mut [Node],
     edges: &[Edge],
@@ -357,7 +357,7 @@ fn set_routers(
     }
 }
 
-/// Places the Internet above the routers that lead to it.
+/// Places the Internet above the routers that are connected to it.
 fn set_internet(
     nodes: &mut [Node],
     edges: &[Edge],
@@ -382,7 +382,7 @@ fn set_internet(
     set_at(&mut nodes[at], corner, taken);
 }
 
-/// Places servers without a network and all other cards in rows beneath.
+/// Places servers without a network and all other cards in rows below.
 fn set_the_rest(nodes: &mut [Node], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
     let all = Rect::around(taken.iter().copied());
     let start = all
@@ -407,7 +407,7 @@ fn set_at(node: &mut Node, wanted: CanvasPoint, taken: &mut Vec<Rect>) {
 }
 
 /// Offsets that make room for a node that has grown: every top-level node that overlaps `fixed` is moved to the right
-/// or down, whichever is shorter, with its contents.
+/// or down, by the shorter distance, with its contents.
 pub fn make_room(rects: &[(String, Rect)], fixed: &str) -> Vec<(String, CanvasVector)> {
     let mut now: Vec<(String, Rect)> = rects.to_vec();
     let mut queue = vec![fixed.to_owned()];

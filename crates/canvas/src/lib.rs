@@ -2,8 +2,8 @@
 //!
 //! All drawing logic of the Design page is here, without a browser: the drawing of a template ([`drawing`]), the
 //! positions of nodes ([`layout`]), the meaning of a drop, a connection or a deletion ([`commands`]), and undo
-//! ([`history`]). The Leptos side measures pointers and paints rectangles. Every decision is a pure function with
-//! native tests.
+//! ([`history`]). The Leptos side reads pointer positions and renders rectangles. Every decision is a pure function
+//! with native tests.
 //!
 //! ```text
 //! template text --Document--> Template --drawing::draw(places)--> Drawing --> the page paints it

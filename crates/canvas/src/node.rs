@@ -8,7 +8,7 @@ use crate::geometry::Rect;
 /// Name of the node for the Internet. No resource can have this name.
 pub const INTERNET: &str = "@internet";
 
-/// How a node is drawn.
+/// Kind of a node, which decides its drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// A network: a tinted frame around its servers.
@@ -38,9 +38,9 @@ pub struct Part {
     pub category: Category,
     /// Text of the tag, such as a subnet's CIDR.
     pub label: String,
-    /// The reason, if a pass adds it.
+    /// Reason, if a pass adds the resource.
     pub ghost: Option<String>,
-    /// The condition, if it is false.
+    /// Condition, if it is false.
     pub off: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct Member {
 pub struct Node {
     /// Name of the resource, or [`INTERNET`].
     pub name: String,
-    /// Kind of drawing.
+    /// Kind of node.
     pub kind: NodeKind,
     /// Resource type. Empty for the Internet.
     pub resource_type: String,
@@ -70,7 +70,7 @@ pub struct Node {
     pub title: String,
     /// Category, which decides the hue.
     pub category: Category,
-    /// The node that contains it.
+    /// Node that contains this one.
     pub parent: Option<String>,
     /// Important values: image and flavor, a port, external networks.
     pub detail: Vec<String>,
@@ -80,11 +80,11 @@ pub struct Node {
     pub marks: Marks,
     /// Number of members, for a group or a nested template.
     pub members: Option<usize>,
-    /// The contents at any depth, if a plan has them.
+    /// Contents at any depth, if a plan has them.
     pub inside: Vec<Member>,
-    /// The condition, if it is false and the node is not deployed.
+    /// Condition, if it is false and the node is not deployed.
     pub off: Option<String>,
-    /// The reason, if a pass adds it.
+    /// Reason, if a pass adds the resource.
     pub ghost: Option<String>,
     /// Position and size.
     pub rect: Rect,
@@ -120,8 +120,8 @@ pub struct Edge {
     pub kind: EdgeKind,
     /// Label, such as the requirement's name.
     pub label: String,
-    /// The resource that the line represents, if it has one of its own.
+    /// Resource that the line represents, if it has a separate one.
     pub resource: Option<String>,
-    /// True if a pass adds it.
+    /// True if a pass adds the line.
     pub ghost: bool,
 }

@@ -13,9 +13,9 @@ pub struct Entry {
     pub summary: String,
     /// Category, which decides the hue.
     pub category: Category,
-    /// The type of the first resource that it adds.
+    /// Type of the first resource that the entry adds.
     pub resource_type: String,
-    /// The item that is dropped.
+    /// Item to drop.
     pub item: Item,
 }
 
@@ -40,7 +40,7 @@ const CATEGORIES: [(Category, &str); 6] = [
     (Category::Software, "Scripts and signals"),
 ];
 
-/// Types that are shown without a search. Networks, routers and servers come before them, under names of their own.
+/// Types that are displayed without a search. Networks, routers and servers come before them, with their own entries.
 const USUAL: [&str; 16] = [
     "OS::Neutron::FloatingIP",
     "OS::Neutron::Port",
@@ -60,7 +60,7 @@ const USUAL: [&str; 16] = [
     "OS::Heat::ResourceGroup",
 ];
 
-/// Resources whose title, type or summary has all words of `search`, or the usual ones without a search. Networks,
+/// Resources whose title, type or summary contains all words of `search`, or the usual ones without a search. Networks,
 /// routers and servers come first and add more than the bare type.
 pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
     let entry = |title: &str, summary: &str, category, resource_type: &str, item| Entry {
@@ -111,7 +111,7 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         .filter(|described| described.component.is_none())
     {
         let name = described.name.as_str();
-        // Helper types are for the passes, and removed types are for old templates.
+        // Helper types are for the passes, and removed types are for old templates only.
         let offered = !name.starts_with("Stackloom::") && !described.any_property;
         let wanted = !search.trim().is_empty() || USUAL.contains(&name);
         if offered && wanted && !known.contains(&name) {

@@ -1,11 +1,11 @@
 //! The selected resources.
 //!
-//! They are stored by name, so that a selection survives redrawing. A change of the selection makes no history entry,
-//! so it does not discard redo.
+//! Resources are stored by name, so that a selection survives redrawing. A change of the selection makes no history
+//! entry, so it does not discard redo.
 
 use std::collections::BTreeSet;
 
-/// The selected resources, and the one that the inspector shows.
+/// Selected resources, and the one in the inspector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     names: BTreeSet<String>,
@@ -22,7 +22,7 @@ impl Selection {
         }
     }
 
-    /// The selection of several resources. The last one leads.
+    /// Selection of several resources. The last one is in the inspector.
     pub fn of(names: impl IntoIterator<Item = String>) -> Self {
         let mut selection = Self::default();
         for name in names {
@@ -59,7 +59,7 @@ impl Selection {
         self.names.iter().map(String::as_str)
     }
 
-    /// The resource that the inspector shows.
+    /// Resource in the inspector.
     pub fn lead(&self) -> Option<&str> {
         self.lead.as_deref()
     }
@@ -72,7 +72,7 @@ impl Selection {
         }
     }
 
-    /// Follows a rename.
+    /// Replaces the name of a renamed resource.
     pub fn rename(&mut self, from: &str, to: &str) {
         if self.names.remove(from) {
             self.names.insert(to.to_owned());

@@ -1,8 +1,8 @@
-//! The grid that nodes snap to.
+//! Grid for the positions of nodes.
 
 use crate::geometry::{CanvasPoint, CanvasVector};
 
-/// Distance of two grid lines, in canvas pixels.
+/// Distance between two grid lines, in canvas pixels.
 pub const GRID: f64 = 8.0;
 
 /// The nearest point of the grid.
@@ -10,8 +10,8 @@ pub fn to_grid(point: CanvasPoint) -> CanvasPoint {
     CanvasPoint::new(nearest(point.x), nearest(point.y))
 }
 
-/// The offset that brings `start`, moved by `way`, onto the grid. Nodes that move together use the offset of the held
-/// one, and so keep their distances.
+/// Offset that moves `start + way` onto the grid. Nodes that move together all use the offset of the dragged node, and
+/// so keep their distances.
 pub fn way_to_grid(start: CanvasPoint, way: CanvasVector) -> CanvasVector {
     to_grid(start.moved(way)).since(start)
 }

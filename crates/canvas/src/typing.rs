@@ -1,13 +1,13 @@
-//! Converts the value of a text area to a change of the text behind it.
+//! Converts the value of a text area to a change of the original text.
 //!
 //! A text area converts all line ends to LF. If its value were used directly, the first key would change every line of
-//! a text with Windows line ends. So only the differing part is taken, and the text before and after it stays the same
-//! byte for byte.
+//! a text with Windows line ends. So only the differing part is replaced, and the text before and after it stays the
+//! same byte for byte.
 
 use std::borrow::Cow;
 
-/// The text after typing: `was` with the part in which `typed` differs. New line ends are like that of the line in
-/// which the part ends.
+/// Text after typing: `was` with the part in which `typed` differs. New line ends have the form of the line in which
+/// the part ends.
 pub fn retyped<'t>(was: &str, typed: &'t str) -> Cow<'t, str> {
     if !was.contains('\r') {
         return Cow::Borrowed(typed);
@@ -55,7 +55,7 @@ fn end_at_end(text: &str) -> usize {
     }
 }
 
-/// Lengths of the common prefix in both texts, with all line ends taken as equal.
+/// Lengths of the common prefix in both texts. All line ends are equal.
 fn common_head(was: &str, typed: &str) -> (usize, usize) {
     let (mut at_was, mut at) = (0, 0);
     loop {
@@ -71,7 +71,7 @@ fn common_head(was: &str, typed: &str) -> (usize, usize) {
     }
 }
 
-/// Lengths of the common suffix in both texts, with all line ends taken as equal.
+/// Lengths of the common suffix in both texts. All line ends are equal.
 fn common_tail(was: &str, typed: &str) -> (usize, usize) {
     let (mut left_was, mut left) = (was, typed);
     loop {
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// The text as a text area returns it.
+    /// Text as a text area returns it.
     fn folded(text: &str) -> String {
         text.replace("\r\n", "\n").replace('\r', "\n")
     }

@@ -43,7 +43,7 @@ impl Viewport {
         self.zoom < FAR_ZOOM
     }
 
-    /// The point of the canvas under a point of the screen.
+    /// Point of the canvas at a point of the screen.
     pub fn to_canvas(self, point: ScreenPoint) -> CanvasPoint {
         CanvasPoint::new(
             (point.x - self.shift.x) / self.zoom,
@@ -51,7 +51,7 @@ impl Viewport {
         )
     }
 
-    /// The point of the screen above a point of the canvas.
+    /// Point of the screen at a point of the canvas.
     pub fn to_screen(self, point: CanvasPoint) -> ScreenPoint {
         ScreenPoint::new(
             point.x * self.zoom + self.shift.x,
@@ -59,7 +59,7 @@ impl Viewport {
         )
     }
 
-    /// The canvas offset for a pointer move.
+    /// Canvas offset for a pointer move.
     pub fn way(self, from: ScreenPoint, to: ScreenPoint) -> CanvasVector {
         CanvasVector {
             dx: (to.x - from.x) / self.zoom,
@@ -67,7 +67,7 @@ impl Viewport {
         }
     }
 
-    /// Shifted by CSS pixels.
+    /// Viewport shifted by CSS pixels.
     pub fn panned(self, dx: f64, dy: f64) -> Self {
         Self {
             shift: ScreenPoint::new(self.shift.x + dx, self.shift.y + dy),
@@ -75,7 +75,7 @@ impl Viewport {
         }
     }
 
-    /// Zoomed by a factor. The point under `about` stays in place.
+    /// Viewport zoomed by a factor. The point at `about` stays in place.
     pub fn zoomed(self, factor: f64, about: ScreenPoint) -> Self {
         let zoom = (self.zoom * factor).clamp(ZOOM_MIN, ZOOM_MAX);
         let real = zoom / self.zoom;
@@ -86,7 +86,7 @@ impl Viewport {
         Self { shift, zoom }
     }
 
-    /// The viewport that shows all of `bounds` in the middle of a screen of this size, never magnified.
+    /// Viewport that contains all of `bounds` in the middle of a screen of this size, never magnified.
     pub fn fitting(bounds: Rect, screen: Size) -> Self {
         let margin = (screen.width.min(screen.height) * FIT_MARGIN_PART).min(FIT_MARGIN_PX);
         let room = |pixels: f64| (pixels - 2.0 * margin).max(1.0);
@@ -103,7 +103,7 @@ impl Viewport {
         }
     }
 
-    /// The part of the canvas that a screen of this size shows.
+    /// Visible part of the canvas on a screen of this size.
     pub fn visible(self, screen: Size) -> Rect {
         let corner = self.to_canvas(ScreenPoint::new(0.0, 0.0));
         Rect::at(
@@ -112,7 +112,7 @@ impl Viewport {
         )
     }
 
-    /// Shifted just far enough to show `rect`.
+    /// Viewport shifted by the shortest distance that makes `rect` visible.
     pub fn revealing(self, rect: Rect, screen: Size) -> Self {
         let (start, end) = (
             self.to_screen(rect.corner()),

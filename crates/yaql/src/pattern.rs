@@ -56,7 +56,7 @@ impl Pattern {
         })
     }
 
-    /// True if the whole text matches. False if that takes too long: if the text is too long for a pattern of this size.
+    /// True if the whole text matches. False if the text is too long for a pattern of this size.
     pub fn fits(&self, text: &str) -> bool {
         let ahead = self.ahead.iter().map(|(_, ahead)| ahead.cost(text));
         let cost = ahead.fold(self.main.cost(text), u64::saturating_add);

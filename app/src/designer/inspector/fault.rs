@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::ui::{Icon, prose};
 
-/// Whether a problem's path leads to this field, or into it.
+/// True if the path of a problem is that of this field, or of a part of it.
 pub(super) fn belongs(path: &str, field: &str) -> bool {
     path == field
         || path

@@ -177,7 +177,7 @@ fn SelectControl(
     }
 }
 
-/// The referenced resources, each with a button that removes the reference, and a select that adds one.
+/// Referenced resources, each with a button that removes the reference, and a select that adds a reference.
 #[component]
 fn ResourcesControl(
     workspace: Workspace,

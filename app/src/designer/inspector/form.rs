@@ -21,9 +21,9 @@ use crate::{
     ui::Icon,
 };
 
-/// Forms with more fields than this start folded.
+/// Maximum number of fields of a form that is completely visible at first. Longer forms start collapsed.
 const FOLDED_BEYOND: usize = 8;
-/// Fields that are always visible, because users look for them first.
+/// Fields that are always visible, because users need them most.
 const ALWAYS: [&str; 8] = [
     "image",
     "flavor",

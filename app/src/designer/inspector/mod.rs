@@ -1,7 +1,7 @@
 //! The inspector on the right side: the form of the selected resource, generated from its type.
 //!
-//! The form is derived from the document on every change. Each control reads its own field, so a keystroke redraws its
-//! own text and its problems only. A new value is one edit of the document.
+//! The form is derived from the document on every change. Each control reads its own field, so a keystroke redraws only
+//! its text and its problems. A new value is one edit of the document.
 
 mod fault;
 mod field;
@@ -123,7 +123,7 @@ fn One(workspace: Workspace, name: String) -> impl IntoView {
     }
 }
 
-/// A resource that a pass adds. It is read-only and shows its reason.
+/// Resource that a pass adds. It is read-only and displays the reason.
 #[component]
 fn Ghost(workspace: Workspace, name: String) -> impl IntoView {
     let found = workspace.drawing.with_untracked(|drawing| {

@@ -1,8 +1,8 @@
-//! The Design page's state: one headless editor, and signals for the views of it.
+//! State of the Design page: one headless editor, and signals for its views.
 //!
-//! Only commands change the document ([`Workspace::apply`], [`Workspace::type_text`], undo, redo). Each of them ends in
-//! [`Workspace::refresh`], which computes the drawing and sets the signals that differ. Problems and forms are derived
-//! and never written.
+//! Only commands change the document ([`Workspace::apply`], [`Workspace::type_text`], undo, redo). Each of them calls
+//! [`Workspace::refresh`], which computes the drawing and sets the signals with a different value. Problems and forms
+//! are derived and never written.
 
 mod problems;
 mod selection;
@@ -43,13 +43,13 @@ use super::{
 use crate::client::Types;
 use crate::ui::{use_confirm, use_toasts};
 
-/// Up to this many resources, ghosts are derived on every edit.
+/// Maximum number of resources for which ghosts are derived on every edit.
 const GHOSTS_MAX: usize = 200;
 
-/// The content of the drawer at the bottom.
+/// Content of the drawer at the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawer {
-    /// Closed, so that the canvas has the room.
+    /// Closed, to leave the space to the canvas.
     Closed,
     /// The list of problems.
     Problems,
@@ -57,16 +57,16 @@ pub enum Drawer {
     Code,
 }
 
-/// The text beside the pointer during a drag.
+/// Text beside the pointer during a drag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hint {
-    /// The effect of a drop, or the reason why it has none.
+    /// Effect of a drop, or the reason for its refusal.
     pub text: String,
     /// True if the drop would be refused.
     pub refused: bool,
 }
 
-/// The page's state. Cheap to copy.
+/// State of the page. Cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Workspace {
     /// Document, positions and history.
@@ -75,13 +75,13 @@ pub struct Workspace {
     pub types: RwSignal<Arc<Registry>>,
     /// Files and environments beside the template, as in the editor.
     pub bundle: RwSignal<Bundle>,
-    /// The resource types without those of the files.
+    /// Resource types without those of the files.
     built_in: StoredValue<Arc<Registry>>,
-    /// The facts of the cloud: flavors, images, networks.
+    /// Facts about the cloud: flavors, images, networks.
     pub cloud: RwSignal<Arc<CloudFacts>>,
-    /// The drawing as it was last painted.
+    /// The last drawing.
     pub drawing: RwSignal<Arc<Drawing>>,
-    /// The resources that the passes would add.
+    /// Plan of the template, with the resources that the passes add.
     pub plan: RwSignal<Option<Arc<Plan>>>,
     /// The drawing as signals.
     pub scene: Scene,
@@ -91,28 +91,28 @@ pub struct Workspace {
     pub view: RwSignal<Viewport>,
     /// The canvas element.
     pub root: NodeRef<html::Div>,
-    /// The node under the current drag.
+    /// Node under the current drag.
     pub aim: RwSignal<Aim>,
-    /// The nodes that the current line may end at.
+    /// Possible end nodes of the current line.
     pub eligible: RwSignal<Option<Arc<HashSet<String>>>>,
-    /// The effect of the current drag.
+    /// Effect of the current drag.
     pub hint: RwSignal<Option<Hint>>,
-    /// The content of the drawer.
+    /// Content of the drawer.
     pub drawer: RwSignal<Drawer>,
     /// The latest announcement for screen readers.
     pub spoken: RwSignal<String>,
     /// All problems, in the order of the text.
     pub problems: Memo<Arc<Vec<Diagnostic>>>,
-    /// The save state, and the design on the server.
+    /// Save state, and the design on the server.
     pub saving: Saving,
-    /// The last fitted viewport. While the user has not changed it, it follows the canvas's size.
+    /// The last fitted viewport. Until the user changes the viewport, it follows the canvas's size.
     fitted: StoredValue<Option<Viewport>>,
     confirm: crate::ui::confirm::Confirm,
     toasts: crate::ui::toast::ToastList,
 }
 
 impl Workspace {
-    /// The state for a fetched design and its resource types.
+    /// State for a fetched design and its resource types.
     pub fn open(design: &api::Design, types: Types) -> Self {
         let editor = Editor::open(
             design.template.clone(),
@@ -134,7 +134,7 @@ impl Workspace {
         );
         let problems = Memo::new(move |_| {
             let document = document.get();
-            // A plan validates this very document. Only a document without a plan is validated here.
+            // A plan contains the validation of its document. Only a document without a plan is validated here.
             let planned = plan.with(|plan| {
                 let plan = plan.as_ref().filter(|_| document.is_readable());
                 plan.map(|plan| of_plan(plan))
@@ -174,7 +174,7 @@ impl Workspace {
         workspace
     }
 
-    /// The state that the elements on the canvas read.
+    /// State for the elements on the canvas.
     pub fn stage(self) -> Stage {
         let problems =
             Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
@@ -189,7 +189,7 @@ impl Workspace {
         }
     }
 
-    /// Calls `look` with the input of commands, without tracking. `None` once the page is disposed.
+    /// Calls `look` with the input of commands, without tracking. `None` if the page is disposed.
     pub fn with_input<R>(self, look: impl FnOnce(&CommandInput<'_>) -> R) -> Option<R> {
         let drawing = self.drawing.try_get_untracked()?;
         let types = self.types.try_get_untracked()?;
@@ -206,7 +206,7 @@ impl Workspace {
         }))
     }
 
-    /// Computes the drawing and sets the signals that differ.
+    /// Computes the drawing and sets the signals with a different value.
     pub fn refresh(self) {
         let (Some(built_in), Some(cloud), Some(bundle)) = (
             self.built_in.try_get_value(),
@@ -266,7 +266,7 @@ impl Workspace {
         self.drawing.try_set(Arc::new(drawing));
     }
 
-    /// Applies a command's proposal. Problems of the edit itself are shown in a toast.
+    /// Applies a command's proposal. Problems of the edit are displayed in a toast.
     pub fn apply(self, proposal: &Proposal) -> bool {
         self.apply_typing(proposal, None)
     }
@@ -317,7 +317,7 @@ impl Workspace {
         }
     }
 
-    /// One edit of a form.
+    /// Applies one edit of a form.
     pub fn edit(self, label: impl Into<String>, edit: Edit, key: Option<&str>) -> bool {
         self.apply_typing(
             &Proposal {
@@ -335,7 +335,7 @@ impl Workspace {
             editor.type_text(text);
             editor.is_broken()
         });
-        // The canvas shows the last readable text, so there is nothing to draw.
+        // The canvas displays the last readable text, so there is nothing to draw.
         if broken != Some(true) {
             self.refresh();
         }
@@ -391,7 +391,7 @@ impl Workspace {
         self.changed();
     }
 
-    /// The text of a file beside the template. Tracks.
+    /// Text of a file beside the template. Tracks.
     pub fn file_tracked(self, path: &str) -> Option<String> {
         self.bundle.with(|bundle| text_of(bundle, path))
     }
@@ -409,7 +409,7 @@ impl Workspace {
         self.saving.changed(self);
     }
 
-    /// Shows a short message.
+    /// Displays a short message.
     pub fn tell(self, text: &str) {
         self.toasts.done(text);
     }
@@ -419,7 +419,7 @@ impl Workspace {
         self.spoken.try_set(text.to_owned());
     }
 
-    /// Shows why a drop was refused.
+    /// Displays the reason why a drop was refused.
     pub fn refuse_drop(self, reason: &str) {
         self.say(reason);
         self.toasts.warn(reason);

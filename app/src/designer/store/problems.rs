@@ -1,4 +1,4 @@
-//! The document's problems, as the page shows them.
+//! Problems of the document, for display.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use planner::{members, plan::Plan};
 
 use crate::designer::stage::Tally;
 
-/// The problems of a plan: the results of validation and the decisions of the passes.
+/// Problems of a plan: the results of validation and the decisions of the passes.
 pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
-    // Parameter values are entered at deployment. A default that violates its own constraints is the template's
-    // problem.
+    // Parameter values are entered at deployment. A default that violates its own constraints is a problem of the
+    // template.
     let asked_later = |one: &Diagnostic| {
         let of_value = matches!(one.code.as_str(), "parameter-missing" | "parameter-invalid");
         of_value && !one.path.ends_with(".default")
@@ -19,7 +19,7 @@ pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
     in_order(said.filter(|one| !asked_later(one)).cloned().collect())
 }
 
-/// The order of the list: problems of the template first, line by line.
+/// Sorts the list: problems of the template first, by line.
 pub(super) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.sort_by_key(|one| {
         let line = one.line.unwrap_or(u32::MAX);
@@ -28,7 +28,7 @@ pub(super) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// The number of problems of each resource.
+/// Number of problems of each resource.
 pub(super) fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
     let mut tallies: HashMap<String, Tally> = HashMap::new();
     for problem in problems

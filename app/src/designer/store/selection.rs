@@ -26,7 +26,7 @@ impl Workspace {
         }
     }
 
-    /// Deletes the selected resources. Resources that are deleted with them are shown first.
+    /// Deletes the selected resources, after a dialog that lists dependents deleted with them.
     pub fn delete_selected(self) {
         let names: Vec<String> = self
             .selection
@@ -34,7 +34,7 @@ impl Workspace {
         self.delete(&names);
     }
 
-    /// Deletes resources. Resources that are deleted with them are shown first.
+    /// Deletes resources, after a dialog that lists dependents deleted with them.
     pub fn delete(self, names: &[String]) {
         if self.is_broken() {
             return;
@@ -110,7 +110,7 @@ impl Workspace {
         }
     }
 
-    /// True if the text has a syntax error, so that the canvas cannot be edited. Tells the user.
+    /// True if the text has a syntax error, so that the canvas cannot be edited. Displays a message in this case.
     pub fn is_broken(self) -> bool {
         let broken = self
             .editor

@@ -1,4 +1,4 @@
-//! The viewport: fit, zoom, and pan just far enough to make something visible.
+//! The viewport: fit, zoom, and the shortest pan that makes a rectangle visible.
 
 use canvas::{
     drawing::Drawing,
@@ -19,7 +19,7 @@ impl Workspace {
         }
     }
 
-    /// True if the view has not been moved since it showed the whole drawing, or if the drawing was empty.
+    /// True if the viewport is unchanged since it was fitted, or if the drawing was empty.
     pub(super) fn is_fitted(self) -> bool {
         let view = self.view.try_get_untracked();
         let was_empty = self
@@ -46,7 +46,7 @@ impl Workspace {
         }
     }
 
-    /// Pans just far enough to show the selection.
+    /// Pans by the shortest distance that makes the selection visible.
     pub fn reveal_selected(self) {
         let rect = self.selection.with_untracked(|selection| {
             self.drawing.with_untracked(|drawing| {
@@ -67,7 +67,7 @@ impl Workspace {
         }
     }
 
-    /// Pans just far enough to show nodes that are not in `before`, if they fit.
+    /// Pans by the shortest distance that makes nodes visible that are not in `before`, if they fit.
     pub(super) fn reveal_new(self, before: &Drawing) {
         let new = self.drawing.with_untracked(|drawing| {
             Rect::around(

@@ -148,7 +148,7 @@ fn Cards(
     }
 }
 
-/// An item's own picture. Rendered as an image, so that scripts in the author's SVG cannot run.
+/// Icon of an item. Rendered as an image, so that scripts in the author's SVG cannot run.
 #[component]
 pub fn ItemIcon(
     /// The SVG text.

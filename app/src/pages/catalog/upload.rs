@@ -1,4 +1,4 @@
-//! The upload of catalogue items: choose or drop files, send them, show their problems.
+//! Upload of catalogue items: choose or drop files, send them, display their problems.
 
 use api::{CatalogEntry, Problem};
 use leptos::{html::Input, prelude::*};
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct Upload {
     items: Load<Vec<CatalogEntry>>,
-    /// Name of the file that is being sent. `None` without one.
+    /// Name of the file that is being sent. `None` if there is no upload.
     sending: RwSignal<Option<String>>,
     problem: RwSignal<Option<Problem>>,
     input: NodeRef<Input>,
@@ -36,7 +36,7 @@ impl Upload {
         }
     }
 
-    /// Sends the files one after the other and stops at the first that is refused.
+    /// Sends the files one after the other and stops at the first refused file.
     pub fn send(self, files: web_sys::FileList) {
         if self.sending.with_untracked(Option::is_some) {
             return;
@@ -78,7 +78,7 @@ impl Upload {
 /// The button that opens the file chooser.
 #[component]
 pub fn UploadButton(
-    /// The upload that it starts.
+    /// The upload to start.
     upload: Upload,
 ) -> impl IntoView {
     let session = use_session();
@@ -97,7 +97,7 @@ pub fn UploadButton(
     }
 }
 
-/// The running upload, and the problem of a refused one.
+/// The running upload, or the problem of a refused one.
 #[component]
 pub fn UploadState(
     /// The upload.

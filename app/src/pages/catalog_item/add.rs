@@ -34,7 +34,7 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
     let chosen = RwSignal::new(String::new());
     let host = RwSignal::new(String::new());
     let problem = RwSignal::new(None::<Problem>);
-    // The first design, until the user chooses another one.
+    // The first design, until the user selects another one.
     let design_id = Memo::new(move |_| {
         let chosen = chosen.get();
         if chosen.is_empty() {
@@ -48,7 +48,7 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
         async move {
             match id {
                 Some(id) => client::design(&id).await,
-                // No design is chosen yet.
+                // No design is selected yet.
                 None => std::future::pending().await,
             }
         }

@@ -107,7 +107,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     }
 }
 
-/// The README without its title, which the page shows in its head.
+/// README without its title, which is in the head of the page.
 fn without_title(readme: &str) -> String {
     let text = readme.trim_start();
     match text.split_once('\n') {
@@ -210,7 +210,7 @@ fn Outputs(item: CatalogItem) -> impl IntoView {
     })
 }
 
-/// The item's requirements on the left, its offers on the right.
+/// Requirements of the item on the left, its offers on the right.
 #[component]
 fn Relations(item: CatalogItem) -> impl IntoView {
     if item.requires.is_empty() && item.provides.is_empty() {

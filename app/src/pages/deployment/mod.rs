@@ -70,7 +70,7 @@ pub fn DeploymentPage() -> impl IntoView {
     }
 }
 
-/// Reloads every few seconds while a run is active, because it changes the shown values.
+/// Reloads every few seconds while a run is active, because the run changes the displayed values.
 fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
     let busy = Memo::new(move |_| {
         deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
@@ -94,7 +94,7 @@ fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
     });
 }
 
-/// Each part reads its own data only, so that a changed state does not redraw the canvas.
+/// Each part reads only its own data, so that a changed state does not redraw the canvas.
 #[component]
 fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let head = part(deployment, |it| Deployment {
@@ -148,7 +148,7 @@ fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> i
     }
 }
 
-/// The next steps after a failure, as text. Their buttons are above and on the run's page.
+/// Next steps after a failure, as text. Their buttons are above and on the run's page.
 #[component]
 fn WayOn(it: Deployment) -> impl IntoView {
     if it.state != DeploymentState::Failed {
@@ -190,7 +190,7 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             undeploy.run((deployment, force));
         }
     };
-    // An undeploy that failed may be repeated with force.
+    // A failed undeploy can be repeated with force.
     let after_failed_undeploy = move || {
         state == DeploymentState::Failed
             && runs.with(|runs| {
@@ -274,7 +274,7 @@ fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) ->
     })
 }
 
-/// The view of an output: addresses are links, every value can be copied.
+/// View of an output: addresses are links, every value can be copied.
 fn value_view(value: Value, name: &str) -> AnyView {
     let text = value
         .as_str()
@@ -336,14 +336,14 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
     }
 }
 
-/// Lets the page scroll under the wheel. With Ctrl the wheel zooms the drawing.
+/// Lets the wheel scroll the page. With Ctrl the wheel zooms the drawing.
 fn keep_scrolling(event: leptos::ev::WheelEvent) {
     if !event.ctrl_key() {
         event.stop_propagation();
     }
 }
 
-/// Maps a resource's state to a step's state, which the canvas knows.
+/// Maps a resource's state to the API name of a step's state, for the canvas.
 fn word(state: ResourceState) -> &'static str {
     match state {
         ResourceState::Creating | ResourceState::Updating | ResourceState::Deleting => "running",

@@ -1,4 +1,4 @@
-//! Rolls a deployment back, for all pages that offer it.
+//! Rollback of a deployment, for several pages.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_navigate;
@@ -9,10 +9,10 @@ use crate::{
     ui::{Icon, Question, use_confirm, use_toasts},
 };
 
-/// Asks for confirmation, starts the rollback and goes to its page.
+/// Button that starts the rollback after a confirmation and opens its page.
 #[component]
 pub fn RollBackButton(
-    /// Id of the deployment. `None` until it is known.
+    /// Id of the deployment. `None` if it is not loaded yet.
     #[prop(into)]
     deployment: Signal<Option<String>>,
 ) -> impl IntoView {

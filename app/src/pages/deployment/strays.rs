@@ -1,4 +1,4 @@
-//! Strays: objects in the cloud that carry the deployment's marker and belong to none of its resources.
+//! Strays: objects in the cloud with the deployment's marker that belong to none of its resources.
 
 use api::{Deployment, DeploymentState, Stray};
 use leptos::prelude::*;
@@ -9,7 +9,7 @@ use crate::{
     ui::CopyButton,
 };
 
-/// A table of strays, or nothing if there are none. The cloud is searched again after each run.
+/// Table of strays, or nothing if there are none. The cloud is searched again after each run.
 #[component]
 pub fn Strays(deployment: Load<Deployment>) -> impl IntoView {
     let settled = Memo::new(move |_| {
@@ -30,7 +30,7 @@ pub fn Strays(deployment: Load<Deployment>) -> impl IntoView {
     move || {
         match strays.state() {
         Loaded::Ready(strays) if !strays.is_empty() => table(strays).into_any(),
-        // If the cloud cannot be searched, the rest of the page still works.
+        // If the search in the cloud fails, the rest of the page still works.
         Loaded::Failed(problem) => view! {
             <p class="quiet" role="note">"The cloud could not be searched for strays: "{problem.detail}</p>
         }

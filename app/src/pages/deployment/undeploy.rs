@@ -1,4 +1,4 @@
-//! Undeploys a deployment, for all pages that offer it. The confirmation lists the resources.
+//! Undeploy of a deployment, for several pages. The confirmation lists the resources.
 
 use api::{Deployment, ResourceState};
 use leptos::prelude::*;
@@ -9,7 +9,7 @@ use crate::{
     ui::{Question, use_confirm, use_toasts},
 };
 
-/// Asks for confirmation, starts the run and goes to its page.
+/// Function that starts the run after a confirmation and opens its page.
 pub fn asker() -> Callback<(Deployment, Force)> {
     let confirm = use_confirm();
     let toasts = use_toasts();

@@ -32,7 +32,7 @@ fn word(action: Action) -> &'static str {
     }
 }
 
-/// `(to create, create, 12)` for every action in the plan.
+/// Label, action and number for every action in the plan: `(to create, create, 12)`.
 pub fn counts(plan: &Plan) -> Vec<(&'static str, &'static str, usize)> {
     GROUPS
         .iter()
@@ -50,7 +50,7 @@ pub fn counts(plan: &Plan) -> Vec<(&'static str, &'static str, usize)> {
         .collect()
 }
 
-/// The destructive changes of an update, for its confirmation: `web  OS::Nova::Server  replaced`.
+/// Destructive changes of an update, for its confirmation: `web OS::Nova::Server replaced`.
 pub fn destructive(plan: &Loaded<Plan>) -> Vec<String> {
     let Loaded::Ready(plan) = plan else {
         return Vec::new();
@@ -70,7 +70,7 @@ pub fn destructive(plan: &Loaded<Plan>) -> Vec<String> {
     gone.collect()
 }
 
-/// The design with a mark on each resource that changes.
+/// Drawing of the design with a mark on each changed resource.
 #[component]
 pub fn Drawn(
     /// The plan with the changes.
@@ -108,7 +108,7 @@ pub fn Drawn(
         })
     });
     let resource = RwSignal::new(None::<String>);
-    // A node selects the first step of its resource, as a row of the list does.
+    // Selecting a node selects the first step of its resource, like a row of the list.
     Effect::new(move |_| {
         let Some(name) = resource.get() else { return };
         let step = plan.with_untracked(|plan| match plan {
@@ -214,7 +214,7 @@ fn ChangeRow(
     }
 }
 
-/// A value on one line, as a user would write it.
+/// Value on one line, in the notation of a user.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,7 +1,7 @@
-//! The plan: the changes of a deployment, and the workflow that makes them. The Deploy button starts it.
+//! The plan: the changes of a deployment, and the workflow for them. The Deploy button starts it.
 //!
-//! The server makes the plan from the template, the cloud's facts and the current deployment. The page requests a new
-//! plan when a parameter or the deployment to update changes.
+//! The server computes the plan from the template, the cloud's facts and the current deployment. The page requests a
+//! new plan when a parameter or the deployment to update changes.
 
 mod changes;
 mod parameters;
@@ -36,21 +36,21 @@ use crate::{
     },
 };
 
-/// State that the parts of this page share.
+/// State shared by the parts of this page.
 #[derive(Clone, Copy)]
 struct Page {
     design: Load<Design>,
     deployments: Load<Vec<Deployment>>,
     plan: RwSignal<Loaded<Plan>>,
     form: Form,
-    /// Id of the deployment to update. `None` for a new one.
+    /// Id of the deployment to update. `None` for a new deployment.
     target: RwSignal<Option<String>>,
     name: RwSignal<String>,
     refused: RwSignal<Option<Problem>>,
     busy: RwSignal<bool>,
-    /// The reaction to a failed update.
+    /// Reaction to a failed update.
     on_failure: RwSignal<OnFailure>,
-    /// Shows the drawing instead of the workflow.
+    /// True for the drawing, false for the workflow.
     shows_drawing: RwSignal<bool>,
 }
 
@@ -76,7 +76,7 @@ pub fn PlanPage() -> impl IntoView {
         shows_drawing: RwSignal::new(false),
     };
     Effect::new(move |_| page.target.set(query.with(|query| query.get("deployment"))));
-    // The design sets the name and the parameters first. The user may then change them.
+    // The name and the parameters are first those of the design. The user can then change them.
     Effect::new(move |_| {
         page.design.with(|design| {
             if let Some(design) = design {
@@ -123,14 +123,14 @@ pub fn PlanPage() -> impl IntoView {
     }
 }
 
-/// The reaction to a quota that is too small.
+/// Reaction to an insufficient quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OverQuota {
     Refuse,
     DeployAnyway,
 }
 
-/// Requests a new plan shortly after its inputs have changed.
+/// Requests a new plan shortly after a change of its inputs.
 fn keep_planned(page: Page) {
     let asked = StoredValue::new(0_u32);
     Effect::new(move |before: Option<bool>| {
@@ -172,7 +172,7 @@ fn keep_planned(page: Page) {
     });
 }
 
-/// Starts the run and goes to its page. Asks first if resources are removed.
+/// Starts the run and opens its page. Requests a confirmation if resources are removed.
 fn deployer(page: Page) -> Callback<()> {
     let confirm = use_confirm();
     let starter = Starter {
@@ -201,10 +201,10 @@ fn deployer(page: Page) -> Callback<()> {
     })
 }
 
-/// Goes to an address.
+/// Function that opens an address.
 type Navigate = Box<dyn Fn(&str, NavigateOptions)>;
 
-/// Sends the deployment or the update.
+/// Request for a deployment or an update.
 #[derive(Clone, Copy)]
 struct Starter {
     page: Page,
@@ -213,7 +213,7 @@ struct Starter {
 }
 
 impl Starter {
-    /// Goes to the page of the run. If the quota is too small, asks whether to start anyway.
+    /// Starts the run and opens its page. If the quota is insufficient, the user can start the run anyway.
     fn start(self, over_quota: OverQuota) {
         let page = self.page;
         let Some(design) = page.design.peek() else {
@@ -264,7 +264,7 @@ impl Starter {
 }
 
 impl Page {
-    /// True if there is a workflow, made from the current form. Does not track.
+    /// True if there is a workflow for the current form. Does not track.
     fn is_deployable(self) -> bool {
         self.plan.with_untracked(deployable)
     }
@@ -366,7 +366,7 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
         event.prevent_default();
         deploy.run(());
     };
-    // A design can be deployed once more, or update a deployment that came from it.
+    // A design can be deployed again, or update one of its deployments.
     let targets = move || {
         let design = page
             .design

@@ -9,7 +9,7 @@ use hot::{
 use leptos::prelude::*;
 use serde_json::{Number, Value};
 
-/// The parameters and the entered values.
+/// Parameters and entered values.
 #[derive(Clone, Copy)]
 pub struct Form {
     parameters: RwSignal<Vec<Parameter>>,
@@ -30,7 +30,7 @@ impl Form {
         }
     }
 
-    /// Reads the parameters of a template. Values of environments are shown as defaults.
+    /// Sets the parameters to those of a template. Values of environments are displayed as defaults.
     pub fn read(self, template: &str, bundle: &Bundle) {
         let document = Document::parse(template);
         let template = document.template();
@@ -51,13 +51,13 @@ impl Form {
         self.parameters.set(parameters.collect());
     }
 
-    /// The entered values. Empty fields are left out, so that defaults apply. Tracks.
+    /// Entered values. Empty fields are left out, so that defaults apply. Tracks.
     pub fn values(self) -> BTreeMap<String, Value> {
         self.parameters
             .with(|parameters| self.typed.with(|typed| values(parameters, typed)))
     }
 
-    /// The environment that sets a parameter. Does not track, because a change of parameters rebuilds the fields.
+    /// Environment that sets a parameter. Does not track, because a change of parameters rebuilds the fields.
     fn set_by(self, parameter: &str) -> Option<String> {
         self.set_by
             .with_untracked(|set_by| set_by.get(parameter).cloned())
@@ -79,7 +79,7 @@ fn values(parameters: &[Parameter], typed: &BTreeMap<String, String>) -> BTreeMa
         .collect()
 }
 
-/// A field's text as a value of its type. Invalid text is sent as a string, because the server's error message is
+/// Text of a field as a value of its type. Invalid text is sent as a string, because the server's error message is
 /// better.
 fn value(kind: &str, text: &str) -> Value {
     let text_value = || Value::String(text.to_owned());
@@ -100,7 +100,7 @@ fn value(kind: &str, text: &str) -> Value {
     }
 }
 
-/// The form, or nothing without parameters.
+/// The form, or nothing if there are no parameters.
 #[component]
 pub fn Parameters(
     /// The parameters.
@@ -123,7 +123,7 @@ pub fn Parameters(
 
 type Group = (String, Option<String>, Vec<Parameter>);
 
-/// Parameters by the template's groups. Ungrouped ones come last, and empty groups are left out.
+/// Parameters by the template's groups. Ungrouped parameters come last, and empty groups are left out.
 fn grouped(mut parameters: Vec<Parameter>, groups: &[ParameterGroup]) -> Vec<Group> {
     let mut all: Vec<Group> = groups
         .iter()
@@ -151,7 +151,7 @@ fn grouped(mut parameters: Vec<Parameter>, groups: &[ParameterGroup]) -> Vec<Gro
     all
 }
 
-/// The constraints of a parameter, in words.
+/// Constraints of a parameter, as text.
 fn rules(parameter: &Parameter) -> Vec<String> {
     let rules = parameter.constraints.iter().filter_map(|rule| {
         if let Some(said) = &rule.description {
@@ -219,7 +219,7 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     });
     let set_by = form.set_by(&parameter.name);
     let is_set = set_by.is_some();
-    // The default of a hidden parameter is not shown.
+    // The default of a hidden parameter is not displayed.
     let shown_default = match (default, parameter.hidden) {
         (Some(_), true) if is_set => Some(String::from("set in the environment")),
         (Some(_), true) => Some(String::from("set in the template")),

@@ -1,11 +1,11 @@
-//! The quotas that the plan uses, as the server computed them.
+//! Quotas used by the plan, as computed by the server.
 
 use api::{Plan, QuotaUse};
 use leptos::prelude::*;
 
 use crate::{load::Loaded, ui::Icon};
 
-/// Quotas that are always shown if the plan uses them.
+/// Quotas that are always displayed if the plan uses them.
 const SHOWN: [&str; 3] = ["instances", "cores", "ram"];
 
 /// Servers, cores, memory and every exceeded quota. Nothing if no quota is known.
@@ -40,7 +40,7 @@ pub fn QuotaLine(
     }
 }
 
-/// The shown quotas: those of [`SHOWN`] in that order, then other exceeded ones.
+/// Displayed quotas: those of [`SHOWN`] in that order, then other exceeded ones.
 fn shown(uses: &[QuotaUse]) -> Vec<QuotaUse> {
     let named = |name: &&str| uses.iter().find(|one| one.name == **name);
     let usual = SHOWN.iter().filter_map(named);
@@ -50,7 +50,7 @@ fn shown(uses: &[QuotaUse]) -> Vec<QuotaUse> {
     usual.chain(others).cloned().collect()
 }
 
-/// `3 of 10 servers`.
+/// Text for a quota: `3 of 10 servers`.
 fn text(one: &QuotaUse) -> String {
     match one.limit {
         ..0 => format!("{} {}", one.peak, one.counts),

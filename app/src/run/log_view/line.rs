@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::{LogState, ROW};
 use crate::{run::ansi, time};
 
-/// The line at an index of the view.
+/// Line at an index of the view.
 #[component]
 pub fn LineView(state: LogState, place: usize) -> impl IntoView {
     let offset = js_sys::Date::new_0().get_timezone_offset();

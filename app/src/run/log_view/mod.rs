@@ -1,6 +1,6 @@
 //! The log: every line of the run, with elements only for the visible ones.
 //!
-//! It follows the end until the user scrolls up. Then it stays and shows the number of new lines.
+//! It scrolls with new lines until the user scrolls up. Then it displays the number of new lines instead.
 
 mod line;
 mod tools;
@@ -14,14 +14,14 @@ use crate::browser;
 
 /// Height of a row of text in pixels, as in `log.css`.
 const ROW: f64 = 20.0;
-/// Rows above and below the visible part that are elements too.
+/// Number of rows above and below the visible part that are rendered too.
 const SPARE: f64 = 12.0;
 
-/// State that the log's parts share.
+/// State shared by the parts of the log.
 #[derive(Clone, Copy)]
 pub struct LogState {
     feed: Feed,
-    /// The step whose lines are shown. `None` for all steps.
+    /// Step of the displayed lines. `None` for all steps.
     step: RwSignal<Option<String>>,
     query: RwSignal<String>,
     wrap: RwSignal<bool>,
@@ -52,7 +52,7 @@ struct Place {
 pub fn LogView(
     /// The run.
     feed: Feed,
-    /// The step whose lines are shown. `None` for all steps.
+    /// Step of the displayed lines. `None` for all steps.
     step: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let state = LogState {
@@ -163,7 +163,7 @@ fn measure(state: LogState) {
                 return;
             };
             let character_px = character_px(&element).unwrap_or(7.2);
-            // Time, step and padding come before the text; see `log.css`.
+            // Time, step and padding are left of the text; see `log.css`.
             let text_px = f64::from(element.client_width()) - 272.0;
             let columns = (text_px / character_px).floor().max(20.0) as u32;
             let height = f64::from(element.client_height());
@@ -183,7 +183,7 @@ fn measure(state: LogState) {
     });
 }
 
-/// The width of one character in the log's font, averaged over many.
+/// Width of one character in the log's font, averaged over 100 characters.
 fn character_px(element: &web_sys::HtmlDivElement) -> Option<f64> {
     let probe = browser::document()?.create_element("span").ok()?;
     probe.set_class_name("log-probe");
@@ -218,7 +218,7 @@ fn look_again(state: LogState) {
     });
 }
 
-/// Keeps the end visible while the log follows it.
+/// Keeps the end visible while the log follows new lines.
 fn keep_up(state: LogState) {
     Effect::new(move |_| {
         state.changed.track();
@@ -231,7 +231,7 @@ fn keep_up(state: LogState) {
             .try_with_value(|log| log.len())
             .unwrap_or_default();
         state.seen.set(all);
-        // After the container has its new height.
+        // Scrolls after the container has its new height.
         browser::on_next_frame(move || {
             if state.follow.try_get_untracked() == Some(true)
                 && let Some(element) = state.scroll.try_get_untracked().flatten()
@@ -281,7 +281,7 @@ impl LogState {
             .unwrap_or_default()
     }
 
-    /// Goes to another hit, `step` hits ahead. Wraps around at both ends.
+    /// Moves to another hit, `step` hits ahead. Wraps around at both ends.
     fn to_hit(self, step: isize) {
         let count = self
             .feed

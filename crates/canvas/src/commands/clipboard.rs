@@ -1,10 +1,11 @@
 //! Copy and paste.
 //!
 //! The copied text is a small template. It can be pasted into this design, into another one, or into a text editor. Any
-//! template can be pasted. Names that are taken get a number, and references within the pasted text follow.
+//! template can be pasted. Resources with existing names are renamed with a number, and references within the pasted
+//! text are updated.
 //!
-//! A copy or a paste is one edit of the text, however large. It is refused only if the design would become longer than
-//! a template may be, before anything has changed.
+//! A copy or a paste is one edit of the text, for any size. It is refused before any change if the design would exceed
+//! the maximum size of a template.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{CommandInput, Proposal, Refusal, twin};
 
-/// The resources and the software on them, as the text of a template. `None` if there are none.
+/// The resources and the software on them, as the text of a template. `None` if none of them exists.
 pub fn copy(input: &CommandInput<'_>, names: &[String]) -> Option<String> {
     let wanted = twin::with_software(input, names);
     if wanted.is_empty() {

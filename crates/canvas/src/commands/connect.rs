@@ -193,7 +193,7 @@ fn relate(input: &CommandInput<'_>, start: &Node, end: &Node) -> Result<Proposal
     }
 }
 
-/// A line to a server means the one component on it that fits.
+/// Connects with the one suitable component on a server, for a line to the server.
 fn relate_with_one_on(
     input: &CommandInput<'_>,
     start: &Node,
@@ -277,7 +277,7 @@ fn add_relation(
     })
 }
 
-/// Any property of either node that may reference the other.
+/// Sets a property of either node that can reference the other.
 fn refer(input: &CommandInput<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal> {
     for (from, to) in [(start, end), (end, start)] {
         let Some(resource) = input.resource(&from.name) else {

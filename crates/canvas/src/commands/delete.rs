@@ -1,7 +1,7 @@
 //! Deletes resources together with their dependents.
 //!
-//! A subnet without its network or software without its server has no meaning, so it is deleted too. The user sees the
-//! list with reasons first. A resource that merely references a deleted one loses the reference.
+//! A subnet without its network or software without its server has no meaning, so it is deleted too. The user first
+//! sees the list with reasons. A resource that only references a deleted one loses the reference.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -92,7 +92,7 @@ fn required(input: &CommandInput<'_>) -> Vec<(String, String)> {
 }
 
 /// All deleted resources, and the dependents among them in the order of the text. Dependencies are collected once,
-/// because a design may have hundreds of resources.
+/// because a design can have hundreds of resources.
 fn spread(input: &CommandInput<'_>, asked: Vec<String>) -> (BTreeSet<String>, Vec<Along>) {
     let resources = &input.template.resources;
     let mut hanging: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -140,7 +140,7 @@ fn spread(input: &CommandInput<'_>, asked: Vec<String>) -> (BTreeSet<String>, Ve
     (gone, along.into_values().collect())
 }
 
-/// The ports that a server is connected by.
+/// Ports of a server.
 fn ports_of(server: &Resource) -> impl Iterator<Item = &str> {
     let networks = match server.property("networks") {
         Some(Expr::List(items)) if server.resource_type == types::SERVER => items.as_slice(),
@@ -150,7 +150,7 @@ fn ports_of(server: &Resource) -> impl Iterator<Item = &str> {
     ports.filter_map(plain_reference)
 }
 
-/// The resources that this one depends on. It has no meaning without any one of them.
+/// Resources that this one depends on. It has no meaning without each of them.
 fn hangs_on<'t>(input: &CommandInput<'t>, resource: &'t Resource) -> Vec<&'t str> {
     let of_kind: &[&str] = match resource.resource_type.as_str() {
         types::SUBNET => &["network", "network_id"],

@@ -43,14 +43,14 @@ pub fn drop_item(
     }
 }
 
-/// The proposal for adding an item from the keyboard: to the selected resource, or beside everything.
+/// The proposal for adding an item from the keyboard: to the selected resource, or beside all nodes.
 ///
 /// # Errors
 /// The reason why the item cannot be added.
 pub fn add(input: &CommandInput<'_>, item: &Item, onto: Option<&str>) -> Result<Proposal, Refusal> {
     let mut onto = onto.and_then(|name| input.drawing.owner(name));
     if onto.is_none() && matches!(item, Item::Component(_)) {
-        // With only one server there is nothing to choose.
+        // A single server is used without a selection.
         let mut servers = input
             .drawing
             .nodes()
@@ -104,7 +104,7 @@ fn place(input: &CommandInput<'_>, at: Option<CanvasPoint>, size: Size) -> Optio
 fn add_network(input: &CommandInput<'_>, at: Option<CanvasPoint>) -> Proposal {
     let name = unique_name(input.template, "network");
     let subnet = unique_name(input.template, &format!("{name}_subnet"));
-    // A frame is placed with its header under the pointer.
+    // A frame is placed with its header at the pointer.
     let wanted = at.map(|at| {
         at.moved(CanvasVector {
             dx: 0.0,
@@ -158,7 +158,7 @@ fn add_router(input: &CommandInput<'_>, onto: Option<&Node>, at: Option<CanvasPo
             resource_type: types::ROUTER_INTERFACE.to_owned(),
             properties: json!({ "router": get_resource(&name), "subnet": get_resource(&subnet) }),
         });
-        // On the frame it would cover other nodes, so it goes above, at the pointer's height.
+        // On the frame it would cover other nodes, so it is placed above, at the pointer's height.
         corner = at.and_then(|at| {
             let above = CanvasPoint::new(
                 at.x,
@@ -290,7 +290,7 @@ fn inside(input: &CommandInput<'_>, frame: &Node, at: CanvasPoint, size: Size) -
     Place::at(layout::free_spot(Rect::at(corner, size), &taken, 16.0))
 }
 
-/// The smallest flavor with at least half a GiB of memory, else the first.
+/// The smallest flavor with at least half a GiB of memory, otherwise the first one.
 fn usual_flavor(input: &CommandInput<'_>) -> Option<String> {
     let flavors = input.cloud.flavors.as_ref()?;
     let enough = flavors
@@ -429,7 +429,7 @@ fn add_other(
     })
 }
 
-/// The frame that a node is, or is inside of.
+/// The frame itself, or the frame around a node.
 fn frame_of_node<'a>(input: &CommandInput<'a>, node: &Node) -> Option<&'a Node> {
     let mut at = input.drawing.node(&node.name)?;
     while at.kind != NodeKind::Frame {
@@ -438,7 +438,7 @@ fn frame_of_node<'a>(input: &CommandInput<'a>, node: &Node) -> Option<&'a Node> 
     Some(at)
 }
 
-/// `SecurityGroup` to `security_group`, `FloatingIP` to `floating_ip`.
+/// Converts `SecurityGroup` to `security_group` and `FloatingIP` to `floating_ip`.
 fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     let mut after_lower = false;

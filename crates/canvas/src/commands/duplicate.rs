@@ -20,7 +20,7 @@ const BESIDE: CanvasVector = CanvasVector { dx: 24.0, dy: 24.0 };
 /// The proposal for duplicating these resources.
 ///
 /// Each resource gets a twin beside it. The software of a server is duplicated with it, and references between
-/// duplicated resources lead to the twins. Ports are not shared: a server attached through a port is attached to the
+/// duplicated resources refer to the twins. Ports are not shared: a server attached through a port is attached to the
 /// port's network, unless the port is duplicated too. Fixed addresses are not shared either: a twin in the same network
 /// gets new ones.
 pub fn duplicate(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
@@ -62,7 +62,7 @@ fn places(input: &CommandInput<'_>, twins: &BTreeMap<&str, String>) -> Vec<(Stri
         .filter(|node| node.kind != NodeKind::Chip)
         .filter_map(|node| Some((node, twins.get(node.name.as_str())?)))
         .collect();
-    // The frame that is not duplicated: the one around the outermost originals, if any.
+    // The frame around the outermost originals, which is not duplicated, if there is one.
     let stays = |node: &Node| -> Option<String> {
         let mut parent = node.parent.as_deref();
         while let Some(twin) = parent.filter(|parent| twins.contains_key(parent)) {

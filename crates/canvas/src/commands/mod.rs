@@ -1,4 +1,4 @@
-//! The commands: the meaning of gestures.
+//! Commands: the meaning of gestures.
 //!
 //! Each command (drop, connect, delete ...) is a pure function. It takes the drawing and the gesture and returns a
 //! [`Proposal`] (edits of the template, positions, the selection afterwards) or a [`Refusal`] with the reason. The page
@@ -71,7 +71,7 @@ impl Refusal {
     }
 }
 
-/// An item that can be added.
+/// Item that can be added.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Item {
     /// A network with a subnet.
@@ -106,7 +106,7 @@ impl CommandInput<'_> {
         )
     }
 
-    /// True if a reference in this property may lead to a resource of type `to_type`.
+    /// True if a reference in this property can target a resource of type `to_type`.
     fn fits(&self, to_type: &str, allowed: &[String]) -> bool {
         allowed
             .iter()
@@ -124,7 +124,7 @@ impl CommandInput<'_> {
             })
     }
 
-    /// Properties of `from_type` that may reference a resource of `to_type`, and how many references each takes.
+    /// Properties of `from_type` that can reference a resource of `to_type`, and their number of references.
     fn reference_properties(&self, from_type: &str, to_type: &str) -> Vec<(String, Takes)> {
         let Some(described) = self.types.get(from_type) else {
             return Vec::new();
@@ -150,7 +150,7 @@ impl CommandInput<'_> {
     }
 }
 
-/// Number of references that a property takes.
+/// Number of references in a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
     One,
@@ -192,7 +192,7 @@ fn append(resource: &Resource, property: &str, value: serde_json::Value) -> Edit
     }
 }
 
-/// The name of a network's first subnet. If there is none, adds an edit that creates one.
+/// Name of a network's first subnet. If there is none, adds an edit that creates one.
 fn subnet_for(input: &CommandInput<'_>, network: &str, edits: &mut Vec<Edit>) -> String {
     if let Some(subnet) = crate::drawing::subnets_of(input.template, network).next() {
         return subnet.name.clone();

@@ -11,13 +11,14 @@ use crate::{
     layout::Place,
 };
 
-/// Distance outside its frame at which a server leaves the network, in canvas pixels. With less, the frame grows.
+/// Distance outside its frame at which a server leaves the network, in canvas pixels. At smaller distances the frame
+/// grows.
 const LEAVES_AT: f64 = 72.0;
 
 /// The proposal for dropping these nodes after a move by `way`, with the pointer at `at`.
 ///
 /// # Errors
-/// The reason why they cannot stay there. They then return to their old positions.
+/// The reason why they cannot stay there. They return to their old positions.
 pub fn shift(
     input: &CommandInput<'_>,
     names: &[String],
@@ -115,7 +116,8 @@ fn join_or_leave(
                 value: json!({ "network": get_resource(network) }),
             };
             if let Some(further) = further {
-                // It is on both networks: they are exchanged, and the old first network becomes an additional one.
+                // The server is on both networks: they are exchanged, and the old first network becomes an additional
+                // one.
                 let plain = further.port.is_none()
                     && mine.first().is_some_and(|first| first.port.is_none());
                 if !plain {

@@ -67,16 +67,16 @@ pub fn free_names<'a>(
     twins
 }
 
-/// When a copy may keep its name.
+/// Rule for the names of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Never.
+    /// Every copy gets a new name.
     No,
-    /// If no other resource has it.
+    /// A copy keeps its name if no other resource has it.
     WhereFree,
 }
 
-/// A copy of this resource, as template text. References to resources in `twins` lead to the twins.
+/// Copy of this resource, as template text. References to resources in `twins` refer to the twins.
 pub fn whole(
     resource: &Resource,
     twins: &BTreeMap<&str, String>,
@@ -135,8 +135,8 @@ fn beside_properties(
     beside
 }
 
-/// A port is not shared: a server attached through a port that is not copied is attached to the port's network, or to
-/// that network's twin.
+/// Replaces ports that are not copied, because a port is not shared: the server is attached to the port's network, or
+/// to that network's twin.
 pub fn detach_ports(
     input: &CommandInput<'_>,
     server: &Resource,
@@ -159,8 +159,8 @@ pub fn detach_ports(
     }
 }
 
-/// An address in a network can be used only once: the twin of a server or port leaves out fixed addresses, unless the
-/// network has a twin too.
+/// Removes fixed addresses from the twin of a server or port, because an address in a network can be used only once.
+/// They are kept if the network has a twin too.
 pub fn forget_addresses(
     input: &CommandInput<'_>,
     resource: &Resource,
@@ -202,7 +202,7 @@ fn forget(item: &mut Value, key: &str) -> bool {
     })
 }
 
-/// Splits `server_2` into `server` and 2. A name without a number gets 1.
+/// Splits `server_2` into `server` and 2. The number is 1 for a name without a number.
 fn numbered(name: &str) -> (&str, u64) {
     let parts = name
         .rsplit_once('_')

@@ -9,8 +9,8 @@
 //!   any other reference, an order (`depends_on`).
 //! - a **part** of a node: subnets, ports, addresses, groups and keys are tags on the nodes that they belong to.
 //!
-//! Resources that the passes would add are drawn in the same way, as ghosts. [`draw`] is total: every template, however
-//! broken, has a drawing, and every resource in it appears exactly once.
+//! Resources that the passes would add are drawn in the same way, as ghosts. [`draw`] is total: every template, even an
+//! invalid one, has a drawing, and every resource in it appears exactly once.
 
 mod build;
 mod refs;
@@ -39,7 +39,7 @@ pub struct Drawing {
     owners: HashMap<String, String>,
 }
 
-/// Draws a template, with the resources that the passes of `plan` add as ghosts. Nodes without a position get one; see
+/// Draws a template. Resources added by the passes of `plan` are ghosts. Nodes without a position get one; see
 /// [`crate::layout`].
 pub fn draw(
     template: &Template,
@@ -121,12 +121,12 @@ impl Drawing {
         found
     }
 
-    /// Adds members that a run knows and the plan does not, because of a missing parameter: names such as `group/0`.
+    /// Adds members that are in a run and not in the plan, because of a missing parameter: names such as `group/0`.
     ///
-    /// A nested template that the plan knows stays unchanged, because any other name inside it was added by a pass. A
-    /// group may have more members than the plan derived from a parameter's default. Members have numbers, and a
-    /// resource that a pass adds to a member (`group/0_port`) has another form of name. For parents that the plan does
-    /// not know, the names must be of drawn resources only.
+    /// A nested template in the plan stays unchanged, because any other name inside it was added by a pass. A group can
+    /// have more members than the plan derived from a parameter's default. Members have numbers, and a resource that a
+    /// pass adds to a member (`group/0_port`) has another form of name. For parents that are not in the plan, the names
+    /// must be of drawn resources only.
     pub fn know_members<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let is_known = |node: &Node| !node.inside.is_empty();
         let known: Vec<bool> = self.nodes.iter().map(is_known).collect();
@@ -175,7 +175,7 @@ impl Drawing {
         Rect::around(self.nodes.iter().map(|node| node.rect))
     }
 
-    /// The topmost node at a point: chips over cards over frames.
+    /// The topmost node at a point: chips are above cards, and cards above frames.
     pub fn hit(&self, point: CanvasPoint) -> Option<&Node> {
         self.hit_where(point, |_| true)
     }
@@ -193,7 +193,7 @@ impl Drawing {
             })
     }
 
-    /// Positions of all nodes that have their own. Chips have none, because their server places them.
+    /// Positions of all nodes except chips, whose position follows from their server.
     pub fn places(&self) -> Places {
         self.nodes
             .iter()

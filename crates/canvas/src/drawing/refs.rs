@@ -1,11 +1,11 @@
-//! References in properties, as the drawing needs them.
+//! References in properties, for the drawing.
 
 use hot::{
     expr::Expr,
     template::{Resource, Template},
 };
 
-/// The resource that an expression references directly, by `get_resource` or by an attribute.
+/// Resource that an expression references directly, by `get_resource` or by an attribute.
 pub fn plain_reference(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::GetResource(name) | Expr::GetAttr(name, _) => Some(name),
@@ -42,9 +42,9 @@ pub(crate) fn entry<'a>(expr: &'a Expr, key: &str) -> Option<&'a Expr> {
 pub struct Interface {
     /// Index in `networks`.
     pub index: usize,
-    /// The network's resource, if it is in the template.
+    /// Network resource, if it is in the template.
     pub network: Option<String>,
-    /// The port's resource, if it is in the template.
+    /// Port resource, if it is in the template.
     pub port: Option<String>,
     /// The requested address.
     pub address: Option<String>,
@@ -76,14 +76,14 @@ pub fn interfaces(template: &Template, server: &Resource) -> Vec<Interface> {
         .collect()
 }
 
-/// The network that a subnet or a port belongs to.
+/// Network of a subnet or port.
 pub fn frame_of(template: &Template, name: &str) -> Option<String> {
     let resource = template.resource(name)?;
     let named = |property| resource.property(property).and_then(plain_reference);
     if let Some(network) = named("network").or_else(|| named("network_id")) {
         return Some(network.to_owned());
     }
-    // A port may reference just a subnet among its addresses.
+    // A port can reference only a subnet, among its addresses.
     let Some(Expr::List(addresses)) = resource.property("fixed_ips") else {
         return None;
     };

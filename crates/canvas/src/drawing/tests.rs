@@ -231,7 +231,7 @@ fn placed_nodes_do_not_overlap() {
     }
 }
 
-/// Broken template text: pieces of real templates, cut and shuffled.
+/// Invalid template text: parts of real templates, cut and shuffled.
 pub(crate) fn torn_template() -> impl Strategy<Value = String> {
     let lines: Vec<&'static str> = TWO_TIER.lines().collect();
     proptest::collection::vec(0..lines.len(), 0..40).prop_map(move |picks| {
@@ -314,7 +314,7 @@ fn plan_of(document: &Document, types: &Registry) -> Plan {
     })
 }
 
-/// The drawing with such a plan.
+/// The drawing of a text with such a plan.
 fn planned(text: &str) -> Drawing {
     let types = registry();
     let document = Document::parse(text);

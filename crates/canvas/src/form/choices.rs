@@ -11,7 +11,7 @@ use super::{
 };
 
 impl Maker<'_> {
-    /// True if the cloud has answered, but without the list for this property.
+    /// True if the facts about the cloud are known, but without the list for this property.
     pub(super) fn lacks_list(&self, property: &Property) -> bool {
         let cloud = self.cloud;
         *cloud != CloudFacts::default()

@@ -74,7 +74,7 @@ impl Maker<'_> {
         vec![field]
     }
 
-    /// The name under which a property is written, and its value. A deprecated name stays until the user changes it.
+    /// Name under which a property is written, and its value. A deprecated name stays until the user changes it.
     fn given<'p>(&'p self, property: &'p Property) -> (&'p str, Option<&'p Expr>) {
         let value = |name: &str| self.resource.property(name);
         match (value(&property.name), &property.formerly) {
@@ -141,7 +141,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The resources that a list property may reference. `None` for other properties.
+    /// Resources that a list property can reference. `None` for other properties.
     fn ticks(&self, property: &Property, value: Option<&Expr>) -> Option<Vec<Tick>> {
         let PropertyKind::List { of } = &property.kind else {
             return None;
@@ -199,7 +199,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Names of resources with a fitting type.
+    /// Names of resources with a suitable type.
     pub fn fitting(&self, to: &[String]) -> impl Iterator<Item = &str> {
         self.template
             .resources
@@ -235,7 +235,7 @@ fn literal_of(value: Option<&Expr>) -> Option<&Value> {
     }
 }
 
-/// A select that can show the current value, even if it is not among the choices.
+/// A select that contains the current value, even if it is not among the choices.
 fn with_value(mut choices: Vec<Choice>, value: Option<&Expr>) -> (Control, String) {
     let Some(value) = value else {
         return (Control::Select(choices), String::new());

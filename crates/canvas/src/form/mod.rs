@@ -1,8 +1,8 @@
 //! The inspector's form, generated from a resource type.
 //!
 //! The control of each property, its content, and the edit for a new value are decided here, so that they can be tested
-//! without a browser. A value that is not a literal (a parameter, an attribute of another resource) is shown as it is
-//! and edited as JSON.
+//! without a browser. A value that is not a literal (a parameter, an attribute of another resource) is displayed
+//! unchanged and edited as JSON.
 
 mod choices;
 mod maker;
@@ -73,7 +73,7 @@ pub struct Choice {
     pub value: Value,
 }
 
-/// A resource that can be referenced or not.
+/// Resource with a checkbox for a reference to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// Name of the resource.
@@ -120,7 +120,7 @@ pub fn fields(
     fields
 }
 
-/// The edit for a new text in a control. `None` if the text is not a valid value (yet).
+/// The edit for a new text in a control. `None` if the text is not a valid value.
 pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
     let path = path(resource, field);
     let value = match &field.control {
@@ -197,7 +197,7 @@ impl Field {
     }
 }
 
-/// `listen_port` to `Listen port`. Abbreviations are in capitals.
+/// Label of a property: `Listen port` for `listen_port`. Abbreviations are in capitals.
 pub fn label(name: &str) -> String {
     if name == "name" {
         // The resource also has a name in the template.

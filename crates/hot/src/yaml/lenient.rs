@@ -23,7 +23,7 @@ pub(super) struct Padding {
 }
 
 impl Padding {
-    /// The text with the spaces inserted.
+    /// Text with the spaces inserted.
     pub(super) fn applied(&mut self, text: &str) -> String {
         let mut padded = String::with_capacity(text.len() + 64 * self.places.len());
         self.letters.clear();

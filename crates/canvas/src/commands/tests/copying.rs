@@ -1,4 +1,4 @@
-//! Duplicates, the clipboard, and what copies must not share.
+//! Duplicates, the clipboard, and properties that copies must not share.
 
 use super::*;
 

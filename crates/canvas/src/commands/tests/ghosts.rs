@@ -18,7 +18,7 @@ resources:
 ";
 
 impl Hands {
-    /// Types the text. Returns whether there is a workflow, and the ghosts in the drawing.
+    /// Types the text. Returns true if there is a workflow, and the ghosts in the drawing.
     fn ghosts(&mut self, text: &str) -> (bool, Vec<String>) {
         self.editor.type_text(text);
         let plan: Arc<Plan> = Arc::new(plan(&PlanInput {
@@ -49,7 +49,7 @@ fn an_invalid_value_removes_nothing_from_the_drawing() {
     let wrong = ONE_SERVER.replace("size: 10", "size: ten");
     assert_eq!(hands.ghosts(&wrong), (false, all.clone()));
 
-    // Without its server, no ghost of it remains.
+    // Without the server, none of its ghosts remains.
     let from = wrong.find("  web:").expect("the server");
     let to = wrong.find("  data:").expect("the volume");
     let (sound, left) = hands.ghosts(&format!("{}{}", &wrong[..from], &wrong[to..]));

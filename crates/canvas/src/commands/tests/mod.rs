@@ -100,7 +100,7 @@ impl Hands {
         self.editor.document().text()
     }
 
-    /// The resource as JSON.
+    /// A property of a resource as JSON.
     fn property(&self, resource: &str, property: &str) -> serde_json::Value {
         self.editor
             .template()

@@ -1,4 +1,4 @@
-//! The meaning of moves.
+//! Effects of moves.
 
 use super::*;
 use crate::geometry::CanvasVector;

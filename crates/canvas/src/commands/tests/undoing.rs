@@ -1,4 +1,4 @@
-//! Every action can be undone, and broken text breaks nothing else.
+//! Every action can be undone, and invalid text changes nothing else.
 
 use proptest::prelude::*;
 

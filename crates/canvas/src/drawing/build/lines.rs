@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Adds a line for each reference between nodes that is not visible yet.
+    /// Adds a line for each reference between nodes that is not visible otherwise.
     pub(super) fn add_references(&mut self) {
         let mut edges: Vec<Edge> = Vec::new();
         let parents: HashMap<&str, Option<&str>> = self
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
                     let Some(to) = root(name) else { continue };
                     let shown = from == to || inside(&from, &to) || inside(&to, &from);
                     let twin = joined.contains(&(to.clone(), from.clone())) && !relation;
-                    // References between ghosts would only clutter the drawing.
+                    // References between ghosts would make the drawing confusing.
                     if shown
                         || twin
                         || entry.ghost.is_some()

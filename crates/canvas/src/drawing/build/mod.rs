@@ -29,9 +29,9 @@ struct Entry<'a> {
     properties: Vec<(&'a str, &'a Expr)>,
     depends_on: Vec<&'a str>,
     marks: Marks,
-    /// The reason of the pass, and the resource that it serves.
+    /// Reason of the pass, and the resource that needs this one.
     ghost: Option<(&'a str, Option<&'a str>)>,
-    /// The condition that is false.
+    /// Condition, if it is false.
     off: Option<String>,
 }
 
@@ -95,7 +95,7 @@ fn gather<'a>(
             .map(|change| change.resource.as_str())
             .collect::<HashSet<_>>()
     });
-    // Without a plan (the text cannot be parsed) no resource counts as left out.
+    // Without a plan (the text cannot be parsed) no resource is treated as left out.
     let planned = planned.filter(|planned| !planned.is_empty());
     let mut seen = BTreeSet::new();
     let mut entries = Vec::new();
@@ -135,7 +135,8 @@ fn gather<'a>(
         {
             continue;
         }
-        // Helpers of a member are not drawn, since the member is not drawn either: the parent represents both.
+        // Derived resources of a member are not drawn, since the member is not drawn either: the parent represents
+        // both.
         let of_member = |name: &str| name.contains('/');
         if of_member(name) || serves.as_deref().is_some_and(of_member) {
             continue;
@@ -159,7 +160,7 @@ fn gather<'a>(
     entries
 }
 
-/// Resources of an earlier workflow that the template no longer has, and the ghosts derived from them.
+/// Resources of an earlier workflow that are no longer in the template, and the ghosts derived from them.
 fn gone<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> {
     let top = |name: &'a str| name.split_once('/').map_or(name, |(parent, _)| parent);
     let is_of = |gone: &HashSet<&str>, spec: &ResourceSpec| match &spec.origin {
@@ -190,7 +191,7 @@ fn gone<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> 
     gone
 }
 
-/// The name of a resource's condition, if it has one.
+/// Name of a resource's condition, if there is one.
 fn condition_of(resource: &Resource) -> Option<String> {
     Some(match resource.condition.as_ref()? {
         Expr::Literal(Value::String(name)) => name.clone(),
@@ -200,7 +201,7 @@ fn condition_of(resource: &Resource) -> Option<String> {
     })
 }
 
-/// The contents of each drawn parent, at any depth, in the order of the plan.
+/// Contents of each drawn parent, at any depth, in the order of the plan.
 fn members(plan: Option<&Plan>) -> HashMap<&str, Vec<&Change>> {
     let mut members: HashMap<&str, Vec<&Change>> = HashMap::new();
     for change in plan.iter().flat_map(|plan| &plan.changes) {

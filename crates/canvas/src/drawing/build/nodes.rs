@@ -1,4 +1,4 @@
-//! Decides which resources are nodes, their kinds and their texts.
+//! Nodes for resources, with their kinds and texts.
 
 use hot::{expr::Expr, template::Marks};
 use types::{Category, Shape};
@@ -26,7 +26,7 @@ impl<'a> Builder<'a> {
             let Some(kind) = self.kind(entry) else {
                 continue;
             };
-            // A resource that a pass adds for all servers (the deployment's key) has no position of its own.
+            // A resource that a pass adds for all servers (the deployment's key) has no separate position.
             if entry.ghost.is_some() && self.shape(entry.resource_type) == Shape::Part {
                 continue;
             }
@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// Adds the node for the Internet if a node leads, or could lead, to it.
+    /// Adds the node for the Internet if a node has, or can get, a connection to it.
     pub(super) fn add_internet(&mut self) {
         let leads_out = |entry: &Entry<'_>| {
             matches!(entry.resource_type, types::ROUTER | types::FLOATING_IP) || entry.marks.public

@@ -14,7 +14,7 @@ impl<'a> Builder<'a> {
         (self.entry(host)?.resource_type == types::SERVER).then_some(host)
     }
 
-    /// The node that owns a part: the one that it references, else the first that references it. A chain of parts
+    /// Owner of a part: the node that it references, otherwise the first node that references it. A chain of parts
     /// (address, port, server) is followed to its end. A cycle of parts has no owner.
     pub(super) fn owner(&self, part: &str) -> Option<&'a str> {
         let mut at = self.entry(part)?;
@@ -43,7 +43,7 @@ impl<'a> Builder<'a> {
             types::PORT | types::SECURITY_GROUP | types::KEY_PAIR
         );
         let user = || {
-            // Servers come before other resources that reference it.
+            // Servers have precedence over other resources that reference it.
             let users = || {
                 self.entries.iter().filter(|user| {
                     user.name != part.name
@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The first reference with containment, else the first one.
+    /// First reference with containment, otherwise the first reference.
     fn first_reference(&self, entry: &Entry<'a>) -> Option<&'a str> {
         let described = self.types.get(entry.resource_type);
         let nests = |property: &str| {
