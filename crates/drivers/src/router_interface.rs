@@ -159,8 +159,8 @@ impl Foot {
         }
     }
 
-    /// Disassociates the deployment's floating IPs, and those of its ports, that need this interface. Returns whether there
-    /// was one.
+    /// Disassociates the floating IPs of the deployment and of its ports that need this interface. Returns whether
+    /// there was one.
     async fn let_go(&self, context: &Context<'_>) -> Result<bool, DriverError> {
         let network = context.session.network();
         let Some(foot) = self.find(context).await? else {

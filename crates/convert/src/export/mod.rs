@@ -11,7 +11,7 @@
 //! meaning, and values that the user has to provide. The report is also a comment in the file, because a file can be
 //! passed on without it.
 //!
-//! A design may have several files: nested templates, environments, and files for `get_file`. HOT keeps them as files,
+//! A design can have several files: nested templates, environments, and files for `get_file`. HOT keeps them as files,
 //! with names that Heat's own client can resolve. Terraform and TOSCA expand nested templates and groups. An export of
 //! more than one file is packed into an [`archive`].
 //!

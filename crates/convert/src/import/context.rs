@@ -37,7 +37,7 @@ pub(crate) struct Importer<'a> {
     pub gone: BTreeSet<String>,
 }
 
-/// Parameters that an import may add.
+/// Parameters that an import can add.
 pub(crate) const EXTERNAL_NETWORK: &str = "external_network";
 pub(crate) const NETWORK: &str = "network";
 pub(crate) const SUBNET: &str = "subnet";

@@ -1,17 +1,15 @@
-//! Marks in an export that allow the original design to be restored.
+//! Marks in an export for the restoration of the original design.
 //!
-//! An exported plain HOT may be imported again, because someone kept only the file or edited it. So each resource that
-//! passes added is marked as added, and a changed resource keeps its original form. The marks are in
-//! `metadata.stackloom.exported`, which Heat stores and ignores:
+//! An exported plain HOT can be imported again, with or without edits. So each resource that passes added is marked as
+//! added, and a changed resource contains its original form. The marks are in `metadata.stackloom.exported`, which Heat
+//! stores and ignores:
 //!
-//! | mark | on | restored as |
-//! | --- | --- | --- |
-//! | `added` | a resource added by passes | removed, unless a remaining resource refers to it by now |
-//! | a map with `item` | software | the component. Inputs are read from the deployment, so that later changes are kept.
-//! Outputs that refer to values from the role are restored |
-//! | text | any other drawn resource | the original type and properties |
+//! - `added` on a resource added by passes: it is removed, unless a remaining resource refers to it.
+//! - A map with `item` on software: the component is restored. Inputs are read from the deployment, so that later
+//!   changes are kept. Outputs that refer to values from the role are restored.
+//! - A text on any other drawn resource: its original type and properties are restored.
 //!
-//! The text is JSON and not a map, because Heat would resolve functions in a map and wait for the resources in them.
+//! The text is JSON instead of a map, because Heat would resolve functions in a map and wait for the resources in them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -28,7 +26,7 @@ use crate::export::expand::{Expanded, call, reference};
 
 /// The mark of resources that passes added.
 const ADDED: &str = "added";
-/// Prefix of the type of a catalogue item.
+/// Prefix of the types of catalogue items.
 const CATALOG: &str = "Stackloom::Catalog::";
 
 /// The path of a resource's mark.
@@ -69,8 +67,8 @@ pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, resource: &Valu
     mark
 }
 
-/// Edit that adds to a component's mark an output that refers to values from its role: the original and the exported
-/// form. As JSON, for the same reason.
+/// Edit that adds an output with values from the role to a component's mark: the original and the exported form, as
+/// JSON for the same reason.
 pub(super) fn output(component: &str, name: &str, was: &Value, now: &Value) -> Edit {
     let mut at = place(component);
     at.extend(path(&["outputs", name]));
@@ -130,7 +128,7 @@ pub(super) fn takes_marks(resource: &Value) -> bool {
     }
 }
 
-/// The design that an export was made from, with later changes of the export. `None` without any mark.
+/// The original design of an export, with later changes of the export. `None` without any mark.
 pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> {
     let resources = document.value(&["resources"])?;
     let resources = resources.as_object()?;
@@ -220,7 +218,7 @@ fn as_drawn(name: &str, text: &str, edits: &mut Vec<Edit>) {
     }
 }
 
-/// Restores an output, if it is still as the export wrote it.
+/// Restores an output, if it is still unchanged since the export.
 fn restored_output(document: &Document, name: &str, mark: &Value) -> Option<Edit> {
     let [was, left]: [Value; 2] = serde_json::from_str(mark.as_str()?).ok()?;
     let now = document.value(&["outputs", name, "value"])?;
@@ -287,8 +285,8 @@ fn component_properties(
     Value::Object(properties)
 }
 
-/// True if an input equals the default of its configuration, as far as that is known without the item. Defaults are
-/// texts there, and an unused requirement is an empty list.
+/// Whether an input equals the default in its configuration, as far as it is known without the item. Defaults are text
+/// there, and an unused requirement is an empty list.
 fn is_configured(
     resources: &Map<String, Value>,
     deployment: &Value,
@@ -369,8 +367,8 @@ fn with_references(value: &Value, references: &OutputReferences) -> Value {
     }
 }
 
-/// Edits that remove the added resources, except those that the rest refers to by now. These belong to the user from
-/// then on.
+/// Edits that remove the added resources, except those with a reference from a remaining resource. These belong to the
+/// user from then on.
 fn removed_additions(document: &Document, added: &BTreeSet<String>) -> Vec<Edit> {
     let template = document.template();
     let mut wanted: Vec<&str> = Vec::new();

@@ -6,7 +6,7 @@ use super::types::LookUp;
 use super::{Many, Target, Writing, is_id, template, word};
 
 impl Writing<'_> {
-    /// The id of an object that a property refers to: drawn or existing.
+    /// The id of an object that a property refers to, in the template or in the cloud.
     pub(super) fn id(&mut self, value: &Value, look_up: &LookUp) -> Result<Value, String> {
         self.found(value, look_up, "id")
     }

@@ -250,7 +250,7 @@ fn networks(
     networks
 }
 
-/// Converts one of `NetworkInterfaces`: a drawn port, or a place in a subnet.
+/// Converts an item of `NetworkInterfaces`: a port of the template, or an address in a subnet.
 fn interface_entry(
     importer: &mut Importer<'_>,
     properties: &mut Map<String, Value>,
