@@ -28,7 +28,7 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
         .iter()
         .partition(|(_, text)| ImportRequest::fits(text));
     let mut taken: HashSet<String> = own.into_iter().map(|(name, _)| name.clone()).collect();
-    // Names of unchanged files are reserved before other files are renamed.
+    // Unchanged names are reserved before other files are renamed.
     let keep = imported.into_iter().map(|(name, _)| name.clone());
     let keep: HashSet<String> = keep.filter(|name| name.ends_with(".yaml")).collect();
     for (name, text) in files {

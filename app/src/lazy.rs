@@ -1,6 +1,6 @@
 //! Pages with code that the browser loads when they are opened.
 //!
-//! The core contains the login page and the list of designs, which every visit needs first. The build splits off two
+//! The core contains the login page and the list of designs, which users see first. The build splits off two
 //! pieces: `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments,
 //! catalogue). Code used by both, such as the parser and the drawing, is a third piece that is loaded with either.
 //!

@@ -51,7 +51,7 @@ pub fn copy(workspace: Workspace) {
     }
 }
 
-/// Pastes, for menus. Browsers ask the user for permission to read the clipboard.
+/// Pastes, for menus. Browsers require the user's permission to read the clipboard.
 pub fn paste(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         match browser::pasted().await {

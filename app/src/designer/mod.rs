@@ -121,7 +121,7 @@ fn load_cloud(workspace: Workspace) {
 
 /// Writes unsaved changes to the local storage and sends them to the server when the page closes.
 ///
-/// If both can be insufficient, the browser first asks the user. If the user stays, the page is unchanged.
+/// If both may fail, the browser first displays a confirmation. If the user stays, the page is unchanged.
 fn keep_on_leaving(workspace: Workspace) {
     let saving = workspace.saving;
     let would_lose = move || {

@@ -45,7 +45,7 @@ pub fn client_point(root: NodeRef<html::Div>, x: f64, y: f64) -> Option<ScreenPo
     Some(ScreenPoint::new(x - rect.left(), y - rect.top()))
 }
 
-/// True if the point lies on the surface.
+/// True if the point is on the surface.
 pub fn is_over(root: NodeRef<html::Div>, at: ScreenPoint) -> bool {
     size(root)
         .is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)

@@ -60,7 +60,7 @@ pub fn Canvas(
         if surface::node_of(&event).is_none()
             && let Some(element) = root.get_untracked()
         {
-            // Sends key events to the canvas. Without focus they still reach the window's listener.
+            // With focus, the canvas gets key events. Without focus, the window's listener still gets them.
             let _ = element.focus();
         }
     };

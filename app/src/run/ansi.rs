@@ -89,7 +89,7 @@ fn restyled(mut style: Style, codes: &str) -> Style {
             30..=37 => style.colour = Some(code - 30),
             90..=97 => style.colour = Some(code - 90 + 8),
             39 => style.colour = None,
-            // 256 colours and true colour: only the first sixteen colours are supported, others are ignored.
+            // 256 colours and true colour: the first sixteen colours are supported, others become the default.
             38 | 48 => {
                 let colour = match codes.next() {
                     Some(5) => codes.next().filter(|colour| *colour < 16),

@@ -378,7 +378,7 @@ impl Feed {
                 return;
             }
             if event.code() == CLOSED_NORMALLY {
-                // The last events can still wait for their frame. The server's response shows if the run has ended.
+                // Delayed, because the last events can still wait for their frame.
                 browser::after_ms(50, move || self.finish());
             } else {
                 self.freshness.try_set(Freshness::Lost);

@@ -206,7 +206,7 @@ fn move_step(
     }
 }
 
-/// Most urgent state. Between two steps of a resource, the state of the next step.
+/// Most urgent state. Between two steps of a resource it is `Ready`.
 fn combined(states: &[StepState]) -> StepState {
     for loud in [
         StepState::Failed,

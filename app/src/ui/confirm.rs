@@ -24,7 +24,7 @@ pub struct Question {
 #[derive(Clone)]
 struct Asked {
     question: Question,
-    /// Notes to read first, each about one place in the template.
+    /// Notes to read first, each about one path in the template.
     notes: Vec<ExportNote>,
     yes: Callback<()>,
 }

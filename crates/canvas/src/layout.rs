@@ -1,7 +1,7 @@
 //! The positions of nodes.
 //!
 //! Positions chosen by the user are kept to the pixel. Other nodes are placed as in a sketch: the Internet on top,
-//! routers below it, frames side by side with their servers in a grid, everything else beneath. Nodes never overlap. A
+//! routers below it, frames side by side with their servers in a grid, all other nodes below. Nodes never overlap. A
 //! frame is as large as its contents.
 
 use std::collections::{BTreeMap, HashMap};

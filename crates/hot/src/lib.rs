@@ -2,7 +2,7 @@
 //!
 //! The input is a template's text, the output a model and diagnostics. The code reads no clock, file or socket, so it
 //! runs in the server and, compiled to wasm, in the browser on every keystroke. Parsing never fails: an incomplete text
-//! still gives a model and diagnostics.
+//! still results in a model and diagnostics.
 //!
 //! # Values
 //!

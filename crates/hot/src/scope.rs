@@ -1,6 +1,6 @@
 //! Known values of a template before a run: parameters, conditions, files.
 //!
-//! Hidden parameters are left out, so that neither a plan nor a message can contain them. Conditions use them, because
+//! Hidden parameters are left out, so that plans and messages cannot contain them. Conditions use them, because
 //! the result is only a boolean.
 
 use std::{

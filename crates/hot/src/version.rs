@@ -1,7 +1,7 @@
 //! Versions of HOT. A template can use the features of its version.
 //!
-//! Heat names versions by date; newer ones also have the code name of their release. Source: the list of template versions in
-//! Heat's HOT specification.
+//! Heat names versions by date; newer ones also have the code name of their release. Source: the list of template
+//! versions in Heat's HOT specification.
 
 use std::fmt;
 

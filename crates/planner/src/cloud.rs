@@ -35,8 +35,8 @@ pub struct CloudFacts {
     /// Region name from the configuration, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// Quotas of the project, by the services' own names: `instances`, `floatingip`, `gigabytes` ... A quota without an entry is
-    /// unknown and does not limit a plan.
+    /// Quotas of the project, by the services' own names: `instances`, `floatingip`, `gigabytes` ... A quota without an
+    /// entry is unknown and does not limit a plan.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub quotas: BTreeMap<String, Quota>,
     /// Time of the look-up, in seconds since 1970 (UTC), for checks of expiry times. `None` turns these checks off.

@@ -25,7 +25,7 @@ pub struct Deployed {
     /// Hidden parameters with a changed value.
     #[serde(default)]
     pub hidden_changed: BTreeSet<String>,
-    /// Hidden parameters with a changed value, by resource, where known. An unfinished update may have reached only
+    /// Hidden parameters with a changed value, by resource, if known. An unfinished update may have reached only
     /// some resources.
     #[serde(default)]
     pub hidden_changed_of: BTreeMap<String, BTreeSet<String>>,

@@ -1,8 +1,8 @@
 //! Custom constraints that are looked up in the cloud.
 //!
 //! Heat requests each value from the service. Here whole lists are read: the lists for forms always, the others only if
-//! a template needs them ([`asked`]), because a project can have thousands of ports. An unknown list gives no errors. A
-//! constraint without an entry here is not looked up; parameters with such a constraint get a notice, and
+//! a template needs them ([`asked`]), because a project can have thousands of ports. An unknown list causes no errors.
+//! A constraint without an entry here is not looked up; parameters with such a constraint get a notice, and
 //! `docs/constraints.md` lists these constraints.
 
 use std::collections::BTreeSet;

@@ -106,7 +106,7 @@ pub enum StepKind {
     Update,
     /// Delete the resource from the cloud and wait until it is gone.
     Delete,
-    /// Wait until the server answers over SSH with our host key.
+    /// Wait until an SSH connection to the server succeeds, with our host key.
     WaitForSsh,
     /// Open the bastion's port 22 for the orchestrator's address with a security group rule.
     OpenBastion,
@@ -196,7 +196,7 @@ pub struct Bastion<'a> {
 }
 
 impl Workflow {
-    /// The bastion, if the deployment carries software.
+    /// The bastion, if the deployment contains software.
     pub fn bastion(&self) -> Option<Bastion<'_>> {
         let (server, _) = self
             .resources

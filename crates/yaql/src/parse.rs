@@ -1,7 +1,7 @@
 //! Parses an expression to a tree.
 //!
-//! YAQL's operators, tightest first: `.` and `?.`; `[ ]`; signs; `=~`, `!~`; `*`, `/`, `mod`; `+`, `-`; comparisons and `in`;
-//! `not`; `and`; `or`; `->`.
+//! YAQL's operators, tightest first: `.` and `?.`; `[ ]`; signs; `=~`, `!~`; `*`, `/`, `mod`; `+`, `-`; comparisons and
+//! `in`; `not`; `and`; `or`; `->`.
 
 use serde_json::{Number, Value};
 

@@ -102,7 +102,7 @@ pub fn fields(
             .map(|property| maker.unknown(&property.name, &property.value))
             .collect();
     };
-    // Deprecated properties are shown only where they are used.
+    // Deprecated properties are displayed only if they are used.
     let offered = |property: &&Property| {
         !(property.hidden || property.unsupported) || resource.property(&property.name).is_some()
     };

@@ -8,8 +8,8 @@
 //! References are separate variants, because order, drawing and renaming depend on them. All other functions are an
 //! [`Expr::Call`] of a [`Function`] with one argument, as in the text.
 //!
-//! An expression serialises to the HOT form that it was parsed from (`{"get_attr": ["web", "name"]}`), so a stored workflow reads
-//! like the template.
+//! An expression serialises to the HOT form that it was parsed from (`{"get_attr": ["web", "name"]}`), so a stored
+//! workflow reads like the template.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ pub enum Expr {
     GetParam(String, Vec<Expr>),
     /// `get_resource`: the resource's name.
     GetResource(String),
-    /// `get_attr`: the resource's name, then the attribute and keys and indices into it. Without an attribute, a map of all
-    /// attributes.
+    /// `get_attr`: the resource's name, then the attribute and keys and indices into it. Without an attribute, a map of
+    /// all attributes.
     GetAttr(String, Vec<Expr>),
     /// Any other function with its argument as written, usually a list or a map.
     Call {

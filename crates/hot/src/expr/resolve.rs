@@ -35,7 +35,7 @@ impl Part {
 
 impl Expr {
     /// Value of the expression, if `scope` contains all values that it depends on. An `if` without a branch for its
-    /// condition gives null, which means "not given".
+    /// condition returns null, which means "not given".
     ///
     /// # Errors
     /// The unknown part, or the function that does not support its arguments.
@@ -311,7 +311,7 @@ fn spend(scope: &dyn Scope, weight: impl FnOnce() -> usize) -> Result<(), Unreso
     }
 }
 
-/// Value of a parameter. A path that does not exist gives an empty text, as in Heat.
+/// Value of a parameter. A path that does not exist returns an empty text, as in Heat.
 fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     let value = match scope.parameter_at_hand(name) {
@@ -330,7 +330,7 @@ fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, U
     paid(value, scope)
 }
 
-/// Value of an attribute. A path that does not exist gives null, as in Heat.
+/// Value of an attribute. A path that does not exist returns null, as in Heat.
 fn attribute(name: &str, path: &[Value], scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     let missing = || Unresolved::Resource(name.to_owned());

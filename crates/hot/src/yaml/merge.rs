@@ -82,7 +82,7 @@ impl Merger {
         Ok(Some(merged.into()))
     }
 
-    /// Entries of a map, each value behind a pointer.
+    /// Entries of a map, with shared values.
     fn share(&mut self, node: &Node) -> Arc<[Entry]> {
         let target = node.target();
         let entries = || -> Arc<[Entry]> {

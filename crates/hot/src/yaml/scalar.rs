@@ -1,7 +1,7 @@
 //! Values of plain scalars.
 //!
-//! The rules are those of YAML 1.1, because Heat parses templates with PyYAML: `yes` is a boolean, `0755` is octal, `1:30` is 90
-//! (base 60), `1e5` is text and `1.0e+5` a number. Dates stay text, as in Heat.
+//! The rules are those of YAML 1.1, because Heat parses templates with PyYAML: `yes` is a boolean, `0755` is octal,
+//! `1:30` is 90 (base 60), `1e5` is text and `1.0e+5` a number. Dates stay text, as in Heat.
 
 use serde_json::{Number, Value};
 

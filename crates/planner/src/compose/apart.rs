@@ -40,7 +40,7 @@ pub struct Apart {
     pub model: Model,
     /// Outputs by name, with full resource names.
     pub outputs: BTreeMap<String, Expr>,
-    /// Parameters for the hidden values that environments give to nested templates, in addition to the template's own.
+    /// Parameters for the hidden values of environments for nested templates, in addition to the template's own.
     /// They have no default.
     pub parameters: Vec<Parameter>,
     /// Problems, with file and line.

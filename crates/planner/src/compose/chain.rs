@@ -1,5 +1,5 @@
-//! `OS::Heat::ResourceChain`: members of several types with the same properties. They are created one after the other unless
-//! `concurrent` is true. Source: Heat's `resource_chain.py`.
+//! `OS::Heat::ResourceChain`: members of several types with the same properties. They are created one after the other
+//! unless `concurrent` is true. Source: Heat's `resource_chain.py`.
 
 use super::{BTreeMap, CHAIN, Composer, Expr, Frame, Parent, Place, ResourceSpec, Value};
 

@@ -8,9 +8,9 @@
 //! - In members, parameters are replaced by the parent's property values, and names by full names.
 //! - The parent stays, as a resource without an object in the cloud. It requires its members. Its properties are its
 //!   attribute values: the outputs, or `refs` and similar.
-//! - A reference to a parent's value is replaced by the expression behind it, if that is known: `get_attr: [web, port]` becomes
-//!   `get_resource: web/port`, so that the rules for ports see a port. The parent is still required: as in Heat, a resource that
-//!   refers to a group waits for all of it.
+//! - A reference to a parent's value is replaced by the expression of that value, if it is known: `get_attr: [web,
+//!   port]` becomes `get_resource: web/port`, so that the rules for ports see a port. The parent is still required: as
+//!   in Heat, a resource that refers to a group waits for all of it.
 //! - Members wait for all resources that their parent waits for, again as in Heat.
 //!
 //! Heat's checks of nested templates run here too, and report the file and line. Depth, recursion and the number of
@@ -67,7 +67,7 @@ pub const DEPTH_MAX: usize = 5;
 /// Maximum number of resources, including members. Heat's default is 1,000 in a tree of stacks.
 pub const RESOURCES_MAX: usize = 10_000;
 
-/// Input of [`flatten`] besides the model.
+/// Input of [`flatten`], without the model.
 pub(crate) struct Around<'a> {
     pub document: &'a Document,
     pub bundle: &'a Bundle,

@@ -1,4 +1,4 @@
-//! References to groups and nested templates, replaced by the values behind them.
+//! References to groups and nested templates, replaced by the referenced values.
 //!
 //! A reference to an output of a nested template is replaced by the output's expression. `[group, resource.1, name]`
 //! becomes `[group/1, name]`, and `[group, name]` becomes a list over the members. A reference that cannot be replaced

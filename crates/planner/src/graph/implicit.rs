@@ -2,7 +2,7 @@
 //!
 //! | waits | for |
 //! | --- | --- |
-//! | server | every subnet of its networks; all subnets where an entry names no network (a port, say) |
+//! | server | every subnet of its networks; all subnets where an entry names no network (for example a port) |
 //! | port | every subnet of its network |
 //! | router, router gateway | the subnets of the external network; the gateway also for its router's interfaces |
 //! | floating IP | routers and gateways on its network; interfaces on its port's subnets |

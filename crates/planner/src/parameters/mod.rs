@@ -100,7 +100,7 @@ pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
 fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic {
     let text = match problem {
         Problem::Described(text) => text,
-        // A hidden value is never shown, so a message must not quote it.
+        // A hidden value is never displayed, so a message must not quote it.
         Problem::Ours(_) if parameter.hidden => {
             "its value does not fit its type or constraints".to_owned()
         }
@@ -130,7 +130,7 @@ fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Opt
     Some(Diagnostic::info("constraint-not-looked-up", path, message))
 }
 
-/// Problem if the cloud does not contain the object that the value names. An unknown list gives no problem.
+/// Problem if the cloud does not contain the object that the value names. An unknown list causes no problem.
 fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<Problem> {
     let value = coerce(&parameter.kind, value);
     parameter.constraints.iter().find_map(|rule| {

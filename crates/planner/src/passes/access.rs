@@ -1,4 +1,4 @@
-//! Security groups of servers that carry software.
+//! Security groups of servers with software.
 //!
 //! Each such server gets a group, on all its ports. The ports of its components are open to everybody if the server is
 //! public. Otherwise they are open to the servers whose components are connected to it or, without connections, to its

@@ -1,4 +1,5 @@
-//! Gives public servers and the bastion a floating IP, unless one is drawn or they are in an external network themselves.
+//! Adds a floating IP to public servers and the bastion, unless one is drawn or they are in an external network
+//! themselves.
 //!
 //! The floating IP is associated with the server's first port that is behind a router with a gateway, and comes from
 //! that router's external network: a design can have several of both. Floating IPs are IPv4, so a port with only IPv6

@@ -1,4 +1,5 @@
-//! Adds the deployment's key pair if it carries software. Its servers wait for it, because cloud-init installs the public key.
+//! Adds the deployment's key pair if it contains software. Its servers wait for it, because cloud-init installs the
+//! public key.
 
 use super::*;
 use types::SSH_KEY;

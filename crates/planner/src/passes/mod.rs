@@ -33,7 +33,7 @@ mod reachability;
 mod router;
 mod subnets;
 
-/// Input of passes besides the model.
+/// Input of passes, without the model.
 pub struct PassContext<'a> {
     /// Resource types, including those of the catalogue.
     pub types: &'a Registry,
@@ -307,7 +307,7 @@ fn host<'m>(model: &'m Model, spec: &'m ResourceSpec) -> Option<&'m str> {
         .map(|_| host)
 }
 
-/// Servers that carry software, by name.
+/// Servers with software, by name.
 fn software_hosts(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
     model
         .iter()

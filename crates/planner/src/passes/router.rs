@@ -111,7 +111,7 @@ fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<Range>> {
     ranges
 }
 
-/// Gives a drawn router a gateway if it has none.
+/// Adds a gateway to a drawn router without one.
 fn with_gateway(model: &mut Model, context: &PassContext<'_>, router: &str) -> Vec<Diagnostic> {
     let needs_one = model.get(router).is_some_and(|spec| {
         spec.resource_type == ROUTER && !spec.properties.contains_key("external_gateway_info")

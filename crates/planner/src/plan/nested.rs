@@ -7,7 +7,7 @@ use types::{Property, PropertyKind};
 
 use super::PropertyChange;
 
-/// Maximum depth of paths. A deeper value is shown whole.
+/// Maximum depth of paths. A deeper value is compared as a whole.
 const DEPTH_MAX: usize = 6;
 /// Maximum number of differing paths in one property. With more, the whole value is shown.
 const PLACES_MAX: usize = 8;

@@ -5,8 +5,8 @@
 //! early removals come first and all other removals last. Values that are unknown before the run, such as the flavor
 //! behind a reference, are not counted. So a plan that fits can still fail, but a plan that does not fit will fail.
 //!
-//! Sources: Nova `limits` and `os-quota-sets`, Neutron `quotas/{project}/details.json`, Cinder `os-quota-sets?usage=true`,
-//! Octavia `lbaas/quotas`.
+//! Sources: Nova `limits` and `os-quota-sets`, Neutron `quotas/{project}/details.json`, Cinder
+//! `os-quota-sets?usage=true`, Octavia `lbaas/quotas`.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

@@ -4,8 +4,8 @@ use super::*;
 use crate::testing::{resources, types};
 use hot::diagnostic::listing;
 
-/// Checks the problems of one resource `x` of a type with these properties, in flow style; `a` is a network. Errors about types
-/// that cannot be deployed are left out.
+/// Checks the problems of one resource `x` of a type with these properties, in flow style; `a` is a network. Errors
+/// about types that cannot be deployed are left out.
 #[track_caller]
 fn check(resource_type: &str, properties: &str, expected: &[&str]) {
     let text = resources(&format!(

@@ -1,4 +1,4 @@
-//! Checks of names against the cloud's facts. Unknown lists give no errors.
+//! Checks of names against the cloud's facts. Unknown lists cause no errors.
 
 use super::*;
 use crate::{

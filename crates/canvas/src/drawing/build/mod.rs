@@ -1,7 +1,7 @@
 //! Builds nodes, edges and parts from resources.
 //!
 //! In four steps: collect entries (drawn resources, then derived ones), decide the kind of each, attach parts to their
-//! owners, then draw a line for every reference that containment does not show.
+//! owners, then draw a line for every reference that is not visible by containment.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -52,7 +52,7 @@ impl<'a> Builder<'a> {
                 rect: Rect::default(),
             });
         }
-        // Parents first, so that they are painted beneath their children.
+        // Parents first, so that they are painted below their children.
         nodes.sort_by_key(|node| match node.kind {
             NodeKind::Frame => 0,
             NodeKind::Chip => 2,

@@ -12,7 +12,7 @@ const WORK_MAX: usize = 1 << 30;
 /// Part of a template.
 enum Part<'t> {
     Text(&'t str),
-    /// Index of a word, which stands for its value.
+    /// Index of a word.
     Word(usize),
 }
 

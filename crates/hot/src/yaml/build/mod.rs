@@ -396,7 +396,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Adds the anchor of the node at `start`. libyaml accepts each name once.
+    /// Checks the anchor of the node at `start`: libyaml accepts each name once.
     fn anchor(&mut self, start: usize) {
         let text = self.text;
         let properties = &text[start..self.after_properties(start)];

@@ -1,4 +1,4 @@
-//! Hidden values that environments give to nested templates are used, and never visible.
+//! Hidden values of environments for nested templates are used, and never visible.
 
 use super::*;
 use hot::diagnostic::listing;

@@ -346,8 +346,8 @@ struct Holder<'a> {
     own_is_fine: bool,
 }
 
-/// Deployed resources that must be deleted first because a new value conflicts with theirs, with the resources that are created
-/// or changed after them.
+/// Deployed resources that must be deleted first because a new value conflicts with theirs, with the resources that are
+/// created or changed after them.
 pub(super) fn early<'a>(
     scope: &Scope<'_>,
     going: &[&'a str],

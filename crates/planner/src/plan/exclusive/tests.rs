@@ -1,4 +1,4 @@
-//! Conflicts between resources, shown by the steps of an update.
+//! Conflicts between resources, in the steps of an update.
 
 use crate::{
     plan::{
