@@ -135,7 +135,7 @@ pub fn askable() -> impl Iterator<Item = &'static str> {
     ON_DEMAND.iter().map(|one| one.name)
 }
 
-/// Lists that a template and its files need in addition to [`AT_HAND`], by the names of their constraints.
+/// Lists that a template and its files need in addition to those of forms, by the names of their constraints.
 pub fn asked(document: &Document, bundle: &Bundle, types: &Registry) -> BTreeSet<&'static str> {
     let mut asked = BTreeSet::new();
     of_template(document.template(), types, &mut asked);
