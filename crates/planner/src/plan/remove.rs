@@ -10,8 +10,7 @@
 //! only, and each of the three parts is ordered by one graph without circles, so the whole has none.
 //!
 //! There is one order beyond the requirements: a floating IP is deleted after the servers at its port. If it were
-//! removed from an existing server, Nova would read the server's whole network again, which is half as much work
-//! again.
+//! removed from an existing server, Nova would read the server's whole network again, which increases the work by half.
 //!
 //! Components are removed with their server, or only from the stored state: in both cases the cloud has no object for
 //! them.
