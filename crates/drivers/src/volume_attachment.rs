@@ -57,7 +57,7 @@ impl Driver for VolumeAttachment {
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
         let (server, volume) = parts(physical_id);
-        let Some(found) = context.session.watcher().volume(volume).await? else {
+        let Some(found) = context.session.poller().volume(volume).await? else {
             return Ok(Progress::Failed("the volume is gone".into()));
         };
         let here = found.attachments.iter().find(|one| one.server_id == server);
@@ -115,7 +115,7 @@ impl Driver for VolumeAttachment {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let (server, volume) = parts(physical_id);
-        let Some(found) = context.session.watcher().volume(volume).await? else {
+        let Some(found) = context.session.poller().volume(volume).await? else {
             return Ok(true);
         };
         if found.status == "detaching" {

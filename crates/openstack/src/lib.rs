@@ -11,7 +11,7 @@
 //! refusal (see [`Error`]).
 //!
 //! Limits: this crate does not poll for a state and does not repeat calls that change something. Reads that meet a busy
-//! service are retried shortly (`wire`), and several waiters share a call ([`watch`]). For all other failures,
+//! service are retried shortly (`wire`), and several waiters share a call ([`poll`]). For all other failures,
 //! [`Error::is_transient`] returns whether a retry can help, and the engine decides. The client never follows a
 //! redirect and sends a token only to endpoints of the cloud's own catalogue. No token, password or body appears in a
 //! log or an error.
@@ -20,12 +20,12 @@
 //! place. It runs against the lab in every `cargo test`, and against a real cloud with `cargo xtask contract`.
 //!
 //! Folders, from the bottom up: `wire` makes one HTTP exchange, `auth` creates a [`Session`] from credentials,
-//! `services` has a file or folder per service, which adds its entry point to [`Session`], and [`watch`] observes many
+//! `services` has a file or folder per service, which adds its entry point to [`Session`], and [`poll`] observes many
 //! resources at once. Lower folders never depend on upper ones.
 
 mod auth;
+pub mod poll;
 mod services;
-pub mod watch;
 mod wire;
 
 pub use auth::catalog::Catalog;
@@ -44,7 +44,7 @@ pub use wire::call::Call;
 pub use wire::client::{ConnectionSettings, Tls};
 pub use wire::endpoint::Microversion;
 pub use wire::error::{ApiError, Certificate, ConfigError, Error, LoginMethod, Wire};
-pub use wire::gate::goes_before;
+pub use wire::concurrency::with_priority;
 pub use wire::id::looks_like_id;
 pub use wire::secret::Secret;
 pub use wire::service::Service;

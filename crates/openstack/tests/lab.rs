@@ -183,40 +183,40 @@ async fn hundreds_of_waiting_steps_share_a_few_polls() {
         ids.push(id.unwrap());
     }
     // All tasks poll far more often than the client should send requests.
-    let all_see = async |wanted: &'static str| {
-        let mut asking = tokio::task::JoinSet::new();
+    let poll_until = async |wanted: &'static str| {
+        let mut polls = tokio::task::JoinSet::new();
         for id in ids.clone() {
             let session = session.clone();
-            asking.spawn(async move {
-                let mut questions = 0;
+            polls.spawn(async move {
+                let mut queries = 0;
                 loop {
-                    questions += 1;
-                    let seen = session.watcher().server(&id).await.unwrap();
+                    queries += 1;
+                    let seen = session.poller().server(&id).await.unwrap();
                     let status = seen.map_or("DELETED".to_owned(), |server| server.status);
                     if status == wanted {
-                        return questions;
+                        return queries;
                     }
                 }
             });
         }
-        asking.join_all().await.into_iter().sum::<u64>()
+        polls.join_all().await.into_iter().sum::<u64>()
     };
-    let looks = || lab.faults().counts()["compute"]["GET"];
-    let before = looks();
-    let questions = all_see("ACTIVE").await;
-    let calls = looks() - before;
+    let reads = || lab.faults().counts()["compute"]["GET"];
+    let before = reads();
+    let queries = poll_until("ACTIVE").await;
+    let calls = reads() - before;
     assert!(
-        calls < 60 && calls * 10 < questions,
-        "{calls} calls for {questions} questions"
+        calls < 60 && calls * 10 < queries,
+        "{calls} calls for {queries} queries"
     );
 
     for id in &ids {
         session.compute().server_delete(id).await.unwrap();
     }
-    let before = looks();
-    let questions = all_see("DELETED").await;
-    let calls = looks() - before;
-    assert!(calls < 60, "{calls} calls for {questions} questions");
+    let before = reads();
+    let queries = poll_until("DELETED").await;
+    let calls = reads() - before;
+    assert!(calls < 60, "{calls} calls for {queries} queries");
 }
 
 #[tokio::test]
@@ -226,28 +226,28 @@ async fn attributes_from_a_creation_cost_no_call() {
     let network = session.network();
     let fields = serde_json::json!({"name": "front"});
     let made: openstack::network::Network = network.create(&fields).await.unwrap();
-    session.watcher().told(&made);
-    let looks = || {
+    session.poller().set(&made);
+    let reads = || {
         lab.faults().counts()["network"]
             .get("GET")
             .copied()
             .unwrap_or(0)
     };
-    let before = looks();
-    let watcher = session.watcher();
-    let seen = watcher
+    let before = reads();
+    let poller = session.poller();
+    let seen = poller
         .network::<openstack::network::Network>(&made.id)
         .await;
     assert_eq!(seen.unwrap(), Some(made.clone()));
-    assert_eq!(looks(), before);
+    assert_eq!(reads(), before);
     // The next look-up sends a request.
     network
         .delete::<openstack::network::Network>(&made.id)
         .await
         .unwrap();
-    let seen = watcher
+    let seen = poller
         .network::<openstack::network::Network>(&made.id)
         .await;
     assert_eq!(seen.unwrap(), None);
-    assert_eq!(looks(), before + 1);
+    assert_eq!(reads(), before + 1);
 }

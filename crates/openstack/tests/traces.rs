@@ -48,8 +48,8 @@ async fn a_traced_call_has_no_secrets() {
     let notes = Notes::default();
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(notes.clone()));
-    let canned = Canned::start(|url, asked| {
-        keystone(url, asked)
+    let canned = Canned::start(|url, request| {
+        keystone(url, request)
             .unwrap_or_else(|| answer(201, json!({"server": {"adminPass": "in-the-answer"}})))
     })
     .await;
@@ -65,12 +65,12 @@ async fn a_traced_call_has_no_secrets() {
     call.json(&body).send().await.unwrap();
     session.revoke().await.unwrap();
 
-    let told = notes.0.lock().unwrap().clone();
+    let text = notes.0.lock().unwrap().clone();
     let path = r#"service="compute" method="POST" path="/compute/v2.1/servers""#;
-    assert!(told.contains(path), "{told}");
+    assert!(text.contains(path), "{text}");
     assert!(
-        told.contains("status=201") && told.contains("ms="),
-        "{told}"
+        text.contains("status=201") && text.contains("ms="),
+        "{text}"
     );
     for secret in [
         "scoped-token",
@@ -79,6 +79,6 @@ async fn a_traced_call_has_no_secrets() {
         "in-the-answer",
         "password",
     ] {
-        assert!(!told.contains(secret), "{secret} is in {told}");
+        assert!(!text.contains(secret), "{secret} is in {text}");
     }
 }

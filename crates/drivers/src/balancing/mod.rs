@@ -410,7 +410,7 @@ async fn look(
     id: &str,
 ) -> Result<Option<Balanced>, DriverError> {
     if part == Part::LoadBalancer {
-        return Ok(context.session.watcher().load_balancer(id).await?);
+        return Ok(context.session.poller().load_balancer(id).await?);
     }
     match context.session.load_balancer().get(part, id).await {
         Ok(found) => Ok(Some(found)),

@@ -158,8 +158,8 @@ impl Described {
             Ok(()) => {}
         }
         // A resource is gone once Neutron has accepted the deletion.
-        let watcher = context.session.watcher();
-        watcher.told_record(self.collection, id, None);
+        let poller = context.session.poller();
+        poller.set_record(self.collection, id, None);
         Ok(())
     }
 
@@ -224,8 +224,8 @@ impl Driver for Described {
         let id = id_of(&made);
         self.set_tags(context, &id).await?;
         // The response saves a later read; most of Neutron's resources are ready at once.
-        let watcher = context.session.watcher();
-        watcher.told_record(self.collection, &id, Some(&made));
+        let poller = context.session.poller();
+        poller.set_record(self.collection, &id, Some(&made));
         let occasion = Occasion::Creation;
         self.hooks.settle(context, &id, &made, occasion).await?;
         Ok(id)
@@ -237,8 +237,8 @@ impl Driver for Described {
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
         let title = self.collection.title;
-        let watcher = context.session.watcher();
-        let Some(mut record) = watcher.record(self.collection, physical_id).await? else {
+        let poller = context.session.poller();
+        let Some(mut record) = poller.record(self.collection, physical_id).await? else {
             return Ok(Progress::Failed(format!("the {title} is gone")));
         };
         if self.api.marker == MarkerPlace::FirstName && self.is_ours(context.marker, &record) {
@@ -297,8 +297,8 @@ impl Driver for Described {
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let watcher = context.session.watcher();
-        let found = watcher.record(self.collection, physical_id).await?;
+        let poller = context.session.poller();
+        let found = poller.record(self.collection, physical_id).await?;
         Ok(found.is_none())
     }
 }

@@ -98,7 +98,7 @@ impl Driver for Server {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let Some(server) = context.session.watcher().server(physical_id).await? else {
+        let Some(server) = context.session.poller().server(physical_id).await? else {
             return Ok(Progress::Failed("the server is gone".into()));
         };
         if server.status == "VERIFY_RESIZE" {
@@ -162,7 +162,7 @@ impl Driver for Server {
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let found = context.session.watcher().server(physical_id).await?;
+        let found = context.session.poller().server(physical_id).await?;
         let Some(server) = found else {
             return Ok(true);
         };

@@ -73,7 +73,7 @@ impl Driver for Volume {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let Some(volume) = context.session.watcher().volume(physical_id).await? else {
+        let Some(volume) = context.session.poller().volume(physical_id).await? else {
             return Ok(Progress::Failed("the volume is gone".into()));
         };
         Ok(match judge(&volume) {
@@ -158,7 +158,7 @@ impl Driver for Volume {
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let Some(volume) = context.session.watcher().volume(physical_id).await? else {
+        let Some(volume) = context.session.poller().volume(physical_id).await? else {
             return Ok(true);
         };
         match effect::why_it_stays(context, &volume).await? {

@@ -19,7 +19,7 @@ pub async fn sweep(session: &Session) -> Result<(), Error> {
         }
     }
     for id in servers {
-        while let Some(server) = session.watcher().server(&id).await? {
+        while let Some(server) = session.poller().server(&id).await? {
             if server.status == "DELETED" {
                 break;
             }

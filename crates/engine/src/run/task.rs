@@ -486,7 +486,7 @@ impl RunTask {
         let work = async move {
             let performed = Box::pin(attempt.perform());
             // Steps that were begun are finished before more are begun.
-            let performed = openstack::goes_before(depth, performed);
+            let performed = openstack::with_priority(depth, performed);
             let result = AssertUnwindSafe(performed).catch_unwind().await;
             let event = match result {
                 Ok(Ok(())) => Event::Succeeded(step),

@@ -210,7 +210,7 @@ async fn a_refused_user_is_told_to_ask_an_administrator() {
         )
         .await;
     assert_eq!(run.state, RunState::Failed);
-    let told = format!("{run:?}");
-    assert!(told.contains("have an administrator make it"), "{told}");
+    let set = format!("{run:?}");
+    assert!(set.contains("have an administrator make it"), "{set}");
     bench.undeploy(&started.deployment).await;
 }

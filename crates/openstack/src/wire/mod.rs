@@ -3,11 +3,11 @@
 pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod client;
+pub(crate) mod concurrency;
 mod discovery;
 pub(crate) mod endpoint;
 pub(crate) mod error;
 mod failure;
-pub(crate) mod gate;
 pub(crate) mod id;
 mod pages;
 pub(crate) mod secret;

@@ -1,7 +1,7 @@
 //! HTTP exchanges with a cloud: limited in number, traced, without redirects.
 //!
 //! Each cloud has one transport, whose connections all sessions share. At most `parallel_calls` exchanges run at once,
-//! and fewer changes per service ([`super::gate`]); the others wait, so that the API servers are not overloaded.
+//! and fewer changes per service ([`super::concurrency`]); the others wait, so that the API servers are not overloaded.
 //!
 //! Reads (GET, HEAD) are retried a few times after short pauses if the service is busy or the connection breaks.
 //! Changes are sent once, since only the caller can determine whether a change took effect.
@@ -23,9 +23,9 @@ use tracing::Instrument as _;
 
 use super::answer::{Answer, seconds_until};
 use super::client::{ConnectionSettings, client};
+use super::concurrency::Limiter;
 use super::endpoint::Endpoint;
 use super::failure::diagnose;
-use super::gate::Gate;
 use crate::{Error, Secret, Service};
 
 /// Maximum size of a response, 32 MiB.
@@ -42,7 +42,7 @@ pub(crate) struct Transport {
     client: reqwest::Client,
     permits: Semaphore,
     /// Limits of concurrent changes, by service.
-    changes: Mutex<HashMap<Service, Arc<Gate>>>,
+    changes: Mutex<HashMap<Service, Arc<Limiter>>>,
     changes_max: usize,
     /// Number of requests sent so far.
     sent: AtomicU64,
@@ -128,10 +128,10 @@ impl Transport {
             ms = tracing::field::Empty,
         );
         async {
-            // The gate of changes comes first: calls that wait there do not hold a general permit.
-            let narrow = self.gate(out.service, &out.method);
-            let change = match &narrow {
-                Some(gate) => Some(gate.enter(&out.method, &out.url).await),
+            // The limiter of changes comes first: calls that wait there do not hold a general permit.
+            let limiter = self.limiter(out.service, &out.method);
+            let change_permit = match &limiter {
+                Some(limiter) => Some(limiter.acquire(&out.method, &out.url).await),
                 None => None,
             };
             let permit = self.permits.acquire().await;
@@ -145,8 +145,8 @@ impl Transport {
             );
             match &result {
                 Ok(answer) => {
-                    if let (Some(change), 200..300) = (&change, answer.status) {
-                        change.well_answered();
+                    if let (Some(permit), 200..300) = (&change_permit, answer.status) {
+                        permit.record();
                     }
                     span.record("status", answer.status);
                     tracing::debug!("answered");
@@ -159,17 +159,17 @@ impl Transport {
         .await
     }
 
-    /// The gate of a changing call. `None` for reads and logins.
-    fn gate(&self, service: Service, method: &Method) -> Option<Arc<Gate>> {
+    /// The limiter of a changing call. `None` for reads and logins.
+    fn limiter(&self, service: Service, method: &Method) -> Option<Arc<Limiter>> {
         // Logins do not conflict with other calls.
         if matches!(*method, Method::GET | Method::HEAD) || service == Service::Identity {
             return None;
         }
-        let mut gates = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let gate = gates
+        let mut limiters = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let limiter = limiters
             .entry(service)
-            .or_insert_with(|| Arc::new(Gate::new(self.changes_max)));
-        Some(gate.clone())
+            .or_insert_with(|| Arc::new(Limiter::new(self.changes_max)));
+        Some(limiter.clone())
     }
 
     async fn send(&self, out: Outgoing<'_>) -> Result<Answer, Error> {

@@ -1,15 +1,15 @@
 //! Calls to services: URLs, retries, counts, and unexpected responses.
 
-use crate::support::{Answer, Asked, Canned, Nobody, answer, keystone};
+use crate::support::{Answer, Canned, Nobody, Request, answer, keystone};
 use openstack::network::{Network, Port};
 use openstack::{CloudConfig, Credentials, Error, Scope, Session, Wire};
 use serde_json::json;
 
 async fn cloud(
-    answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static,
+    answers: impl Fn(&str, &Request) -> Answer + Send + Sync + 'static,
 ) -> (Canned, Session) {
-    let canned = Canned::start(move |url, asked| {
-        keystone(url, asked).unwrap_or_else(|| answers(url, asked))
+    let canned = Canned::start(move |url, request| {
+        keystone(url, request).unwrap_or_else(|| answers(url, request))
     })
     .await;
     let mut config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
@@ -24,7 +24,7 @@ async fn cloud(
 
 #[tokio::test]
 async fn the_path_prefix_of_a_service_is_kept() {
-    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (canned, session) = cloud(|_, request| match request.path.as_str() {
         "/image/" => answer(300, json!({"versions": [
             {"id": "v2.16", "status": "CURRENT", "links": [{"rel": "self", "href": "http://inside:9292/v2/"}]}]})),
         "/image/v2/images?name=debian-12" => answer(200, json!({"images": [{"id": "i1", "name": "debian-12", "status": "active"}]})),
@@ -41,16 +41,16 @@ async fn the_path_prefix_of_a_service_is_kept() {
     // The second call uses the cached endpoint.
     session.network().list::<Network>(&[]).await.unwrap();
     let roots = canned
-        .asked()
+        .requests()
         .iter()
-        .filter(|asked| asked.path == "/network/")
+        .filter(|request| request.path == "/network/")
         .count();
     assert_eq!(roots, 1);
 }
 
 #[tokio::test]
 async fn compute_calls_use_a_supported_microversion() {
-    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (canned, session) = cloud(|_, request| match request.path.as_str() {
         "/compute/v2.1/" => answer(200, json!({"version": {"id": "v2.1", "status": "CURRENT", "min_version": "2.1", "version": "2.38"}})),
         _ => answer(200, json!({"flavors": [{"id": "1", "name": "m1.tiny", "vcpus": 1, "ram": 64, "disk": 1}]})),
     })
@@ -59,14 +59,14 @@ async fn compute_calls_use_a_supported_microversion() {
         session.compute().flavor_find("m1.tiny").await.unwrap().id,
         "1"
     );
-    let last = canned.asked().pop().unwrap();
+    let last = canned.requests().pop().unwrap();
     assert_eq!(last.path, "/compute/v2.1/flavors/detail");
     assert_eq!(last.headers["openstack-api-version"], "compute 2.38");
 }
 
 #[tokio::test]
 async fn pages_are_followed_by_their_query_alone() {
-    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (_canned, session) = cloud(|_, request| match request.path.as_str() {
         "/network/v2.0/ports" => answer(200, json!({"ports": [{"id": "1"}, {"id": "2"}],
             "ports_links": [{"rel": "next", "href": "http://elsewhere.example/v2.0/ports?marker=2"}]})),
         "/network/v2.0/ports?marker=2" => answer(200, json!({"ports": [{"id": "3"}]})),
@@ -82,19 +82,19 @@ async fn pages_are_followed_by_their_query_alone() {
 async fn a_redirect_is_refused_and_the_token_is_not_sent() {
     let elsewhere = Canned::start(|_, _| answer(200, json!({"networks": []}))).await;
     let target = elsewhere.url.clone();
-    let (_canned, session) = cloud(move |_, asked| match asked.path.as_str() {
+    let (_canned, session) = cloud(move |_, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(302, json!({})).with("location", &target),
     })
     .await;
     let error = session.network().list::<Network>(&[]).await.unwrap_err();
     assert_eq!(error.status(), Some(302));
-    assert!(elsewhere.asked().is_empty());
+    assert!(elsewhere.requests().is_empty());
 }
 
 #[tokio::test]
 async fn errors_keep_the_services_message_and_request_id() {
-    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (_canned, session) = cloud(|_, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(409, json!({"NeutronError": {"type": "SecurityGroupInUse", "message": "Security Group x in use.", "detail": ""}}))
             .with("x-openstack-request-id", "req-7"),
@@ -118,7 +118,7 @@ async fn errors_keep_the_services_message_and_request_id() {
 
 #[tokio::test]
 async fn an_endless_response_is_cut() {
-    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (_canned, session) = cloud(|_, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => Answer {
             status: 200,
@@ -136,7 +136,7 @@ async fn an_endless_response_is_cut() {
 
 #[tokio::test]
 async fn wrong_json_is_an_error_with_its_place() {
-    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (_canned, session) = cloud(|_, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(200, json!({"networks": [{"id": 5}]})),
     })
@@ -151,7 +151,7 @@ async fn wrong_json_is_an_error_with_its_place() {
 
 #[tokio::test]
 async fn no_more_calls_at_once_than_allowed() {
-    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (canned, session) = cloud(|_, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(200, json!({"ports": []})),
     })
@@ -195,15 +195,16 @@ async fn a_refused_connection_is_transient() {
 
 #[tokio::test]
 async fn reads_are_retried_and_changes_are_not() {
-    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (canned, session) = cloud(|_, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(503, json!({"message": "busy"})).with("retry-after", "0"),
     })
     .await;
     let count = |method: &str| {
-        let asked = canned.asked();
-        let of_it = |asked: &&Asked| asked.method == method && asked.path.ends_with("/ports");
-        asked.iter().filter(of_it).count()
+        let requests = canned.requests();
+        let of_it =
+            |request: &&Request| request.method == method && request.path.ends_with("/ports");
+        requests.iter().filter(of_it).count()
     };
     let error = session.network().list::<Port>(&[]).await.unwrap_err();
     assert!(error.is_transient());
@@ -215,7 +216,7 @@ async fn reads_are_retried_and_changes_are_not() {
 
 #[tokio::test]
 async fn a_call_without_a_response_has_a_request_id() {
-    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (canned, session) = cloud(|_, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         _ => answer(409, json!({"message": "no"})),
     })
@@ -225,14 +226,14 @@ async fn a_call_without_a_response_has_a_request_id() {
         .create::<Port>(&json!({}))
         .await
         .unwrap_err();
-    let sent = canned.asked().pop().unwrap().headers["x-openstack-request-id"].clone();
+    let sent = canned.requests().pop().unwrap().headers["x-openstack-request-id"].clone();
     assert!(sent.starts_with("req-"), "{sent}");
     assert_eq!(error.request_id(), Some(sent.as_str()));
 }
 
 #[tokio::test]
 async fn volumes_are_found_behind_alias_project_and_microversion() {
-    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+    let (canned, session) = cloud(|_, request| match request.path.as_str() {
         "/volume/v3/" => answer(300, json!({"versions": [
             {"id": "v3.0", "status": "CURRENT", "version": "3.40", "min_version": "3.0", "links": []}]})),
         _ => answer(202, json!({})),
@@ -243,7 +244,7 @@ async fn volumes_are_found_behind_alias_project_and_microversion() {
         .volume_extend("v1", 3)
         .await
         .unwrap();
-    let last = canned.asked().pop().unwrap();
+    let last = canned.requests().pop().unwrap();
     assert_eq!(last.path, "/volume/v3/p1/volumes/v1/action");
     assert_eq!(last.headers["openstack-api-version"], "volume 3.40");
 }

@@ -3,22 +3,22 @@
 use openstack::{CloudConfig, Credentials, Domain, Error, Identifier, Scope, Session};
 use serde_json::json;
 
-use crate::support::{Answer, Asked, Canned, answer, keystone};
+use crate::support::{Answer, Canned, Request, answer, keystone};
 
 /// A Keystone that requires a one-time code of `demo` and issues receipts.
-fn strict(url: &str, asked: &Asked) -> Answer {
-    let identity = &asked.body["auth"]["identity"];
+fn strict(url: &str, request: &Request) -> Answer {
+    let identity = &request.body["auth"]["identity"];
     let methods = identity["methods"].as_array().cloned().unwrap_or_default();
     let has = |method: &str| methods.contains(&json!(method));
-    let receipt = asked.headers.get("openstack-auth-receipt");
+    let receipt = request.headers.get("openstack-auth-receipt");
     let known = has("password") || receipt.is_some_and(|receipt| receipt == "half-way");
     let code = identity["totp"]["user"]["passcode"] == "123456";
-    if asked.path != "/identity/v3/auth/tokens" || (known && code) {
-        let mut asked = asked.clone();
+    if request.path != "/identity/v3/auth/tokens" || (known && code) {
+        let mut request = request.clone();
         if receipt.is_some() {
-            asked.body["auth"]["identity"]["password"]["user"]["password"] = json!("demo");
+            request.body["auth"]["identity"]["password"]["user"]["password"] = json!("demo");
         }
-        return keystone(url, &asked).unwrap_or_else(|| answer(404, json!(null)));
+        return keystone(url, &request).unwrap_or_else(|| answer(404, json!(null)));
     }
     if has("totp") {
         return answer(
@@ -95,7 +95,7 @@ async fn a_second_factor_is_sent_on_request() {
     let session = login(&config, &code).await.unwrap();
     assert_eq!(session.project().unwrap().name, "demo");
     // The password was not sent again.
-    let last = canned.asked().pop().unwrap();
+    let last = canned.requests().pop().unwrap();
     assert_eq!(last.body["auth"]["identity"]["methods"], json!(["totp"]));
     assert!(
         !last.body.to_string().contains("password\":"),

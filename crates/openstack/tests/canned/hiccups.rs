@@ -8,19 +8,19 @@ use openstack::network::Port;
 use openstack::{CloudConfig, Credentials, Error, Scope, Session, Wire};
 use serde_json::json;
 
-use crate::support::{Answer, Asked, Canned, answer, cut, keystone, page};
+use crate::support::{Answer, Canned, Request, answer, cut, keystone, page};
 
 /// A cloud whose responses about ports depend on the number of the request, from 0.
 async fn cloud(
-    ports: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static,
+    ports: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static,
 ) -> (Canned, Session) {
     let asked_so_far = Arc::new(AtomicUsize::new(0));
-    let canned = Canned::start(move |url, asked| match asked.path.as_str() {
+    let canned = Canned::start(move |url, request| match request.path.as_str() {
         "/network/" => answer(404, json!({})),
         path if path.starts_with("/network/v2.0/ports") => {
-            ports(asked_so_far.fetch_add(1, Ordering::SeqCst), asked)
+            ports(asked_so_far.fetch_add(1, Ordering::SeqCst), request)
         }
-        _ => keystone(url, asked).unwrap(),
+        _ => keystone(url, request).unwrap(),
     })
     .await;
     let config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
@@ -35,8 +35,8 @@ fn nothing() -> Answer {
 }
 
 /// Number of received requests about ports.
-fn asked(canned: &Canned) -> usize {
-    let all = canned.asked();
+fn request(canned: &Canned) -> usize {
+    let all = canned.requests();
     all.iter().filter(|one| one.path.contains("/ports")).count()
 }
 
@@ -44,7 +44,7 @@ fn asked(canned: &Canned) -> usize {
 async fn a_read_on_a_closed_connection_is_retried() {
     let (canned, session) = cloud(|nth, _| if nth < 2 { cut() } else { nothing() }).await;
     session.network().list::<Port>(&[]).await.unwrap();
-    assert_eq!(asked(&canned), 3);
+    assert_eq!(request(&canned), 3);
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_change_on_a_closed_connection_is_an_error() {
     assert_eq!(*wire, Wire::Reset);
     assert!(error.is_transient());
     assert!(error.request_id().is_some_and(|id| id.starts_with("req-")));
-    assert_eq!(asked(&canned), 1);
+    assert_eq!(request(&canned), 1);
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_busy_service_is_retried_after_its_retry_after() {
     let begun = std::time::Instant::now();
     session.network().list::<Port>(&[]).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
-    assert_eq!(asked(&canned), 2);
+    assert_eq!(request(&canned), 2);
 }
 
 #[tokio::test]
@@ -79,15 +79,15 @@ async fn a_long_retry_after_is_returned_to_the_caller() {
     let in_an_hour = jiff::Timestamp::now() + Duration::from_secs(3600);
     let in_an_hour = in_an_hour.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
     for wait in ["3600", in_an_hour.as_str()] {
-        let said = wait.to_owned();
+        let text = wait.to_owned();
         let (canned, session) =
-            cloud(move |_, _| page(503, "closed").with("retry-after", &said)).await;
+            cloud(move |_, _| page(503, "closed").with("retry-after", &text)).await;
         let error = session.network().list::<Port>(&[]).await.unwrap_err();
         assert!(error.is_transient());
         let asked_to_wait = error.retry_after().unwrap();
         let off = Duration::from_secs(3600).abs_diff(asked_to_wait);
         assert!(off < Duration::from_secs(60), "{wait}: {asked_to_wait:?}");
-        assert_eq!(asked(&canned), 1);
+        assert_eq!(request(&canned), 1);
     }
 }
 
@@ -101,7 +101,7 @@ async fn one_connection_serves_one_call_after_the_other() {
     let config = session.cloud().clone();
     let again = Session::from_token(&config, session.token().clone()).await;
     again.unwrap().network().list::<Port>(&[]).await.unwrap();
-    assert_eq!(asked(&canned), 21);
+    assert_eq!(request(&canned), 21);
     assert_eq!(canned.connections(), 1);
 }
 
@@ -115,7 +115,7 @@ async fn an_endless_list_is_an_error() {
     .await;
     let error = session.network().list::<Port>(&[]).await.unwrap_err();
     assert!(error.to_string().contains("does not end"), "{error}");
-    assert_eq!(asked(&canned), 1000);
+    assert_eq!(request(&canned), 1000);
 }
 
 #[tokio::test]
@@ -127,5 +127,5 @@ async fn a_page_that_links_to_itself_ends_the_list() {
     .await;
     let ports = session.network().list::<Port>(&[]).await.unwrap();
     assert_eq!(ports.len(), 2);
-    assert_eq!(asked(&canned), 2);
+    assert_eq!(request(&canned), 2);
 }

@@ -5,8 +5,8 @@ use openstack::{CloudConfig, Credentials, Error, Scope, Service, Session};
 use serde_json::json;
 
 async fn good_cloud() -> (Canned, CloudConfig) {
-    let canned = Canned::start(|url, asked| {
-        keystone(url, asked).unwrap_or_else(|| answer(404, json!({"message": "no such page"})))
+    let canned = Canned::start(|url, request| {
+        keystone(url, request).unwrap_or_else(|| answer(404, json!({"message": "no such page"})))
     })
     .await;
     let config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
@@ -36,7 +36,7 @@ async fn a_session_knows_user_project_and_catalogue() {
     assert!(!format!("{session:?}").contains("scoped-token"));
 
     session.revoke().await.unwrap();
-    let last = canned.asked().pop().unwrap();
+    let last = canned.requests().pop().unwrap();
     assert_eq!(
         (
             last.method.as_str(),
@@ -58,13 +58,13 @@ async fn wrong_password() {
 /// Keystone issues a receipt instead of a token if a user's rules require both methods.
 #[tokio::test]
 async fn a_second_factor_is_asked_for_and_given() {
-    let canned = Canned::start(|url, asked| {
-        let methods = &asked.body["auth"]["identity"]["methods"];
-        if asked.method == "POST" && *methods == json!(["password"]) {
+    let canned = Canned::start(|url, request| {
+        let methods = &request.body["auth"]["identity"]["methods"];
+        if request.method == "POST" && *methods == json!(["password"]) {
             let body = json!({"receipt": {"methods": ["password"]}, "required_auth_methods": [["password", "totp"]]});
             return answer(401, body).with("openstack-auth-receipt", "gAAA");
         }
-        keystone(url, asked).unwrap_or_else(|| answer(404, json!({"message": "no such page"})))
+        keystone(url, request).unwrap_or_else(|| answer(404, json!({"message": "no such page"})))
     })
     .await;
     let config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
@@ -78,7 +78,7 @@ async fn a_second_factor_is_asked_for_and_given() {
     let scope = Scope::project("demo", "Default");
     let session = Session::login(&config, &credentials, Some(&scope)).await;
     assert_eq!(session.unwrap().user().name, "demo");
-    let identity = &canned.asked().pop().unwrap().body["auth"]["identity"];
+    let identity = &canned.requests().pop().unwrap().body["auth"]["identity"];
     assert_eq!(identity["totp"]["user"]["passcode"], "123456");
 }
 
@@ -90,7 +90,7 @@ async fn an_unknown_project_names_the_available_ones() {
         error.to_string(),
         "project `nowhere` is not known in cloud `lab`, or you have no role in it; you can use demo"
     );
-    let last = canned.asked().pop().unwrap();
+    let last = canned.requests().pop().unwrap();
     assert_eq!(
         (
             last.method.as_str(),
@@ -108,7 +108,7 @@ async fn a_login_without_a_server_fails() {
     let error = login(&config, "demo", "demo").await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error}");
     assert!(error.is_transient());
-    assert!(canned.asked().is_empty());
+    assert!(canned.requests().is_empty());
 }
 
 #[tokio::test]
@@ -217,10 +217,10 @@ async fn a_cloud_without_a_response_times_out() {
 
 #[tokio::test]
 async fn an_address_without_version_is_discovered() {
-    let canned = Canned::start(|url, asked| match asked.path.as_str() {
+    let canned = Canned::start(|url, request| match request.path.as_str() {
         "/identity/" => answer(300, json!({"versions": {"values": [
             {"id": "v3.14", "status": "stable", "links": [{"rel": "self", "href": "http://wrong.example/v3/"}]}]}})),
-        _ => keystone(url, asked).unwrap(),
+        _ => keystone(url, request).unwrap(),
     })
     .await;
     let config = CloudConfig::new("lab", &format!("{}/identity", canned.url));

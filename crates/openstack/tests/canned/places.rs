@@ -5,12 +5,12 @@ use openstack::network::Network;
 use openstack::{Clouds, Scope, Service, Session};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Asked, Canned, answer};
+use crate::support::{Answer, Canned, Request, answer};
 
 /// A cloud with three interfaces in each of two regions. The path of an endpoint contains its region and interface.
-fn wide(url: &str, asked: &Asked) -> Answer {
-    match asked.path.as_str() {
-        "/identity/v3/auth/tokens" => token(url, &asked.body["auth"]),
+fn wide(url: &str, request: &Request) -> Answer {
+    match request.path.as_str() {
+        "/identity/v3/auth/tokens" => token(url, &request.body["auth"]),
         path if path.ends_with("/networks") => answer(200, json!({"networks": []})),
         path if path.ends_with("/flavors/detail") => answer(200, json!({"flavors": []})),
         path if path.ends_with("/volumes/detail") => answer(200, json!({"volumes": []})),
@@ -66,12 +66,12 @@ async fn login(canned: &Canned, settings: &str) -> Session {
 }
 
 /// Paths of the last requests to the network service and the compute service.
-async fn asked(canned: &Canned, session: &Session) -> (String, String) {
+async fn request(canned: &Canned, session: &Session) -> (String, String) {
     let none = session.network().list::<Network>(&[]).await;
     none.unwrap_or_else(|error| panic!("{:?}: {error}", session.cloud()));
-    let network = canned.asked().pop().unwrap().path;
+    let network = canned.requests().pop().unwrap().path;
     let _none: Vec<Flavor> = session.compute().flavor_list().await.unwrap();
-    (network, canned.asked().pop().unwrap().path)
+    (network, canned.requests().pop().unwrap().path)
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn endpoints_can_be_overridden() {
         // The service is found by an alias.
         let compute = format!("/{compute}/compute/v2.1/flavors/detail");
         assert_eq!(
-            asked(&canned, &session).await,
+            request(&canned, &session).await,
             (network, compute),
             "{settings}"
         );
@@ -136,8 +136,8 @@ async fn one_of_several_regions_by_choice() {
     let config = session.cloud().with_region("far");
     let credentials = config.credentials.clone().unwrap();
     let far = Session::login(&config, &credentials, config.scope.as_ref());
-    let asked = asked(&canned, &far.await.unwrap()).await;
-    assert_eq!(asked.0, "/far/public/network/v2.0/networks");
+    let request = request(&canned, &far.await.unwrap()).await;
+    assert_eq!(request.0, "/far/public/network/v2.0/networks");
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn block_storage_is_found_by_all_its_service_types() {
     let session = login(&canned, "region_name: near").await;
     session.block_storage().volume_list(&[]).await.unwrap();
     assert_eq!(
-        canned.asked().pop().unwrap().path,
+        canned.requests().pop().unwrap().path,
         "/near/public/volume/v3/p1/volumes/detail"
     );
     for (name, service) in [
@@ -180,23 +180,23 @@ async fn block_storage_is_found_by_all_its_service_types() {
 async fn another_project_without_another_password() {
     let canned = Canned::start(wide).await;
     let one = login(&canned, "region_name: near").await;
-    let before = canned.asked().len();
+    let before = canned.requests().len();
     let two = one
         .in_scope(&Scope::project("two", "Default"))
         .await
         .unwrap();
     assert_eq!(two.project().unwrap().name, "two");
     assert_eq!(one.project().unwrap().name, "one");
-    let asked = &canned.asked()[before..];
-    assert_eq!(asked.len(), 1);
+    let request = &canned.requests()[before..];
+    assert_eq!(request.len(), 1);
     assert_eq!(
-        asked[0].body["auth"]["identity"]["methods"],
+        request[0].body["auth"]["identity"]["methods"],
         json!(["token"])
     );
-    assert!(!asked[0].body.to_string().contains("password"));
+    assert!(!request[0].body.to_string().contains("password"));
     two.network().list::<Network>(&[]).await.unwrap();
     assert_eq!(
-        canned.asked().pop().unwrap().headers["x-auth-token"],
+        canned.requests().pop().unwrap().headers["x-auth-token"],
         "token-of-two"
     );
 }

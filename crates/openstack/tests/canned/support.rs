@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// A received request.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct Request {
     pub method: String,
     /// Path with query.
     pub path: String,
@@ -77,34 +77,34 @@ impl Nobody {
 #[derive(Clone)]
 pub struct Canned {
     pub url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     connections: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
 }
 
 impl Canned {
     /// Starts the cloud; `answers` gets its URL and the request.
-    pub async fn start(answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static) -> Canned {
+    pub async fn start(answers: impl Fn(&str, &Request) -> Answer + Send + Sync + 'static) -> Canned {
         Canned::listen(None, answers).await
     }
 
     /// Starts the cloud behind TLS. Clients that fail the handshake get no response.
     pub async fn start_tls(
         tls: TlsAcceptor,
-        answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static,
+        answers: impl Fn(&str, &Request) -> Answer + Send + Sync + 'static,
     ) -> Canned {
         Canned::listen(Some(tls), answers).await
     }
 
     async fn listen(
         tls: Option<TlsAcceptor>,
-        answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static,
+        answers: impl Fn(&str, &Request) -> Answer + Send + Sync + 'static,
     ) -> Canned {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let scheme = if tls.is_some() { "https" } else { "http" };
         let canned = Canned {
             url: format!("{scheme}://{}", listener.local_addr().unwrap()),
-            asked: Arc::default(),
+            requests: Arc::default(),
             connections: Arc::default(),
             most: Arc::default(),
         };
@@ -126,8 +126,8 @@ impl Canned {
         canned
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
     }
 
     pub fn connections(&self) -> usize {
@@ -143,20 +143,20 @@ async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     state: &Canned,
     now: &AtomicUsize,
-    answers: &(dyn Fn(&str, &Asked) -> Answer + Send + Sync),
+    answers: &(dyn Fn(&str, &Request) -> Answer + Send + Sync),
 ) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     loop {
-        let Some(asked) = read(&mut stream, &mut buffer).await? else {
+        let Some(request) = read(&mut stream, &mut buffer).await? else {
             return Ok(());
         };
         let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
         state.most.fetch_max(at_once, Ordering::SeqCst);
-        state.asked.lock().unwrap().push(asked.clone());
+        state.requests.lock().unwrap().push(request.clone());
         for _ in 0..20 {
             tokio::task::yield_now().await;
         }
-        let answer = answers(&state.url, &asked);
+        let answer = answers(&state.url, &request);
         now.fetch_sub(1, Ordering::SeqCst);
         if answer.status == 0 {
             return Ok(());
@@ -179,7 +179,7 @@ async fn serve(
 async fn read(
     stream: &mut (impl AsyncRead + Unpin),
     buffer: &mut Vec<u8>,
-) -> std::io::Result<Option<Asked>> {
+) -> std::io::Result<Option<Request>> {
     let end = loop {
         if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             break at + 4;
@@ -207,7 +207,7 @@ async fn read(
     }
     let body = serde_json::from_slice(&buffer[end..end + length]).unwrap_or(Value::Null);
     buffer.drain(..end + length);
-    Ok(Some(Asked {
+    Ok(Some(Request {
         method: method.into(),
         path: path.into(),
         headers,
@@ -217,7 +217,7 @@ async fn read(
 
 /// A Keystone with user `demo` (password `demo`) and the project `demo`. Each service of its catalogue has a path
 /// prefix, without a version.
-pub fn keystone(url: &str, asked: &Asked) -> Option<Answer> {
+pub fn keystone(url: &str, request: &Request) -> Option<Answer> {
     let refused = || {
         answer(
             401,
@@ -226,9 +226,9 @@ pub fn keystone(url: &str, asked: &Asked) -> Option<Answer> {
         )
         .with("x-openstack-request-id", "req-401")
     };
-    match (asked.method.as_str(), asked.path.as_str()) {
+    match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/identity/v3/auth/tokens") => {
-            let auth = &asked.body["auth"];
+            let auth = &request.body["auth"];
             let password = &auth["identity"]["password"]["user"]["password"];
             let scope = &auth["scope"];
             let project = &scope["project"]["name"];
@@ -243,7 +243,7 @@ pub fn keystone(url: &str, asked: &Asked) -> Option<Answer> {
             Some(answer(201, token_body(url, scope != "unscoped")).with("x-subject-token", token))
         }
         ("GET", "/identity/v3/auth/tokens") => {
-            Some(match asked.headers["x-subject-token"].as_str() {
+            Some(match request.headers["x-subject-token"].as_str() {
                 "scoped-token" => answer(200, token_body(url, true)),
                 _ => answer(
                     404,

@@ -65,7 +65,7 @@ async fn cloud(shown: Signed, members: Option<&Authority>) -> Canned {
     let key = PrivateKeyDer::try_from(shown.key.serialize_der()).unwrap();
     let config = proof.with_single_cert(vec![shown.certificate.der().clone()], key);
     let tls = TlsAcceptor::from(Arc::new(config.unwrap()));
-    Canned::start_tls(tls, |url, asked| keystone(url, asked).unwrap()).await
+    Canned::start_tls(tls, |url, request| keystone(url, request).unwrap()).await
 }
 
 /// A folder with a clouds.yaml and its certificate files.
@@ -133,7 +133,7 @@ async fn an_untrusted_certificate_is_refused_before_any_request() {
     );
     // A retry would not help, and the password was not sent.
     assert!(!error.is_transient());
-    assert!(canned.asked().is_empty());
+    assert!(canned.requests().is_empty());
     assert_eq!(canned.connections(), 1);
 }
 
@@ -149,7 +149,7 @@ async fn a_good_certificate_of_somebody_else_is_refused() {
     };
     assert_eq!(*whose, Certificate::Theirs);
     assert!(why.contains("not valid for name"), "{why}");
-    assert!(canned.asked().is_empty());
+    assert!(canned.requests().is_empty());
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn a_client_certificate_is_sent() {
     let them = stranger.signs("us.example");
     let them = them.certificate.pem() + &them.key.serialize_pem();
     let them = person.keeps("them.pem", &them);
-    let before = canned.asked().len();
+    let before = canned.requests().len();
     for settings in [ca.clone(), format!("{ca}, cert: {}", shown(&them))] {
         let error = person.logs_in(&canned, &settings).await.unwrap_err();
         let Error::Untrusted { whose, .. } = &error else {
@@ -198,7 +198,7 @@ async fn a_client_certificate_is_sent() {
         assert_eq!(*whose, Certificate::Ours, "{error}");
         assert!(error.to_string().contains("as `cert`"), "{error}");
     }
-    assert_eq!(canned.asked().len(), before);
+    assert_eq!(canned.requests().len(), before);
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn another_tls_version_is_not_reported_as_a_missing_client_certificate() {
     // The server requires a protocol that the client does not offer; the alert is unrelated to certificates.
     config.alpn_protocols = vec![b"telnet".to_vec()];
     let tls = TlsAcceptor::from(Arc::new(config));
-    let canned = Canned::start_tls(tls, |url, asked| keystone(url, asked).unwrap()).await;
+    let canned = Canned::start_tls(tls, |url, request| keystone(url, request).unwrap()).await;
     let person = Person::new();
     let ca = person.keeps("ca.pem", &authority.certificate.pem());
     let error = person.logs_in(&canned, &trusts(&ca)).await.unwrap_err();
@@ -224,7 +224,7 @@ async fn another_tls_version_is_not_reported_as_a_missing_client_certificate() {
     };
     assert!(why.contains("NoApplicationProtocol"), "{why}");
     assert!(!error.to_string().contains("`cert`"), "{error}");
-    assert!(canned.asked().is_empty());
+    assert!(canned.requests().is_empty());
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn missing_or_invalid_certificate_files_are_reported() {
     let note = person.keeps("note.txt", "buy milk");
     let ca = person.keeps("ca.pem", &authority.certificate.pem());
     let (note, ca) = (shown(&note), shown(&ca));
-    for (settings, told) in [
+    for (settings, text) in [
         (
             "cacert: /nowhere/ca.pem".into(),
             "cannot read /nowhere/ca.pem",
@@ -252,7 +252,7 @@ async fn missing_or_invalid_certificate_files_are_reported() {
     ] {
         let error = person.logs_in(&canned, &settings).await.unwrap_err();
         assert!(matches!(error, Error::Config(_)), "{settings}: {error}");
-        assert!(error.to_string().contains(told), "{settings}: {error}");
+        assert!(error.to_string().contains(text), "{settings}: {error}");
     }
-    assert!(canned.asked().is_empty());
+    assert!(canned.requests().is_empty());
 }

@@ -3,12 +3,12 @@
 use openstack::{Method, Service};
 use serde_json::{Value, json};
 
-use crate::world::{Told, World, admin_case};
+use crate::world::{Response, World, admin_case};
 
 const KEYSTONE: Service = Service::Identity;
 
 /// An empty PUT: the URL contains the member of the group or the role assignment.
-async fn give(w: &World, address: &str) -> Told {
+async fn give(w: &World, address: &str) -> Response {
     w.ask(KEYSTONE, Method::PUT, address, None, None).await
 }
 
@@ -38,11 +38,11 @@ async fn a_domain_has_users_and_groups() {
         let project = json!({"project": {"name": name, "domain_id": domain}});
         let project = id(w, "projects", project).await;
         let own = id(w, "roles", json!({"role": {"name": name, "domain_id": domain}})).await;
-        let told = w.get(KEYSTONE, &format!("roles?name={name}")).await;
-        w.is("roles that count everywhere", told.at("/roles/1"), Value::Null);
-        w.is("that one", told.at("/roles/0/id"), role.as_str());
-        let told = w.get(KEYSTONE, &format!("roles?name={name}&domain_id={domain}")).await;
-        w.is("the domain's own", told.at("/roles/0/id"), own.as_str());
+        let response = w.get(KEYSTONE, &format!("roles?name={name}")).await;
+        w.is("roles that count everywhere", response.at("/roles/1"), Value::Null);
+        w.is("that one", response.at("/roles/0/id"), role.as_str());
+        let response = w.get(KEYSTONE, &format!("roles?name={name}&domain_id={domain}")).await;
+        w.is("the domain's own", response.at("/roles/0/id"), own.as_str());
 
         let member = format!("groups/{group}/users/{user}");
         w.status("not in it", &w.get(KEYSTONE, &member).await, 404);
@@ -50,14 +50,14 @@ async fn a_domain_has_users_and_groups() {
         w.status("into it again", &give(w, &member).await, 204);
         w.status("in it", &w.get(KEYSTONE, &member).await, 204);
         w.status("nobody", &give(w, &format!("groups/{group}/users/nobody")).await, 404);
-        let told = w.get(KEYSTONE, &format!("users/{user}/groups")).await;
-        w.is("the user's groups", told.at("/groups/0/id"), group.as_str());
+        let response = w.get(KEYSTONE, &format!("users/{user}/groups")).await;
+        w.is("the user's groups", response.at("/groups/0/id"), group.as_str());
         let grant = format!("projects/{project}/groups/{group}/roles/{role}");
         w.status("not given", &w.get(KEYSTONE, &grant).await, 404);
         w.status("given", &give(w, &grant).await, 204);
         w.status("given again", &give(w, &grant).await, 204);
-        let told = w.get(KEYSTONE, &format!("role_assignments?group.id={group}&include_names=true")).await;
-        w.is("by name", told.at("/role_assignments/0/scope/project/domain/name"), name);
+        let response = w.get(KEYSTONE, &format!("role_assignments?group.id={group}&include_names=true")).await;
+        w.is("by name", response.at("/role_assignments/0/scope/project/domain/name"), name);
         // A token never contains a domain-specific role.
         let only = format!("projects/{project}/users/{user}/roles/{own}");
         w.status("the domain's own, given", &give(w, &only).await, 204);
@@ -65,19 +65,19 @@ async fn a_domain_has_users_and_groups() {
             "identity": {"methods": ["password"], "password": {"user": {"id": user, "password": "pw"}}},
             "scope": {"project": {"id": project}},
         }});
-        let told = w.post(KEYSTONE, "auth/tokens", login.clone()).await;
-        w.status("a login by the group's role", &told, 201);
-        w.is("its only role", told.at("/token/roles"), json!([{"id": role, "name": name}]));
+        let response = w.post(KEYSTONE, "auth/tokens", login.clone()).await;
+        w.status("a login by the group's role", &response, 201);
+        w.is("its only role", response.at("/token/roles"), json!([{"id": role, "name": name}]));
         w.status("out of the group", &w.delete(KEYSTONE, &member).await, 204);
         w.status("out of it again", &w.delete(KEYSTONE, &member).await, 404);
-        let told = w.post(KEYSTONE, "auth/tokens", login.clone()).await;
-        w.status("no login without it", &told, 401);
+        let response = w.post(KEYSTONE, "auth/tokens", login.clone()).await;
+        w.status("no login without it", &response, 401);
         w.status("into the group once more", &give(w, &member).await, 204);
         let disabled = json!({"domain": {"enabled": false}});
-        let told = w.ask(KEYSTONE, Method::PATCH, &there, Some(disabled), None).await;
-        w.is("disabled", told.at("/domain/enabled"), false);
-        let told = w.post(KEYSTONE, "auth/tokens", login).await;
-        w.status("no login in a disabled domain", &told, 401);
+        let response = w.ask(KEYSTONE, Method::PATCH, &there, Some(disabled), None).await;
+        w.is("disabled", response.at("/domain/enabled"), false);
+        let response = w.post(KEYSTONE, "auth/tokens", login).await;
+        w.status("no login in a disabled domain", &response, 401);
         w.status("the domain goes", &w.delete(KEYSTONE, &there).await, 204);
         for gone in [there, format!("users/{user}"), format!("groups/{group}"), format!("projects/{project}")] {
             let what = gone.split('/').next().unwrap();
@@ -95,10 +95,10 @@ async fn a_project_stays_while_it_has_children() {
         let parent = id(w, "projects", body).await;
         let body = json!({"project": {"name": format!("{}-child", w.name), "domain_id": "default", "parent_id": parent}});
         let child = id(w, "projects", body).await;
-        let told = w.delete(KEYSTONE, &format!("projects/{parent}")).await;
-        w.status("a parent stays", &told, 403);
-        let told = w.delete(KEYSTONE, &format!("projects/{child}")).await;
-        w.status("a child goes", &told, 204);
+        let response = w.delete(KEYSTONE, &format!("projects/{parent}")).await;
+        w.status("a parent stays", &response, 403);
+        let response = w.delete(KEYSTONE, &format!("projects/{child}")).await;
+        w.status("a child goes", &response, 204);
     })
     .await;
 }
@@ -116,8 +116,8 @@ async fn services_endpoints_and_regions() {
         let made = w.make(KEYSTONE, "services", body).await;
         w.is("a service is not described by itself", made.get("description").cloned(), Value::Null);
         let service = made["id"].as_str().unwrap();
-        let told = w.post(KEYSTONE, "services", json!({"service": {"name": name}})).await;
-        w.status("a service of no type", &told, 400);
+        let response = w.post(KEYSTONE, "services", json!({"service": {"name": name}})).await;
+        w.status("a service of no type", &response, 400);
         let endpoint = |service: &str, interface: &str, region: &str| {
             json!({"endpoint": {"service_id": service, "interface": interface, "url": "http://x", "region_id": region}})
         };
@@ -128,15 +128,15 @@ async fn services_endpoints_and_regions() {
             ("in no region", endpoint(service, "public", "nowhere")),
             ("of no kind", endpoint(service, "sideways", name)),
         ] {
-            let told = w.post(KEYSTONE, "endpoints", body).await;
-            w.status(&format!("an endpoint {what}"), &told, 400);
+            let response = w.post(KEYSTONE, "endpoints", body).await;
+            w.status(&format!("an endpoint {what}"), &response, 400);
         }
         let region = format!("regions/{name}");
         w.status("a region in use", &w.delete(KEYSTONE, &region).await, 403);
         let endpoint = format!("endpoints/{}", made["id"].as_str().unwrap());
         let body = Some(json!({"endpoint": {"url": "http://y"}}));
-        let told = w.ask(KEYSTONE, Method::PATCH, &endpoint, body, None).await;
-        w.is("another address", told.at("/endpoint/url"), "http://y");
+        let response = w.ask(KEYSTONE, Method::PATCH, &endpoint, body, None).await;
+        w.is("another address", response.at("/endpoint/url"), "http://y");
         w.status("the service goes", &w.delete(KEYSTONE, &format!("services/{service}")).await, 204);
         w.status("with its endpoints", &w.get(KEYSTONE, &endpoint).await, 404);
         w.status("the region goes", &w.delete(KEYSTONE, &region).await, 204);

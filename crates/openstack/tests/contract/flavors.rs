@@ -21,47 +21,47 @@ async fn a_private_flavor_is_visible_to_its_projects_only() {
         let path = format!("flavors/{id}");
         w.is("swap", made["swap"].clone(), 8);
         w.is("a second disk", made["OS-FLV-EXT-DATA:ephemeral"].clone(), 2);
-        let told = w.post(NOVA, "flavors", body.clone()).await;
-        w.refused("a second of the name", &told, 409, "conflictingRequest");
+        let response = w.post(NOVA, "flavors", body.clone()).await;
+        w.refused("a second of the name", &response, 409, "conflictingRequest");
         let empty = json!({"flavor": {"name": format!("{}-empty", w.name), "vcpus": 0, "ram": 64, "disk": 1}});
         w.refused("no processor", &w.post(NOVA, "flavors", empty).await, 400, "badRequest");
-        let told = w.other(&member, NOVA, "flavors", body).await;
-        w.refused("a member makes a flavor", &told, 403, "forbidden");
+        let response = w.other(&member, NOVA, "flavors", body).await;
+        w.refused("a member makes a flavor", &response, 403, "forbidden");
         let specs = format!("{path}/os-extra_specs");
         let key = format!("{specs}/hw:cpu_policy");
         for (what, address) in [("GET", &path), ("GET of its keys", &specs), ("GET of a key", &key)] {
-            let told = w.other(&member, NOVA, address, Value::Null).await;
-            w.refused(&format!("another's {what}"), &told, 404, "itemNotFound");
+            let response = w.other(&member, NOVA, address, Value::Null).await;
+            w.refused(&format!("another's {what}"), &response, 404, "itemNotFound");
             w.is(
                 &format!("another's {what}, in words"),
-                told.at("/itemNotFound/message"),
+                response.at("/itemNotFound/message"),
                 format!("Flavor {id} could not be found."),
             );
         }
         let server = json!({"server": {"name": w.name, "flavorRef": id, "imageRef": crate::compute::cheapest(w).await.0, "networks": []}});
-        let told = w.other(&member, NOVA, "servers", server).await;
-        w.refused("another's server of it", &told, 400, "badRequest");
+        let response = w.other(&member, NOVA, "servers", server).await;
+        w.refused("another's server of it", &response, 400, "badRequest");
 
         let access = format!("{path}/os-flavor-access");
         w.is("nobody has it", w.get(NOVA, &access).await.body, json!({"flavor_access": []}));
         let act = format!("{path}/action");
         let add = |project: &str| json!({"addTenantAccess": {"tenant": project}});
-        let told = w.post(NOVA, &act, add(&project)).await;
-        w.is("access", told.at("/flavor_access"), json!([{"flavor_id": id, "tenant_id": project}]));
+        let response = w.post(NOVA, &act, add(&project)).await;
+        w.is("access", response.at("/flavor_access"), json!([{"flavor_id": id, "tenant_id": project}]));
         w.refused("access twice", &w.post(NOVA, &act, add(&project)).await, 409, "conflictingRequest");
         w.refused("access for nobody", &w.post(NOVA, &act, add(NOWHERE)).await, 400, "badRequest");
         w.status("GET with access", &w.other(&member, NOVA, &path, Value::Null).await, 200);
-        let told = w.other(&member, NOVA, &key, Value::Null).await;
-        w.refused("a key that it has not", &told, 404, "itemNotFound");
+        let response = w.other(&member, NOVA, &key, Value::Null).await;
+        w.refused("a key that it has not", &response, 404, "itemNotFound");
         let body = json!({"extra_specs": {"hw:cpu_policy": "shared"}});
         w.is("a key", w.post(NOVA, &specs, body.clone()).await.body, body);
-        let told = w.other(&member, NOVA, &key, Value::Null).await;
-        w.is("the key", told.body, json!({"hw:cpu_policy": "shared"}));
+        let response = w.other(&member, NOVA, &key, Value::Null).await;
+        w.is("the key", response.body, json!({"hw:cpu_policy": "shared"}));
         w.status("the key goes", &w.delete(NOVA, &key).await, 200);
         w.refused("a key that is gone", &w.delete(NOVA, &key).await, 404, "itemNotFound");
         let remove = json!({"removeTenantAccess": {"tenant": project}});
-        let told = w.post(NOVA, &act, remove.clone()).await;
-        w.is("no access", told.body, json!({"flavor_access": []}));
+        let response = w.post(NOVA, &act, remove.clone()).await;
+        w.is("no access", response.body, json!({"flavor_access": []}));
         w.refused("no access twice", &w.post(NOVA, &act, remove).await, 404, "itemNotFound");
         w.status("DELETE", &w.delete(NOVA, &path).await, 202);
         w.refused("DELETE twice", &w.delete(NOVA, &path).await, 404, "itemNotFound");
@@ -73,10 +73,10 @@ async fn a_private_flavor_is_visible_to_its_projects_only() {
 async fn an_aggregate_of_hosts() {
     admin_case("aggregate", async |w| {
         let body = json!({"aggregate": {"name": w.name, "availability_zone": w.name}});
-        let told = w.post(NOVA, "os-aggregates", body.clone()).await;
-        w.status("made", &told, 200);
+        let response = w.post(NOVA, "os-aggregates", body.clone()).await;
+        w.status("made", &response, 200);
         // The id is a number.
-        let path = format!("os-aggregates/{}", told.at("/aggregate/id"));
+        let path = format!("os-aggregates/{}", response.at("/aggregate/id"));
         w.remember(NOVA, &path);
         w.refused(
             "a second",
@@ -84,11 +84,11 @@ async fn an_aggregate_of_hosts() {
             409,
             "conflictingRequest",
         );
-        let told = w.get(NOVA, &path).await;
-        w.is("no hosts", told.at("/aggregate/hosts"), json!([]));
+        let response = w.get(NOVA, &path).await;
+        w.is("no hosts", response.at("/aggregate/hosts"), json!([]));
         w.is(
             "the zone",
-            told.at("/aggregate/metadata"),
+            response.at("/aggregate/metadata"),
             json!({"availability_zone": w.name}),
         );
         w.refused(
@@ -104,10 +104,10 @@ async fn an_aggregate_of_hosts() {
             "badRequest",
         );
         let name = format!("{}-b", w.name);
-        let told = w
+        let response = w
             .put(NOVA, &path, json!({"aggregate": {"name": name}}))
             .await;
-        w.is("another name", told.at("/aggregate/name"), name);
+        w.is("another name", response.at("/aggregate/name"), name);
         w.refused(
             "a change of nothing",
             &w.put(NOVA, &path, json!({"aggregate": {}})).await,
@@ -116,21 +116,21 @@ async fn an_aggregate_of_hosts() {
         );
         let act = format!("{path}/action");
         let set = |value: Value| json!({"set_metadata": {"metadata": {"k": value}}});
-        let told = w.post(NOVA, &act, set(json!("v"))).await;
-        w.is("a key", told.at("/aggregate/metadata/k"), "v");
-        let told = w.post(NOVA, &act, set(Value::Null)).await;
-        w.is("no key", told.at("/aggregate/metadata/k"), Value::Null);
+        let response = w.post(NOVA, &act, set(json!("v"))).await;
+        w.is("a key", response.at("/aggregate/metadata/k"), "v");
+        let response = w.post(NOVA, &act, set(Value::Null)).await;
+        w.is("no key", response.at("/aggregate/metadata/k"), Value::Null);
         for action in ["add_host", "remove_host"] {
-            let told = w
+            let response = w
                 .post(NOVA, &act, json!({action: {"host": "nowhere"}}))
                 .await;
-            w.refused(action, &told, 404, "itemNotFound");
+            w.refused(action, &response, 404, "itemNotFound");
         }
         let member = w.member().await;
-        let told = w
+        let response = w
             .other(&member, Service::Compute, "os-aggregates", Value::Null)
             .await;
-        w.refused("a member looks", &told, 403, "forbidden");
+        w.refused("a member looks", &response, 403, "forbidden");
         w.status("DELETE", &w.delete(NOVA, &path).await, 200);
         w.refused(
             "DELETE twice",

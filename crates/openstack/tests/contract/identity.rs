@@ -8,11 +8,11 @@ use crate::world::case;
 #[tokio::test]
 async fn tokens() {
     case("tokens", &[], async |w| {
-        let told = w
+        let response = w
             .ask(Service::Identity, Method::GET, "auth/tokens", None, None)
             .await;
         // The subject token is a separate header. Without one, the request has no target.
-        w.status("GET auth/tokens without a subject", &told, 403);
+        w.status("GET auth/tokens without a subject", &response, 403);
 
         let me = &w.session;
         let subject = me.token().expose();
@@ -131,7 +131,7 @@ async fn logins_that_are_refused() {
         ] {
             let error = Session::login(cloud, &wrong, None).await.unwrap_err();
             let refused =
-                matches!(error, Error::WrongCredentials { method: told, .. } if told == method);
+                matches!(error, Error::WrongCredentials { method: response, .. } if response == method);
             w.is(what, refused, true);
         }
         let mut elsewhere = cloud.clone();
@@ -144,12 +144,12 @@ async fn logins_that_are_refused() {
             true,
         );
         let body = json!({"auth": {"identity": {"methods": ["password"]}}});
-        let told = w.post(Service::Identity, "auth/tokens", body).await;
-        w.status("POST auth/tokens without the password", &told, 400);
-        w.is("Keystone names its errors", told.at("/error/code"), 400);
+        let response = w.post(Service::Identity, "auth/tokens", body).await;
+        w.status("POST auth/tokens without the password", &response, 400);
+        w.is("Keystone names its errors", response.at("/error/code"), 400);
         w.has(
             "a refusal",
-            &told.body["error"],
+            &response.body["error"],
             &["code", "message", "title"],
         );
     })
@@ -159,10 +159,10 @@ async fn logins_that_are_refused() {
 #[tokio::test]
 async fn projects() {
     case("projects", &[], async |w| {
-        let told = w.get(Service::Identity, "auth/projects").await;
-        w.status("GET auth/projects", &told, 200);
+        let response = w.get(Service::Identity, "auth/projects").await;
+        w.status("GET auth/projects", &response, 200);
         let mine = w.session.project().unwrap();
-        let listed = told.list("projects");
+        let listed = response.list("projects");
         let found = listed
             .iter()
             .find(|project| project["id"] == mine.id.as_str());
@@ -180,11 +180,11 @@ async fn projects() {
                 "parent_id",
             ],
         );
-        w.has("the list", &told.body, &["links", "projects"]);
-        let told = w.get(Service::Identity, "auth/catalog").await;
-        w.status("GET auth/catalog", &told, 200);
-        let told = w.get(Service::Identity, "nonsense").await;
-        w.status("GET of nonsense", &told, 404);
+        w.has("the list", &response.body, &["links", "projects"]);
+        let response = w.get(Service::Identity, "auth/catalog").await;
+        w.status("GET auth/catalog", &response, 200);
+        let response = w.get(Service::Identity, "nonsense").await;
+        w.status("GET of nonsense", &response, 404);
     })
     .await;
 }
@@ -210,8 +210,8 @@ async fn application_credentials() {
                 "unrestricted",
             ],
         );
-        let told = w.post(Service::Identity, &path, body).await;
-        w.refused("a second of the same name", &told, 409, "Conflict");
+        let response = w.post(Service::Identity, &path, body).await;
+        w.refused("a second of the same name", &response, 409, "Conflict");
         let (id, secret) = (
             made["id"].as_str().unwrap(),
             made["secret"].as_str().unwrap(),
@@ -231,15 +231,15 @@ async fn application_credentials() {
             matches!(error, Error::WrongCredentials { .. }),
             true,
         );
-        let told = w.get(Service::Identity, &format!("{path}/{id}")).await;
-        w.status("GET of it", &told, 200);
+        let response = w.get(Service::Identity, &format!("{path}/{id}")).await;
+        w.status("GET of it", &response, 200);
         w.is(
             "the secret is shown once",
-            told.at("/application_credential/secret"),
+            response.at("/application_credential/secret"),
             serde_json::Value::Null,
         );
-        let told = w.delete(Service::Identity, &format!("{path}/{id}")).await;
-        w.status("DELETE of it", &told, 204);
+        let response = w.delete(Service::Identity, &format!("{path}/{id}")).await;
+        w.status("DELETE of it", &response, 204);
         let error = Session::login(cloud, &credentials, None).await.unwrap_err();
         w.is(
             "one that is gone",

@@ -10,10 +10,10 @@ const IMAGE: Service = Service::Image;
 #[tokio::test]
 async fn images() {
     case("images", &[], async |w| {
-        let told = w.get(IMAGE, "images?status=active").await;
-        w.status("GET images", &told, 200);
-        w.has("the list", &told.body, &["images", "first", "schema"]);
-        let images = told.list("images");
+        let response = w.get(IMAGE, "images?status=active").await;
+        w.status("GET images", &response, 200);
+        w.has("the list", &response.body, &["images", "first", "schema"]);
+        let images = response.list("images");
         let image = images.first().expect("the cloud has an image");
         w.has(
             "an image",
@@ -43,22 +43,23 @@ async fn images() {
             image["id"].as_str().unwrap(),
             image["name"].as_str().unwrap(),
         );
-        let told = w.get(IMAGE, &format!("images/{id}")).await;
-        w.status("GET of an image", &told, 200);
-        w.is("it stands in the body itself", told.at("/id"), id);
-        let told = w.get(IMAGE, &format!("images?name={name}")).await;
+        let response = w.get(IMAGE, &format!("images/{id}")).await;
+        w.status("GET of an image", &response, 200);
+        w.is("it stands in the body itself", response.at("/id"), id);
+        let response = w.get(IMAGE, &format!("images?name={name}")).await;
         w.is(
             "the filter by name",
-            told.list("images")
+            response
+                .list("images")
                 .iter()
                 .all(|image| image["name"] == name),
             true,
         );
-        let told = w.get(IMAGE, "images?name=no-such-image").await;
-        w.is("a name that none has", told.list("images").len(), 0);
+        let response = w.get(IMAGE, "images?name=no-such-image").await;
+        w.is("a name that none has", response.list("images").len(), 0);
         let gone = "00000000-0000-4000-8000-000000000000";
-        let told = w.get(IMAGE, &format!("images/{gone}")).await;
-        w.status("an image that is not there", &told, 404);
+        let response = w.get(IMAGE, &format!("images/{gone}")).await;
+        w.status("an image that is not there", &response, 404);
     })
     .await;
 }
@@ -69,16 +70,16 @@ async fn a_page_at_a_time() {
         for index in 0..3 {
             let name = format!("{}-{index}", w.name);
             let body = json!({"name": name, "disk_format": "raw", "container_format": "bare", "tags": [w.name]});
-            let told = w.post(IMAGE, "images", body).await;
-            w.status("POST images", &told, 201);
-            w.is("an image without data", told.at("/status"), "queued");
-            w.remember(IMAGE, &format!("images/{}", told.text("/id")));
+            let response = w.post(IMAGE, "images", body).await;
+            w.status("POST images", &response, 201);
+            w.is("an image without data", response.at("/status"), "queued");
+            w.remember(IMAGE, &format!("images/{}", response.text("/id")));
         }
-        let told = w.get(IMAGE, &format!("images?tag={}&limit=2", w.name)).await;
-        w.is("the first page of images", told.list("images").len(), 2);
+        let response = w.get(IMAGE, &format!("images?tag={}&limit=2", w.name)).await;
+        w.is("the first page of images", response.list("images").len(), 2);
         w.is(
             "there is a next page of images",
-            told.text("/next").starts_with("/v2/images?"),
+            response.text("/next").starts_with("/v2/images?"),
             true,
         );
         let all = w.session.image().image_list(&[("tag", &w.name), ("limit", "2")]).await.unwrap();

@@ -6,7 +6,7 @@ use openstack::{Method, Microversion};
 use serde_json::{Value, json};
 
 use crate::compute::{NOVA, server};
-use crate::world::{Told, World, case};
+use crate::world::{Response, World, case};
 
 /// An action ends soon after its server is idle.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Default microversion of our client. Owners see events since 2.51.
 const OURS: Microversion = Microversion(2, 52);
 
-async fn get(w: &World, address: &str) -> Told {
+async fn get(w: &World, address: &str) -> Response {
     w.ask(NOVA, Method::GET, address, None, Some(OURS)).await
 }
 
@@ -26,7 +26,7 @@ async fn a_servers_actions() {
         let path = format!("servers/{id}");
         let actions = format!("{path}/os-instance-actions");
         let stop = Some(json!({"os-stop": null}));
-        let told = w
+        let response = w
             .ask(
                 NOVA,
                 Method::POST,
@@ -35,18 +35,20 @@ async fn a_servers_actions() {
                 Some(OURS),
             )
             .await;
-        w.status("stopping", &told, 202);
-        w.until(NOVA, &path, |told| told.text("/server/status") == "SHUTOFF")
-            .await;
-        let told = get(w, &actions).await;
-        w.status("its actions", &told, 200);
-        let names: Vec<Value> = told
+        w.status("stopping", &response, 202);
+        w.until(NOVA, &path, |response| {
+            response.text("/server/status") == "SHUTOFF"
+        })
+        .await;
+        let response = get(w, &actions).await;
+        w.status("its actions", &response, 200);
+        let names: Vec<Value> = response
             .list("instanceActions")
             .into_iter()
             .map(|action| action["action"].clone())
             .collect();
         w.is("they come newest first", names, json!(["stop", "create"]));
-        let newest = told.at("/instanceActions/0");
+        let newest = response.at("/instanceActions/0");
         let fields = [
             "action",
             "instance_uuid",
@@ -63,16 +65,18 @@ async fn a_servers_actions() {
         let one = format!("{actions}/{request}");
         // The server can be idle a moment before the end of its action.
         let begin = Instant::now();
-        let mut told = get(w, &one).await;
-        while told.at("/instanceAction/events/0/finish_time").is_null()
+        let mut response = get(w, &one).await;
+        while response
+            .at("/instanceAction/events/0/finish_time")
+            .is_null()
             && begin.elapsed() < PATIENCE
         {
             tokio::time::sleep(LOOK_EVERY).await;
-            told = get(w, &one).await;
+            response = get(w, &one).await;
         }
-        w.status("one action", &told, 200);
-        w.has("one action", &told.body["instanceAction"], &fields);
-        let event = told.at("/instanceAction/events/0");
+        w.status("one action", &response, 200);
+        w.has("one action", &response.body["instanceAction"], &fields);
+        let event = response.at("/instanceAction/events/0");
         w.has(
             "an event",
             &event,
@@ -85,16 +89,22 @@ async fn a_servers_actions() {
             event["traceback"].clone(),
             Value::Null,
         );
-        let told = get(w, &format!("{actions}/req-none")).await;
-        w.refused("an action that is not there", &told, 404, "itemNotFound");
+        let response = get(w, &format!("{actions}/req-none")).await;
+        w.refused(
+            "an action that is not there",
+            &response,
+            404,
+            "itemNotFound",
+        );
 
-        let told = w.delete(NOVA, &path).await;
-        w.status("DELETE of a server", &told, 204);
-        w.until(NOVA, &path, |told| told.status == 404).await;
-        let told = get(w, &actions).await;
+        let response = w.delete(NOVA, &path).await;
+        w.status("DELETE of a server", &response, 204);
+        w.until(NOVA, &path, |response| response.status == 404)
+            .await;
+        let response = get(w, &actions).await;
         w.is(
             "the last action of a server that is gone",
-            told.at("/instanceActions/0/action"),
+            response.at("/instanceActions/0/action"),
             "delete",
         );
     })

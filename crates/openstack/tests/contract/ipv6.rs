@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::network::NET;
-use crate::world::{Told, World, case};
+use crate::world::{Response, World, case};
 
 /// First 48 bits of a unique local range that is not routed, so that cases do not collide.
 const RANGE: &str = "fd12:3456:789a";
@@ -13,7 +13,7 @@ async fn network(w: &World) -> String {
     text(&w.make(NET, "networks", network).await, "/id")
 }
 
-async fn subnet(w: &World, network: &str, number: u32, more: Value) -> Told {
+async fn subnet(w: &World, network: &str, number: u32, more: Value) -> Response {
     let mut fields = json!({"network_id": network, "name": w.name, "ip_version": 6, "cidr": format!("{RANGE}:{number}::/64")});
     for (name, value) in more.as_object().unwrap() {
         fields[name] = value.clone();
@@ -22,9 +22,9 @@ async fn subnet(w: &World, network: &str, number: u32, more: Value) -> Told {
 }
 
 async fn subnet_id(w: &World, network: &str, number: u32, more: Value) -> String {
-    let told = subnet(w, network, number, more).await;
-    assert_eq!(told.status, 201, "{}", told.body);
-    told.text("/subnet/id")
+    let response = subnet(w, network, number, more).await;
+    assert_eq!(response.status, 201, "{}", response.body);
+    response.text("/subnet/id")
 }
 
 async fn port(w: &World, fields: Value) -> Value {
@@ -69,22 +69,22 @@ fn of_mac(number: u32, mac: &str) -> String {
 async fn subnets() {
     case("subnets6", &[], async |w| {
         let net = network(w).await;
-        let told = subnet(w, &net, 1, json!({})).await;
-        w.status("a subnet", &told, 201);
-        w.is("its gateway", told.at("/subnet/gateway_ip"), format!("{RANGE}:1::"));
+        let response = subnet(w, &net, 1, json!({})).await;
+        w.status("a subnet", &response, 201);
+        w.is("its gateway", response.at("/subnet/gateway_ip"), format!("{RANGE}:1::"));
         let pool = json!([{"start": format!("{RANGE}:1::1"), "end": format!("{RANGE}:1:ffff:ffff:ffff:ffff")}]);
-        w.is("its pool has the last address, too", told.at("/subnet/allocation_pools"), pool);
-        w.is("no mode", told.at("/subnet/ipv6_address_mode"), Value::Null);
+        w.is("its pool has the last address, too", response.at("/subnet/allocation_pools"), pool);
+        w.is("no mode", response.at("/subnet/ipv6_address_mode"), Value::Null);
         let both = json!({"ipv6_ra_mode": "slaac", "ipv6_address_mode": "slaac"});
-        let told = subnet(w, &net, 2, both).await;
-        w.status("SLAAC", &told, 201);
-        w.is("its mode", told.at("/subnet/ipv6_ra_mode"), "slaac");
-        let id = told.text("/subnet/id");
+        let response = subnet(w, &net, 2, both).await;
+        w.status("SLAAC", &response, 201);
+        w.is("its mode", response.at("/subnet/ipv6_ra_mode"), "slaac");
+        let id = response.text("/subnet/id");
         let off = json!({"subnet": {"enable_dhcp": false}});
-        let told = w.put(NET, &format!("subnets/{id}"), off).await;
-        w.refused("modes need DHCP for good", &told, 400, "InvalidInput");
-        let told = w.put(NET, &format!("subnets/{id}"), json!({"subnet": {"gateway_ip": "10.0.0.1"}})).await;
-        w.refused("a gateway of the other family", &told, 400, "InvalidInput");
+        let response = w.put(NET, &format!("subnets/{id}"), off).await;
+        w.refused("modes need DHCP for good", &response, 400, "InvalidInput");
+        let response = w.put(NET, &format!("subnets/{id}"), json!({"subnet": {"gateway_ip": "10.0.0.1"}})).await;
+        w.refused("a gateway of the other family", &response, 400, "InvalidInput");
     })
     .await;
 }
@@ -104,14 +104,14 @@ async fn ipv6_requests_that_are_refused() {
             ("a range too small for DHCP", json!({"cidr": format!("{RANGE}:9::/127")})),
             ("modes in IPv4", json!({"ip_version": 4, "cidr": "10.67.0.0/24", "ipv6_ra_mode": "slaac"})),
         ] {
-            let told = subnet(w, &net, 1, more).await;
-            w.refused(what, &told, 400, "InvalidInput");
+            let response = subnet(w, &net, 1, more).await;
+            w.refused(what, &response, 400, "InvalidInput");
         }
-        let told = subnet(w, &net, 1, json!({"ipv6_ra_mode": "always"})).await;
-        w.refused("a mode that is none", &told, 400, "HTTPBadRequest");
+        let response = subnet(w, &net, 1, json!({"ipv6_ra_mode": "always"})).await;
+        w.refused("a mode that is none", &response, 400, "HTTPBadRequest");
         let of_both = json!({"subnet": {"network_id": net, "ip_version": 4, "cidr": format!("{RANGE}:9::/64")}});
-        let told = w.post(NET, "subnets", of_both).await;
-        w.refused("IPv6 in IPv4", &told, 400, "InvalidInput");
+        let response = w.post(NET, "subnets", of_both).await;
+        w.refused("IPv6 in IPv4", &response, 400, "InvalidInput");
     })
     .await;
 }
@@ -135,31 +135,31 @@ async fn ports() {
         w.is("the second is handed out", all[1].starts_with(&format!("{RANGE}:1:")), true);
         w.is("the third is its own", all[2].as_str(), of_mac(2, &text(&made, "/mac_address")));
         let path = format!("ports/{}", text(&before, "/id"));
-        let told = w.get(NET, &path).await;
+        let response = w.get(NET, &path).await;
         let own_of_before = of_mac(2, &text(&before, "/mac_address"));
-        w.is("so has one that was there before", addresses(&told.at("/port"), &[&own]), json!([own_of_before]));
+        w.is("so has one that was there before", addresses(&response.at("/port"), &[&own]), json!([own_of_before]));
 
         // SLAAC addresses can be neither chosen nor removed.
         let chosen = json!({"port": {"network_id": net, "fixed_ips": [{"subnet_id": own, "ip_address": format!("{RANGE}:2::9")}]}});
-        let told = w.post(NET, "ports", chosen).await;
-        w.refused("a chosen one", &told, 400, "AllocationOnAutoAddressSubnet");
+        let response = w.post(NET, "ports", chosen).await;
+        w.refused("a chosen one", &response, 400, "AllocationOnAutoAddressSubnet");
         let named = json!({"network_id": net, "fixed_ips": [{"subnet_id": handed, "ip_address": format!("{RANGE}:1::99")}]});
         let named = port(w, named).await;
         w.is("asked for in another", addresses(&named, &subnets).len(), 2);
         w.is("the one that was asked for", addresses(&named, &[&handed]), json!([format!("{RANGE}:1::99")]));
         let only = json!({"port": {"fixed_ips": [{"subnet_id": v4}]}});
-        let told = w.put(NET, &format!("ports/{}", text(&named, "/id")), only).await;
-        w.status("another address", &told, 200);
-        let changed = addresses(&told.at("/port"), &subnets);
+        let response = w.put(NET, &format!("ports/{}", text(&named, "/id")), only).await;
+        w.status("another address", &response, 200);
+        let changed = addresses(&response.at("/port"), &subnets);
         w.is("its own stays", changed.last().cloned(), Some(of_mac(2, &text(&named, "/mac_address"))));
 
         // A subnet can be deleted with its SLAAC addresses, but not with allocated addresses.
-        let told = w.delete(NET, &format!("subnets/{handed}")).await;
-        w.refused("addresses are in use", &told, 409, "SubnetInUse");
-        let told = w.delete(NET, &format!("subnets/{own}")).await;
-        w.status("their own are no reason to stay", &told, 204);
-        let told = w.get(NET, &path).await;
-        w.is("they are gone with it", addresses(&told.at("/port"), &[&own]).len(), 0);
+        let response = w.delete(NET, &format!("subnets/{handed}")).await;
+        w.refused("addresses are in use", &response, 409, "SubnetInUse");
+        let response = w.delete(NET, &format!("subnets/{own}")).await;
+        w.status("their own are no reason to stay", &response, 204);
+        let response = w.get(NET, &path).await;
+        w.is("they are gone with it", addresses(&response.at("/port"), &[&own]).len(), 0);
     })
     .await;
 }
@@ -198,24 +198,24 @@ async fn routers() {
             addresses(&shown.at("/port"), &[&first, &second]),
             gateways,
         );
-        let told = leg("add", &second).await;
-        w.refused("the same again", &told, 400, "BadRequest");
-        let told = leg("add", &outer).await;
-        w.refused("another router tells of it", &told, 400, "BadRequest");
-        let told = w.delete(NET, &format!("subnets/{first}")).await;
-        w.refused("a router is there", &told, 409, "SubnetInUse");
-        let told = leg("remove", &first).await;
-        w.status("one range goes", &told, 200);
+        let response = leg("add", &second).await;
+        w.refused("the same again", &response, 400, "BadRequest");
+        let response = leg("add", &outer).await;
+        w.refused("another router tells of it", &response, 400, "BadRequest");
+        let response = w.delete(NET, &format!("subnets/{first}")).await;
+        w.refused("a router is there", &response, 409, "SubnetInUse");
+        let response = leg("remove", &first).await;
+        w.status("one range goes", &response, 200);
         let shown = w.get(NET, &format!("ports/{}", one.text("/port_id"))).await;
         w.is(
             "the leg stays",
             addresses(&shown.at("/port"), &[&first, &second]).len(),
             1,
         );
-        let told = leg("remove", &second).await;
-        w.status("the other, too", &told, 200);
-        let told = w.get(NET, &format!("ports/{}", one.text("/port_id"))).await;
-        w.status("and so does the leg", &told, 404);
+        let response = leg("remove", &second).await;
+        w.status("the other, too", &response, 200);
+        let response = w.get(NET, &format!("ports/{}", one.text("/port_id"))).await;
+        w.status("and so does the leg", &response, 404);
     })
     .await;
 }
@@ -229,12 +229,12 @@ async fn rules() {
             json!({"security_group_rule": {"security_group_id": group, "direction": "ingress", "ethertype": ethertype,
                 "remote_ip_prefix": prefix}})
         };
-        let told = w.post(NET, "security-group-rules", rule("IPv6", "2001:db8::/32")).await;
-        w.status("a range of IPv6", &told, 201);
-        w.is("as it was said", told.at("/security_group_rule/remote_ip_prefix"), "2001:db8::/32");
+        let response = w.post(NET, "security-group-rules", rule("IPv6", "2001:db8::/32")).await;
+        w.status("a range of IPv6", &response, 201);
+        w.is("as it was said", response.at("/security_group_rule/remote_ip_prefix"), "2001:db8::/32");
         for (ethertype, prefix) in [("IPv4", "2001:db8::/32"), ("IPv6", "10.0.0.0/8")] {
-            let told = w.post(NET, "security-group-rules", rule(ethertype, prefix)).await;
-            w.refused("the other family", &told, 400, "SecurityGroupRuleParameterConflict");
+            let response = w.post(NET, "security-group-rules", rule(ethertype, prefix)).await;
+            w.refused("the other family", &response, 400, "SecurityGroupRuleParameterConflict");
         }
     })
     .await;

@@ -13,43 +13,43 @@ async fn secrets() {
     case("secrets", &[KEYS], async |w| {
         let body = json!({"name": w.name, "payload": "hunter2", "payload_content_type": "text/plain",
                           "secret_type": "passphrase"});
-        let told = w.post(KEYS, "secrets", body).await;
-        w.status("POST secrets", &told, 201);
-        let reference = told.text("/secret_ref");
+        let response = w.post(KEYS, "secrets", body).await;
+        w.status("POST secrets", &response, 201);
+        let reference = response.text("/secret_ref");
         let id = reference.rsplit('/').next().unwrap().to_owned();
         w.remember(KEYS, &format!("secrets/{id}"));
         w.is("its reference is an address", reference.starts_with("http"), true);
 
-        let told = w.get(KEYS, &format!("secrets/{id}")).await;
-        w.status("GET of a secret", &told, 200);
+        let response = w.get(KEYS, &format!("secrets/{id}")).await;
+        w.status("GET of a secret", &response, 200);
         w.has(
             "a secret",
-            &told.body,
+            &response.body,
             &[
                 "algorithm", "bit_length", "content_types", "created", "creator_id", "expiration", "mode",
                 "name", "secret_ref", "secret_type", "status", "updated",
             ],
         );
-        w.is("its state", told.at("/status"), "ACTIVE");
-        w.is("its kind", told.at("/secret_type"), "passphrase");
-        w.is("its content", told.at("/content_types/default"), "text/plain");
+        w.is("its state", response.at("/status"), "ACTIVE");
+        w.is("its kind", response.at("/secret_type"), "passphrase");
+        w.is("its content", response.at("/content_types/default"), "text/plain");
         let payload = w.session.key_manager().secret_payload(&id).await.unwrap();
         w.is("its payload", payload.expose(), "hunter2");
 
-        let told = w.get(KEYS, &format!("secrets?name={}", w.name)).await;
-        w.status("GET secrets by name", &told, 200);
-        w.has("the list", &told.body, &["secrets", "total"]);
-        w.is("the filter by name", told.at("/total"), 1);
+        let response = w.get(KEYS, &format!("secrets?name={}", w.name)).await;
+        w.status("GET secrets by name", &response, 200);
+        w.has("the list", &response.body, &["secrets", "total"]);
+        w.is("the filter by name", response.at("/total"), 1);
 
         let path = ["secrets", id.as_str(), "payload"];
         let call = w.session.call(KEYS, Method::GET, &path).header("accept", "application/json");
         w.is("a payload in another form", call.answer().await.unwrap().status, 406);
-        let told = w.delete(KEYS, &format!("secrets/{id}")).await;
-        w.status("DELETE of a secret", &told, 204);
-        let told = w.get(KEYS, &format!("secrets/{id}")).await;
-        w.refused("a secret that is gone", &told, 404, "Not Found");
-        let told = w.get(KEYS, "secrets/nonsense").await;
-        w.status("a secret of no id", &told, 404);
+        let response = w.delete(KEYS, &format!("secrets/{id}")).await;
+        w.status("DELETE of a secret", &response, 204);
+        let response = w.get(KEYS, &format!("secrets/{id}")).await;
+        w.refused("a secret that is gone", &response, 404, "Not Found");
+        let response = w.get(KEYS, "secrets/nonsense").await;
+        w.status("a secret of no id", &response, 404);
     })
     .await;
 }
@@ -58,9 +58,9 @@ async fn secrets() {
 async fn secrets_in_pages_and_in_two_steps() {
     case("secret-pages", &[KEYS], async |w| {
         for _ in 0..3 {
-            let told = w.post(KEYS, "secrets", json!({"name": w.name})).await;
-            w.status("POST secrets without payload", &told, 201);
-            let id = told
+            let response = w.post(KEYS, "secrets", json!({"name": w.name})).await;
+            w.status("POST secrets without payload", &response, 201);
+            let id = response
                 .text("/secret_ref")
                 .rsplit('/')
                 .next()
@@ -68,13 +68,13 @@ async fn secrets_in_pages_and_in_two_steps() {
                 .to_owned();
             w.remember(KEYS, &format!("secrets/{id}"));
         }
-        let told = w
+        let response = w
             .get(KEYS, &format!("secrets?name={}&limit=2", w.name))
             .await;
-        w.is("the first page", told.list("secrets").len(), 2);
+        w.is("the first page", response.list("secrets").len(), 2);
         w.is(
             "there is a next page",
-            told.text("/next").contains("offset=2"),
+            response.text("/next").contains("offset=2"),
             true,
         );
         let all = w
@@ -84,16 +84,16 @@ async fn secrets_in_pages_and_in_two_steps() {
             .await
             .unwrap();
         w.is("all pages", all.len(), 3);
-        let told = w.get(KEYS, &format!("secrets/{}/payload", all[0])).await;
-        w.status("a payload that is not there yet", &told, 404);
-        let told = w
+        let response = w.get(KEYS, &format!("secrets/{}/payload", all[0])).await;
+        w.status("a payload that is not there yet", &response, 404);
+        let response = w
             .post(KEYS, "secrets", json!({"name": w.name, "payload": "x"}))
             .await;
-        w.status("a payload of unknown form", &told, 400);
-        let told = w
+        w.status("a payload of unknown form", &response, 400);
+        let response = w
             .post(KEYS, "secrets", json!({"secret_type": "nonsense"}))
             .await;
-        w.status("a kind that is none", &told, 400);
+        w.status("a kind that is none", &response, 400);
     })
     .await;
 }
@@ -118,11 +118,11 @@ async fn containers() {
         w.is("what is in it", about["secret_refs"][0]["secret_ref"].clone(), reference.clone());
         let named = keys.named(Kind::Container, &w.name).await.unwrap();
         w.is("the filter by name", json!(named), json!([id]));
-        let told = w.post(KEYS, "containers", of("rsa", "note")).await;
-        w.status("an RSA container with something else in it", &told, 400);
+        let response = w.post(KEYS, "containers", of("rsa", "note")).await;
+        w.status("an RSA container with something else in it", &response, 400);
         keys.remove(Kind::Container, &id).await.unwrap();
-        let told = w.get(KEYS, &format!("containers/{id}")).await;
-        w.status("a container that is gone", &told, 404);
+        let response = w.get(KEYS, &format!("containers/{id}")).await;
+        w.status("a container that is gone", &response, 404);
         keys.about(Kind::Secret, &secret).await.unwrap();
     })
     .await;
@@ -136,11 +136,11 @@ async fn orders() {
             json!({"type": "key", "meta": {"name": w.name, "algorithm": algorithm, "bit_length": 256, "mode": "cbc"}})
         };
         let id = keys.store(Kind::Order, &of("aes")).await.unwrap();
-        let done = |told: &crate::world::Told| told.text("/status") != "PENDING";
-        let told = w.until(KEYS, &format!("orders/{id}"), done).await;
-        w.is("an order's state", told.at("/status"), "ACTIVE");
-        w.has("an order", &told.body, &["type", "meta", "order_ref", "secret_ref", "created", "creator_id"]);
-        let secret = told.text("/secret_ref");
+        let done = |response: &crate::world::Response| response.text("/status") != "PENDING";
+        let response = w.until(KEYS, &format!("orders/{id}"), done).await;
+        w.is("an order's state", response.at("/status"), "ACTIVE");
+        w.has("an order", &response.body, &["type", "meta", "order_ref", "secret_ref", "created", "creator_id"]);
+        let secret = response.text("/secret_ref");
         let secret = secret.rsplit('/').next().unwrap();
         w.remember(KEYS, &format!("secrets/{secret}"));
         let about = keys.about(Kind::Secret, secret).await.unwrap();
@@ -148,24 +148,24 @@ async fn orders() {
         w.is("and its kind", about["secret_type"].clone(), "symmetric");
         let named = keys.named(Kind::Order, &w.name).await.unwrap();
         w.is("an order is found by its name", json!(named), json!([id]));
-        let told = w.delete(KEYS, &format!("orders/{id}")).await;
-        w.status("a member deletes an order", &told, 403);
+        let response = w.delete(KEYS, &format!("orders/{id}")).await;
+        w.status("a member deletes an order", &response, 403);
 
         let id = keys.store(Kind::Order, &of("rot13")).await.unwrap();
-        let told = w.until(KEYS, &format!("orders/{id}"), done).await;
-        w.is("an order that nobody can carry out", told.at("/status"), "ERROR");
-        w.has("and why", &told.body, &["error_status_code", "error_reason"]);
+        let response = w.until(KEYS, &format!("orders/{id}"), done).await;
+        w.is("an order that nobody can carry out", response.at("/status"), "ERROR");
+        w.has("and why", &response.body, &["error_status_code", "error_reason"]);
         for wrong in [
             json!({"type": "nonsense", "meta": {}}),
             json!({"meta": {}}),
             json!({"type": "key"}),
             json!({"type": "key", "meta": {"algorithm": "aes"}}),
         ] {
-            let told = w.post(KEYS, "orders", wrong).await;
-            w.status("an order that makes no sense", &told, 400);
+            let response = w.post(KEYS, "orders", wrong).await;
+            w.status("an order that makes no sense", &response, 400);
         }
-        let told = w.get(KEYS, "orders/5f3c1f0e-1f64-4a2c-9a1e-6a0a4f1d2b3c").await;
-        w.status("an order that is not there", &told, 404);
+        let response = w.get(KEYS, "orders/5f3c1f0e-1f64-4a2c-9a1e-6a0a4f1d2b3c").await;
+        w.status("an order that is not there", &response, 404);
     })
     .await;
 }

@@ -49,26 +49,26 @@ async fn limits_of_a_project() {
             let path = format!("{path}/{}", project["id"].as_str().unwrap());
             let at = format!("/{word}/{name}");
             let usual = w.get(service, &path).await.at(&at);
-            let told = w.put(service, &path, json!({*word: {*name: 3}})).await;
-            w.is(&format!("{name} set"), told.at(&at), 3);
+            let response = w.put(service, &path, json!({*word: {*name: 3}})).await;
+            w.is(&format!("{name} set"), response.at(&at), 3);
             for (what, wrong) in [
                 ("less than none", json!({*name: -2})),
                 ("nonsense", json!({"nonsense": 3})),
             ] {
-                let told = w.put(service, &path, json!({*word: wrong})).await;
-                w.refused(&format!("{name}, {what}"), &told, 400, kind);
+                let response = w.put(service, &path, json!({*word: wrong})).await;
+                w.refused(&format!("{name}, {what}"), &response, 400, kind);
             }
-            let told = w.other(&member, service, &path, Value::Null).await;
-            w.status(&format!("{name}, another looks"), &told, 403);
+            let response = w.other(&member, service, &path, Value::Null).await;
+            w.status(&format!("{name}, another looks"), &response, 403);
             let body = Some(json!({*word: {*name: 3}}));
-            let told =
+            let response =
                 crate::world::World::ask_as(&member, service, Method::PUT, &path, body, None).await;
-            w.status(&format!("{name}, another sets"), &told, 403);
-            let told = w.delete(service, &path).await;
-            let is_reset = (200..300).contains(&told.status);
+            w.status(&format!("{name}, another sets"), &response, 403);
+            let response = w.delete(service, &path).await;
+            let is_reset = (200..300).contains(&response.status);
             w.is(&format!("{name} reset"), is_reset, true);
-            let told = w.get(service, &path).await;
-            w.is(&format!("{name} as usual"), told.at(&at), usual);
+            let response = w.get(service, &path).await;
+            w.is(&format!("{name} as usual"), response.at(&at), usual);
         }
     })
     .await;
@@ -81,10 +81,10 @@ async fn limits_that_were_never_set() {
         let body = json!({"project": {"name": w.name, "domain_id": "default"}});
         let project = w.make(Service::Identity, "projects", body).await;
         let project = project["id"].as_str().unwrap();
-        let told = w
+        let response = w
             .delete(Service::Network, &format!("quotas/{project}"))
             .await;
-        w.refused("Neutron's", &told, 404, "TenantQuotaNotFound");
+        w.refused("Neutron's", &response, 404, "TenantQuotaNotFound");
         if w.session.has_service(Service::LoadBalancer) {
             let path = format!("lbaas/quotas/{project}");
             w.status(
@@ -94,11 +94,11 @@ async fn limits_that_were_never_set() {
             );
             // Octavia returns the newer names, and accepts the older ones.
             let body = json!({"quota": {"loadbalancer": 3, "healthmonitor": 4}});
-            let told = w.put(Service::LoadBalancer, &path, body).await;
-            w.status("older names", &told, 202);
-            let told = w.get(Service::LoadBalancer, &path).await;
-            w.is("balancers", told.at("/quota/load_balancer"), 3);
-            w.is("monitors", told.at("/quota/health_monitor"), 4);
+            let response = w.put(Service::LoadBalancer, &path, body).await;
+            w.status("older names", &response, 202);
+            let response = w.get(Service::LoadBalancer, &path).await;
+            w.is("balancers", response.at("/quota/load_balancer"), 3);
+            w.is("monitors", response.at("/quota/health_monitor"), 4);
             w.status(
                 "its end",
                 &w.delete(Service::LoadBalancer, &path).await,

@@ -19,23 +19,27 @@ async fn lists_are_arrays_even_if_empty() {
         let member = w.member().await;
         let all = LISTS.iter();
         for (service, path, word, status) in all.filter(|row| w.session.has_service(row.0)) {
-            let told = w.get(*service, path).await;
-            w.status(path, &told, 200);
+            let response = w.get(*service, path).await;
+            w.status(path, &response, 200);
             w.is(
                 &format!("{path}, a list"),
-                told.body[*word].is_array(),
+                response.body[*word].is_array(),
                 true,
             );
-            let told = w.other(&member, *service, path, Value::Null).await;
-            w.status(&format!("{path}, for a member"), &told, *status);
+            let response = w.other(&member, *service, path, Value::Null).await;
+            w.status(&format!("{path}, for a member"), &response, *status);
         }
         let project = w.session.project().unwrap().id.clone();
-        let told = w
+        let response = w
             .get(Service::Identity, &format!("projects/{project}/tags"))
             .await;
-        w.is("tags of a project", told.body["tags"].is_array(), true);
-        let told = w.get(Service::KeyManager, "quotas").await;
-        w.is("the key manager's limits", told.at("/quotas/secrets"), -1);
+        w.is("tags of a project", response.body["tags"].is_array(), true);
+        let response = w.get(Service::KeyManager, "quotas").await;
+        w.is(
+            "the key manager's limits",
+            response.at("/quotas/secrets"),
+            -1,
+        );
     })
     .await;
 }

@@ -9,8 +9,8 @@ use crate::world::{World, case};
 const LB: Service = Service::LoadBalancer;
 
 async fn settled(w: &World, id: &str) {
-    w.until(LB, &format!("lbaas/loadbalancers/{id}"), |told| {
-        told.text("/loadbalancer/provisioning_status") == "ACTIVE"
+    w.until(LB, &format!("lbaas/loadbalancers/{id}"), |response| {
+        response.text("/loadbalancer/provisioning_status") == "ACTIVE"
     })
     .await;
 }
@@ -28,8 +28,8 @@ async fn a_load_balancer() {
         let body = json!({"listener": {"name": w.name, "loadbalancer_id": id, "protocol": "HTTP", "protocol_port": 80}});
         let listener = w.make(LB, "lbaas/listeners", body.clone()).await;
         settled(w, id).await;
-        let told = w.post(LB, "lbaas/listeners", body).await;
-        w.status("a second on the same port", &told, 409);
+        let response = w.post(LB, "lbaas/listeners", body).await;
+        w.status("a second on the same port", &response, 409);
         let body = json!({"pool": {"name": w.name, "listener_id": listener["id"], "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}});
         let pool = w.make(LB, "lbaas/pools", body).await;
         settled(w, id).await;
@@ -39,10 +39,10 @@ async fn a_load_balancer() {
         let body = json!({"healthmonitor": {"pool_id": pool["id"], "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 3}});
         w.make(LB, "lbaas/healthmonitors", body).await;
         settled(w, id).await;
-        let told = w.delete(LB, &format!("lbaas/loadbalancers/{id}")).await;
-        w.refused("one with a listener goes not", &told, 400, "Client");
-        let told = w.get(LB, &format!("lbaas/loadbalancers?description={}", w.name)).await;
-        w.is("the filter by description", told.list("loadbalancers").len(), 1);
+        let response = w.delete(LB, &format!("lbaas/loadbalancers/{id}")).await;
+        w.refused("one with a listener goes not", &response, 400, "Client");
+        let response = w.get(LB, &format!("lbaas/loadbalancers?description={}", w.name)).await;
+        w.is("the filter by description", response.list("loadbalancers").len(), 1);
     })
     .await;
 }

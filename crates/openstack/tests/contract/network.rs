@@ -59,26 +59,26 @@ async fn networks_and_subnets() {
         );
         w.is("its state", made["status"].clone(), "ACTIVE");
         let id = made["id"].as_str().unwrap().to_owned();
-        let told = w
+        let response = w
             .get(NET, &format!("networks?description=mark {}", w.name))
             .await;
         w.is(
             "the filter by description",
-            ids(&told.list("networks")),
+            ids(&response.list("networks")),
             json!([id]),
         );
-        let told = w.get(NET, &format!("networks?id={id}&id={GONE}")).await;
+        let response = w.get(NET, &format!("networks?id={id}&id={GONE}")).await;
         w.is(
             "the filter by several ids",
-            ids(&told.list("networks")),
+            ids(&response.list("networks")),
             json!([id]),
         );
-        let told = w
+        let response = w
             .get(NET, &format!("networks?id={id}&fields=id&fields=name"))
             .await;
         w.is(
             "asking for fields",
-            told.at("/networks/0"),
+            response.at("/networks/0"),
             json!({"id": id, "name": w.name}),
         );
 
@@ -117,70 +117,75 @@ async fn networks_and_subnets() {
             json!([{"start": "10.61.0.2", "end": "10.61.0.254"}]),
         );
         w.is("its name", made["name"].clone(), "");
-        let told = w.post(NET, "subnets", subnet).await;
-        w.refused("a range that overlaps", &told, 400, "InvalidInput");
+        let response = w.post(NET, "subnets", subnet).await;
+        w.refused("a range that overlaps", &response, 400, "InvalidInput");
         let wrong = json!({"subnet": {"network_id": id, "cidr": "10.61.1.0/33", "ip_version": 4}});
-        let told = w.post(NET, "subnets", wrong).await;
-        w.refused("a range that is none", &told, 400, "InvalidInput");
-        let told = w
+        let response = w.post(NET, "subnets", wrong).await;
+        w.refused("a range that is none", &response, 400, "InvalidInput");
+        let response = w
             .post(
                 NET,
                 "subnets",
                 json!({"subnet": {"network_id": GONE, "cidr": "10.61.2.0/24", "ip_version": 4}}),
             )
             .await;
-        w.refused("a subnet of no network", &told, 404, "NetworkNotFound");
-        let told = w
+        w.refused("a subnet of no network", &response, 404, "NetworkNotFound");
+        let response = w
             .post(
                 NET,
                 "subnets",
                 json!({"subnet": {"network_id": id, "ip_version": 4}}),
             )
             .await;
-        w.status("a subnet without a range", &told, 400);
+        w.status("a subnet without a range", &response, 400);
 
-        let told = w
+        let response = w
             .put(
                 NET,
                 &format!("networks/{id}"),
                 json!({"network": {"name": "other"}}),
             )
             .await;
-        w.status("PUT of a network", &told, 200);
-        w.is("its new name", told.at("/network/name"), "other");
-        let told = w
+        w.status("PUT of a network", &response, 200);
+        w.is("its new name", response.at("/network/name"), "other");
+        let response = w
             .put(
                 NET,
                 &format!("networks/{id}/tags"),
                 json!({"tags": ["blue", "green"]}),
             )
             .await;
-        w.status("PUT of tags", &told, 200);
-        let told = w.get(NET, &format!("networks?tags=blue&id={id}")).await;
-        w.is("the filter by tag", told.list("networks").len(), 1);
+        w.status("PUT of tags", &response, 200);
+        let response = w.get(NET, &format!("networks?tags=blue&id={id}")).await;
+        w.is("the filter by tag", response.list("networks").len(), 1);
 
-        let told = w.get(NET, &format!("networks/{GONE}")).await;
-        w.refused("a network that is not there", &told, 404, "NetworkNotFound");
-        let told = w
+        let response = w.get(NET, &format!("networks/{GONE}")).await;
+        w.refused(
+            "a network that is not there",
+            &response,
+            404,
+            "NetworkNotFound",
+        );
+        let response = w
             .post(NET, "networks", json!({"network": {"nonsense": 1}}))
             .await;
-        w.refused("a field that is none", &told, 400, "HTTPBadRequest");
-        let told = w.post(NET, "networks", json!({"nonsense": {}})).await;
-        w.status("a body of another thing", &told, 400);
-        let told = w
+        w.refused("a field that is none", &response, 400, "HTTPBadRequest");
+        let response = w.post(NET, "networks", json!({"nonsense": {}})).await;
+        w.status("a body of another thing", &response, 400);
+        let response = w
             .post(
                 NET,
                 "networks",
                 json!({"network": {"admin_state_up": "perhaps"}}),
             )
             .await;
-        w.status("a switch that is neither", &told, 400);
-        let told = w
+        w.status("a switch that is neither", &response, 400);
+        let response = w
             .post(NET, "networks", json!({"network": {"shared": true}}))
             .await;
-        w.status("what only administrators may", &told, 403);
-        let told = w.get(NET, "nonsense").await;
-        w.status("a collection that is none", &told, 404);
+        w.status("what only administrators may", &response, 403);
+        let response = w.get(NET, "nonsense").await;
+        w.status("a collection that is none", &response, 404);
     })
     .await;
 }
@@ -193,11 +198,11 @@ async fn lists_come_in_pages() {
             let body = json!({"network": {"name": w.name}});
             made.push(w.make(NET, "networks", body).await);
         }
-        let told = w
+        let response = w
             .get(NET, &format!("networks?name={}&limit=2", w.name))
             .await;
-        w.is("the first page", told.list("networks").len(), 2);
-        let next = told
+        w.is("the first page", response.list("networks").len(), 2);
+        let next = response
             .list("networks_links")
             .iter()
             .any(|link| link["rel"] == "next");
@@ -205,13 +210,13 @@ async fn lists_come_in_pages() {
         let query = [("name", w.name.as_str()), ("limit", "2")];
         let all: Vec<openstack::network::Network> = w.session.network().list(&query).await.unwrap();
         w.is("all pages", all.len(), 3);
-        let told = w
+        let response = w
             .get(
                 NET,
                 &format!("networks?name={}&sort_key=id&sort_dir=desc", w.name),
             )
             .await;
-        let mut sorted: Vec<Value> = told
+        let mut sorted: Vec<Value> = response
             .list("networks")
             .iter()
             .map(|one| one["id"].clone())
@@ -248,31 +253,31 @@ async fn ports() {
         );
         let id = port["id"].as_str().unwrap();
         let again = |address: &str| json!({"port": {"network_id": network, "fixed_ips": [{"ip_address": address}]}});
-        let told = w.post(NET, "ports", again("10.62.0.20")).await;
-        w.refused("an address that is taken", &told, 409, "IpAddressAlreadyAllocated");
-        let told = w.post(NET, "ports", again("10.99.0.20")).await;
-        w.refused("an address of elsewhere", &told, 400, "InvalidIpForNetwork");
-        let told = w.post(NET, "ports", json!({"port": {"network_id": GONE}})).await;
-        w.refused("a port of no network", &told, 404, "NetworkNotFound");
-        let told = w.get(NET, &format!("ports?network_id={network}&name={}", w.name)).await;
-        w.is("the filter by network", ids(&told.list("ports")), json!([id]));
-        let told = w.get(NET, "ports?fixed_ips=ip_address=10.62.0.20").await;
-        w.is("the filter by address", ids(&told.list("ports")).contains(&id.to_owned()), true);
-        let told = w.get(NET, &format!("ports?fixed_ips=subnet_id={subnet}&name={}", w.name)).await;
-        w.is("the filter by subnet", told.list("ports").len(), 1);
-        let told = w.put(NET, &format!("ports/{id}"), json!({"port": {"security_groups": []}})).await;
-        w.is("no groups", told.at("/port/security_groups"), json!([]));
+        let response = w.post(NET, "ports", again("10.62.0.20")).await;
+        w.refused("an address that is taken", &response, 409, "IpAddressAlreadyAllocated");
+        let response = w.post(NET, "ports", again("10.99.0.20")).await;
+        w.refused("an address of elsewhere", &response, 400, "InvalidIpForNetwork");
+        let response = w.post(NET, "ports", json!({"port": {"network_id": GONE}})).await;
+        w.refused("a port of no network", &response, 404, "NetworkNotFound");
+        let response = w.get(NET, &format!("ports?network_id={network}&name={}", w.name)).await;
+        w.is("the filter by network", ids(&response.list("ports")), json!([id]));
+        let response = w.get(NET, "ports?fixed_ips=ip_address=10.62.0.20").await;
+        w.is("the filter by address", ids(&response.list("ports")).contains(&id.to_owned()), true);
+        let response = w.get(NET, &format!("ports?fixed_ips=subnet_id={subnet}&name={}", w.name)).await;
+        w.is("the filter by subnet", response.list("ports").len(), 1);
+        let response = w.put(NET, &format!("ports/{id}"), json!({"port": {"security_groups": []}})).await;
+        w.is("no groups", response.at("/port/security_groups"), json!([]));
         let pairs = json!([{"ip_address": "10.62.0.99"}]);
-        let told = w.put(NET, &format!("ports/{id}"), json!({"port": {"allowed_address_pairs": pairs}})).await;
-        w.is("allowed pairs get the port's hardware address", told.at("/port/allowed_address_pairs/0/mac_address"), port["mac_address"].clone());
-        let told = w.delete(NET, &format!("networks/{network}")).await;
-        w.refused("a network with a port goes not", &told, 409, "NetworkInUse");
-        let told = w.delete(NET, &format!("subnets/{subnet}")).await;
-        w.refused("a subnet with an address in use goes not", &told, 409, "SubnetInUse");
-        let told = w.delete(NET, &format!("ports/{id}")).await;
-        w.status("DELETE of a port", &told, 204);
-        let told = w.delete(NET, &format!("ports/{id}")).await;
-        w.refused("a port that is gone", &told, 404, "PortNotFound");
+        let response = w.put(NET, &format!("ports/{id}"), json!({"port": {"allowed_address_pairs": pairs}})).await;
+        w.is("allowed pairs get the port's hardware address", response.at("/port/allowed_address_pairs/0/mac_address"), port["mac_address"].clone());
+        let response = w.delete(NET, &format!("networks/{network}")).await;
+        w.refused("a network with a port goes not", &response, 409, "NetworkInUse");
+        let response = w.delete(NET, &format!("subnets/{subnet}")).await;
+        w.refused("a subnet with an address in use goes not", &response, 409, "SubnetInUse");
+        let response = w.delete(NET, &format!("ports/{id}")).await;
+        w.status("DELETE of a port", &response, 204);
+        let response = w.delete(NET, &format!("ports/{id}")).await;
+        w.refused("a port that is gone", &response, 404, "PortNotFound");
         let none = w.make(NET, "ports", json!({"port": {"network_id": network, "fixed_ips": []}})).await;
         w.is("a port without address", none["fixed_ips"].clone(), json!([]));
     })
@@ -302,24 +307,24 @@ async fn routers_and_floating_ips() {
         let port = port["id"].as_str().unwrap();
 
         let body = json!({"floatingip": {"floating_network_id": outside, "port_id": port}});
-        let told = w.post(NET, "floatingips", body.clone()).await;
-        w.refused("a floating IP before the router is there", &told, 404, "ExternalGatewayForFloatingIPNotFound");
+        let response = w.post(NET, "floatingips", body.clone()).await;
+        w.refused("a floating IP before the router is there", &response, 404, "ExternalGatewayForFloatingIPNotFound");
 
-        let told = w.put(NET, &format!("routers/{id}/add_router_interface"), json!({"subnet_id": subnet})).await;
-        w.status("adding an interface", &told, 200);
-        w.has("an interface", &told.body, &["id", "tenant_id",
+        let response = w.put(NET, &format!("routers/{id}/add_router_interface"), json!({"subnet_id": subnet})).await;
+        w.status("adding an interface", &response, 200);
+        w.has("an interface", &response.body, &["id", "tenant_id",
                 "port_id", "network_id", "subnet_id", "subnet_ids"]);
         w.remember(NET, &format!("routers/{id}/remove_router_interface <- {}", json!({"subnet_id": subnet})));
-        let told = w.put(NET, &format!("routers/{id}/add_router_interface"), json!({"subnet_id": subnet})).await;
-        w.refused("adding it twice", &told, 400, "BadRequest");
-        let told = w.get(NET, &format!("ports?device_id={id}&device_owner=network:router_interface")).await;
-        w.is("its port", told.list("ports").len(), 1);
-        w.is("its port's address", told.at("/ports/0/fixed_ips/0/ip_address"), "10.63.0.1");
-        let foot = told.text("/ports/0/id");
-        let told = w.delete(NET, &format!("ports/{foot}")).await;
-        w.refused("a router's port goes not by itself", &told, 409, "ServicePortInUse");
-        let told = w.delete(NET, &format!("routers/{id}")).await;
-        w.refused("a router with an interface goes not", &told, 409, "RouterInUse");
+        let response = w.put(NET, &format!("routers/{id}/add_router_interface"), json!({"subnet_id": subnet})).await;
+        w.refused("adding it twice", &response, 400, "BadRequest");
+        let response = w.get(NET, &format!("ports?device_id={id}&device_owner=network:router_interface")).await;
+        w.is("its port", response.list("ports").len(), 1);
+        w.is("its port's address", response.at("/ports/0/fixed_ips/0/ip_address"), "10.63.0.1");
+        let foot = response.text("/ports/0/id");
+        let response = w.delete(NET, &format!("ports/{foot}")).await;
+        w.refused("a router's port goes not by itself", &response, 409, "ServicePortInUse");
+        let response = w.delete(NET, &format!("routers/{id}")).await;
+        w.refused("a router with an interface goes not", &response, 409, "RouterInUse");
 
         let address = w.make(NET, "floatingips", body.clone()).await;
         w.has(
@@ -332,33 +337,33 @@ async fn routers_and_floating_ips() {
             ].into_iter().filter(|field| !field.starts_with("dns")).collect::<Vec<_>>(),
         );
         w.is("its router", address["router_id"].clone(), id);
-        let told = w.get(NET, &format!("floatingips?router_id={id}")).await;
-        w.is("the filter by router", ids(&told.list("floatingips")), json!([address["id"]]));
-        let told = w.post(NET, "floatingips", body).await;
-        w.refused("a second one for the same address", &told, 409, "FloatingIPPortAlreadyAssociated");
-        let told = w.put(NET, &format!("routers/{id}/remove_router_interface"), json!({"subnet_id": subnet})).await;
-        w.refused("an interface that floating IPs need", &told, 409, "RouterInterfaceInUseByFloatingIP");
-        let told = w.put(NET, &format!("routers/{id}"), json!({"router": {"external_gateway_info": {}}})).await;
-        w.refused("a gateway that floating IPs need", &told, 409, "RouterExternalGatewayInUseByFloatingIp");
+        let response = w.get(NET, &format!("floatingips?router_id={id}")).await;
+        w.is("the filter by router", ids(&response.list("floatingips")), json!([address["id"]]));
+        let response = w.post(NET, "floatingips", body).await;
+        w.refused("a second one for the same address", &response, 409, "FloatingIPPortAlreadyAssociated");
+        let response = w.put(NET, &format!("routers/{id}/remove_router_interface"), json!({"subnet_id": subnet})).await;
+        w.refused("an interface that floating IPs need", &response, 409, "RouterInterfaceInUseByFloatingIP");
+        let response = w.put(NET, &format!("routers/{id}"), json!({"router": {"external_gateway_info": {}}})).await;
+        w.refused("a gateway that floating IPs need", &response, 409, "RouterExternalGatewayInUseByFloatingIp");
         let known = address["id"].as_str().unwrap();
-        let told = w.put(NET, &format!("floatingips/{known}"), json!({"floatingip": {"port_id": null}})).await;
-        w.is("led nowhere", told.at("/floatingip/port_id"), Value::Null);
-        w.is("led nowhere, its router", told.at("/floatingip/router_id"), Value::Null);
-        let told = w.get(NET, &format!("floatingips?floating_ip_address={}", address["floating_ip_address"].as_str().unwrap())).await;
-        w.is("the filter by address", ids(&told.list("floatingips")), json!([known]));
-        let told = w.post(NET, "floatingips", json!({"floatingip": {"floating_network_id": network}})).await;
-        w.refused("a floating IP of an inner network", &told, 400, "BadRequest");
-        let told = w.put(NET, &format!("routers/{id}"), json!({"router": {"routes": [{"destination": "10.200.0.0/24", "nexthop": "10.63.0.77"}]}})).await;
-        w.status("a route", &told, 200);
-        w.is("its route", told.at("/router/routes/0/nexthop"), "10.63.0.77");
-        let told = w.put(NET, &format!("routers/{id}"), json!({"router": {"routes": []}})).await;
-        w.status("no route", &told, 200);
-        let told = w.put(NET, &format!("routers/{id}/remove_router_interface"), json!({"subnet_id": subnet})).await;
-        w.status("removing the interface", &told, 200);
-        let told = w.put(NET, &format!("routers/{id}/remove_router_interface"), json!({"subnet_id": subnet})).await;
-        w.refused("removing it twice", &told, 404, "RouterInterfaceNotFoundForSubnet");
-        let told = w.get(NET, &format!("routers/{GONE}")).await;
-        w.refused("a router that is not there", &told, 404, "RouterNotFound");
+        let response = w.put(NET, &format!("floatingips/{known}"), json!({"floatingip": {"port_id": null}})).await;
+        w.is("led nowhere", response.at("/floatingip/port_id"), Value::Null);
+        w.is("led nowhere, its router", response.at("/floatingip/router_id"), Value::Null);
+        let response = w.get(NET, &format!("floatingips?floating_ip_address={}", address["floating_ip_address"].as_str().unwrap())).await;
+        w.is("the filter by address", ids(&response.list("floatingips")), json!([known]));
+        let response = w.post(NET, "floatingips", json!({"floatingip": {"floating_network_id": network}})).await;
+        w.refused("a floating IP of an inner network", &response, 400, "BadRequest");
+        let response = w.put(NET, &format!("routers/{id}"), json!({"router": {"routes": [{"destination": "10.200.0.0/24", "nexthop": "10.63.0.77"}]}})).await;
+        w.status("a route", &response, 200);
+        w.is("its route", response.at("/router/routes/0/nexthop"), "10.63.0.77");
+        let response = w.put(NET, &format!("routers/{id}"), json!({"router": {"routes": []}})).await;
+        w.status("no route", &response, 200);
+        let response = w.put(NET, &format!("routers/{id}/remove_router_interface"), json!({"subnet_id": subnet})).await;
+        w.status("removing the interface", &response, 200);
+        let response = w.put(NET, &format!("routers/{id}/remove_router_interface"), json!({"subnet_id": subnet})).await;
+        w.refused("removing it twice", &response, 404, "RouterInterfaceNotFoundForSubnet");
+        let response = w.get(NET, &format!("routers/{GONE}")).await;
+        w.refused("a router that is not there", &response, 404, "RouterNotFound");
     })
     .await;
 }
@@ -379,58 +384,58 @@ async fn security_groups() {
         w.is("its first rules let all out", group["security_group_rules"].as_array().unwrap().len(), 2);
         let rule = json!({"security_group_rule": {"security_group_id": id, "direction": "ingress", "protocol": "tcp",
             "port_range_min": 22, "port_range_max": 22, "remote_ip_prefix": "10.0.0.0/8"}});
-        let told = w.post(NET, "security-group-rules", rule.clone()).await;
-        w.status("POST of a rule", &told, 201);
+        let response = w.post(NET, "security-group-rules", rule.clone()).await;
+        w.status("POST of a rule", &response, 201);
         w.has(
             "a rule",
-            &told.body["security_group_rule"],
+            &response.body["security_group_rule"],
             &[
                 "id", "security_group_id", "direction", "ethertype", "protocol", "port_range_min", "port_range_max",
                 "remote_ip_prefix", "remote_group_id", "remote_address_group_id", "description", "project_id",
                 "normalized_cidr", "created_at", "updated_at", "revision_number",
             ],
         );
-        w.is("its family", told.at("/security_group_rule/ethertype"), "IPv4");
-        let known = told.text("/security_group_rule/id");
-        let told = w.post(NET, "security-group-rules", rule).await;
-        w.refused("the same rule twice", &told, 409, "SecurityGroupRuleExists");
+        w.is("its family", response.at("/security_group_rule/ethertype"), "IPv4");
+        let known = response.text("/security_group_rule/id");
+        let response = w.post(NET, "security-group-rules", rule).await;
+        w.refused("the same rule twice", &response, 409, "SecurityGroupRuleExists");
         let odd = |fields: Value| {
             let mut body = json!({"security_group_id": id, "direction": "ingress"});
             body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
             json!({"security_group_rule": body})
         };
-        let told = w.post(NET, "security-group-rules", odd(json!({"port_range_min": 1, "port_range_max": 2}))).await;
-        w.refused("ports without a protocol", &told, 400, "SecurityGroupProtocolRequiredWithPorts");
-        let told = w.post(NET, "security-group-rules", odd(json!({"protocol": "tcp", "port_range_min": 9, "port_range_max": 2}))).await;
-        w.refused("ports in the wrong order", &told, 400, "SecurityGroupInvalidPortRange");
-        let told = w.post(NET, "security-group-rules", odd(json!({"protocol": "nonsense"}))).await;
-        w.status("a protocol that is none", &told, 400);
-        let told = w.post(NET, "security-group-rules", odd(json!({"remote_ip_prefix": "10.0.0.0/8", "remote_group_id": id}))).await;
-        w.refused("two remotes at once", &told, 400, "SecurityGroupMultipleRemoteEntites");
-        let told = w.post(NET, "security-group-rules", odd(json!({"direction": "sideways"}))).await;
-        w.status("a direction that is none", &told, 400);
-        let told = w.get(NET, &format!("security-group-rules?security_group_id={id}&direction=ingress")).await;
-        w.is("the filter by group", ids(&told.list("security_group_rules")), json!([known]));
-        let told = w.delete(NET, &format!("security-group-rules/{known}")).await;
-        w.status("DELETE of a rule", &told, 204);
-        let told = w.delete(NET, &format!("security-group-rules/{known}")).await;
-        w.refused("a rule that is gone", &told, 404, "SecurityGroupRuleNotFound");
+        let response = w.post(NET, "security-group-rules", odd(json!({"port_range_min": 1, "port_range_max": 2}))).await;
+        w.refused("ports without a protocol", &response, 400, "SecurityGroupProtocolRequiredWithPorts");
+        let response = w.post(NET, "security-group-rules", odd(json!({"protocol": "tcp", "port_range_min": 9, "port_range_max": 2}))).await;
+        w.refused("ports in the wrong order", &response, 400, "SecurityGroupInvalidPortRange");
+        let response = w.post(NET, "security-group-rules", odd(json!({"protocol": "nonsense"}))).await;
+        w.status("a protocol that is none", &response, 400);
+        let response = w.post(NET, "security-group-rules", odd(json!({"remote_ip_prefix": "10.0.0.0/8", "remote_group_id": id}))).await;
+        w.refused("two remotes at once", &response, 400, "SecurityGroupMultipleRemoteEntites");
+        let response = w.post(NET, "security-group-rules", odd(json!({"direction": "sideways"}))).await;
+        w.status("a direction that is none", &response, 400);
+        let response = w.get(NET, &format!("security-group-rules?security_group_id={id}&direction=ingress")).await;
+        w.is("the filter by group", ids(&response.list("security_group_rules")), json!([known]));
+        let response = w.delete(NET, &format!("security-group-rules/{known}")).await;
+        w.status("DELETE of a rule", &response, 204);
+        let response = w.delete(NET, &format!("security-group-rules/{known}")).await;
+        w.refused("a rule that is gone", &response, 404, "SecurityGroupRuleNotFound");
 
         let (network, _) = network(w, "10.64.0.0/24").await;
         let port = json!({"port": {"network_id": network, "security_groups": [id]}});
         let port = w.make(NET, "ports", port).await;
         w.is("the port's group", port["security_groups"].clone(), json!([id]));
-        let told = w.delete(NET, &format!("security-groups/{id}")).await;
-        w.refused("a group in use goes not", &told, 409, "SecurityGroupInUse");
-        let told = w.get(NET, "security-groups?name=default").await;
-        let default = told.text("/security_groups/0/id");
-        let told = w.delete(NET, &format!("security-groups/{default}")).await;
+        let response = w.delete(NET, &format!("security-groups/{id}")).await;
+        w.refused("a group in use goes not", &response, 409, "SecurityGroupInUse");
+        let response = w.get(NET, "security-groups?name=default").await;
+        let default = response.text("/security_groups/0/id");
+        let response = w.delete(NET, &format!("security-groups/{default}")).await;
         // The error type depends on whether the group has ports at the moment.
-        w.status("the default group goes not", &told, 409);
-        let told = w.get(NET, &format!("security-groups/{GONE}")).await;
-        w.refused("a group that is not there", &told, 404, "SecurityGroupNotFound");
-        let told = w.post(NET, "ports", json!({"port": {"network_id": network, "security_groups": [GONE]}})).await;
-        w.refused("a port in a group that is not there", &told, 404, "SecurityGroupNotFound");
+        w.status("the default group goes not", &response, 409);
+        let response = w.get(NET, &format!("security-groups/{GONE}")).await;
+        w.refused("a group that is not there", &response, 404, "SecurityGroupNotFound");
+        let response = w.post(NET, "ports", json!({"port": {"network_id": network, "security_groups": [GONE]}})).await;
+        w.refused("a port in a group that is not there", &response, 404, "SecurityGroupNotFound");
     })
     .await;
 }
@@ -438,16 +443,16 @@ async fn security_groups() {
 #[tokio::test]
 async fn lists_for_forms() {
     case("net-forms", &[], async |w| {
-        let told = w.get(NET, "networks?router:external=true").await;
-        w.status("networks outside", &told, 200);
+        let response = w.get(NET, "networks?router:external=true").await;
+        w.status("networks outside", &response, 200);
         w.is(
             "they are outside",
-            told.at("/networks/0/router:external"),
+            response.at("/networks/0/router:external"),
             true,
         );
         let project = w.session.project().unwrap().id.clone();
-        let told = w.get(NET, &format!("quotas/{project}/details.json")).await;
-        w.status("quotas in detail", &told, 200);
+        let response = w.get(NET, &format!("quotas/{project}/details.json")).await;
+        w.status("quotas in detail", &response, 200);
         for name in [
             "network",
             "subnet",
@@ -459,12 +464,12 @@ async fn lists_for_forms() {
         ] {
             w.has(
                 &format!("the quota of {name}"),
-                &told.body["quota"][name],
+                &response.body["quota"][name],
                 &["limit", "used", "reserved"],
             );
         }
-        let told = w.get(NET, "extensions").await;
-        let aliases: Vec<Value> = told
+        let response = w.get(NET, "extensions").await;
+        let aliases: Vec<Value> = response
             .list("extensions")
             .iter()
             .map(|one| one["alias"].clone())
@@ -483,8 +488,8 @@ async fn lists_for_forms() {
                 true,
             );
         }
-        let told = w.ask(NET, Method::GET, "", None, None).await;
-        w.status("the version's own page", &told, 200);
+        let response = w.ask(NET, Method::GET, "", None, None).await;
+        w.status("the version's own page", &response, 200);
     })
     .await;
 }

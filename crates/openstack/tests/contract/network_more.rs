@@ -10,11 +10,11 @@ const GONE: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Whether the cloud has an extension. Cases without it are skipped.
 pub async fn has_extension(w: &World, alias: &str) -> bool {
-    let told = w.get(NET, &format!("extensions/{alias}")).await;
-    if told.status != 200 {
+    let response = w.get(NET, &format!("extensions/{alias}")).await;
+    if response.status != 200 {
         eprintln!("{}: skipped, the cloud has no extension {alias}", w.name);
     }
-    told.status == 200
+    response.status == 200
 }
 
 fn id_of(made: &Value) -> String {
@@ -42,29 +42,29 @@ async fn trunks() {
                 "created_at", "updated_at", "revision_number",
             ],
         );
-        let told = w.post(NET, "trunks", body).await;
-        w.refused("a second trunk on the port", &told, 409, "ParentPortInUse");
+        let response = w.post(NET, "trunks", body).await;
+        w.refused("a second trunk on the port", &response, 409, "ParentPortInUse");
         let sub = json!({"sub_ports": [{"port_id": child, "segmentation_type": "vlan", "segmentation_id": 101}]});
-        let told = w.put(NET, &format!("trunks/{id}/add_subports"), sub.clone()).await;
-        w.status("a port in the trunk", &told, 200);
-        w.is("its tag", told.at("/sub_ports/0/segmentation_id"), 101);
-        let told = w.put(NET, &format!("trunks/{id}/add_subports"), sub).await;
-        w.status("the same port twice", &told, 409);
-        let told = w.delete(NET, &format!("ports/{child}")).await;
-        w.refused("a port in a trunk goes not", &told, 409, "PortInUseAsSubPort");
-        let told = w.delete(NET, &format!("ports/{parent}")).await;
-        w.refused("a trunk's own port goes not", &told, 409, "PortInUseAsTrunkParent");
-        let told = w.get(NET, &format!("trunks?description={}", w.name)).await;
-        w.is("the filter by description", ids(&told.list("trunks")), json!([id]));
+        let response = w.put(NET, &format!("trunks/{id}/add_subports"), sub.clone()).await;
+        w.status("a port in the trunk", &response, 200);
+        w.is("its tag", response.at("/sub_ports/0/segmentation_id"), 101);
+        let response = w.put(NET, &format!("trunks/{id}/add_subports"), sub).await;
+        w.status("the same port twice", &response, 409);
+        let response = w.delete(NET, &format!("ports/{child}")).await;
+        w.refused("a port in a trunk goes not", &response, 409, "PortInUseAsSubPort");
+        let response = w.delete(NET, &format!("ports/{parent}")).await;
+        w.refused("a trunk's own port goes not", &response, 409, "PortInUseAsTrunkParent");
+        let response = w.get(NET, &format!("trunks?description={}", w.name)).await;
+        w.is("the filter by description", ids(&response.list("trunks")), json!([id]));
         let gone = json!({"sub_ports": [{"port_id": child}]});
-        let told = w.put(NET, &format!("trunks/{id}/remove_subports"), gone.clone()).await;
-        w.status("out of the trunk", &told, 200);
-        let told = w.put(NET, &format!("trunks/{id}/remove_subports"), gone).await;
-        w.refused("out of it twice", &told, 404, "SubPortNotFound");
-        let told = w.delete(NET, &format!("trunks/{id}")).await;
-        w.status("DELETE of a trunk", &told, 204);
-        let told = w.delete(NET, &format!("trunks/{id}")).await;
-        w.refused("a trunk that is gone", &told, 404, "TrunkNotFound");
+        let response = w.put(NET, &format!("trunks/{id}/remove_subports"), gone.clone()).await;
+        w.status("out of the trunk", &response, 200);
+        let response = w.put(NET, &format!("trunks/{id}/remove_subports"), gone).await;
+        w.refused("out of it twice", &response, 404, "SubPortNotFound");
+        let response = w.delete(NET, &format!("trunks/{id}")).await;
+        w.status("DELETE of a trunk", &response, 204);
+        let response = w.delete(NET, &format!("trunks/{id}")).await;
+        w.refused("a trunk that is gone", &response, 404, "TrunkNotFound");
     })
     .await;
 }
@@ -75,22 +75,22 @@ async fn shared_qos_policies_are_visible_to_all() {
         if !has_extension(w, "qos").await {
             return;
         }
-        let told = w.get(NET, "qos/policies").await;
-        w.status("GET qos/policies", &told, 200);
-        w.is("a list", told.body["policies"].is_array(), true);
-        let told = w.get(NET, &format!("qos/policies/{GONE}")).await;
+        let response = w.get(NET, "qos/policies").await;
+        w.status("GET qos/policies", &response, 200);
+        w.is("a list", response.body["policies"].is_array(), true);
+        let response = w.get(NET, &format!("qos/policies/{GONE}")).await;
         w.refused(
             "a policy that is not there",
-            &told,
+            &response,
             404,
             "QosPolicyNotFound",
         );
         let (net, _) = network(w, "10.66.0.0/24").await;
         let body = json!({"port": {"network_id": net, "qos_policy_id": GONE}});
-        let told = w.post(NET, "ports", body).await;
+        let response = w.post(NET, "ports", body).await;
         w.refused(
             "a port with a policy that is not there",
-            &told,
+            &response,
             404,
             "QosPolicyNotFound",
         );
@@ -121,14 +121,14 @@ async fn subnet_pools() {
         w.is("a subnet is cut from it", cidr.starts_with("10.140.") && cidr.ends_with("/24"), true);
         w.is("and says so", subnet["subnetpool_id"].clone(), id.clone());
         let body = json!({"subnet": {"network_id": net["id"], "subnetpool_id": id, "ip_version": 4, "prefixlen": 19}});
-        let told = w.post(NET, "subnets", body).await;
-        w.refused("more than it has", &told, 500, "SubnetAllocationError");
-        let told = w.delete(NET, &format!("subnetpools/{id}")).await;
-        w.status("a pool in use goes not", &told, 400);
-        let told = w.get(NET, &format!("subnetpools?description={}", w.name)).await;
-        w.is("the filter by description", ids(&told.list("subnetpools")), json!([id]));
-        let told = w.put(NET, &format!("subnetpools/{id}"), json!({"subnetpool": {"prefixes": ["10.141.0.0/24"]}})).await;
-        w.status("less than it had", &told, 400);
+        let response = w.post(NET, "subnets", body).await;
+        w.refused("more than it has", &response, 500, "SubnetAllocationError");
+        let response = w.delete(NET, &format!("subnetpools/{id}")).await;
+        w.status("a pool in use goes not", &response, 400);
+        let response = w.get(NET, &format!("subnetpools?description={}", w.name)).await;
+        w.is("the filter by description", ids(&response.list("subnetpools")), json!([id]));
+        let response = w.put(NET, &format!("subnetpools/{id}"), json!({"subnetpool": {"prefixes": ["10.141.0.0/24"]}})).await;
+        w.status("less than it had", &response, 400);
     })
     .await;
 }
@@ -140,32 +140,32 @@ async fn many_at_once() {
         let port = |name: String| json!({"network_id": net, "name": name});
         let names = [format!("{}-a", w.name), format!("{}-b", w.name)];
         let body = json!({"ports": names.clone().map(port)});
-        let told = w.post(NET, "ports", body).await;
-        w.status("POST of two ports", &told, 201);
-        let ports = told.list("ports");
+        let response = w.post(NET, "ports", body).await;
+        w.status("POST of two ports", &response, 201);
+        let ports = response.list("ports");
         w.is("two", ports.len(), 2);
         for port in &ports {
             w.remember(NET, &format!("ports/{}", id_of(port)));
         }
         // Bulk creation is atomic.
         let body = json!({"ports": [port(w.name.clone()), {"network_id": GONE}]});
-        let told = w.post(NET, "ports", body).await;
-        w.refused("one of them cannot be", &told, 404, "NetworkNotFound");
-        let told = w
+        let response = w.post(NET, "ports", body).await;
+        w.refused("one of them cannot be", &response, 404, "NetworkNotFound");
+        let response = w
             .get(NET, &format!("ports?network_id={net}&name={}", w.name))
             .await;
-        w.is("then none is", told.list("ports").len(), 0);
+        w.is("then none is", response.list("ports").len(), 0);
         let query: Vec<String> = ports
             .iter()
             .map(|port| format!("id={}", id_of(port)))
             .collect();
-        let told = w
+        let response = w
             .get(
                 NET,
                 &format!("ports?{}&fields=id&fields=status", query.join("&")),
             )
             .await;
-        let found = told.list("ports");
+        let found = response.list("ports");
         w.is("looked at together", found.len(), 2);
         w.is(
             "with these fields alone",
@@ -179,7 +179,7 @@ async fn many_at_once() {
 #[tokio::test]
 async fn errors_have_a_body() {
     case("errors", &[], async |w| {
-        let told = w
+        let response = w
             .ask(
                 NET,
                 Method::POST,
@@ -188,13 +188,18 @@ async fn errors_have_a_body() {
                 None,
             )
             .await;
-        w.refused("a field that there is not", &told, 400, "HTTPBadRequest");
-        let told = w
+        w.refused(
+            "a field that there is not",
+            &response,
+            400,
+            "HTTPBadRequest",
+        );
+        let response = w
             .ask(NET, Method::POST, "networks", Some(json!({})), None)
             .await;
-        w.status("no body to speak of", &told, 400);
-        let told = w.get(Service::Network, "nonsense").await;
-        w.status("a collection that there is not", &told, 404);
+        w.status("no body to speak of", &response, 400);
+        let response = w.get(Service::Network, "nonsense").await;
+        w.status("a collection that there is not", &response, 404);
     })
     .await;
 }

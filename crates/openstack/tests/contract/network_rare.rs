@@ -24,20 +24,20 @@ async fn address_scopes() {
         let id = id_of(&made);
         w.has("a scope", &made, &["id", "name", "ip_version", "shared", "project_id"]);
         w.is("a scope has no description", made.get("description").is_none(), true);
-        let told = w.get(NET, &format!("address-scopes?name={}", w.name)).await;
-        w.is("the filter by name", ids(&told.list("address_scopes")), json!([id]));
+        let response = w.get(NET, &format!("address-scopes?name={}", w.name)).await;
+        w.is("the filter by name", ids(&response.list("address_scopes")), json!([id]));
         let other = json!({"address_scope": {"name": format!("{}-b", w.name)}});
-        let told = w.put(NET, &format!("address-scopes/{id}"), other).await;
-        w.status("another name", &told, 200);
+        let response = w.put(NET, &format!("address-scopes/{id}"), other).await;
+        w.status("another name", &response, 200);
         let mine = json!({"address_scope": {"shared": false}});
-        let told = w.put(NET, &format!("address-scopes/{id}"), mine).await;
-        w.refused("a member says who shares it", &told, 403, "PolicyNotAuthorized");
+        let response = w.put(NET, &format!("address-scopes/{id}"), mine).await;
+        w.refused("a member says who shares it", &response, 403, "PolicyNotAuthorized");
         let pool = json!({"subnetpool": {"name": w.name, "prefixes": ["10.143.0.0/20"], "address_scope_id": id}});
         w.make(NET, "subnetpools", pool).await;
-        let told = w.delete(NET, &format!("address-scopes/{id}")).await;
-        w.refused("a scope in use", &told, 409, "AddressScopeInUse");
-        let told = w.delete(NET, &format!("address-scopes/{GONE}")).await;
-        w.refused("a scope that is not there", &told, 404, "AddressScopeNotFound");
+        let response = w.delete(NET, &format!("address-scopes/{id}")).await;
+        w.refused("a scope in use", &response, 409, "AddressScopeInUse");
+        let response = w.delete(NET, &format!("address-scopes/{GONE}")).await;
+        w.refused("a scope that is not there", &response, 404, "AddressScopeNotFound");
     })
     .await;
 }
@@ -55,8 +55,8 @@ async fn port_forwardings_of_a_floating_ip() {
         let router = id_of(&w.make(NET, "routers", body).await);
         let foot = json!({"subnet_id": subnet});
         let path = format!("routers/{router}/add_router_interface");
-        let told = w.put(NET, &path, foot.clone()).await;
-        w.status("a foot", &told, 200);
+        let response = w.put(NET, &path, foot.clone()).await;
+        w.status("a foot", &response, 200);
         w.remember(
             NET,
             &format!("routers/{router}/remove_router_interface <- {foot}"),
@@ -129,15 +129,15 @@ async fn sharing_with_another_project() {
         let id = id_of(&made);
         w.has("a policy", &made, &["id", "object_type", "object_id", "action", "target_tenant", "project_id"]);
         w.is("a policy has no description", made.get("description").is_none(), true);
-        let told = w.post(NET, "rbac-policies", body("one")).await;
-        w.status("the same again", &told, 409);
-        let told = w.get(NET, &format!("rbac-policies?object_id={net}")).await;
-        w.is("the filter by what is shared", ids(&told.list("rbac_policies")), json!([id]));
+        let response = w.post(NET, "rbac-policies", body("one")).await;
+        w.status("the same again", &response, 409);
+        let response = w.get(NET, &format!("rbac-policies?object_id={net}")).await;
+        w.is("the filter by what is shared", ids(&response.list("rbac_policies")), json!([id]));
         let other = json!({"rbac_policy": {"target_tenant": "two"}});
-        let told = w.put(NET, &format!("rbac-policies/{id}"), other).await;
-        w.is("another project", told.at("/rbac_policy/target_tenant"), "two");
-        let told = w.post(NET, "rbac-policies", body("*")).await;
-        w.refused("a member shares with all", &told, 403, "PolicyNotAuthorized");
+        let response = w.put(NET, &format!("rbac-policies/{id}"), other).await;
+        w.is("another project", response.at("/rbac_policy/target_tenant"), "two");
+        let response = w.post(NET, "rbac-policies", body("*")).await;
+        w.refused("a member shares with all", &response, 403, "PolicyNotAuthorized");
     })
     .await;
 }
@@ -161,40 +161,50 @@ async fn provider_attributes_of_a_network() {
             &["provider:physical_network", "provider:segmentation_id"],
         );
         let path = format!("networks/{}", id_of(&net));
-        let told = w
+        let response = w
             .put(
                 NET,
                 &path,
                 json!({"network": {"provider:segmentation_id": 5}}),
             )
             .await;
-        w.refused("a number for what is no VLAN", &told, 400, "InvalidInput");
-        let told = w
+        w.refused(
+            "a number for what is no VLAN",
+            &response,
+            400,
+            "InvalidInput",
+        );
+        let response = w
             .put(
                 NET,
                 &path,
                 json!({"network": {"provider:network_type": "flat"}}),
             )
             .await;
-        w.refused("something else to be made on", &told, 400, "InvalidInput");
-        let told = w
+        w.refused(
+            "something else to be made on",
+            &response,
+            400,
+            "InvalidInput",
+        );
+        let response = w
             .put(
                 NET,
                 &path,
                 json!({"network": {"availability_zone_hints": []}}),
             )
             .await;
-        w.refused("another zone", &told, 400, "HTTPBadRequest");
-        let told = w.post(NET, "networks", on("nonsense")).await;
-        w.refused("on nothing known", &told, 400, "InvalidInput");
+        w.refused("another zone", &response, 400, "HTTPBadRequest");
+        let response = w.post(NET, "networks", on("nonsense")).await;
+        w.refused("on nothing known", &response, 400, "InvalidInput");
     })
     .await;
     case("provider", &[], async |w| {
         let body = json!({"network": {"name": w.name, "provider:network_type": "local"}});
-        let told = w.post(NET, "networks", body).await;
+        let response = w.post(NET, "networks", body).await;
         w.refused(
             "a member says what it is made on",
-            &told,
+            &response,
             403,
             "PolicyNotAuthorized",
         );
@@ -244,18 +254,23 @@ async fn segments(w: &World) {
             "description",
         ],
     );
-    let told = w
+    let response = w
         .put(
             NET,
             &format!("segments/{id}"),
             json!({"segment": {"name": "x"}}),
         )
         .await;
-    w.status("a name", &told, 200);
-    let told = w.put(NET, &format!("segments/{id}"), body).await;
-    w.refused("something else", &told, 400, "HTTPBadRequest");
-    let told = w.get(NET, &format!("segments/{GONE}")).await;
-    w.refused("a segment that is not there", &told, 404, "SegmentNotFound");
+    w.status("a name", &response, 200);
+    let response = w.put(NET, &format!("segments/{id}"), body).await;
+    w.refused("something else", &response, 400, "HTTPBadRequest");
+    let response = w.get(NET, &format!("segments/{GONE}")).await;
+    w.refused(
+        "a segment that is not there",
+        &response,
+        404,
+        "SegmentNotFound",
+    );
 }
 
 async fn metering(w: &World) {
@@ -276,16 +291,16 @@ async fn metering(w: &World) {
         true,
     );
     let path = format!("metering/metering-labels/{}", id_of(&label));
-    let told = w.delete(NET, &path).await;
-    w.status("a label goes with its rules", &told, 204);
+    let response = w.delete(NET, &path).await;
+    w.status("a label goes with its rules", &response, 204);
     let path = format!(
         "metering/metering-label-rules/{}",
         made.text("/metering_label_rule/id")
     );
-    let told = w.get(Service::Network, &path).await;
+    let response = w.get(Service::Network, &path).await;
     w.refused(
         "a rule that is gone",
-        &told,
+        &response,
         404,
         "MeteringLabelRuleNotFound",
     );

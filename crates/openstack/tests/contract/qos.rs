@@ -142,27 +142,32 @@ async fn a_policy_and_its_rules() {
             .await
             .unwrap_err();
         w.is("a rule that is gone", gone.status(), 404);
-        let told = w
+        let response = w
             .get(
                 NET,
                 &format!("qos/policies/{policy}/dscp_marking_rules/{dscp}"),
             )
             .await;
-        w.refused("GET of a rule that is gone", &told, 404, "QosRuleNotFound");
-        let told = w
+        w.refused(
+            "GET of a rule that is gone",
+            &response,
+            404,
+            "QosRuleNotFound",
+        );
+        let response = w
             .get(NET, &format!("qos/policies/{GONE}/dscp_marking_rules"))
             .await;
         w.refused(
             "rules of a policy that is gone",
-            &told,
+            &response,
             404,
             "QosPolicyNotFound",
         );
         // The rules are deleted with their policy.
-        let told = w
+        let response = w
             .delete(Service::Network, &format!("qos/policies/{policy}"))
             .await;
-        w.status("DELETE of a policy with rules", &told, 204);
+        w.status("DELETE of a policy with rules", &response, 204);
         // A port accepts a policy with rules that its network supports; an empty policy is always accepted.
         let body = json!({"policy": {"name": w.name}});
         let bare = w.make(NET, "qos/policies", body).await;
@@ -175,16 +180,16 @@ async fn a_policy_and_its_rules() {
             bare["id"].clone(),
         );
         let bare = format!("qos/policies/{}", bare["id"].as_str().unwrap());
-        let told = w.delete(NET, &bare).await;
-        w.refused("a policy in use", &told, 409, "QosPolicyInUse");
+        let response = w.delete(NET, &bare).await;
+        w.refused("a policy in use", &response, 409, "QosPolicyInUse");
         let without = json!({"qos_policy_id": null});
         let port = port["id"].as_str().unwrap();
         network_service
             .update::<Port>(port, &without)
             .await
             .unwrap();
-        let told = w.delete(NET, &bare).await;
-        w.status("DELETE of a policy that is in use no more", &told, 204);
+        let response = w.delete(NET, &bare).await;
+        w.status("DELETE of a policy that is in use no more", &response, 204);
     })
     .await;
 }

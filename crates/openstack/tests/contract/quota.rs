@@ -125,8 +125,8 @@ pub async fn small_project(name: &str) -> Option<Place> {
 async fn a_creation_over_the_quota_is_refused() {
     small_case("quota", async |w| {
         w.make(NET, "networks", json!({"network": {"name": w.name}})).await;
-        let told = w.post(NET, "networks", json!({"network": {"name": w.name}})).await;
-        w.refused("a network too many", &told, 409, "OverQuota");
+        let response = w.post(NET, "networks", json!({"network": {"name": w.name}})).await;
+        w.refused("a network too many", &response, 409, "OverQuota");
         let project = w.session.project().unwrap().id.clone();
         let used = async |service: Service, name: &str| {
             let usage = w.session.quota_sets(service).usage(&project).await.unwrap();
@@ -136,13 +136,13 @@ async fn a_creation_over_the_quota_is_refused() {
         w.is("servers in use and limit", used(NOVA, "instances").await, json!([0, 0]));
         let (image, flavor) = cheapest(w).await;
         let server = json!({"server": {"name": w.name, "imageRef": image, "flavorRef": flavor, "networks": []}});
-        let told = w.post(NOVA, "servers", server).await;
-        w.refused("a server too many", &told, 403, "forbidden");
+        let response = w.post(NOVA, "servers", server).await;
+        w.refused("a server too many", &response, 403, "forbidden");
         if !w.session.has_service(Service::BlockStorage) {
             return;
         }
-        let told = w.post(Service::BlockStorage, "volumes", json!({"volume": {"size": 3}})).await;
-        w.refused("GiB too many", &told, 413, "overLimit");
+        let response = w.post(Service::BlockStorage, "volumes", json!({"volume": {"size": 3}})).await;
+        w.refused("GiB too many", &response, 413, "overLimit");
         w.is("GiB in use and limit", used(Service::BlockStorage, "gigabytes").await, json!([0, 2]));
     })
     .await;

@@ -50,10 +50,10 @@ async fn member(w: &World) -> Identifier {
     let role = roles.text("/roles/0/id");
     let project = &w.session.project().unwrap().id;
     let path = format!("projects/{project}/users/{user}/roles/{role}");
-    let told = w
+    let response = w
         .ask(Service::Identity, Method::PUT, &path, None, None)
         .await;
-    w.status("a role for the user", &told, 204);
+    w.status("a role for the user", &response, 204);
     Identifier::Id(user)
 }
 
@@ -93,13 +93,13 @@ async fn a_code_beside_the_password() {
         let rules = json!({"user": {"options": {"multi_factor_auth_enabled": true,
             "multi_factor_auth_rules": [["password", "totp"]]}}});
         let path = format!("users/{id}");
-        let told = w
+        let response = w
             .ask(Service::Identity, Method::PATCH, &path, Some(rules), None)
             .await;
-        w.status("PATCH of the rules", &told, 200);
+        w.status("PATCH of the rules", &response, 200);
         w.is(
             "the rules are kept",
-            told.at("/user/options/multi_factor_auth_rules"),
+            response.at("/user/options/multi_factor_auth_rules"),
             json!([["password", "totp"]]),
         );
 

@@ -11,19 +11,23 @@ const GONE: &str = "00000000-0000-4000-8000-000000000000";
 
 async fn volume(w: &World) -> String {
     let body = json!({"volume": {"name": w.name, "size": 1, "metadata": {"mark": w.name}}});
-    let told = w.post(CINDER, "volumes", body).await;
-    w.status("POST volumes", &told, 202);
-    let id = told.text("/volume/id");
+    let response = w.post(CINDER, "volumes", body).await;
+    w.status("POST volumes", &response, 202);
+    let id = response.text("/volume/id");
     w.remember(CINDER, &format!("volumes/{id}"));
-    w.is("it is being made", told.at("/volume/status"), "creating");
-    let told = w
-        .until(CINDER, &format!("volumes/{id}"), |told| {
-            told.text("/volume/status") != "creating"
+    w.is(
+        "it is being made",
+        response.at("/volume/status"),
+        "creating",
+    );
+    let response = w
+        .until(CINDER, &format!("volumes/{id}"), |response| {
+            response.text("/volume/status") != "creating"
         })
         .await;
     w.is(
         "it becomes available",
-        told.at("/volume/status"),
+        response.at("/volume/status"),
         "available",
     );
     id
@@ -34,10 +38,10 @@ async fn volumes() {
     case("volume", &[CINDER], async |w| {
         let id = volume(w).await;
         let path = format!("volumes/{id}");
-        let told = w.get(CINDER, &path).await;
+        let response = w.get(CINDER, &path).await;
         w.has(
             "a volume",
-            &told.body["volume"],
+            &response.body["volume"],
             &[
                 "id",
                 "name",
@@ -62,55 +66,55 @@ async fn volumes() {
                 "os-vol-tenant-attr:tenant_id",
             ],
         );
-        w.is("whether it boots", told.at("/volume/bootable"), "false");
+        w.is("whether it boots", response.at("/volume/bootable"), "false");
         w.is(
             "its metadata",
-            told.at("/volume/metadata"),
+            response.at("/volume/metadata"),
             json!({"mark": w.name}),
         );
-        let told = w
+        let response = w
             .get(CINDER, &format!("volumes/detail?name={}", w.name))
             .await;
         w.is(
             "the filter by name",
-            ids(&told.list("volumes")),
+            ids(&response.list("volumes")),
             json!([id]),
         );
-        let told = w.get(CINDER, &format!("volumes?name={}", w.name)).await;
+        let response = w.get(CINDER, &format!("volumes?name={}", w.name)).await;
         w.is(
             "a short list has three fields",
-            told.at("/volumes/0").as_object().map(|one| one.len()),
+            response.at("/volumes/0").as_object().map(|one| one.len()),
             3,
         );
-        let told = w
+        let response = w
             .get(
                 CINDER,
                 &format!("volumes/detail?name={}&status=error", w.name),
             )
             .await;
-        w.is("the filter by state", told.list("volumes").len(), 0);
-        let told = w
+        w.is("the filter by state", response.list("volumes").len(), 0);
+        let response = w
             .put(
                 CINDER,
                 &path,
                 json!({"volume": {"description": "changed", "metadata": {"a": "b"}}}),
             )
             .await;
-        w.status("PUT of a volume", &told, 200);
+        w.status("PUT of a volume", &response, 200);
         w.is(
             "its new metadata",
-            told.at("/volume/metadata"),
+            response.at("/volume/metadata"),
             json!({"a": "b"}),
         );
 
         let body = json!({"snapshot": {"volume_id": id, "name": w.name}});
-        let told = w.post(CINDER, "snapshots", body).await;
-        w.status("POST snapshots", &told, 202);
-        let snapshot = told.text("/snapshot/id");
+        let response = w.post(CINDER, "snapshots", body).await;
+        w.status("POST snapshots", &response, 202);
+        let snapshot = response.text("/snapshot/id");
         w.remember(CINDER, &format!("snapshots/{snapshot}"));
         let made = w
-            .until(CINDER, &format!("snapshots/{snapshot}"), |told| {
-                told.text("/snapshot/status") != "creating"
+            .until(CINDER, &format!("snapshots/{snapshot}"), |response| {
+                response.text("/snapshot/status") != "creating"
             })
             .await;
         w.is(
@@ -133,40 +137,42 @@ async fn volumes() {
                 "updated_at",
             ],
         );
-        let told = w.delete(CINDER, &path).await;
+        let response = w.delete(CINDER, &path).await;
         w.refused(
             "a volume with a snapshot goes not",
-            &told,
+            &response,
             400,
             "badRequest",
         );
         w.remove(CINDER, &format!("snapshots/{snapshot}")).await;
 
-        let told = w
+        let response = w
             .post(
                 CINDER,
                 &format!("{path}/action"),
                 json!({"os-extend": {"new_size": 2}}),
             )
             .await;
-        w.status("making it larger", &told, 202);
-        let told = w
-            .until(CINDER, &path, |told| {
-                told.text("/volume/status") == "available"
+        w.status("making it larger", &response, 202);
+        let response = w
+            .until(CINDER, &path, |response| {
+                response.text("/volume/status") == "available"
             })
             .await;
-        w.is("its size", told.at("/volume/size"), 2);
-        let told = w
+        w.is("its size", response.at("/volume/size"), 2);
+        let response = w
             .post(
                 CINDER,
                 &format!("{path}/action"),
                 json!({"os-extend": {"new_size": 1}}),
             )
             .await;
-        w.refused("making it smaller", &told, 400, "badRequest");
-        let told = w.delete(CINDER, &path).await;
-        w.status("DELETE of a volume", &told, 202);
-        let gone = w.until(CINDER, &path, |told| told.status == 404).await;
+        w.refused("making it smaller", &response, 400, "badRequest");
+        let response = w.delete(CINDER, &path).await;
+        w.status("DELETE of a volume", &response, 202);
+        let gone = w
+            .until(CINDER, &path, |response| response.status == 404)
+            .await;
         w.refused("a volume that is gone", &gone, 404, "itemNotFound");
     })
     .await;
@@ -212,23 +218,23 @@ async fn volumes_that_are_refused() {
             400,
             "badRequest",
         );
-        let told = w.get(CINDER, &format!("volumes/{GONE}")).await;
+        let response = w.get(CINDER, &format!("volumes/{GONE}")).await;
         w.refused(
             "a volume that is not there to see",
-            &told,
+            &response,
             404,
             "itemNotFound",
         );
-        let told = w.get(CINDER, "types").await;
+        let response = w.get(CINDER, "types").await;
         w.has(
             "a type",
-            &told.body["volume_types"][0],
+            &response.body["volume_types"][0],
             &["id", "name", "description", "is_public", "extra_specs"],
         );
-        let told = w.get(CINDER, "limits").await;
+        let response = w.get(CINDER, "limits").await;
         w.has(
             "limits",
-            &told.body["limits"]["absolute"],
+            &response.body["limits"]["absolute"],
             &[
                 "maxTotalVolumes",
                 "maxTotalVolumeGigabytes",
@@ -239,12 +245,12 @@ async fn volumes_that_are_refused() {
             ],
         );
         let project = w.session.project().unwrap().id.clone();
-        let told = w
+        let response = w
             .get(CINDER, &format!("os-quota-sets/{project}?usage=True"))
             .await;
         w.has(
             "the quota of volumes",
-            &told.body["quota_set"]["volumes"],
+            &response.body["quota_set"]["volumes"],
             &["limit", "in_use", "reserved"],
         );
     })
@@ -257,13 +263,13 @@ async fn lists_come_in_pages() {
         for _ in 0..3 {
             volume(w).await;
         }
-        let told = w
+        let response = w
             .get(CINDER, &format!("volumes/detail?name={}&limit=2", w.name))
             .await;
-        w.is("the first page", told.list("volumes").len(), 2);
+        w.is("the first page", response.list("volumes").len(), 2);
         w.is(
             "there is a next page",
-            told.at("/volumes_links/0/rel"),
+            response.at("/volumes_links/0/rel"),
             "next",
         );
         let all = w
@@ -284,32 +290,32 @@ async fn a_volume_of_a_server() {
         let (server, _) = server(w, json!({})).await;
         let path = format!("servers/{server}/os-volume_attachments");
         let body = json!({"volumeAttachment": {"volumeId": id}});
-        let told = w.post(NOVA, &path, body.clone()).await;
-        w.status("giving it", &told, 200);
+        let response = w.post(NOVA, &path, body.clone()).await;
+        w.status("giving it", &response, 200);
         w.has(
             "an attachment",
-            &told.body["volumeAttachment"],
+            &response.body["volumeAttachment"],
             &["id", "device", "serverId", "volumeId"],
         );
         w.is(
             "its id is the volume's",
-            told.at("/volumeAttachment/id"),
+            response.at("/volumeAttachment/id"),
             id.clone(),
         );
         let volume = format!("volumes/{id}");
-        let told = w
-            .until(CINDER, &volume, |told| {
-                told.text("/volume/status") == "in-use"
+        let response = w
+            .until(CINDER, &volume, |response| {
+                response.text("/volume/status") == "in-use"
             })
             .await;
         w.is(
             "whose it is",
-            told.at("/volume/attachments/0/server_id"),
+            response.at("/volume/attachments/0/server_id"),
             server.clone(),
         );
         w.has(
             "an attachment as Cinder sees it",
-            &told.body["volume"]["attachments"][0],
+            &response.body["volume"]["attachments"][0],
             &[
                 "id",
                 "attachment_id",
@@ -320,38 +326,38 @@ async fn a_volume_of_a_server() {
                 "attached_at",
             ],
         );
-        let told = w.get(NOVA, &format!("servers/{server}")).await;
+        let response = w.get(NOVA, &format!("servers/{server}")).await;
         w.is(
             "the server says it",
-            told.at("/server/os-extended-volumes:volumes_attached"),
+            response.at("/server/os-extended-volumes:volumes_attached"),
             json!([{"id": id}]),
         );
-        let told = w.get(NOVA, &path).await;
+        let response = w.get(NOVA, &path).await;
         w.is(
             "its volumes",
-            ids(&told.list("volumeAttachments")),
+            ids(&response.list("volumeAttachments")),
             json!([id]),
         );
-        let told = w.post(NOVA, &path, body).await;
+        let response = w.post(NOVA, &path, body).await;
         w.is(
             "giving it twice is refused",
-            matches!(told.status, 400 | 409),
+            matches!(response.status, 400 | 409),
             true,
         );
-        let told = w.delete(CINDER, &volume).await;
-        w.refused("a volume in use goes not", &told, 400, "badRequest");
-        let told = w.delete(NOVA, &format!("{path}/{id}")).await;
-        w.status("taking it", &told, 202);
-        w.until(CINDER, &volume, |told| {
-            told.text("/volume/status") == "available"
+        let response = w.delete(CINDER, &volume).await;
+        w.refused("a volume in use goes not", &response, 400, "badRequest");
+        let response = w.delete(NOVA, &format!("{path}/{id}")).await;
+        w.status("taking it", &response, 202);
+        w.until(CINDER, &volume, |response| {
+            response.text("/volume/status") == "available"
         })
         .await;
-        let told = w.delete(NOVA, &format!("{path}/{id}")).await;
-        w.refused("taking what it has not", &told, 404, "itemNotFound");
-        let told = w
+        let response = w.delete(NOVA, &format!("{path}/{id}")).await;
+        w.refused("taking what it has not", &response, 404, "itemNotFound");
+        let response = w
             .post(NOVA, &path, json!({"volumeAttachment": {"volumeId": GONE}}))
             .await;
-        w.refused("giving what is not there", &told, 404, "itemNotFound");
+        w.refused("giving what is not there", &response, 404, "itemNotFound");
     })
     .await;
 }
@@ -378,30 +384,30 @@ async fn a_boot_volume_is_the_first_disk_of_a_server() {
             ("two first disks", json!([root, disk(json!(0))])),
             ("a hole in the order", json!([root, disk(json!(2))])),
         ] {
-            let told = order(devices).await;
-            w.refused(what, &told, 400, "badRequest");
+            let response = order(devices).await;
+            w.refused(what, &response, 400, "badRequest");
             let words = "Block Device Mapping is Invalid: Boot sequence for the instance and image/block device mapping \
                          combination is not valid.";
-            w.is(&format!("{what}, in words"), told.at("/badRequest/message"), words);
+            w.is(&format!("{what}, in words"), response.at("/badRequest/message"), words);
         }
         let mut named = disk(Value::Null);
         named["device_name"] = "vda".into();
-        let told = order(json!([root, named])).await;
-        w.refused("a volume with the root disk's name", &told, 400, "badRequest");
+        let response = order(json!([root, named])).await;
+        w.refused("a volume with the root disk's name", &response, 400, "badRequest");
         let words = "The volume cannot be assigned the same device name as the root device vda";
-        w.is("its words", told.at("/badRequest/message"), words);
+        w.is("its words", response.at("/badRequest/message"), words);
 
-        let told = order(json!([root, disk(json!(-1))])).await;
-        w.status("an image and a further volume", &told, 202);
-        let server = format!("servers/{}", told.text("/server/id"));
+        let response = order(json!([root, disk(json!(-1))])).await;
+        w.status("an image and a further volume", &response, 202);
+        let server = format!("servers/{}", response.text("/server/id"));
         w.remember(NOVA, &server);
-        let told = w
-            .until(NOVA, &server, |told| told.text("/server/status") != "BUILD")
+        let response = w
+            .until(NOVA, &server, |response| response.text("/server/status") != "BUILD")
             .await;
-        w.is("it becomes ACTIVE", told.at("/server/status"), "ACTIVE");
-        w.is("it has its image", told.at("/server/image/id"), image.clone());
+        w.is("it becomes ACTIVE", response.at("/server/status"), "ACTIVE");
+        w.is("it has its image", response.at("/server/image/id"), image.clone());
         let attached = "/server/os-extended-volumes:volumes_attached/0/id";
-        w.is("and the volume", told.at(attached), volume.clone());
+        w.is("and the volume", response.at(attached), volume.clone());
         w.remove(NOVA, &server).await;
     })
     .await;
@@ -422,14 +428,14 @@ async fn a_disk_of_a_server_has_the_volume_type_that_newer_versions_take() {
             w.ask(NOVA, Method::POST, "servers", Some(body.clone()), version).await
         };
         w.refused("a volume type before 2.67", &order(66).await, 400, "badRequest");
-        let told = order(67).await;
-        w.status("a volume type since 2.67", &told, 202);
-        let server = format!("servers/{}", told.text("/server/id"));
+        let response = order(67).await;
+        w.status("a volume type since 2.67", &response, 202);
+        let server = format!("servers/{}", response.text("/server/id"));
         w.remember(NOVA, &server);
-        let told = w
-            .until(NOVA, &server, |told| told.text("/server/status") != "BUILD")
+        let response = w
+            .until(NOVA, &server, |response| response.text("/server/status") != "BUILD")
             .await;
-        let attached = told.text("/server/os-extended-volumes:volumes_attached/0/id");
+        let attached = response.text("/server/os-extended-volumes:volumes_attached/0/id");
         let volume = w.get(CINDER, &format!("volumes/{attached}")).await;
         w.is("its volume type", volume.at("/volume/volume_type"), kind);
         w.remove(NOVA, &server).await;

@@ -26,13 +26,13 @@ pub struct World {
 }
 
 /// A response.
-pub struct Told {
+pub struct Response {
     pub status: u16,
     pub body: Value,
     pub answer: Answer,
 }
 
-impl Told {
+impl Response {
     /// The value at a JSON pointer such as `/server/id`.
     pub fn at(&self, pointer: &str) -> Value {
         self.body.pointer(pointer).cloned().unwrap_or(Value::Null)
@@ -241,7 +241,7 @@ impl World {
         address: &str,
         body: Option<Value>,
         version: Option<Microversion>,
-    ) -> Told {
+    ) -> Response {
         Self::ask_as(&self.session, service, method, address, body, version).await
     }
 
@@ -261,7 +261,7 @@ impl World {
         address: &str,
         body: Option<Value>,
         version: Option<Microversion>,
-    ) -> Told {
+    ) -> Response {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         let path: Vec<&str> = path.split('/').collect();
         let query: Vec<(&str, &str)> = query
@@ -276,7 +276,7 @@ impl World {
             call = call.microversion(version);
         }
         let answer = call.answer().await.unwrap();
-        Told {
+        Response {
             status: answer.status,
             body: answer.json().unwrap_or(Value::Null),
             answer,
@@ -284,29 +284,35 @@ impl World {
     }
 
     /// GET.
-    pub async fn get(&self, service: Service, address: &str) -> Told {
+    pub async fn get(&self, service: Service, address: &str) -> Response {
         self.ask(service, Method::GET, address, None, None).await
     }
 
     /// POST.
-    pub async fn post(&self, service: Service, address: &str, body: Value) -> Told {
+    pub async fn post(&self, service: Service, address: &str, body: Value) -> Response {
         self.ask(service, Method::POST, address, Some(body), None)
             .await
     }
 
     /// PUT.
-    pub async fn put(&self, service: Service, address: &str, body: Value) -> Told {
+    pub async fn put(&self, service: Service, address: &str, body: Value) -> Response {
         self.ask(service, Method::PUT, address, Some(body), None)
             .await
     }
 
     /// DELETE.
-    pub async fn delete(&self, service: Service, address: &str) -> Told {
+    pub async fn delete(&self, service: Service, address: &str) -> Response {
         self.ask(service, Method::DELETE, address, None, None).await
     }
 
     /// GET, or POST with a body, with another session.
-    pub async fn other(&self, who: &Session, service: Service, address: &str, body: Value) -> Told {
+    pub async fn other(
+        &self,
+        who: &Session,
+        service: Service,
+        address: &str,
+        body: Value,
+    ) -> Response {
         let (method, body) = match body {
             Value::Null => (Method::GET, None),
             body => (Method::POST, Some(body)),
@@ -318,14 +324,14 @@ impl World {
     /// resource in the response, under the key of the body.
     pub async fn make(&self, service: Service, collection: &str, body: Value) -> Value {
         let one = body.as_object().unwrap().keys().next().unwrap().clone();
-        let told = self.post(service, collection, body).await;
+        let response = self.post(service, collection, body).await;
         assert!(
-            (200..300).contains(&told.status),
+            (200..300).contains(&response.status),
             "POST {collection}: {} {}",
-            told.status,
-            told.body
+            response.status,
+            response.body
         );
-        let made = told.at(&format!("/{one}"));
+        let made = response.at(&format!("/{one}"));
         let id = made["id"].as_str().or(made["name"].as_str());
         self.remember(service, &format!("{collection}/{}", id.unwrap()));
         made
@@ -344,19 +350,19 @@ impl World {
         &self,
         service: Service,
         address: &str,
-        wanted: impl Fn(&Told) -> bool,
-    ) -> Told {
+        wanted: impl Fn(&Response) -> bool,
+    ) -> Response {
         let started = std::time::Instant::now();
         loop {
-            let told = self.get(service, address).await;
-            if wanted(&told) {
-                return told;
+            let response = self.get(service, address).await;
+            if wanted(&response) {
+                return response;
             }
             assert!(
                 started.elapsed() < PATIENCE,
                 "GET {address} never became what it should: {} {}",
-                told.status,
-                told.body
+                response.status,
+                response.body
             );
             tokio::time::sleep(PAUSE).await;
         }
@@ -364,14 +370,14 @@ impl World {
 
     /// Deletes a resource and waits until it is gone.
     pub async fn remove(&self, service: Service, address: &str) {
-        let told = self.delete(service, address).await;
+        let response = self.delete(service, address).await;
         assert!(
-            (200..300).contains(&told.status),
+            (200..300).contains(&response.status),
             "DELETE {address}: {} {}",
-            told.status,
-            told.body
+            response.status,
+            response.body
         );
-        self.until(service, address, |told| told.status == 404)
+        self.until(service, address, |response| response.status == 404)
             .await;
     }
 
@@ -386,26 +392,26 @@ impl World {
     }
 
     /// Records a failure unless the status is this one.
-    pub fn status(&self, what: &str, told: &Told, wanted: u16) {
-        if told.status != wanted {
-            let body = told.body.to_string();
+    pub fn status(&self, what: &str, response: &Response, wanted: u16) {
+        if response.status != wanted {
+            let body = response.body.to_string();
             let body: String = body.chars().take(300).collect();
             self.note(
                 what,
-                format!("status {}, and should be {wanted}: {body}", told.status),
+                format!("status {}, and should be {wanted}: {body}", response.status),
             );
         }
     }
 
     /// Records a failure unless the response is a refusal with this status and error type, a message and a request id.
-    pub fn refused(&self, what: &str, told: &Told, status: u16, kind: &str) {
-        self.status(what, told, status);
-        if told.status == status {
-            self.is(&format!("{what}, name of the error"), told.kind(), kind);
-            let error = told.answer.refusal();
+    pub fn refused(&self, what: &str, response: &Response, status: u16, kind: &str) {
+        self.status(what, response, status);
+        if response.status == status {
+            self.is(&format!("{what}, name of the error"), response.kind(), kind);
+            let error = response.answer.refusal();
             let message = error.message().unwrap_or_default();
             self.is(&format!("{what}, there are words"), message.len() > 3, true);
-            let id = told.answer.request_id();
+            let id = response.answer.request_id();
             self.is(
                 &format!("{what}, there is a request id"),
                 id.starts_with("req-"),
@@ -440,7 +446,7 @@ impl World {
         for (service, address) in made {
             let started = std::time::Instant::now();
             loop {
-                let told = match address.split_once(" <- ") {
+                let response = match address.split_once(" <- ") {
                     // `routers/x/remove_router_interface <- {...}`
                     Some((path, body)) => {
                         let body = serde_json::from_str(body).unwrap();
@@ -448,10 +454,10 @@ impl World {
                     }
                     None => self.delete(service, &address).await,
                 };
-                let again = matches!(told.status, 409 | 400 | 500 | 503);
+                let again = matches!(response.status, 409 | 400 | 500 | 503);
                 if !again || started.elapsed() > PATIENCE {
-                    if !matches!(told.status, 200..300 | 404) {
-                        let why = format!("{} {}", told.status, told.body);
+                    if !matches!(response.status, 200..300 | 404) {
+                        let why = format!("{} {}", response.status, response.body);
                         self.note(&format!("sweeping up {address}"), why);
                     }
                     break;
@@ -461,8 +467,9 @@ impl World {
             // Asynchronous deletions keep their dependencies in use.
             let slow = ["servers/", "volumes/", "snapshots/", "lbaas/"];
             if slow.iter().any(|begin| address.starts_with(begin)) {
-                let gone =
-                    |told: &Told| told.status == 404 || told.at("/server/status") == "DELETED";
+                let gone = |response: &Response| {
+                    response.status == 404 || response.at("/server/status") == "DELETED"
+                };
                 self.until(service, &address, gone).await;
             }
         }

@@ -4,8 +4,8 @@
 //! (2.73 and later) and remove key generation (2.92). Calls that need more set their own microversion.
 
 pub mod flavors;
-mod orders;
 pub mod server_actions;
+mod transitions;
 mod types;
 
 use reqwest::Method;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::lookups::{LONG, only};
 use crate::wire::call::Call;
 use crate::{Error, Microversion, Service, Session};
-pub(crate) use orders::{Orders, Way};
+pub(crate) use transitions::{Requested, Transition};
 
 pub use types::{
     Address, Attachment, Fault, Flavor, KeyPair, PluggedPort, Server, ServerGroup, Zone,
@@ -96,14 +96,18 @@ impl Compute<'_> {
             call = call.microversion(DISK_TYPES);
         }
         let created: Created = call.fetch("server").await?;
-        self.0.extension::<Orders>().add(&created.id, Way::In);
+        self.0
+            .extension::<Requested>()
+            .add(&created.id, Transition::Building);
         Ok(created.id)
     }
 
     /// Deletes a server. Returns the request id. A missing server is an error of status 404.
     pub async fn server_delete(&self, id: &str) -> Result<String, Error> {
         let answer = self.call(Method::DELETE, &["servers", id]).send().await?;
-        self.0.extension::<Orders>().add(id, Way::Out);
+        self.0
+            .extension::<Requested>()
+            .add(id, Transition::Deleting);
         Ok(answer.request_id())
     }
 

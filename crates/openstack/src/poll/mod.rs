@@ -1,25 +1,23 @@
-//! Looking at many things that change, at the price of one.
+//! Polling of many resources with few requests.
 //!
-//! Five hundred servers that are being built are five hundred steps that wait. Each asks here how its
-//! server is, as often as it likes; the questions that are open together are answered by one list
-//! call. So the number of calls does not grow with the number of things:
+//! A run that builds 500 servers has 500 steps that poll. Each step queries this module as often as it likes; the open
+//! queries of all steps are answered by one list request, so the number of requests does not grow with the number of
+//! resources:
 //!
-//! * **Gathering.** A question opens a short window; all that come within it, or while a call is under
-//!   way, are answered by the next call. One that is alone, or has little company, gets a call of its own.
-//! * **Pace.** The next call waits twice as long as the last one took. A cloud that is slow, because it
-//!   works for us, is asked less often; at most a third of the time goes into asking. While calls tell nothing new,
-//!   the pauses grow.
-//! * **Servers on their way.** A list with details costs Nova as much as what it tells, and calls to Neutron
-//!   besides. So while servers are being made or deleted, Nova is asked for the bare ids of those that still
-//!   are ([`servers`]); only who is no longer among them is looked at.
-//! * **Changes alone.** Nova is asked for what has changed since the last call (`changes-since`, which
-//!   also tells of deleted servers), so a list costs what happened, and not what exists. A server that
-//!   has not changed is answered for from memory, and looked at by itself now and then, for clouds that
-//!   do not know the filter.
-//! * **What is known already.** Who makes a thing has its state in hand: [`Watch::told`] keeps it for the
-//!   first question, which then costs nothing. Most of Neutron's things are ready when they are made.
+//! * **Batches.** A query waits 40 ms for others. All queries that arrive in this time, or while a request is under way,
+//!   are answered by the next request. Up to three resources are read one by one.
+//! * **Pace.** The pause between two requests is twice the duration of the last one, so at most a third of the time is
+//!   spent in requests. The pauses grow while the answers contain nothing new.
+//! * **Servers in transition.** A detailed list is expensive for Nova, and causes requests to Neutron. While servers are being
+//!   built or deleted, Nova lists only the ids of servers in that state ([`servers`]); servers that have left the list are
+//!   read.
+//! * **Changes only.** The list of servers uses `changes-since`, which also returns deleted servers, so its cost depends on what
+//!   changed and not on what exists. The answer for an unchanged server comes from memory; it is read by itself now and
+//!   then, for clouds that ignore the filter.
+//! * **Known states.** The answer to a creation already has the resource's state: [`Poller::set`] keeps it for the first query, which
+//!   then costs no request. Most Neutron resources are ready when they are created.
 //!
-//! An answer is never older than its question, but for unchanged servers as said above.
+//! An answer is never older than its query, except for unchanged servers as described above.
 
 mod servers;
 
@@ -41,91 +39,91 @@ use crate::load_balancer::{Balanced, Part};
 use crate::network::Entity;
 use crate::{Error, Service, Session};
 
-/// How long the first question waits for others.
+/// Time that the first query of a batch waits for others.
 const GATHERING: Duration = Duration::from_millis(40);
-/// So many questions are still asked one by one.
+/// Maximum number of resources that are read one by one.
 const FEW: usize = 3;
-/// Between two calls, however slow the cloud is.
+/// Maximum pause between two requests, however slow the cloud is.
 const PACE_MAX: Duration = Duration::from_secs(4);
-/// The first pause after a call that told nothing new; it doubles with each further one.
+/// Pause after a first request without news; it doubles with each further one.
 const QUIET_FIRST: Duration = Duration::from_millis(80);
-/// The longest of these.
+/// Maximum of these pauses.
 const QUIET_MAX: Duration = Duration::from_millis(640);
-/// Neutron takes the ids in the address, which may be some 8,000 characters long.
+/// Maximum number of ids in one URL of Neutron, which may have about 8,000 characters.
 const IDS_PER_CALL: usize = 100;
 
-type Answered = Result<Option<Value>, Error>;
+type Found = Result<Option<Value>, Error>;
 
-/// All questions of a session that are open.
+/// The open queries of a session.
 #[derive(Debug, Default)]
-pub struct Watch {
-    desks: Mutex<HashMap<Source, Arc<Desk>>>,
+pub struct Polls {
+    queues: Mutex<HashMap<Source, Arc<Queue>>>,
 }
 
-/// Where an answer comes from.
+/// The collection that answers a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Source {
     Servers,
     Volumes,
     LoadBalancers,
-    /// A collection of Neutron's: its path, and the word for many.
+    /// A collection of Neutron: path and plural.
     Network(&'static str, &'static str),
 }
 
-/// The questions about one kind of thing.
+/// The open queries for one collection.
 #[derive(Debug, Default)]
-struct Desk(Mutex<State>);
+struct Queue(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    open: Vec<(String, oneshot::Sender<Answered>)>,
-    /// Whether a task answers them.
-    at_work: bool,
-    /// What makers said; `Null` is gone.
-    told: HashMap<String, Value>,
-    /// When the last call ended, and how long it took.
+    open: Vec<(String, oneshot::Sender<Found>)>,
+    /// True while a task answers them.
+    is_active: bool,
+    /// States set by [`Poller::set`]; `Null` for a deleted resource.
+    known: HashMap<String, Value>,
+    /// End and duration of the last request.
     last: Option<(Instant, Duration)>,
-    /// How many calls in a row told nothing new.
+    /// Number of successive requests without news.
     quiet: u32,
-    /// What is known of servers.
-    servers: servers::Known,
+    /// Servers in transition.
+    servers: servers::Transitions,
 }
 
 impl Session {
-    /// How things are that change, at the price of one call for many.
-    pub fn watcher(&self) -> Watcher<'_> {
-        Watcher(self)
+    /// The state of resources that change, with one request for many.
+    pub fn poller(&self) -> Poller<'_> {
+        Poller(self)
     }
 }
 
-/// What looks at a session's things.
-pub struct Watcher<'a>(pub(crate) &'a Session);
+/// Queries for the state of resources.
+pub struct Poller<'a>(pub(crate) &'a Session);
 
-impl Watcher<'_> {
-    /// How a server is; `None` if it is gone.
+impl Poller<'_> {
+    /// A server; `None` if it does not exist.
     pub async fn server(&self, id: &str) -> Result<Option<Server>, Error> {
-        self.look(Source::Servers, id).await
+        self.get(Source::Servers, id).await
     }
 
-    /// How a volume is; `None` if it is gone.
+    /// A volume; `None` if it does not exist.
     pub async fn volume(&self, id: &str) -> Result<Option<Volume>, Error> {
-        self.look(Source::Volumes, id).await
+        self.get(Source::Volumes, id).await
     }
 
-    /// How a load balancer is; `None` if it is gone.
+    /// A load balancer; `None` if it does not exist.
     pub async fn load_balancer(&self, id: &str) -> Result<Option<Balanced>, Error> {
-        self.look(Source::LoadBalancers, id).await
+        self.get(Source::LoadBalancers, id).await
     }
 
-    /// How one of Neutron's things is; `None` if it is gone.
+    /// A resource of Neutron; `None` if it does not exist.
     pub async fn network<E: Entity>(&self, id: &str) -> Result<Option<E>, Error> {
-        self.look(Source::of::<E>(), id).await
+        self.get(Source::of::<E>(), id).await
     }
 
-    /// How a record of a collection is; `None` if it is gone. Those of other services than Neutron are asked for one by one.
+    /// A record of a collection; `None` if it does not exist. Records of services other than Neutron are read one by one.
     pub async fn record(&self, of: &'static Collection, id: &str) -> Result<Option<Record>, Error> {
         match Source::of_collection(of) {
-            Some(source) => self.look(source, id).await,
+            Some(source) => self.get(source, id).await,
             None => match self.0.records(of).get(id).await {
                 Err(error) if error.is_not_found() => Ok(None),
                 found => found.map(Some),
@@ -133,36 +131,32 @@ impl Watcher<'_> {
         }
     }
 
-    /// This is how a record is: the first question about it is answered so. `None` if it is gone.
-    pub fn told_record(&self, of: &'static Collection, id: &str, record: Option<&Record>) {
+    /// Sets the answer to the next query for a record; `None` if it was deleted.
+    pub fn set_record(&self, of: &'static Collection, id: &str, record: Option<&Record>) {
         if let Some(source) = Source::of_collection(of) {
-            self.tell(source, id, &record);
+            self.keep(source, id, &record);
         }
     }
 
-    /// This is how it is: the first question about it is answered so.
-    pub fn told<E: Entity>(&self, thing: &E) {
-        self.tell(Source::of::<E>(), thing.id(), thing);
+    /// Sets the answer to the next query for a resource.
+    pub fn set<E: Entity>(&self, thing: &E) {
+        self.keep(Source::of::<E>(), thing.id(), thing);
     }
 
-    /// It is gone: the first question about it is answered so.
-    pub fn told_gone<E: Entity>(&self, id: &str) {
-        self.tell(Source::of::<E>(), id, &Value::Null);
+    /// Sets the answer to the next query for a deleted resource.
+    pub fn set_gone<E: Entity>(&self, id: &str) {
+        self.keep(Source::of::<E>(), id, &Value::Null);
     }
 
-    fn tell(&self, source: Source, id: &str, thing: &impl Serialize) {
+    fn keep(&self, source: Source, id: &str, thing: &impl Serialize) {
         if let Ok(thing) = serde_json::to_value(thing) {
-            let desk = self.desk(source);
-            desk.lock().told.insert(id.to_string(), thing);
+            let queue = self.queue(source);
+            queue.lock().known.insert(id.to_string(), thing);
         }
     }
 
-    async fn look<T: DeserializeOwned>(
-        &self,
-        source: Source,
-        id: &str,
-    ) -> Result<Option<T>, Error> {
-        let Some(value) = self.desk(source).ask(self.0, source, id).await? else {
+    async fn get<T: DeserializeOwned>(&self, source: Source, id: &str) -> Result<Option<T>, Error> {
+        let Some(value) = self.queue(source).query(self.0, source, id).await? else {
             return Ok(None);
         };
         let thing = serde_json::from_value(value);
@@ -175,10 +169,10 @@ impl Watcher<'_> {
         })
     }
 
-    fn desk(&self, source: Source) -> Arc<Desk> {
-        let watch = self.0.extension::<Watch>();
-        let mut desks = watch.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        desks.entry(source).or_default().clone()
+    fn queue(&self, source: Source) -> Arc<Queue> {
+        let polls = self.0.extension::<Polls>();
+        let mut queues = polls.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.entry(source).or_default().clone()
     }
 }
 
@@ -187,7 +181,7 @@ impl Source {
         Source::Network(E::PATH, E::MANY)
     }
 
-    /// The source of a collection that can be asked for many ids at once.
+    /// The source of a collection whose list takes several ids as a filter.
     fn of_collection(of: &'static Collection) -> Option<Source> {
         (of.service == Service::Network).then_some(Source::Network(of.path, of.many))
     }
@@ -201,7 +195,7 @@ impl Source {
         }
     }
 
-    async fn one(self, session: &Session, id: &str) -> Answered {
+    async fn one(self, session: &Session, id: &str) -> Found {
         let found = match self {
             Source::Servers => plain(session.compute().server_get(id).await),
             Source::Volumes => plain(session.block_storage().volume_get(id).await),
@@ -209,7 +203,7 @@ impl Source {
                 let balancing = session.load_balancer();
                 plain(balancing.get(Part::LoadBalancer, id).await)
             }
-            // A list of one is no dearer, and needs no word for one.
+            // A list of one costs the same, and its singular need not be known.
             Source::Network(..) => {
                 let ids = [id.to_string()];
                 let found = self.all(session, &ids, None).await?;
@@ -222,7 +216,7 @@ impl Source {
         }
     }
 
-    /// All that are there, or that have changed since; others may be among them.
+    /// All existing resources, or those changed since a time; the result may contain others.
     async fn all(
         self,
         session: &Session,
@@ -269,45 +263,45 @@ fn plain_all<T: Serialize>(found: Result<Vec<T>, Error>) -> Result<Vec<Value>, E
     found?.into_iter().map(|thing| plain(Ok(thing))).collect()
 }
 
-impl Desk {
-    async fn ask(self: &Arc<Self>, session: &Session, source: Source, id: &str) -> Answered {
+impl Queue {
+    async fn query(self: &Arc<Self>, session: &Session, source: Source, id: &str) -> Found {
         let (sender, answer) = oneshot::channel();
         let idle = {
             let mut state = self.lock();
-            if let Some(thing) = state.told.remove(id) {
+            if let Some(thing) = state.known.remove(id) {
                 return Ok(Some(thing).filter(|thing| !thing.is_null()));
             }
             state.open.push((id.to_string(), sender));
-            !std::mem::replace(&mut state.at_work, true)
+            !std::mem::replace(&mut state.is_active, true)
         };
         if idle {
-            let (desk, session) = (self.clone(), session.clone());
-            tokio::spawn(async move { desk.work(&session, source).await });
+            let (queue, session) = (self.clone(), session.clone());
+            tokio::spawn(async move { queue.work(&session, source).await });
         }
-        // The task answers all; it can only be missing where the program ends.
+        // The task answers every query, unless the program ends.
         answer.await.unwrap_or_else(|_| {
             Err(Error::Connection {
                 service: source.service(),
                 method: "GET".into(),
                 path: id.to_string(),
                 wire: crate::Wire::Reset,
-                why: "the look was given up".into(),
+                why: "the query was cancelled".into(),
                 request_id: String::new(),
             })
         })
     }
 
-    /// Answers what is open, call by call, until nothing is.
+    /// Answers the open queries, a request for each batch, until none is left.
     async fn work(&self, session: &Session, source: Source) {
         loop {
             let pause = self.lock().pause(Instant::now());
             tokio::time::sleep(pause).await;
             let open = {
                 let mut state = self.lock();
-                // Who has gone away needs no answer.
+                // Cancelled queries need no answer.
                 state.open.retain(|(_, sender)| !sender.is_closed());
                 if state.open.is_empty() {
-                    state.at_work = false;
+                    state.is_active = false;
                     return;
                 }
                 std::mem::take(&mut state.open)
@@ -322,7 +316,7 @@ impl Desk {
                     Ok(found) => found.get(&id).cloned().unwrap_or(Ok(None)),
                     Err(error) => Err(error.clone()),
                 };
-                // Who asked may have gone away.
+                // The query may have been cancelled.
                 let _gone = sender.send(answer);
             }
         }
@@ -333,7 +327,7 @@ impl Desk {
         session: &Session,
         source: Source,
         ids: &[String],
-    ) -> Result<HashMap<String, Answered>, Error> {
+    ) -> Result<HashMap<String, Found>, Error> {
         if source == Source::Servers {
             return self.servers(session, ids).await;
         }
@@ -351,7 +345,7 @@ impl Desk {
 }
 
 impl State {
-    /// Until the next call.
+    /// Pause before the next request.
     fn pause(&self, now: Instant) -> Duration {
         let Some((ended, took)) = self.last else {
             return GATHERING;
@@ -369,11 +363,7 @@ impl State {
     }
 }
 
-async fn one_by_one(
-    session: &Session,
-    source: Source,
-    ids: &[String],
-) -> HashMap<String, Answered> {
+async fn one_by_one(session: &Session, source: Source, ids: &[String]) -> HashMap<String, Found> {
     let mut calls = tokio::task::JoinSet::new();
     for id in ids.iter().cloned() {
         let session = session.clone();
@@ -391,7 +381,7 @@ async fn one_by_one(
     answers
 }
 
-fn by_id(found: Vec<Value>) -> HashMap<String, Answered> {
+fn by_id(found: Vec<Value>) -> HashMap<String, Found> {
     let with_id = |thing: Value| Some((thing["id"].as_str()?.to_string(), Ok(Some(thing))));
     found.into_iter().filter_map(with_id).collect()
 }
