@@ -143,6 +143,11 @@ async fn check_regions(clouds: openstack::Clouds) {
 }
 
 async fn open_database(config: &Config) -> anyhow::Result<Operator> {
+    if let Some(url) = &config.database {
+        return store::connect(url)
+            .await
+            .with_context(|| format!("cannot use the database {url}"));
+    }
     let file = config.data.join("stackloom.db");
     protect(&file)?;
     store::open(&file)

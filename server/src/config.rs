@@ -4,6 +4,7 @@ use std::{fmt, net::IpAddr, net::SocketAddr, path::PathBuf, str::FromStr, time::
 
 use clap::{Parser, ValueEnum};
 use engine::config as engine_defaults;
+use store::DatabaseUrl;
 
 /// Settings of the server.
 #[derive(Clone, Debug, Parser)]
@@ -24,6 +25,11 @@ pub struct Config {
     /// Folder of the database, the key file and uploaded catalogue items.
     #[arg(long, env = "STACKLOOM_DATA", default_value = "stackloom-data")]
     pub data: PathBuf,
+
+    /// A PostgreSQL database, such as `postgres://user:password@host/stackloom`. Without it, the file `stackloom.db` in the
+    /// data folder. The password may come from `PGPASSWORD` or `~/.pgpass` instead.
+    #[arg(long, env = "STACKLOOM_DATABASE", hide_env_values = true)]
+    pub database: Option<DatabaseUrl>,
 
     /// Folder of the server's own catalogue items, one folder each.
     #[arg(long, env = "STACKLOOM_CATALOG", default_value = "catalog")]

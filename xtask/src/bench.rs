@@ -204,6 +204,7 @@ fn memory() -> Result<()> {
     std::fs::write(&clouds_file, clouds::text(Some("127.0.0.1:9"), None)?)?;
     let server = Server {
         address: format!("127.0.0.1:{}", http::free_port()?),
+        database: None,
         clouds: clouds_file,
         data: dir.join("data"),
         catalog: paths::root().join("catalog"),

@@ -22,6 +22,7 @@ mod lab;
 mod needs;
 mod paths;
 mod pictures;
+mod postgres;
 mod progress;
 mod run;
 mod server;

@@ -91,6 +91,17 @@ const CHROMIUM: Need = Need {
     packages: &["chromium"],
 };
 
+const POSTGRES: Need = Need {
+    name: "PostgreSQL",
+    purpose: "the other database, in tests and for `run --postgres`",
+    is_there: || {
+        let versions = std::fs::read_dir("/usr/lib/postgresql");
+        let has_server = |version: std::fs::DirEntry| version.path().join("bin/postgres").exists();
+        versions.is_ok_and(|all| all.flatten().any(has_server))
+    },
+    packages: &["postgresql"],
+};
+
 /// The requirements of `build`.
 pub fn for_building() -> Vec<Need> {
     vec![C_COMPILER, NODE, WASM_OPT, BROTLI]
@@ -103,9 +114,16 @@ pub fn for_running() -> Vec<Need> {
     needs
 }
 
+/// The requirements of `run --postgres`.
+pub fn for_running_on_postgres() -> Vec<Need> {
+    let mut needs = for_running();
+    needs.push(POSTGRES);
+    needs
+}
+
 /// The requirements of `test`.
 pub fn for_testing() -> Vec<Need> {
-    let mut needs = for_running();
+    let mut needs = for_running_on_postgres();
     needs.push(CHROMIUM);
     needs
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::children::{self, Child};
 use crate::lab::Lab;
 use crate::server::Server;
-use crate::{build, clouds, docker, http, needs, paths, progress, shell};
+use crate::{build, clouds, docker, http, needs, paths, postgres, progress, shell};
 
 /// Options of `run`.
 #[derive(clap::Args)]
@@ -23,6 +23,9 @@ pub struct Options {
     /// Do not start the lab cloud.
     #[arg(long)]
     no_lab: bool,
+    /// Keep the state in a PostgreSQL server, started for it, and not in a file.
+    #[arg(long)]
+    postgres: bool,
     /// Build in release mode: slower to build, faster at run time.
     #[arg(long)]
     release: bool,
@@ -32,7 +35,11 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let begin = Instant::now();
     let stop = children::stop_flag()?;
-    needs::ensure(&needs::for_running())?;
+    needs::ensure(&if options.postgres {
+        needs::for_running_on_postgres()
+    } else {
+        needs::for_running()
+    })?;
     let address = std::env::var("STACKLOOM_ADDR").unwrap_or_else(|_| "127.0.0.1:8080".into());
     if http::is_taken(&address) {
         bail!("{address} is taken; set STACKLOOM_ADDR to another address, or stop what is there");
@@ -68,8 +75,17 @@ pub fn run(options: &Options) -> Result<()> {
     )?;
     std::fs::write(&clouds_file, clouds)
         .with_context(|| format!("cannot write {}", clouds_file.display()))?;
+    let database = match options.postgres {
+        true => {
+            let (server, address) = postgres::start(&data.join("postgres"))?;
+            running.push(server);
+            Some(address)
+        }
+        false => None,
+    };
     let server = Server {
         address: address.clone(),
+        database,
         clouds: clouds_file,
         data,
         catalog: paths::root().join("catalog"),

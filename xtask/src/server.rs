@@ -13,6 +13,8 @@ use crate::{http, paths, shell};
 pub struct Server {
     /// The address: `127.0.0.1:8080`.
     pub address: String,
+    /// The address of its database. `None` uses the file in its state.
+    pub database: Option<String>,
     /// The path of its `clouds.yaml`.
     pub clouds: PathBuf,
     /// The folder of its state.
@@ -41,6 +43,9 @@ impl Server {
             .env("STACKLOOM_DATA", &self.data)
             .env("STACKLOOM_CATALOG", &self.catalog)
             .env("STACKLOOM_SITE", paths::site());
+        if let Some(database) = &self.database {
+            command.env("STACKLOOM_DATABASE", database);
+        }
         if let Some(log) = &self.log {
             children::write_output_to(&mut command, log)?;
         }

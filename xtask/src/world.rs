@@ -58,6 +58,7 @@ impl World {
         let mut running = vec![lab.start(&programs.lab, Some(&dir.join("lab.log")))?];
         let server = Server {
             address: format!("127.0.0.1:{}", http::free_port()?),
+            database: None,
             clouds: clouds_file,
             data: dir.join("data"),
             catalog: catalog.to_owned(),

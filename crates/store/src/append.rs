@@ -11,7 +11,7 @@ use crate::{
     Entry, Error, Outcome, Result, Store, Tenant,
     column::{now_text, to_json},
     creation,
-    database::{BEGIN, Connection, set_durable},
+    database::Connection,
     deployment,
     event::{self, NewEvent},
     resource, run, step,
@@ -44,6 +44,9 @@ pub struct Appender {
     runs: HashMap<String, Position>,
 }
 
+/// Attempts to store a batch, if other transactions get in its way.
+const TRIES: u32 = 5;
+
 /// The end of a run's events, and the deployment that its entries change.
 #[derive(Clone, Debug)]
 struct Position {
@@ -69,17 +72,19 @@ impl Appender {
     /// # Errors
     /// If the database refuses one of them, or a run does not belong to its tenant. Then none is stored.
     pub async fn append(&mut self, writes: &[&Write]) -> Result<Vec<Appended>> {
-        let first = self.try_append(writes).await;
-        let stored = match first {
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-                for write in writes {
-                    self.runs.remove(&write.run);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_append(writes).await {
+                Ok(stored) => return Ok(stored),
+                Err(error) if tries < TRIES && is_repeatable(&error) => {
+                    for write in writes {
+                        self.runs.remove(&write.run);
+                    }
                 }
-                self.try_append(writes).await
+                Err(error) => return Err(Error::at("writing to the journal")(error)),
             }
-            first => first,
-        };
-        stored.map_err(Error::at("writing to the journal"))
+        }
     }
 
     async fn try_append(&mut self, writes: &[&Write]) -> sqlx::Result<Vec<Appended>> {
@@ -88,8 +93,9 @@ impl Appender {
         let is_durable = writes
             .iter()
             .any(|write| write.entries.iter().any(Entry::is_move));
-        set_durable(&mut connection, is_durable).await?;
-        let mut transaction = sqlx::Connection::begin_with(&mut *connection, BEGIN).await?;
+        let kind = self.store.kind;
+        kind.set_durable(&mut connection, is_durable).await?;
+        let mut transaction = sqlx::Connection::begin_with(&mut *connection, kind.begin()).await?;
 
         let mut runs = HashMap::<&str, Position>::new();
         let mut appended: Vec<Appended> = Vec::new();
@@ -145,6 +151,14 @@ impl Appender {
     }
 }
 
+/// True if the same transaction may succeed at once: a number was taken by another appender, or PostgreSQL rolled it back for the
+/// sake of another transaction (serialisation failure, deadlock).
+fn is_repeatable(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| {
+        error.is_unique_violation() || matches!(error.code().as_deref(), Some("40001" | "40P01"))
+    })
+}
+
 async fn position(
     connection: &mut Connection,
     tenant: &Tenant,
@@ -194,8 +208,8 @@ async fn apply(
             deployment,
         } => {
             let to = (*state, *ending, reason.as_deref());
-            run::set_state(connection, &at.tenant, run, to, time).await?;
             deployment::set_state(connection, &at.deployment, *deployment, time).await?;
+            run::set_state(connection, &at.tenant, run, to, time).await?;
         }
         Entry::RollBack { reason, wanted } => {
             return run::set_roll_back_reason(connection, &at.tenant, run, reason, *wanted).await;
@@ -228,38 +242,43 @@ mod tests {
         }
     }
 
-    async fn database() -> Database {
-        let database = Database::new().await;
-        deployment_insert(&database.store, &tenant(), "d").await;
-        let workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
-        run_insert(&database.store, &tenant(), "d", "r", &workflow).await;
-        database
+    /// Databases with a deployment `d` and a run `r`.
+    async fn databases() -> [Database; 2] {
+        let databases = Database::each().await;
+        for Database { store, .. } in &databases {
+            deployment_insert(store, &tenant(), "d").await;
+            let workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
+            run_insert(store, &tenant(), "d", "r", &workflow).await;
+        }
+        databases
     }
 
     #[tokio::test]
     async fn two_appenders_share_the_numbers_of_a_run() {
-        let database = database().await;
-        let mut appenders = [database.store.appender(), database.store.appender()];
-        for round in 0..6 {
-            let appender = &mut appenders[round % 2];
-            let stored = appender.append(&[&lines(2), &lines(1)]).await.unwrap();
-            assert_eq!((stored.len(), stored[0].events.len()), (1, 3));
+        for database in databases().await {
+            let mut appenders = [database.store.appender(), database.store.appender()];
+            for round in 0..6 {
+                let appender = &mut appenders[round % 2];
+                let stored = appender.append(&[&lines(2), &lines(1)]).await.unwrap();
+                assert_eq!((stored.len(), stored[0].events.len()), (1, 3));
+            }
+            let events = database.store.event_list(&tenant(), "r", 0, 100).await;
+            let numbers: Vec<u64> = events.unwrap().iter().map(|event| event.seq).collect();
+            assert_eq!(numbers, (1..=18).collect::<Vec<_>>());
         }
-        let events = database.store.event_list(&tenant(), "r", 0, 100).await;
-        let numbers: Vec<u64> = events.unwrap().iter().map(|event| event.seq).collect();
-        assert_eq!(numbers, (1..=18).collect::<Vec<_>>());
     }
 
     #[tokio::test]
     async fn a_run_of_another_tenant_is_not_written_to() {
-        let database = database().await;
-        let mut appender = database.store.appender();
-        appender.append(&[&lines(1)]).await.unwrap();
-        for tenant in strangers() {
-            let write = Write { tenant, ..lines(1) };
-            assert!(appender.append(&[&write]).await.is_err());
+        for database in databases().await {
+            let mut appender = database.store.appender();
+            appender.append(&[&lines(1)]).await.unwrap();
+            for tenant in strangers() {
+                let write = Write { tenant, ..lines(1) };
+                assert!(appender.append(&[&write]).await.is_err());
+            }
+            let events = database.store.event_list(&tenant(), "r", 0, 100).await;
+            assert_eq!(events.unwrap().len(), 1);
         }
-        let events = database.store.event_list(&tenant(), "r", 0, 100).await;
-        assert_eq!(events.unwrap().len(), 1);
     }
 }

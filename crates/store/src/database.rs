@@ -1,24 +1,25 @@
-//! The database's handle, transactions, and how a database is opened.
-//!
-//! Only this file names SQLite: types, settings, the start of transactions, and durability.
+//! The database's handle, and transactions.
 
-use std::{path::Path, time::Duration};
+use sqlx::AnyPool;
 
-use sqlx::{
-    SqlitePool,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
-};
+use crate::{Error, Result};
 
-use crate::{Error, Result, migrations};
+pub(crate) type Database = sqlx::Any;
+pub(crate) type Connection = sqlx::AnyConnection;
+pub(crate) type Row = sqlx::any::AnyRow;
 
-pub(crate) type Database = sqlx::Sqlite;
-pub(crate) type Connection = sqlx::SqliteConnection;
-pub(crate) type Row = sqlx::sqlite::SqliteRow;
+/// The kind of a database, where statements differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
+}
 
 /// The handle for requests and runs. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
-    pub(crate) pool: SqlitePool,
+    pub(crate) pool: AnyPool,
+    pub(crate) kind: Kind,
 }
 
 /// Writes that take effect together. Without [`Transaction::commit`], none takes effect.
@@ -48,43 +49,39 @@ impl Outcome {
     }
 }
 
-/// Opens a database file, creates it if it is missing, and applies the migrations. See [`open`](crate::open).
-pub(crate) async fn connect(path: &Path) -> Result<Store> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Normal)
-        .busy_timeout(Duration::from_secs(10))
-        .foreign_keys(true);
-    let pool = SqlitePoolOptions::new()
-        .max_connections(8)
-        .connect_with(options)
-        .await
-        .map_err(Error::at("opening it"))?;
-    migrate(&pool).await?;
-    Ok(Store { pool })
-}
+impl Kind {
+    /// The start of a transaction that writes. SQLite takes the write lock at once, so that a transaction that reads first cannot
+    /// lose it to another one. PostgreSQL locks the rows that are written.
+    pub(crate) fn begin(self) -> &'static str {
+        match self {
+            Kind::Sqlite => "BEGIN IMMEDIATE",
+            Kind::Postgres => "BEGIN",
+        }
+    }
 
-pub(crate) async fn migrate(pool: &SqlitePool) -> Result<()> {
-    migrations::migrator()
-        .run(pool)
-        .await
-        .map_err(|error| Error::at("migrating it")(error.into()))
-}
+    /// The start of a transaction whose queries all see the same moment.
+    pub(crate) fn begin_reading(self) -> &'static str {
+        match self {
+            Kind::Sqlite => "BEGIN",
+            Kind::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        }
+    }
 
-/// Sets the durability of commits. If `is_durable`, a commit waits for the disk, else only for the operating system.
-pub(crate) async fn set_durable(connection: &mut Connection, is_durable: bool) -> sqlx::Result<()> {
-    let level = if is_durable {
-        "PRAGMA synchronous = FULL"
-    } else {
-        "PRAGMA synchronous = NORMAL"
-    };
-    sqlx::query(level).execute(connection).await.map(drop)
+    /// Sets the durability of commits. If `is_durable`, a commit waits for the disk, else only for the operating system.
+    /// PostgreSQL always waits: it gathers the commits of all connections.
+    pub(crate) async fn set_durable(
+        self,
+        connection: &mut Connection,
+        is_durable: bool,
+    ) -> sqlx::Result<()> {
+        let level = match (self, is_durable) {
+            (Kind::Postgres, _) => return Ok(()),
+            (Kind::Sqlite, true) => "PRAGMA synchronous = FULL",
+            (Kind::Sqlite, false) => "PRAGMA synchronous = NORMAL",
+        };
+        sqlx::query(level).execute(connection).await.map(drop)
+    }
 }
-
-/// SQLite takes the write lock at the start, so that a transaction that reads first cannot lose it to another one.
-pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 
 impl Store {
     /// Begins a transaction. `doing` completes "the database failed while".
@@ -92,7 +89,7 @@ impl Store {
     /// # Errors
     /// If the database stays locked.
     pub async fn begin(&self, doing: &'static str) -> Result<Transaction> {
-        let inner = self.pool.begin_with(BEGIN).await;
+        let inner = self.pool.begin_with(self.kind.begin()).await;
         Ok(Transaction {
             inner: inner.map_err(Error::at(doing))?,
             doing,
@@ -139,6 +136,15 @@ impl Transaction {
 /// A statement made of constants of this crate.
 pub(crate) fn statement(parts: &[&'static str]) -> sqlx::AssertSqlSafe<String> {
     sqlx::AssertSqlSafe(parts.concat())
+}
+
+/// The parameters of a statement with `rows` rows of `columns` values: `($1, $2), ($3, $4)`.
+pub(crate) fn parameters(rows: usize, columns: usize) -> String {
+    let row = |row: usize| {
+        let numbers = (1..=columns).map(|column| format!("${}", row * columns + column));
+        format!("({})", numbers.collect::<Vec<_>>().join(", "))
+    };
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
 /// Rows as their types.

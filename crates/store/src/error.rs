@@ -22,14 +22,23 @@ impl Error {
         }
     }
 
-    /// True if the same write may succeed later: busy (5), locked (6), I/O error (10), full (13), cannot open (14), no free
-    /// connection.
+    /// True if the same write may succeed later.
+    ///
+    /// SQLite (result codes): busy (5), locked (6), I/O error (10), full (13), cannot open (14). PostgreSQL (SQLSTATE): the
+    /// connection (08), a read-only standby (25006), a rollback for the sake of other transactions (40), resources (53), an
+    /// operator (57), the operating system (58). Both: no free connection.
     pub fn is_transient(&self) -> bool {
         match &*self.source {
-            sqlx::Error::Database(error) => error
-                .code()
-                .and_then(|code| code.parse::<u32>().ok())
-                .is_some_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14)),
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+                // A SQLSTATE has five characters, a result code of SQLite fewer.
+                match code.get(..2).filter(|_| code.len() == 5) {
+                    Some("08" | "40" | "53" | "57" | "58") => true,
+                    Some(_) => code == "25006",
+                    None => code
+                        .parse::<u32>()
+                        .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14)),
+                }
+            }),
             sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) => true,
             _ => false,
         }

@@ -1,12 +1,12 @@
 //! The events of a run. Rows are only added; `seq` is dense per run, from 1.
 
 use api::{Event, EventBody, RunState};
-use sqlx::{QueryBuilder, Row as _};
+use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::{
     Result, Store, Tenant,
     column::{from_json, to_json},
-    database::{Connection, Database, Row, read_all},
+    database::{Connection, Row, parameters, read_all},
 };
 
 /// Maximum number of rows in one `INSERT`: five values each, far below SQLite's limit of 32,766 and PostgreSQL's of 65,535.
@@ -108,17 +108,20 @@ pub(crate) async fn insert_all(
     time: &str,
 ) -> sqlx::Result<()> {
     for events in events.chunks(ROWS) {
-        let mut insert =
-            QueryBuilder::<Database>::new("INSERT INTO events (run, seq, time, type, body) ");
-        insert.push_values(events, |mut values, event| {
-            values
-                .push_bind(event.run)
-                .push_bind(event.seq.cast_signed())
-                .push_bind(time)
-                .push_bind(event.kind)
-                .push_bind(&event.body);
-        });
-        insert.build().execute(&mut *connection).await?;
+        let insert = format!(
+            "INSERT INTO events (run, seq, time, type, body) VALUES {}",
+            parameters(events.len(), 5)
+        );
+        let mut insert = sqlx::query(AssertSqlSafe(insert));
+        for event in events {
+            insert = insert
+                .bind(event.run)
+                .bind(event.seq.cast_signed())
+                .bind(time)
+                .bind(event.kind)
+                .bind(&event.body);
+        }
+        insert.execute(&mut *connection).await?;
     }
     Ok(())
 }

@@ -12,11 +12,26 @@
 //!
 //! The store does not seal or open values: the caller does.
 //!
-//! The database is SQLite. Statements use only syntax that PostgreSQL supports too: `$n` parameters, `ON CONFLICT` with a target,
-//! no functions of SQLite outside [`open`] and the migrations. No rule depends on SQLite's single writer: rules are keys,
-//! conditional updates, or both.
+//! # Two databases
+//!
+//! The database is a file of SQLite, the default, or PostgreSQL. Every statement is written once and runs on both, through
+//! `sqlx::Any`. Our columns are text, 64-bit integers and bytes, which is what `Any` knows; parameters are `$n`, which both
+//! databases read. Two other ways were looked at. With two pools in an enum each query needs two branches, and the rows have two
+//! types. With functions that are generic over sqlx's `Database` each carries a dozen bounds, and all code is compiled twice. The
+//! price of `Any`: values are copied once more, no types of one database (JSON, timestamps), and [`database::parameters`] in place
+//! of sqlx's `QueryBuilder`, which writes `?`.
+//!
+//! Statements use only syntax of both databases: `ON CONFLICT`, row values, window functions; no functions of one of them outside
+//! [`connect`](mod@connect), [`database`] and the migrations. Each database has a folder of migrations, and a test compares the
+//! schemas.
+//!
+//! No rule depends on SQLite's single writer: rules are keys, conditional updates, or both. On PostgreSQL transactions run at READ
+//! COMMITTED, where a conditional update waits for the row and then looks at its newest version; so there are no serialisation
+//! failures. Deadlocks are avoided by an order: the row of the deployment, then that of its run, then the rest. The appender, which
+//! no caller can repeat, retries on either.
 
 mod column;
+mod connect;
 mod database;
 mod error;
 mod migrations;
@@ -44,13 +59,14 @@ pub mod testing;
 pub use append::{Appended, Appender, Write};
 pub use catalog::{ItemRow, Pin};
 pub use column::{now_text, to_json, to_text};
+pub use connect::DatabaseUrl;
 pub use creation::{Creation, CreationKey, CreationsNow, Namesakes};
 pub use database::{Outcome, Store, Transaction};
 pub use deployment::{DeploymentContent, DeploymentRow, Good, Seen};
 pub use design::{DesignContent, VersionLimits};
 pub use entry::{Ending, Entry, ResourceChange, Wanted};
 pub use error::{Error, Result};
-pub use operator::{Operator, open};
+pub use operator::{Operator, connect, open};
 pub use resource::ResourceRow;
 pub use run::{NewRun, RunRow, Standing};
 pub use sealed::SealedKind;

@@ -1,4 +1,5 @@
-//! The migrations that the program applies: the files of `migrations/`, in the order of their numbers.
+//! The migrations that the program applies: the files of `migrations/sqlite/` or `migrations/postgres/`, in the order of their
+//! numbers. A change of the schema has the same number and name in both; PostgreSQL begins with number 403, where SQLite was.
 //!
 //! A plain list, and not `sqlx::migrate!`: sqlx's macros link SQLite into the compiler, which costs minutes of every first build.
 
@@ -7,14 +8,17 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-/// The text of a migration, by its file's name without the ending.
+use crate::database::Kind;
+
+/// The texts of a database's migrations, by their files' names without the ending.
 macro_rules! files {
-    ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../../migrations/", $name, ".sql")))),*]
+    ($database:literal: $($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../../migrations/", $database, "/", $name, ".sql")))),*]
     };
 }
 
-const FILES: &[(&str, &str)] = &files! {
+const SQLITE: &[(&str, &str)] = &files! {
+    "sqlite":
     "0101_server_sessions"
     "0102_server_designs"
     "0103_server_design_files"
@@ -33,7 +37,16 @@ const FILES: &[(&str, &str)] = &files! {
     "0403_store_json_columns"
 };
 
-pub(crate) fn migrator() -> Migrator {
+const POSTGRES: &[(&str, &str)] = &files! {
+    "postgres":
+    "0403_baseline"
+};
+
+pub(crate) fn migrator(kind: Kind) -> Migrator {
+    let files = match kind {
+        Kind::Sqlite => SQLITE,
+        Kind::Postgres => POSTGRES,
+    };
     let migration = |(name, text): &(&'static str, &'static str)| {
         let (number, description) = name.split_once('_').expect("a name has a number");
         Migration::new(
@@ -44,7 +57,7 @@ pub(crate) fn migrator() -> Migrator {
             false,
         )
     };
-    Migrator::with_migrations(FILES.iter().map(migration).collect())
+    Migrator::with_migrations(files.iter().map(migration).collect())
 }
 
 #[cfg(test)]
@@ -55,13 +68,27 @@ mod tests {
 
     #[tokio::test]
     async fn every_file_is_applied_as_sqlx_reads_it() {
-        let read = Migrator::new(Path::new("../../migrations")).await.unwrap();
-        let ours = migrator();
-        assert_eq!(ours.migrations.len(), read.migrations.len());
-        for (ours, read) in ours.iter().zip(read.iter()) {
-            assert_eq!(ours.version, read.version);
-            assert_eq!(ours.description, read.description);
-            assert_eq!(ours.checksum, read.checksum);
+        for (kind, folder) in [
+            (Kind::Sqlite, "../../migrations/sqlite"),
+            (Kind::Postgres, "../../migrations/postgres"),
+        ] {
+            let read = Migrator::new(Path::new(folder)).await.unwrap();
+            let ours = migrator(kind);
+            assert_eq!(ours.migrations.len(), read.migrations.len());
+            for (ours, read) in ours.iter().zip(read.iter()) {
+                assert_eq!(ours.version, read.version);
+                assert_eq!(ours.description, read.description);
+                assert_eq!(ours.checksum, read.checksum);
+            }
         }
+    }
+
+    #[test]
+    fn changes_of_the_schema_are_made_in_both_databases() {
+        let after_the_baseline = |files: &[(&'static str, &str)]| -> Vec<&'static str> {
+            let names = files.iter().map(|(name, _)| *name);
+            names.filter(|name| *name >= "0404").collect()
+        };
+        assert_eq!(after_the_baseline(SQLITE), after_the_baseline(POSTGRES));
     }
 }

@@ -1,19 +1,20 @@
 //! Queries across tenants: recovery after a start, the deletion of expired sessions, metrics, and ids that any deployment has
 //! recorded.
 //!
-//! [`open`](crate::open) creates the only [`Operator`], for the program's start. A [`Store`] does not give access to it, so a
+//! [`open`](crate::open) and [`connect`](crate::connect()) create the only [`Operator`], for the program's start. A [`Store`] does not give access to it, so a
 //! route that has a store cannot make these queries.
 
 use std::path::Path;
 
 use api::RunState;
-use sqlx::{QueryBuilder, Row as _};
+use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::{
     CreationKey, CreationsNow, Error, Result, RunRow, Store, Tenant,
     column::{from_text, now_text, to_u32},
+    connect::{self, DatabaseUrl},
     creation,
-    database::{self, Database, Row, read_all, statement},
+    database::{Row, parameters, read_all, statement},
     run,
 };
 
@@ -25,7 +26,15 @@ use crate::{
 /// # Errors
 /// If the file cannot be opened, or its schema is newer than the program's.
 pub async fn open(path: &Path) -> Result<Operator> {
-    Ok(Operator::new(database::connect(path).await?))
+    Ok(Operator::new(connect::open(path).await?))
+}
+
+/// Connects to a PostgreSQL server and applies the migrations.
+///
+/// # Errors
+/// If the server does not answer or refuses the user, or the schema is newer than the program's.
+pub async fn connect(url: &DatabaseUrl) -> Result<Operator> {
+    Ok(Operator::new(connect::connect(url).await?))
 }
 
 /// The handle for queries across tenants. Cheap to clone.
@@ -34,7 +43,7 @@ pub struct Operator {
     store: Store,
 }
 
-/// Maximum number of ids in one query: far below SQLite's limit of 32,766 values.
+/// Maximum number of ids in one query: far below the limit of 32,766 values in SQLite and 65,535 in PostgreSQL.
 const IDS: usize = 500;
 
 impl Operator {
@@ -127,7 +136,8 @@ impl Operator {
         ids: &[String],
     ) -> sqlx::Result<CreationsNow> {
         let mut now = CreationsNow::default();
-        let mut transaction = self.store.pool.begin().await?;
+        let begin = self.store.kind.begin_reading();
+        let mut transaction = self.store.pool.begin_with(begin).await?;
         let creations = sqlx::query(creation::OF_DEPLOYMENT)
             .bind(deployment)
             .bind(&tenant.cloud)
@@ -141,17 +151,14 @@ impl Operator {
         for ids in ids.chunks(IDS) {
             // An object with an `external_id` resource is recorded even before that resource is read.
             for column in ["physical_id", "external_id"] {
-                let mut query = QueryBuilder::<Database>::new("SELECT DISTINCT ");
-                query
-                    .push(column)
-                    .push(" FROM resources WHERE state <> 'deleted' AND ");
-                query.push(column).push(" IN (");
-                let mut values = query.separated(", ");
+                let query = format!(
+                    "SELECT DISTINCT {column} FROM resources WHERE state <> 'deleted' AND {column} IN {}",
+                    parameters(1, ids.len())
+                );
+                let mut found = sqlx::query_scalar::<_, String>(AssertSqlSafe(query));
                 for id in ids {
-                    values.push_bind(id);
+                    found = found.bind(id);
                 }
-                query.push(")");
-                let found = query.build_query_scalar::<String>();
                 now.recorded
                     .extend(found.fetch_all(&mut *transaction).await?);
             }

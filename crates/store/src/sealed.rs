@@ -136,22 +136,23 @@ mod tests {
 
     #[tokio::test]
     async fn a_sealed_value_is_found_by_its_kind_and_its_owner_only() {
-        let database = crate::testing::Database::new().await;
-        let (store, owner) = (&database.store, tenant());
-        let (run, vault) = (SealedKind::Run, SealedKind::Vault);
-        for sealed in ["first", "second"] {
-            store.sealed_put(&owner, run, "n", sealed).await.unwrap();
+        for database in crate::testing::Database::each().await {
+            let (store, owner) = (&database.store, tenant());
+            let (run, vault) = (SealedKind::Run, SealedKind::Vault);
+            for sealed in ["first", "second"] {
+                store.sealed_put(&owner, run, "n", sealed).await.unwrap();
+            }
+            for stranger in strangers() {
+                let found = store.sealed_find(&stranger, run, "n").await.unwrap();
+                assert_eq!(found, None);
+                store.sealed_delete(&stranger, run, "n").await.unwrap();
+            }
+            assert_eq!(store.sealed_find(&owner, vault, "n").await.unwrap(), None);
+            store.sealed_delete(&owner, vault, "n").await.unwrap();
+            let found = store.sealed_find(&owner, run, "n").await.unwrap();
+            assert_eq!(found.as_deref(), Some("second"));
+            store.sealed_delete(&owner, run, "n").await.unwrap();
+            assert_eq!(store.sealed_find(&owner, run, "n").await.unwrap(), None);
         }
-        for stranger in strangers() {
-            let found = store.sealed_find(&stranger, run, "n").await.unwrap();
-            assert_eq!(found, None);
-            store.sealed_delete(&stranger, run, "n").await.unwrap();
-        }
-        assert_eq!(store.sealed_find(&owner, vault, "n").await.unwrap(), None);
-        store.sealed_delete(&owner, vault, "n").await.unwrap();
-        let found = store.sealed_find(&owner, run, "n").await.unwrap();
-        assert_eq!(found.as_deref(), Some("second"));
-        store.sealed_delete(&owner, run, "n").await.unwrap();
-        assert_eq!(store.sealed_find(&owner, run, "n").await.unwrap(), None);
     }
 }

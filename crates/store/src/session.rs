@@ -103,28 +103,29 @@ mod tests {
 
     #[tokio::test]
     async fn an_expired_session_is_not_found_and_is_swept() {
-        let database = crate::testing::Database::new().await;
-        let (store, operator) = (&database.store, &database.operator);
-        for session in [row(1, 100), row(2, 200)] {
-            assert_eq!(store.session_insert(&session).await.unwrap(), Outcome::Done);
+        for database in crate::testing::Database::each().await {
+            let (store, operator) = (&database.store, &database.operator);
+            for session in [row(1, 100), row(2, 200)] {
+                assert_eq!(store.session_insert(&session).await.unwrap(), Outcome::Done);
+            }
+            assert_eq!(
+                store.session_insert(&row(1, 300)).await.unwrap(),
+                Outcome::Conflict
+            );
+            assert_eq!(store.session_find(&[1; 32], 100).await.unwrap(), None);
+            assert_eq!(
+                store.session_find(&[1; 32], 99).await.unwrap(),
+                Some(row(1, 100))
+            );
+            assert_eq!(operator.session_count(100).await.unwrap(), 1);
+            assert_eq!(operator.session_sweep(100).await.unwrap(), 1);
+            store.session_save(&row(2, 300)).await.unwrap();
+            assert_eq!(
+                store.session_find(&[2; 32], 250).await.unwrap(),
+                Some(row(2, 300))
+            );
+            store.session_delete(&[2; 32]).await.unwrap();
+            assert_eq!(operator.session_count(0).await.unwrap(), 0);
         }
-        assert_eq!(
-            store.session_insert(&row(1, 300)).await.unwrap(),
-            Outcome::Conflict
-        );
-        assert_eq!(store.session_find(&[1; 32], 100).await.unwrap(), None);
-        assert_eq!(
-            store.session_find(&[1; 32], 99).await.unwrap(),
-            Some(row(1, 100))
-        );
-        assert_eq!(operator.session_count(100).await.unwrap(), 1);
-        assert_eq!(operator.session_sweep(100).await.unwrap(), 1);
-        store.session_save(&row(2, 300)).await.unwrap();
-        assert_eq!(
-            store.session_find(&[2; 32], 250).await.unwrap(),
-            Some(row(2, 300))
-        );
-        store.session_delete(&[2; 32]).await.unwrap();
-        assert_eq!(operator.session_count(0).await.unwrap(), 0);
     }
 }

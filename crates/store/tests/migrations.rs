@@ -16,7 +16,7 @@ use store::Tenant;
 const BEFORE: i64 = 301;
 
 async fn apply(pool: &SqlitePool, until: i64) {
-    let all = Migrator::new(std::path::Path::new("../../migrations"))
+    let all = Migrator::new(std::path::Path::new("../../migrations/sqlite"))
         .await
         .unwrap();
     let chosen = all.migrations.iter().filter(|one| one.version <= until);

@@ -1,17 +1,23 @@
 //! Databases for tests, and rows that tests write and read without the typed functions: leftovers of a crash, of another program
 //! version or of a manual change.
 
+mod postgres;
+
 use api::{DeploymentState, Workflow};
 use jiff::Timestamp;
-use sqlx::{Row as _, sqlite::SqlitePoolOptions};
+use sqlx::{Column as _, Row as _};
 use tempfile::TempDir;
 
 use crate::{
     Creation, DeploymentContent, Error, NewRun, Operator, Outcome, SealedKind, Store, Tenant,
-    column::to_text, database,
+    column::to_text,
+    connect,
+    database::{self, Kind},
 };
 
-/// A database in a folder of its own, which is removed with it.
+pub use postgres::Postgres;
+
+/// A database of its own, which is removed with it or when the process ends.
 pub struct Database {
     /// The handle across tenants.
     pub operator: Operator,
@@ -22,12 +28,27 @@ pub struct Database {
 }
 
 impl Database {
-    /// An empty database.
+    /// An empty database in a file.
     pub async fn new() -> Database {
         let folder = tempfile::tempdir().expect("a folder");
-        let operator = crate::open(&folder.path().join("test.db"))
-            .await
-            .expect("a database");
+        let operator = crate::open(&folder.path().join("test.db")).await;
+        Database::of(operator.expect("a database"), folder)
+    }
+
+    /// An empty database on the PostgreSQL server that the tests share.
+    pub async fn postgres() -> Database {
+        let url = Postgres::shared().create().await;
+        let operator = crate::connect(&url).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        Database::of(operator.expect("a database"), folder)
+    }
+
+    /// An empty database of each kind, for tests of everything that the store does.
+    pub async fn each() -> [Database; 2] {
+        [Database::new().await, Database::postgres().await]
+    }
+
+    fn of(operator: Operator, folder: TempDir) -> Database {
         Database {
             store: operator.store().clone(),
             operator,
@@ -38,10 +59,7 @@ impl Database {
 
 /// A database in memory.
 pub async fn memory() -> Operator {
-    let pool = SqlitePoolOptions::new().max_connections(1);
-    let pool = pool.connect("sqlite::memory:").await.expect("a database");
-    database::migrate(&pool).await.expect("its tables");
-    Operator::new(Store { pool })
+    Operator::new(connect::memory().await.expect("a database"))
 }
 
 /// Project `p` of the cloud `lab`.
@@ -232,28 +250,44 @@ pub async fn sealed_count(store: &Store, kind: SealedKind) -> i64 {
 
 /// Drops sealed values when they are stored, from now on.
 pub async fn sealed_lose_all(store: &Store) {
-    execute(
-        store,
-        sqlx::query("CREATE TRIGGER lost AFTER INSERT ON sealed BEGIN DELETE FROM sealed WHERE name = new.name; END"),
-    )
-    .await;
+    let triggers: &[&'static str] = match store.kind {
+        Kind::Sqlite => &[
+            "CREATE TRIGGER lost AFTER INSERT ON sealed BEGIN DELETE FROM sealed WHERE name = new.name; END",
+        ],
+        Kind::Postgres => &[
+            "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+            "CREATE TRIGGER lost BEFORE INSERT ON sealed FOR EACH ROW EXECUTE FUNCTION nothing()",
+        ],
+    };
+    for trigger in triggers {
+        execute(store, sqlx::query(*trigger)).await;
+    }
 }
 
 /// Keeps sealed values when they are deleted, from now on.
 pub async fn sealed_keep_all(store: &Store) {
-    execute(
-        store,
-        sqlx::query("CREATE TRIGGER stays BEFORE DELETE ON sealed BEGIN SELECT RAISE(IGNORE); END"),
-    )
-    .await;
+    let trigger = match store.kind {
+        Kind::Sqlite => {
+            "CREATE TRIGGER stays BEFORE DELETE ON sealed BEGIN SELECT RAISE(IGNORE); END"
+        }
+        Kind::Postgres => "CREATE RULE stays AS ON DELETE TO sealed DO INSTEAD NOTHING",
+    };
+    execute(store, sqlx::query(trigger)).await;
 }
 
 /// Ends [`sealed_lose_all`] and [`sealed_keep_all`].
 pub async fn sealed_restore(store: &Store) {
-    for drop in [
-        "DROP TRIGGER IF EXISTS lost",
-        "DROP TRIGGER IF EXISTS stays",
-    ] {
+    let drops = match store.kind {
+        Kind::Sqlite => [
+            "DROP TRIGGER IF EXISTS lost",
+            "DROP TRIGGER IF EXISTS stays",
+        ],
+        Kind::Postgres => [
+            "DROP FUNCTION IF EXISTS nothing CASCADE",
+            "DROP RULE IF EXISTS stays ON sealed",
+        ],
+    };
+    for drop in drops {
         execute(store, sqlx::query(drop)).await;
     }
 }
@@ -274,27 +308,41 @@ pub async fn item_delete(store: &Store, version: &str) {
 
 /// All rows of a table as text, a line each.
 pub async fn table(store: &Store, table: &str) -> Vec<String> {
-    let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_table_info($1)")
-        .bind(table)
+    let rows = sqlx::query(sqlx::AssertSqlSafe(format!("SELECT * FROM {table}")))
         .fetch_all(&store.pool)
         .await
-        .expect("columns");
-    let all: Vec<String> = columns
-        .iter()
-        .map(|column| format!("COALESCE(CAST({column} AS TEXT), '')"))
-        .collect();
-    let all = all.join(" || '|' || ");
-    sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT {all} FROM {table}")))
-        .fetch_all(&store.pool)
-        .await
-        .expect("rows")
+        .expect("rows");
+    let line = |row: &database::Row| {
+        let columns = row
+            .columns()
+            .iter()
+            .map(|column| cell(row, column.ordinal()));
+        columns.collect::<Vec<_>>().join("|")
+    };
+    rows.iter().map(line).collect()
+}
+
+fn cell(row: &database::Row, column: usize) -> String {
+    if let Ok(text) = row.try_get::<Option<String>, _>(column) {
+        return text.unwrap_or_default();
+    }
+    if let Ok(number) = row.try_get::<i64, _>(column) {
+        return number.to_string();
+    }
+    let bytes: Vec<u8> = row.get(column);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// All rows of all tables as text, a line each.
 pub async fn all_tables(store: &Store) -> Vec<String> {
-    let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'",
-    )
+    let tables: Vec<String> = sqlx::query_scalar(match store.kind {
+        Kind::Sqlite => {
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'"
+        }
+        Kind::Postgres => {
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE '\\_%'"
+        }
+    })
     .fetch_all(&store.pool)
     .await
     .expect("tables");
@@ -307,7 +355,7 @@ pub async fn all_tables(store: &Store) -> Vec<String> {
 
 async fn execute(
     store: &Store,
-    query: sqlx::query::Query<'_, database::Database, sqlx::sqlite::SqliteArguments>,
+    query: sqlx::query::Query<'_, database::Database, sqlx::any::AnyArguments>,
 ) {
     query.execute(&store.pool).await.expect("the change");
 }

@@ -1,0 +1,188 @@
+//! How a database is opened: a file of SQLite, or a PostgreSQL server.
+//!
+//! Only this file, [`crate::database`] and the migrations know that there are two kinds.
+
+use std::{fmt, path::Path, time::Duration};
+
+use sqlx::{
+    AnyPool, ConnectOptions as _, Connection as _, Executor as _,
+    any::{AnyConnectOptions, AnyPoolOptions, install_default_drivers},
+    sqlite::SqliteConnectOptions,
+};
+
+use crate::{
+    Error, Result,
+    database::{Kind, Store},
+    migrations,
+};
+
+/// Open connections to a database file. Readers work at the same time, writers take turns.
+const FILE_CONNECTIONS: u32 = 8;
+
+/// Open connections to a PostgreSQL server. Its own limit is 100 by default, for all servers together.
+const SERVER_CONNECTIONS: u32 = 16;
+
+/// The address of a PostgreSQL server: `postgres://user:password@host/database`. Neither [`fmt::Display`] nor [`fmt::Debug`] shows
+/// the password. It is parsed by [`connect`](crate::connect()), because the command line repeats a value that it cannot parse.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl From<String> for DatabaseUrl {
+    fn from(text: String) -> DatabaseUrl {
+        DatabaseUrl(text)
+    }
+}
+
+impl DatabaseUrl {
+    /// The errors do not repeat the text.
+    fn parse(&self) -> Result<AnyConnectOptions> {
+        const EXAMPLE: &str = "write it like postgres://user:password@host:5432/database";
+        let wrong = |why: String| {
+            let source = sqlx::Error::Configuration(format!("{why}; {EXAMPLE}").into());
+            Error::at("reading its address")(source)
+        };
+        let options: AnyConnectOptions = match self.0.parse() {
+            Ok(options) => options,
+            Err(sqlx::Error::Configuration(why)) => return Err(wrong(why.to_string())),
+            Err(_) => return Err(wrong("it is no URL".into())),
+        };
+        match options.database_url.scheme() {
+            "postgres" | "postgresql" => Ok(options),
+            _ => Err(wrong("it names no PostgreSQL database".into())),
+        }
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HIDDEN: &str = "***";
+        let Ok(AnyConnectOptions {
+            database_url: mut shown,
+            ..
+        }) = self.parse()
+        else {
+            return f.write_str(HIDDEN);
+        };
+        // The query may have a password too.
+        shown.set_query(None);
+        if shown.password().is_some() && shown.set_password(Some(HIDDEN)).is_err() {
+            return f.write_str(HIDDEN);
+        }
+        fmt::Display::fmt(&shown, f)
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Opens a database file, creates it if it is missing, and applies the migrations.
+pub(crate) async fn open(path: &Path) -> Result<Store> {
+    let path = std::path::absolute(path)
+        .map_err(|error| Error::at("looking for its file")(sqlx::Error::Io(error)))?;
+    let url = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .to_url_lossy();
+    sqlite(url.as_str(), FILE_CONNECTIONS).await
+}
+
+/// Opens a database in memory, for tests.
+#[cfg(feature = "testing")]
+pub(crate) async fn memory() -> Result<Store> {
+    sqlite("sqlite::memory:", 1).await
+}
+
+async fn sqlite(url: &str, connections: u32) -> Result<Store> {
+    const SETTINGS: &str = "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON";
+    install_default_drivers();
+    let pool = AnyPoolOptions::new()
+        .max_connections(connections)
+        .after_connect(|connection, _| {
+            Box::pin(async move { connection.execute(SETTINGS).await.map(drop) })
+        })
+        .connect(url)
+        .await
+        .map_err(Error::at("opening it"))?;
+    migrated(pool, Kind::Sqlite).await
+}
+
+/// Connects to a PostgreSQL server and applies the migrations. Servers that start at the same time take turns.
+pub(crate) async fn connect(url: &DatabaseUrl) -> Result<Store> {
+    install_default_drivers();
+    let options = url.parse()?;
+    // A pool tries again until its time is up, and does not say why.
+    let first = options.connect().await;
+    let closed = first
+        .map_err(Error::at("being connected to"))?
+        .close()
+        .await;
+    closed.map_err(Error::at("being connected to"))?;
+    let pool = AnyPoolOptions::new()
+        .max_connections(SERVER_CONNECTIONS)
+        .acquire_timeout(Duration::from_secs(10))
+        .connect_with(options)
+        .await
+        .map_err(Error::at("being connected to"))?;
+    migrated(pool, Kind::Postgres).await
+}
+
+async fn migrated(pool: AnyPool, kind: Kind) -> Result<Store> {
+    migrations::migrator(kind)
+        .run(&pool)
+        .await
+        .map_err(|error| Error::at("migrating it")(error.into()))?;
+    Ok(Store { pool, kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> DatabaseUrl {
+        DatabaseUrl::from(text.to_owned())
+    }
+
+    /// All that an error says.
+    fn told(error: &Error) -> String {
+        let source = std::error::Error::source(error).unwrap();
+        format!("{error:?} {error} {source}")
+    }
+
+    #[tokio::test]
+    async fn no_text_of_an_address_shows_its_password() {
+        for address in [
+            "postgres://u:sesam@db.example.org/x",
+            "postgres://u:sesam@db.example.org:5433/x?sslmode=require",
+            "postgresql://db.example.org/x?user=u&password=sesam",
+        ] {
+            let url = url(address);
+            for shown in [url.to_string(), format!("{url:?}")] {
+                assert!(!shown.contains("sesam"), "{shown}");
+                assert!(shown.contains("db.example.org"), "{shown}");
+            }
+        }
+        for wrong in [
+            "mysql://u:sesam@db/x",
+            "postgres://u:sesam@db:port/x",
+            "u:sesam@db",
+            "sesam",
+        ] {
+            let url = url(wrong);
+            let told = told(&connect(&url).await.unwrap_err());
+            for shown in [url.to_string(), told.clone()] {
+                assert!(!shown.contains("sesam"), "{shown}");
+            }
+            assert!(told.contains("postgres://user:password@"), "{told}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_may_do_so_later() {
+        let error = connect(&url("postgres://u:sesam@127.0.0.1:1/x")).await;
+        let error = error.unwrap_err();
+        assert!(error.is_transient() && !told(&error).contains("sesam"));
+    }
+}
