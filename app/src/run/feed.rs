@@ -259,7 +259,7 @@ impl Feed {
         }
         if events
             .iter()
-            .any(|event| !matches!(event.body, api::EventBody::Log { .. }))
+            .any(|event| !matches!(event.body, api::EventBody::Log(_)))
         {
             self.model.try_update(|model| {
                 if let Some(model) = model {

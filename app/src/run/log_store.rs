@@ -60,17 +60,11 @@ pub struct LogStore {
 impl LogStore {
     /// Adds the event's line, if there is one.
     pub fn push(&mut self, event: Event) {
-        let EventBody::Log {
-            step,
-            stream,
-            level,
-            text,
-        } = event.body
-        else {
+        let EventBody::Log(line) = event.body else {
             return;
         };
-        let step = self.step_number(step);
-        let mut text = ansi::settled(&text).to_owned();
+        let step = self.step_number(line.step);
+        let mut text = ansi::settled(&line.text).to_owned();
         if text.contains('\t') {
             text = text.replace('\t', "    ");
         }
@@ -79,8 +73,8 @@ impl LogStore {
             seq: event.seq,
             time_ms: crate::time::parse(&event.time).unwrap_or_default(),
             step,
-            stream,
-            level,
+            stream: line.stream,
+            level: line.level,
             text: text.into(),
             columns,
         });
@@ -246,6 +240,8 @@ impl LogStore {
 
 #[cfg(test)]
 mod tests {
+    use api::LogLine;
+
     use super::*;
 
     fn store(lines: &[(&str, &str)]) -> LogStore {
@@ -254,8 +250,11 @@ mod tests {
             store.push(Event {
                 seq: index as u64 + 1,
                 time: String::from("2026-01-01T00:00:00Z"),
-                body: EventBody::Log {
+                body: EventBody::Log(LogLine {
                     step: (*step).to_owned(),
+                    host: None,
+                    play: None,
+                    task: None,
                     stream: LogStream::Engine,
                     level: if text.contains("bad") {
                         LogLevel::Error
@@ -263,7 +262,8 @@ mod tests {
                         LogLevel::Info
                     },
                     text: (*text).to_owned(),
-                },
+                    position: None,
+                }),
             });
         }
         store

@@ -91,7 +91,7 @@ impl Model {
     /// Applies one event. Returns true if it changed more than the log.
     pub fn apply(&mut self, event: &Event) -> bool {
         match &event.body {
-            EventBody::Log { .. } => return false,
+            EventBody::Log(_) => return false,
             EventBody::Run { state, reason } => self.move_run(*state, reason.clone(), &event.time),
             EventBody::Step {
                 step,
@@ -233,7 +233,7 @@ fn combined(states: &[StepState]) -> StepState {
 
 #[cfg(test)]
 mod tests {
-    use api::{LogLevel, LogStream, RunKind};
+    use api::{LogLevel, LogLine, LogStream, RunKind};
 
     use super::*;
 
@@ -292,12 +292,16 @@ mod tests {
         let text = format!("line {seq}");
         event(
             seq,
-            EventBody::Log {
+            EventBody::Log(LogLine {
                 step: String::from("web:create"),
+                host: None,
+                play: None,
+                task: None,
                 stream: LogStream::Engine,
                 level: LogLevel::Info,
                 text,
-            },
+                position: None,
+            }),
         )
     }
 

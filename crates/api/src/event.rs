@@ -42,16 +42,7 @@ pub enum EventBody {
         error: Option<String>,
     },
     /// A log line of a step.
-    Log {
-        /// Id of the step.
-        step: String,
-        /// Source of the line.
-        stream: LogStream,
-        /// Log level.
-        level: LogLevel,
-        /// One line with secrets masked, at most 16 KiB.
-        text: String,
-    },
+    Log(LogLine),
     /// A resource changed its state.
     Resource {
         /// Name of the resource.
@@ -64,6 +55,44 @@ pub enum EventBody {
     },
 }
 
+/// A log line of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LogLine {
+    /// Id of the step.
+    pub step: String,
+    /// Server that it is about, by resource name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Name of Ansible's play.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub play: Option<String>,
+    /// Name of Ansible's task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Source of the line.
+    pub stream: LogStream,
+    /// Log level.
+    pub level: LogLevel,
+    /// One line with secrets masked, at most 16 KiB. Colours and carriage returns are those of the program that wrote it:
+    /// whoever shows it escapes control characters.
+    pub text: String,
+    /// End of the stored output of a program on a server, at the last of the lines that were stored together. An interrupted
+    /// reader of the output continues there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<LogPosition>,
+}
+
+/// Position in the output of a program on a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LogPosition {
+    /// Id of the program's execution.
+    pub job: String,
+    /// Number of bytes of the line's stream up to here.
+    pub bytes: u64,
+}
+
 /// Source of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -73,6 +102,10 @@ pub enum LogStream {
     Engine,
     /// Ansible: plays, tasks, results.
     Ansible,
+    /// Standard output of a program on a server, or a package manager's log.
+    Stdout,
+    /// Standard error of a program on a server.
+    Stderr,
     /// A server's console.
     Console,
 }

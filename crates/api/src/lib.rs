@@ -24,7 +24,7 @@ pub use design::{
     ExportNoteKind, ExportRequest, Exported, Layout, Place, PlanRequest, ValidateRequest,
     ValidateResponse,
 };
-pub use event::{Event, EventBody, LogLevel, LogStream};
+pub use event::{Event, EventBody, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};
 pub use import::{ImportNote, ImportRequest, Imported};
 pub use planner::{

@@ -51,7 +51,7 @@ async fn a_page_from_a_private_server_behind_a_proxy() {
     let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let told = |text: &str| {
-        events.iter().any(|event| matches!(&event.body, EventBody::Log { stream: LogStream::Ansible, text: line, .. } if line.contains(text)))
+        events.iter().any(|event| matches!(&event.body, EventBody::Log(api::LogLine { stream: LogStream::Ansible, text: line, .. }) if line.contains(text)))
     };
     assert!(told("TASK [") && told("RECAP web"), "Ansible is heard");
     assert!(
@@ -135,7 +135,7 @@ async fn a_server_that_never_answers_fails_the_run_in_time_and_shows_its_console
         "{error}"
     );
     assert!(
-        events.iter().any(|event| matches!(&event.body, EventBody::Log { stream: LogStream::Console, text, .. } if text.contains("lab-boot"))),
+        events.iter().any(|event| matches!(&event.body, EventBody::Log(api::LogLine { stream: LogStream::Console, text, .. }) if text.contains("lab-boot"))),
         "the end of the console log is in the step's log"
     );
     assert!(is_bastion_closed(&bench));
@@ -209,7 +209,7 @@ async fn scripts_show_their_output_and_run_once() {
     let log = |events: &[Event], part: &str| {
         events
             .iter()
-            .any(|event| matches!(&event.body, EventBody::Log { text, .. } if text.contains(part)))
+            .any(|event| matches!(&event.body, EventBody::Log(api::LogLine { text, .. }) if text.contains(part)))
     };
     assert!(log(&events, "3 {{ 7 * 7 }} ***"), "Bash alone reads it");
     assert!(

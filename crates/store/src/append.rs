@@ -188,7 +188,7 @@ async fn apply(
     time: &str,
 ) -> sqlx::Result<Outcome> {
     match entry {
-        Entry::Log { .. } => {}
+        Entry::Log(_) => {}
         Entry::Step {
             step,
             state,
@@ -223,17 +223,23 @@ async fn apply(
 
 #[cfg(test)]
 mod tests {
-    use api::{LogLevel, LogStream};
+    use api::{LogLevel, LogLine, LogStream};
 
     use super::*;
     use crate::testing::{Database, deployment_insert, run_insert, strangers, tenant};
 
     fn lines(count: usize) -> Write {
-        let line = |number| Entry::Log {
-            step: "net:create".into(),
-            stream: LogStream::Engine,
-            level: LogLevel::Info,
-            text: format!("line {number}"),
+        let line = |number| {
+            Entry::Log(LogLine {
+                step: "net:create".into(),
+                host: None,
+                play: None,
+                task: None,
+                stream: LogStream::Engine,
+                level: LogLevel::Info,
+                text: format!("line {number}"),
+                position: None,
+            })
         };
         Write {
             tenant: tenant(),

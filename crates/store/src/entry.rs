@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{DeploymentState, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState};
+use api::{DeploymentState, EventBody, LogLine, ResourceState, RunState, StepState};
 use planner::workflow::ResourceSpec;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,16 +13,7 @@ use crate::Namesakes;
 #[derive(Clone, Debug)]
 pub enum Entry {
     /// A line of a step's log.
-    Log {
-        /// Id of the step.
-        step: String,
-        /// Source of the line.
-        stream: LogStream,
-        /// Severity.
-        level: LogLevel,
-        /// The line, secrets masked.
-        text: String,
-    },
+    Log(LogLine),
     /// A new state of a step.
     Step {
         /// Id of the step.
@@ -146,17 +137,7 @@ impl Entry {
     /// The event for the viewers.
     pub(crate) fn event(&self) -> EventBody {
         match self {
-            Entry::Log {
-                step,
-                stream,
-                level,
-                text,
-            } => EventBody::Log {
-                step: step.clone(),
-                stream: *stream,
-                level: *level,
-                text: text.clone(),
-            },
+            Entry::Log(line) => EventBody::Log(line.clone()),
             Entry::Step {
                 step,
                 state,
@@ -211,7 +192,7 @@ impl Entry {
     /// The event's `type`.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Entry::Log { .. } => "log",
+            Entry::Log(_) => "log",
             Entry::Step { .. } => "step",
             Entry::Run { .. } | Entry::RollBack { .. } => "run",
             Entry::Resource { .. } => "resource",
@@ -220,6 +201,6 @@ impl Entry {
 
     /// True if it must be on the disk before an effect starts.
     pub(crate) fn is_move(&self) -> bool {
-        !matches!(self, Entry::Log { .. })
+        !matches!(self, Entry::Log(_))
     }
 }

@@ -175,7 +175,7 @@ fn close(code: u16, reason: &'static str) -> Message {
 
 #[cfg(test)]
 mod tests {
-    use api::{Event, EventBody, LogLevel, LogStream};
+    use api::{Event, EventBody, LogLevel, LogLine, LogStream};
 
     use super::*;
 
@@ -183,12 +183,16 @@ mod tests {
         Event {
             seq,
             time: String::new(),
-            body: EventBody::Log {
+            body: EventBody::Log(LogLine {
                 step: "web:create".into(),
+                host: None,
+                play: None,
+                task: None,
                 stream: LogStream::Engine,
                 level: LogLevel::Info,
                 text: "hello".into(),
-            },
+                position: None,
+            }),
         }
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::collections::BTreeMap;
 
 use api::{
-    DeploymentState, Event, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState,
+    DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, ResourceState, RunState,
+    StepState,
 };
 use futures::StreamExt;
 use serde_json::json;
@@ -30,12 +31,16 @@ async fn journal() -> (Journal, Database) {
 }
 
 fn line(number: usize) -> Entry {
-    Entry::Log {
+    Entry::Log(LogLine {
         step: "net:create".into(),
+        host: None,
+        play: None,
+        task: None,
         stream: LogStream::Engine,
         level: LogLevel::Info,
         text: format!("line {number}"),
-    }
+        position: None,
+    })
 }
 
 fn run_is(state: RunState, ending: Option<Ending>) -> Entry {
@@ -378,7 +383,7 @@ async fn numbers_go_on_after_a_restart() {
     again.write(&tenant(), "r", vec![line(3)]).await.unwrap();
     let events = Arc::new(again.store.event_list(&tenant(), "r", 0, 10).await.unwrap());
     assert!(is_dense(&events) && events.len() == 3);
-    assert!(matches!(&events[2].body, EventBody::Log { text, .. } if text == "line 3"));
+    assert!(matches!(&events[2].body, EventBody::Log(LogLine { text, .. }) if text == "line 3"));
 }
 
 #[tokio::test]

@@ -2,13 +2,36 @@
 
 use std::sync::Arc;
 
-use api::{LogLevel, LogStream};
+use api::{LogLevel, LogLine, LogStream};
 use store::Entry;
 
 use crate::{Tenant, journal::Journal, secrets::Mask};
 
 /// Maximum length of a stored line in bytes.
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
+
+/// Origin of log lines within a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSource {
+    pub stream: LogStream,
+    /// The server, by resource name.
+    pub host: Option<String>,
+    /// Name of Ansible's play.
+    pub play: Option<String>,
+    /// Name of Ansible's task.
+    pub task: Option<String>,
+}
+
+impl From<LogStream> for LogSource {
+    fn from(stream: LogStream) -> LogSource {
+        LogSource {
+            stream,
+            host: None,
+            play: None,
+            task: None,
+        }
+    }
+}
 
 /// The log of one step.
 #[derive(Clone)]
@@ -32,21 +55,26 @@ impl StepLog {
             .await;
     }
 
-    /// Logs lines of a stream, stored together.
+    /// Logs lines of a source, stored together.
     pub async fn say<T: AsRef<str>>(
         &self,
-        stream: LogStream,
+        source: impl Into<LogSource>,
         lines: impl IntoIterator<Item = (LogLevel, T)>,
     ) {
+        let source = source.into();
         let mut entries = Vec::new();
         for (level, text) in lines {
             for text in lines_of(&self.mask.apply(text.as_ref())) {
-                entries.push(Entry::Log {
+                entries.push(Entry::Log(LogLine {
                     step: self.step.clone(),
-                    stream,
+                    host: source.host.clone(),
+                    play: source.play.clone(),
+                    task: source.task.clone(),
+                    stream: source.stream,
                     level,
                     text,
-                });
+                    position: None,
+                }));
             }
         }
         // The journal ends only with the engine; then nobody reads the log.

@@ -57,7 +57,7 @@ impl Bench {
         let events = events.unwrap().into_iter();
         events
             .filter_map(|event| match event.body {
-                api::EventBody::Log { text, .. } => Some(text),
+                api::EventBody::Log(api::LogLine { text, .. }) => Some(text),
                 _ => None,
             })
             .collect()

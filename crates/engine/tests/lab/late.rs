@@ -99,7 +99,7 @@ impl Bench {
             .unwrap()
             .into_iter()
             .filter_map(|event| match event.body {
-                EventBody::Log { text, .. } => Some(text),
+                EventBody::Log(api::LogLine { text, .. }) => Some(text),
                 _ => None,
             });
         texts.collect::<Vec<_>>().join("\n")
@@ -376,7 +376,7 @@ async fn a_deletion_that_a_stray_prevents_is_tried_again() {
     let run = update.await.unwrap().run;
     bench
         .until(&run, |event| {
-            matches!(&event.body, EventBody::Log { text, .. } if text.contains("removed") && text.contains(&stray))
+            matches!(&event.body, EventBody::Log(api::LogLine { text, .. }) if text.contains("removed") && text.contains(&stray))
         })
         .await;
     bench

@@ -283,7 +283,7 @@ outputs:
         .await
         .unwrap()
     {
-        if let EventBody::Log { text, .. } = event.body {
+        if let EventBody::Log(api::LogLine { text, .. }) = event.body {
             assert!(!text.contains("xyzzy-4711"), "{text}");
         }
     }

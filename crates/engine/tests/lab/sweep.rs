@@ -420,7 +420,7 @@ async fn a_successor_that_never_comes_is_cancelled() {
         let run = update.await.unwrap().run;
         bench
             .until(&run, |event| {
-                matches!(&event.body, api::EventBody::Log { text, .. } if text.contains("BUILD"))
+                matches!(&event.body, api::EventBody::Log(api::LogLine { text, .. }) if text.contains("BUILD"))
             })
             .await;
         bench.engine.cancel(&bench.tenant, &run).await.unwrap();

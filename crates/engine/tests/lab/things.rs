@@ -193,7 +193,7 @@ resources:
             .map(|one| (one.id.clone(), false))
             .collect();
         for event in events.unwrap() {
-            if let api::EventBody::Log { step, text, .. } = event.body
+            if let api::EventBody::Log(api::LogLine { step, text, .. }) = event.body
                 && (text.contains(" left to wait") || text.contains(" waits "))
             {
                 waited.insert(step, true);

@@ -54,7 +54,9 @@ async fn a_script_runs_on_a_private_server() {
                     let why = error.as_ref().map(|error| format!(": {error:?}"));
                     eprintln!("{at:>4} s  {step}  {state:?}{}", why.unwrap_or_default());
                 }
-                EventBody::Log { stream, text, .. } if *stream == LogStream::Ansible => {
+                EventBody::Log(api::LogLine { stream, text, .. })
+                    if *stream == LogStream::Ansible =>
+                {
                     eprintln!("{at:>4} s    {text}");
                 }
                 _ => {}
