@@ -1,14 +1,14 @@
 //! Computations on users' templates: parsing, checking, planning, conversion, outputs.
 //!
-//! They are pure and can take seconds, so they do not run on the threads that answer requests. Each runs on a thread of
-//! its own with a low priority, at most [`Limits::parallel`] at once and [`Limits::per_project`] of one project; others
-//! wait in order, and are refused after [`Limits::patience`].
+//! They are pure and can take seconds, so they do not run on the threads that handle requests. Each runs on a thread of
+//! its own with a low priority, at most [`Limits::parallel`] at once and [`Limits::per_project`] of one project. Others
+//! wait in order of arrival, and are refused after [`Limits::patience`].
 //!
-//! A thread cannot be killed. At the deadline the caller is answered, and the computation is told to end
-//! (`yaql::stop`): YAQL expressions, matches of patterns and insertions into templates look at that flag, since they can
-//! be long. Parsing, composition and passes do not: their time is in proportion to the template, whose size is limited.
-//! A computation keeps its slot until its thread has ended, so the number of threads is limited in any case. A caller
-//! that goes away ends its computation as well.
+//! A thread cannot be killed. At the deadline the caller gets an error, and a stop flag is set (`yaql::stop`). YAQL
+//! expressions, matches of patterns and insertions into templates check that flag, because they can be long. Parsing,
+//! composition and passes do not check it: their time is proportional to the template, whose size is limited. A
+//! computation keeps its slot until its thread has ended, so the number of threads is limited in any case. A dropped
+//! caller sets the flag as well.
 
 use std::{
     collections::HashMap,
@@ -24,21 +24,21 @@ use yaql::stop::{self, Stop};
 
 use crate::{Error, Result, Tenant};
 
-/// The priority of computing threads: below all others of the server (`nice`).
+/// The priority (`nice`) of computing threads: below all other threads of the server.
 const PRIORITY: i32 = 10;
-/// Number of projects from which idle ones are forgotten.
+/// Number of projects at which idle ones are removed.
 const PROJECTS_MAX: usize = 1000;
 
 /// Limits of computations.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Computations at once.
+    /// Maximum number of parallel computations.
     pub parallel: usize,
-    /// Computations of one project at once.
+    /// Maximum number of parallel computations of one project.
     pub per_project: usize,
     /// Longest wait for a slot.
     pub patience: Duration,
-    /// Time after which a computation is told to end.
+    /// Time after which a computation is stopped.
     pub deadline: Duration,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Computations {
     projects: Mutex<HashMap<Tenant, Arc<Semaphore>>>,
 }
 
-/// Tells the computation to end when its caller goes away.
+/// Stops the computation when its caller is dropped.
 struct EndOnDrop(Stop);
 
 impl Drop for EndOnDrop {
@@ -90,7 +90,7 @@ impl Computations {
             let _slots = (project, slot);
             let _in_span = span.entered();
             lower_priority();
-            // The receiver is gone if the caller is.
+            // Sending fails if the caller has been dropped.
             let _ = done.send(stop::within(stop, work));
         });
         started
@@ -113,13 +113,13 @@ impl Computations {
     }
 }
 
-/// Lets threads that answer requests go first. On Linux, a priority belongs to a thread.
+/// Gives precedence to the threads that handle requests. On Linux, a priority belongs to a thread.
 fn lower_priority() {
     let lowered = rustix::process::setpriority_process(Some(rustix::thread::gettid()), PRIORITY);
     let _ = lowered.inspect_err(|error| tracing::debug!("the priority stays: {error}"));
 }
 
-/// Evaluates for a step of a run, without keeping other tasks from this thread. The cost of each expression is limited.
+/// Evaluates for a step of a run, without blocking other tasks of this thread. The cost of each expression is limited.
 pub(crate) fn in_place<T>(work: impl FnOnce() -> T) -> T {
     use tokio::runtime::{Handle, RuntimeFlavor};
     let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
@@ -149,7 +149,7 @@ mod tests {
         }))
     }
 
-    /// Computes until it is told to end.
+    /// Computes until it is stopped.
     fn endless() {
         while !stop::is_wanted() {
             std::thread::yield_now();
@@ -171,7 +171,7 @@ mod tests {
         let refused = all.run(&tenant("a"), || ()).await;
         assert!(matches!(refused, Err(Error::ProjectComputes)));
         assert_eq!(all.run(&tenant("b"), || 5).await.unwrap(), 5);
-        // The caller goes away, and its computation ends.
+        // The caller is dropped, and its computation ends.
         busy.abort();
         while all.slots.available_permits() < 2 {
             tokio::task::yield_now().await;

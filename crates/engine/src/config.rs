@@ -12,8 +12,8 @@ pub const SSH_TIMEOUT: Duration = Duration::from_secs(120);
 pub const GRACE: Duration = Duration::from_secs(120);
 /// Default of [`Config::retry_pause`].
 pub const RETRY_PAUSE: Duration = Duration::from_secs(10);
-/// Default of [`Config::commit_horizon`]: 60 s until a service gives up on another service (`rpc_response_timeout`), plus 60 s of
-/// a proxy or client in front of it.
+/// Default of [`Config::commit_horizon`]: 60 s for the timeout between services (`rpc_response_timeout`), plus 60 s for
+/// a proxy or client in front of them.
 pub const COMMIT_HORIZON: Duration = Duration::from_secs(120);
 /// Default of [`Config::parallel_steps`].
 pub const PARALLEL_STEPS: usize = 50;
@@ -45,27 +45,27 @@ impl Default for compute::Limits {
 pub struct Config {
     /// Folder of the service catalogue, with one folder per item.
     pub catalog: PathBuf,
-    /// Data folder. It contains the key file that seals tokens while runs last.
+    /// Data folder. It contains the key file that seals tokens during runs.
     pub data_dir: PathBuf,
     /// Clouds, to open a session again from a sealed token after a restart.
     pub clouds: openstack::Clouds,
     /// Image of sandboxes, in which Ansible runs.
     pub sandbox_image: String,
-    /// Address that the bastion lets in. Detected if `None`.
+    /// Address with SSH access to the bastion. Detected if `None`.
     pub orchestrator_address: Option<IpAddr>,
-    /// Time for an active server to answer over SSH.
+    /// Maximum time until an active server responds over SSH.
     pub ssh_timeout: Duration,
-    /// Time that parallel steps may continue after a step has failed.
+    /// Time that parallel steps can continue after a step has failed.
     pub grace: Duration,
-    /// Pause before a retry when the cloud is unreachable, unless the cloud asks for another one.
+    /// Pause before a retry when the cloud is unreachable. A pause requested by the cloud takes precedence.
     pub retry_pause: Duration,
-    /// Time after a lost answer during which the cloud may still carry out the request.
+    /// Time after a lost response during which the cloud can still carry out the request.
     pub commit_horizon: Duration,
     /// First pause between two polls of a resource. Pauses grow.
     pub poll_first: Duration,
     /// Longest pause between two polls of a resource.
     pub poll_longest: Duration,
-    /// Time that a reader of outputs waits for the cloud. Defaults to 5 s; after that the stored attributes are shown.
+    /// Time limit for the reads of outputs from the cloud. Defaults to 5 s; after that the stored attributes are shown.
     pub read_patience: Duration,
     /// Time for a stopped step to reach a safe point before it is aborted.
     pub stop_patience: Duration,

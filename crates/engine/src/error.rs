@@ -30,7 +30,7 @@ pub const CODES: &[&str] = &[
 /// The reason why an operation was refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It does not exist, or it belongs to another project.
+    /// The object does not exist, or it belongs to another project.
     #[error("there is no {what} `{id}` in this project")]
     NotFound {
         /// The kind: `deployment` or `run`.
@@ -56,10 +56,10 @@ pub enum Error {
     /// The state of the run or deployment does not allow the operation.
     #[error("{0}")]
     NotNow(String),
-    /// Stored hidden values are gone or cannot be opened, permanently.
+    /// Stored hidden values are missing or cannot be decrypted, permanently.
     #[error("{0}")]
     Lost(String),
-    /// Secrets cannot be stored anywhere.
+    /// Secrets cannot be stored.
     #[error(
         "there is nowhere to keep this deployment's secrets: the cloud has no key manager, and a login by token cannot seal them"
     )]
@@ -92,13 +92,13 @@ pub enum Error {
     /// The project's items would exceed this many MiB together.
     #[error("this project's items would have more than {0} MiB together, all versions counted")]
     CatalogFull(i64),
-    /// The engine is stopping, or something that it needs is missing.
+    /// The engine is stopping, or one of its dependencies is missing.
     #[error("{0}")]
     Unavailable(String),
-    /// The project's slots for computations stayed taken.
+    /// No slot for the project's computations became free in time.
     #[error("this project has as many templates in work as it may have at once")]
     ProjectComputes,
-    /// The server's slots for computations stayed taken.
+    /// No slot for the server's computations became free in time.
     #[error("the server has as many templates in work as it can take at once")]
     ServerComputes,
     /// A computation did not end in time.

@@ -1,59 +1,61 @@
-//! Runs workflows, and never loses one.
+//! The engine: runs workflows, and continues them after a crash.
 //!
-//! The core is a pure function: [`machine::advance`] takes a run, an event and the time, and returns moves and effects. All other
-//! modules are a shell around it. The moves are written to the [`journal`] first, then the effects start. After a crash the
-//! journal is read and the same function continues. An effect may therefore start twice, so every effect looks before it creates.
+//! The core is a pure function: [`machine::advance`] takes a run, an event and the time, and returns moves and effects.
+//! All other modules are a shell around it. The moves are written to the [`journal`] first, then the effects start.
+//! After a crash the journal is read and the same function continues. An effect can therefore start twice, so every
+//! effect checks for existing resources before it creates one.
 //!
 //! # A deployment
 //!
-//! [`Engine`] plans again, because a browser's plan is never trusted, and stores deployment, run, workflow and
-//! sealed token in one transaction. Hidden parameters are in the vault by then, under a name that the
-//! deployment refers to only from this transaction on. A task per run starts each step whose predecessors are done. A
-//! create step resolves its properties, asks its driver, stores the id and polls until the resource is ready.
-//! When the first server with software is up, `bastion:open` lets the orchestrator's address in; `…:ssh` waits
-//! for cloud-init with the host key that we generated: the engine speaks [`ssh`] itself. `…:configure` starts a
-//! [`sandbox`] without a network, passes role, inventory, keys and variables over standard input, connects its SSH to
-//! the step's server, and turns each event of our Ansible callback into a log line. `bastion:close` runs on every ending.
+//! [`Engine`] plans again, because a browser's plan is not trusted, and stores deployment, run, workflow and sealed
+//! token in one transaction. Hidden parameters are already in the vault, under a name that the deployment refers to
+//! only from this transaction on. A task per run starts each step whose predecessors are done. A create step resolves
+//! its properties, calls its driver, stores the id and polls until the resource is ready. When the first server with
+//! software is active, `bastion:open` allows SSH from the orchestrator's address. `…:ssh` waits for cloud-init and
+//! checks the host key that we generated; the engine has its own [`ssh`] client. `…:configure` starts a [`sandbox`]
+//! without a network, passes role, inventory, keys and variables over standard input, connects its SSH to the step's
+//! server, and turns each event of our Ansible callback into a log line. `bastion:close` runs on every ending.
 //!
 //! # A crash
 //!
-//! At start the engine lists runs without an ending, removes sandboxes that carry our label, opens the sealed
-//! token and feeds the stored states to [`machine::advance`]. Steps that were running start again; their
-//! drivers adopt what the first attempt created, if it is visible by then, and else create another one.
-//! Requests that were in flight have an unknown outcome: the cloud may carry them out seconds later. The run does not
-//! wait for them; the sweep at its end removes what came late. An expired token pauses the run until the user resumes it.
+//! At start the engine lists runs without an ending, removes sandboxes with our label, opens the sealed token and
+//! passes the stored states to [`machine::advance`]. Steps that were running start again. Their drivers adopt the
+//! resource of the first attempt if it is visible by then; otherwise they create another one. Requests that were in
+//! flight have an unknown outcome: the cloud can carry them out seconds later. The run does not wait for them; the
+//! sweep at its end removes late resources. An expired token pauses the run until the user resumes it.
 //!
-//! # A request without an answer
+//! # A request without a response
 //!
-//! A broken connection, a proxy's time-out or a 500 ends the attempt. Unless the cloud answered with an id or a refusal, the
-//! journal notes in the same transaction that the outcome is unknown. The step is repeated as the retry rules
-//! say, and the sweep follows.
+//! A broken connection, a proxy's timeout or a 500 ends the attempt. Unless the cloud returned an id or a refusal, the
+//! journal records in the same transaction that the outcome is unknown. The step is repeated by the retry rules, and
+//! the sweep follows.
 //!
 //! # An undeployment
 //!
 //! While requests of unknown outcome are left, nothing is deleted until their horizon has passed, because late
-//! resources block the deletion of networks. The last step searches for the markers of everything that the deployment ever
-//! began to create, and deletes what no deployment records. It leaves resources that the template retains and
-//! volumes with a copied marker that no unknown request can have made; snapshots and backups are not searched.
-//! Resources that cannot be deleted are named with type and id, and the run fails; by force it ends all the same.
+//! resources block the deletion of networks. The last step searches for the markers of all resources that the
+//! deployment ever began to create, and deletes those that no deployment has recorded. It leaves resources that the
+//! template retains, and volumes with a copied marker that no unknown request can have made. It does not search
+//! snapshots and backups. If resources cannot be deleted, the run fails and lists their types and ids; a forced run
+//! ends anyway.
 //!
 //! # Attributes and outputs
 //!
-//! A driver gives most attributes when its resource is ready, and the journal stores them. Attributes that need
-//! extra requests (`drivers::OnDemand`: a server's `addresses`, a port's `network`) are read when a
-//! property or an output uses one, and are never stored. A described attribute without a value fails the step
-//! whose property uses it. A path that leads nowhere gives null, as in Heat, and the step's log says where it
-//! ends. Outputs are read from the cloud when a user opens the deployment (`engine::outputs`), with that
-//! user's token; stored attributes are the fallback, and each output has the time of its values.
+//! A driver returns most attributes when its resource is ready, and the journal stores them. Attributes that need extra
+//! requests (`drivers::OnDemand`: a server's `addresses`, a port's `network`) are read when a property or an output
+//! uses them, and are never stored. A described attribute without a value fails the step whose property uses it. A
+//! missing part of a path resolves to null, as in Heat, and the step's log names it. Outputs are read from the cloud
+//! when a user opens the deployment (`engine::outputs`), with that user's token. Stored attributes are the fallback,
+//! and each output has the time of its values.
 //!
 //! # Login to servers
 //!
-//! cloud-init creates a user `stackloom` with the deployment's public key on every image, and installs an SSH
-//! host key that we generated; its public half is pinned. The user's own user data is kept: ours is one more MIME part.
-//! Servers without a public address are reached through the bastion: the marked server, else the first
-//! public one. Its security group lets TCP 22 in from the orchestrator's address only, and only during a run.
+//! cloud-init creates a user `stackloom` with the deployment's public key on every image, and installs an SSH host key
+//! that we generated; its public half is pinned. The user's own user data is kept: ours is an additional MIME part.
+//! Servers without a public address are reached through the bastion: the marked server, or else the first public one.
+//! Its security group allows TCP 22 from the orchestrator's address only, and only during a run.
 //!
-//! Reading order: the facade, then the machine, then the modules around it.
+//! Reading order: the facade [`Engine`], then the machine, then the modules around it.
 
 pub mod compute;
 pub mod config;

@@ -20,7 +20,7 @@ pub struct Core {
     pub config: Config,
     pub journal: Journal,
     pub store: Store,
-    /// For sweeps, which must know the ids that any deployment has recorded.
+    /// For sweeps, which need the ids that any deployment has recorded.
     pub operator: Operator,
     pub catalogs: Catalogs,
     pub key: SealingKey,
@@ -94,7 +94,7 @@ impl Core {
     /// The session behind a run's sealed token.
     ///
     /// # Errors
-    /// Where the cloud is gone from the configuration, refuses the token or does not answer.
+    /// If the cloud is missing in the configuration, refuses the token or does not respond.
     pub async fn session_behind(&self, row: &RunRow, secrets: &RunSecrets) -> Result<Session> {
         let cloud = self.config.clouds.get(&row.tenant.cloud);
         let cloud = cloud.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The actors: a project for reads, a user for changes.
+//! Actors: a project for reads, a user for changes.
 
 use openstack::{Credentials, Session};
 use sha2::{Digest, Sha256};
@@ -26,14 +26,14 @@ pub struct VaultKey(pub(crate) Zeroizing<[u8; 32]>);
 impl VaultKey {
     /// Derives the key. `None` for a token, which expires and so cannot lock anything away.
     ///
-    /// Takes some 50 ms of processor time and 19 MiB for a moment: call it outside of the async threads, once per login.
+    /// Takes about 50 ms of processor time and 19 MiB of memory: call it outside of the async threads, once per login.
     pub fn derive(credentials: &Credentials, user_id: &str) -> Option<VaultKey> {
         let (kind, secret) = match credentials {
             Credentials::Password { password, .. } => ("password", password.expose()),
             Credentials::ApplicationCredential { secret, .. } => {
                 ("application-credential", secret.expose())
             }
-            // A one-time code alone comes after a password that is not available any more.
+            // A one-time code alone follows a password that is no longer available.
             Credentials::Token { .. } | Credentials::Passcode { .. } => return None,
         };
         let salt = Sha256::new()
@@ -51,7 +51,7 @@ impl VaultKey {
 }
 
 impl VaultKey {
-    /// The bytes for a session's sealed record, and for nothing else.
+    /// The bytes for a session's sealed record. Not for any other use.
     pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
         self.0.clone()
     }

@@ -1,4 +1,4 @@
-//! Accepts work: plans it, checks it, stores it and starts it.
+//! Accepts changes: plans, checks, stores and starts them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -103,8 +103,8 @@ impl Engine {
         })
     }
 
-    /// Starts the stored run, if there is one, and then removes hidden values that are not needed any more. In this order,
-    /// because the key manager may be slow.
+    /// Starts the stored run, if there is one, and then removes unused hidden values. In this order, because the key
+    /// manager can be slow.
     pub(super) async fn go_and_settle(
         &self,
         actor: &Actor,
@@ -181,7 +181,7 @@ impl Engine {
         let all = compare::deployed(there, |_, _| true);
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
         let workflow = accepted(planner::plan::plan_undeploy(&all, catalog.registry()))?;
-        // An undeployment works without hidden parameters: a deletion needs ids only.
+        // An undeployment works without hidden parameters: a deletion needs only ids.
         let hidden = self.stored_hidden(actor, &row).await.unwrap_or_default();
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
@@ -239,8 +239,8 @@ impl Engine {
         }
     }
 
-    /// Gives up a paused run, because it must not keep a deployment from being undeployed. Its always-run steps (the closing of
-    /// the bastion) run first, with the session of the user who gives it up: the run's own session has ended.
+    /// Abandons a paused run, because it must not prevent an undeployment. Its always-run steps (the closing of the
+    /// bastion) run first, with the session of the user who abandons it: the run's own session has expired.
     pub(super) async fn give_up_paused(
         &self,
         actor: &Actor,
@@ -259,7 +259,7 @@ impl Engine {
                 }
                 (done, _) => done?,
             }
-            // The user who gives up the run decides about the next one, so its roll-back is dropped.
+            // The user who abandons the run decides about the next one, so its roll-back is dropped.
             store
                 .run_forget_roll_back(&actor.tenant, &run.shown.id)
                 .await?;

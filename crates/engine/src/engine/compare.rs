@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use store::ResourceRow;
 
-/// The deployed resources and their states. `is_same` tells if a hidden parameter still has the value of a stored digest.
+/// The deployed resources and their states. `is_same` returns true if a hidden parameter still has the value of a
+/// stored digest.
 pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> bool) -> Deployed {
     let mut deployed = Deployed::default();
     for row in rows {

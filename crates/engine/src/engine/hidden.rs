@@ -1,4 +1,4 @@
-//! Hidden parameters: the values that a change results in, and where they are stored.
+//! Hidden parameters: their values after a change, and where they are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +38,8 @@ impl Engine {
         }
     }
 
-    /// Stores values for a change that is about to be accepted, and returns the name that the deployment will refer to. `kept` is
-    /// the name that it refers to now. Fails early if secrets cannot be stored.
+    /// Stores values for a change that is about to be accepted, and returns the new name of their secret for the
+    /// deployment. `stored` has the current values and their name. Fails early if secrets cannot be stored.
     pub(super) async fn keep_hidden(
         &self,
         actor: &Actor,
@@ -79,7 +79,7 @@ impl Engine {
         })
     }
 
-    /// Cleans up after a change was accepted or refused: a refused change leaves no stored values.
+    /// Cleans up after a change was accepted or refused: no values of a refused change stay stored.
     pub(super) async fn settle_hidden(
         &self,
         actor: &Actor,
@@ -108,7 +108,7 @@ impl Engine {
             .await
     }
 
-    /// As [`Engine::stored_hidden`], but values that cannot be read are no error: a change may give them again.
+    /// As [`Engine::stored_hidden`], but unreadable values are no error: a change can contain them again.
     pub(super) async fn stored_hidden_or_lost(
         &self,
         actor: &Actor,
@@ -143,7 +143,7 @@ impl Engine {
     }
 }
 
-/// The hidden values of a deployment's last change, as far as they can be read.
+/// The hidden values of a deployment's last change, if they can be read.
 pub(super) struct StoredHidden {
     /// The name of the secret that contains them. `None` if it cannot be used again.
     pub name: Option<String>,
@@ -162,7 +162,7 @@ impl StoredHidden {
         }
     }
 
-    /// Checks that a change gives all lost values. Without this a default, or nothing, would replace them.
+    /// Checks that a change contains all lost values. Otherwise a default, or nothing, would replace them.
     pub(super) fn check(
         &self,
         before: &Template,
@@ -193,7 +193,7 @@ impl StoredHidden {
     }
 }
 
-/// The place where the values of a change are stored.
+/// The location where the values of a change are stored.
 pub(super) struct Keeping {
     pub name: Option<String>,
     /// True if the name is new, so no deployment refers to it yet.
@@ -210,7 +210,8 @@ pub(super) fn with_stored(
     all
 }
 
-/// Files and environments of an update that sends none: those of the deployment, without the values that the update gives itself.
+/// Files and environments of an update without any: those of the deployment, without the values that the update itself
+/// contains.
 pub(super) fn stored_bundle(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> Bundle {
     let given = given.iter().filter(|(_, value)| !value.is_null());
     let names = given.map(|(name, _)| name.clone()).collect();

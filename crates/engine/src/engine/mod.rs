@@ -31,7 +31,7 @@ use crate::{
     shared::Core,
 };
 
-/// Runs workflows. A cheap handle: clone it.
+/// Runs workflows. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     core: Arc<Core>,
@@ -51,13 +51,13 @@ pub struct NewDeployment {
     pub layout: Layout,
     /// Parameter values.
     pub parameters: BTreeMap<String, Value>,
-    /// Id of the design that it is made from, if any.
+    /// Id of its design, if any.
     pub design: Option<String>,
     /// That design's version.
     pub design_version: Option<u32>,
     /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
-    /// True if it starts although it exceeds a quota.
+    /// True to start even if a quota is exceeded.
     pub despite_quota: bool,
 }
 
@@ -66,33 +66,33 @@ pub struct NewDeployment {
 pub struct Changes {
     /// The template as HOT text.
     pub template: String,
-    /// Files and environments beside the template. `None` keeps those of the deployment.
+    /// Files and environments beside the template. `None` keeps the deployment's files.
     pub bundle: Option<Bundle>,
     /// Positions of the nodes on the canvas.
     pub layout: Layout,
     /// Parameter values.
     pub parameters: BTreeMap<String, Value>,
-    /// Id of the design that it is made from, if any.
+    /// Id of its design, if any.
     pub design: Option<String>,
     /// That design's version.
     pub design_version: Option<u32>,
     /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
-    /// True for a roll-back to the last good state: stored parameters do not complete the given ones.
+    /// True for a roll-back to the last good state: the given parameters are not completed by the stored ones.
     pub rolls_back: bool,
     /// Reaction to a failure of the update.
     pub on_failure: OnFailure,
-    /// True if it starts although it exceeds a quota. Always true for a roll-back.
+    /// True to start even if a quota is exceeded. Always true for a roll-back.
     pub despite_quota: bool,
 }
 
-/// Tells if an undeployment may leave resources behind.
+/// Effect of a failed deletion on an undeployment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Force {
     /// A failed deletion ends the run, which can be resumed.
     #[default]
     No,
-    /// A failed deletion does not stop the run. The deployment is forgotten, and the run reports the resources that are left.
+    /// A failed deletion does not stop the run. The deployment is removed, and the run reports the remaining resources.
     Yes,
 }
 
@@ -110,7 +110,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The catalogue that a project sees: the server's own items and the project's uploads.
+    /// The catalogue of a project: the server's own items and the project's uploads.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -187,7 +187,8 @@ impl Engine {
             .await
     }
 
-    /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.
+    /// Rolls a deployment whose last change failed back to the inputs of its last successful run. Its paused run is
+    /// abandoned.
     ///
     /// # Errors
     /// If a run is active on it, the last change did not fail, or no run ever succeeded.
@@ -203,7 +204,7 @@ impl Engine {
             .await
     }
 
-    /// Removes all resources of a deployment from the cloud. A paused run of it is given up.
+    /// Removes all resources of a deployment from the cloud. Its paused run is abandoned.
     ///
     /// # Errors
     /// If a run is active on it.
@@ -282,11 +283,11 @@ impl Engine {
         self.show_deployment(tenant, id).await
     }
 
-    /// Resources in the cloud that carry the deployment's marker and that none of its records has. Asks every service in which
-    /// the deployment ever began to create something.
+    /// Resources in the cloud with the deployment's marker that are in none of its records. Searches every service in
+    /// which the deployment ever began to create something.
     ///
     /// # Errors
-    /// If there is no such deployment, or a service cannot be asked.
+    /// If there is no such deployment, or a service cannot be searched.
     pub async fn strays(&self, actor: &Actor, deployment: &str) -> Result<Vec<Stray>> {
         self.find_strays(actor, deployment).await
     }
@@ -328,8 +329,8 @@ impl Engine {
         Ok(store.event_list(tenant, run, after, limit).await?)
     }
 
-    /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's final
-    /// event. A viewer that falls behind is served from storage again.
+    /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's
+    /// final event. A slow viewer continues with stored events.
     ///
     /// # Errors
     /// If there is no such run.
@@ -350,8 +351,8 @@ impl Engine {
         self.core.tasks.wait().await;
     }
 
-    /// Completes a change of a deployment even if its caller goes away: a closed browser must not leave a run that is stored and
-    /// never starts.
+    /// Completes a change of a deployment even if its caller is dropped: a closed browser must not leave a stored run
+    /// that never starts.
     async fn to_its_end<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,

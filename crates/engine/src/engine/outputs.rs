@@ -1,9 +1,9 @@
 //! Outputs of a deployment.
 //!
-//! An output is an expression. The attributes that it uses are read from the cloud when the output is shown: one read per
-//! resource, a few at a time, within a time limit. If a resource cannot be read in time, the attributes that its last run stored
-//! are used. Groups and nested templates have no attributes of their own: theirs are resolved from those of their members. Hidden
-//! parameters are not available here, so an output that uses one says so.
+//! An output is an expression. The attributes that it uses are read from the cloud when the output is shown: one read
+//! per resource, a few at a time, within a time limit. If a resource cannot be read in time, the attributes that its
+//! last run stored are used. Groups and nested templates have no attributes of their own: theirs are resolved from
+//! those of their members. Hidden parameters are not available here, so an output with one has an error.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,7 +38,7 @@ pub(super) struct Outputs {
     values: BTreeMap<String, Value>,
     /// Time when the attributes of a resource were read. `None` if unknown.
     read_at: BTreeMap<String, Option<String>>,
-    /// Resources that were read for this answer.
+    /// Resources that were read for this response.
     read: BTreeSet<String>,
     /// Resources that could not be read, with the reason.
     failed: BTreeMap<String, String>,
@@ -111,7 +111,7 @@ impl Outputs {
                 }
             }
         };
-        // Resources that have not answered by then already have a reason in `failed`.
+        // Resources without a response by then already have a reason in `failed`.
         let _in_time = timeout(patience, gather).await;
         in_place(|| self.resolve_parents());
     }
@@ -205,7 +205,7 @@ impl Outputs {
         }
     }
 
-    /// `None` if the resource has nothing to read in the cloud.
+    /// The input of a resource's read. `None` if it has no attributes to read in the cloud.
     fn look(&self, name: &str, actor: &Actor, vault: &Arc<RunVault>) -> Option<Look> {
         let thing = self.known.get(name)?;
         let kind = &thing.spec.resource_type;

@@ -43,7 +43,7 @@ impl Engine {
     }
 
     async fn take_up(&self, mut row: RunRow) -> Result<()> {
-        // The run had been resumed, and is restored to the state before that.
+        // The run has been resumed, and is restored to its state before that.
         let resumed = row.resumed_from.is_some();
         if let Some(state) = row.resumed_from {
             row.shown.state = state;
@@ -98,8 +98,8 @@ impl Engine {
         load_run(store, key, &row.tenant, &row.shown.id).await
     }
 
-    /// The session behind a sealed token, if the token is still valid. If the cloud cannot be reached the run pauses, and a
-    /// user's login continues it.
+    /// The session for a sealed token, if the token is still valid. If the cloud cannot be reached, the run pauses, and
+    /// a user's login continues it.
     async fn session_of(&self, row: &RunRow, secrets: &RunSecrets) -> Option<Session> {
         match self.core.session_behind(row, secrets).await {
             Ok(session) => Some(session),
@@ -132,10 +132,10 @@ impl Engine {
                 )));
             }
         }
-        // Hidden values come from the vault, or from what the paused run still has sealed.
+        // Hidden values come from the vault, or from the sealed record of the paused run.
         let hidden = match load_run(&self.core.store, &self.core.key, &actor.tenant, run).await? {
             Some(sealed) => sealed.parameters.clone(),
-            // A deletion needs ids only.
+            // A deletion needs only ids.
             None if row.shown.kind == RunKind::Undeploy => self
                 .stored_hidden(actor, &deployment)
                 .await
@@ -149,7 +149,7 @@ impl Engine {
         );
         if row.shown.state != RunState::Paused {
             self.claim(actor, &row, &secrets).await?;
-            // The task that ended the run may still be finishing.
+            // The task that ended the run can still be finishing.
             if let Some(task) = self.active_runs.task_of(run) {
                 task.closed().await;
             }
@@ -181,8 +181,8 @@ impl Engine {
         answered.await.unwrap_or_else(|_gone| Err(super::let_go()))
     }
 
-    /// Claims an ended run for one user. If two users, or a user and a planned roll-back, want to continue it, the first one
-    /// wins. The run's secrets are sealed in the same transaction, so a later crash loses nothing.
+    /// Claims an ended run for one user. If two users, or a user and a planned roll-back, claim it, the first one wins.
+    /// The run's secrets are sealed in the same transaction, so a later crash loses nothing.
     async fn claim(&self, actor: &Actor, row: &RunRow, secrets: &RunSecrets) -> Result<()> {
         let (tenant, id) = (&actor.tenant, row.shown.id.as_str());
         let taken = || {

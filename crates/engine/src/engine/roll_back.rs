@@ -1,13 +1,13 @@
 //! Roll-back: an update to the inputs of the last successful run.
 //!
-//! It is planned from the existing resources, like any update, so it reuses copies that the failed change put aside and has not
-//! removed yet.
+//! It is planned from the existing resources, like any update. So it reuses copies that the failed change put aside and
+//! has not removed yet.
 //!
-//! A run can be started with a roll-back on failure. That request is stored with the run, and the run's sealed token is kept
-//! until the roll-back has a token of its own. So a restart in between forgets nothing, and the roll-back acts for the user who
-//! started the run, or resumed it last. If the cloud cannot be reached, it is asked again with growing pauses, until it answers
-//! or a user continues the run; meanwhile the run's reason says so. Errors that waiting cannot fix drop the roll-back, and the
-//! run's reason says that too.
+//! A run can be started with a roll-back on failure. That request is stored with the run, and the run's sealed token is
+//! kept until the roll-back has its own token. So the request survives a restart, and the roll-back acts for the user
+//! who started the run, or resumed it last. If the cloud cannot be reached, the roll-back is tried again with growing
+//! pauses, until the cloud responds or a user continues the run. Meanwhile the run's reason contains the delay.
+//! Permanent errors drop the roll-back, and the run's reason contains them too.
 
 use std::sync::Arc;
 
@@ -78,7 +78,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Handles the end of a run: drops its inputs that are of no use any more, and rolls it back if that was requested and it failed.
+    /// Handles the end of a run: drops its inputs that are no longer needed, and rolls it back if that was requested
+    /// and it failed.
     pub(super) async fn after_the_end(
         &self,
         run_context: Option<Arc<RunContext>>,
@@ -100,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// Rolls a failed run back in the background, on behalf of the user for whom it acted.
+    /// Rolls a failed run back in the background, on behalf of the run's user.
     pub(super) fn spawn_roll_back(&self, row: RunRow, session: Option<Session>) {
         let run = row.shown.id;
         let span = tracing::info_span!("roll back", run.id = %run);
@@ -124,17 +125,17 @@ struct RequestedRollBack {
     run: String,
     /// The user's session. Opened from the sealed token if `None`.
     session: Option<Session>,
-    /// The reason for the delay that the run's reason already states.
+    /// The reason for the delay that is in the run's reason already.
     reported: Option<String>,
 }
 
 /// The result of one try.
 enum Try {
-    /// The roll-back has started, or a user has continued the run and decides about the roll-back from now on.
+    /// The roll-back has started, or a user has continued the run and from now on decides about the roll-back.
     Over,
     /// A temporary error: try again later.
     Later(Error),
-    /// A lasting error: a user decides.
+    /// A permanent error: a user decides.
     Never(Error),
 }
 
@@ -147,14 +148,14 @@ impl RequestedRollBack {
             .await
     }
 
-    /// Tries until the roll-back starts, cannot start, or is not wanted any more. When the engine stops, the request and the
-    /// sealed token stay stored for the next start.
+    /// Tries until the roll-back starts, cannot start, or is no longer requested. When the engine stops, the request
+    /// and the sealed token stay stored for the next start.
     async fn carry_out(mut self) {
         let stopping = self.engine.core.stopping.clone();
         let mut pause = self.engine.core.config.retry_pause;
         let longest = pause * PAUSE_GROWS_TO;
         loop {
-            // An abort in the middle is like a crash: the stored part continues at the next start.
+            // An abort in between is like a crash: the next start continues with the stored request.
             let tried = tokio::select! {
                 () = stopping.cancelled() => return,
                 tried = self.try_once() => tried,
@@ -189,7 +190,7 @@ impl RequestedRollBack {
         };
         // The stored token may have been renewed, or have expired.
         self.session = None;
-        // The first request wins; at the next start it is tried again.
+        // The request that starts first wins; if the engine is stopping, its next start tries again.
         let now = self.row().await;
         let is_wanted = !matches!(&now, Ok(Some(now)) if now.roll_back.is_none() || !now.shown.state.is_final());
         match is_wanted && !self.engine.core.stopping.is_cancelled() {
@@ -273,11 +274,11 @@ impl RequestedRollBack {
     }
 }
 
-/// True if waiting may help.
+/// True for temporary errors.
 fn passes(error: &Error) -> bool {
     match error {
-        // Address and certificates were right when the run began: another machine answers in place of the cloud, or a certificate
-        // expired and will be renewed.
+        // Address and certificates were correct when the run began: another machine responds at the cloud's address, or
+        // a certificate expired and will be renewed.
         Error::Cloud(
             openstack::Error::NotOpenStack { .. } | openstack::Error::Untrusted { .. },
         ) => true,

@@ -16,13 +16,13 @@ use crate::{
     secrets::{RunSecrets, load_run, seal_run},
 };
 
-/// Seconds that a step gets beyond the SSH timeout: for the sandbox, and for reading the console log.
+/// Seconds that a step has in addition to the SSH timeout: for the sandbox, and for reading the console log.
 const SSH_STEP_EXTRA_SECONDS: u32 = 180;
 /// A run that is about to be stored.
 pub(super) struct NewRun<'a> {
     pub actor: &'a Actor,
     pub deployment: &'a str,
-    /// The row that the plan was made from, if there was one. It must not have changed since.
+    /// The row that the plan was made from, if any. It must not have changed since.
     pub seen: Option<&'a DeploymentRow>,
     pub kind: RunKind,
     pub forced: Force,
@@ -68,7 +68,7 @@ impl Engine {
                 author: &new.actor.user,
             },
         );
-        // Another request was faster.
+        // Another request came first.
         if stored.await? == Outcome::Conflict {
             return Err(Error::Busy(id));
         }
@@ -82,7 +82,7 @@ impl Engine {
                     .into(),
             ));
         }
-        // This run replaces a requested roll-back of the run before.
+        // This run replaces a requested roll-back of the previous run.
         transaction.run_supersede(tenant, deployment, &id).await?;
         let sealed = seal_run(&self.core.key, &id, &new.secrets);
         transaction
@@ -173,7 +173,7 @@ impl Engine {
         begun.await.map_err(|_gone| super::let_go())
     }
 
-    /// Starts the task of a run. Tells when the journal has its first event.
+    /// Starts the task of a run. The receiver resolves when the journal has its first event.
     pub(super) fn spawn(
         &self,
         row: &RunRow,

@@ -1,4 +1,4 @@
-//! Resources in the cloud that belong to a deployment and that the journal does not know.
+//! Strays: resources in the cloud that belong to a deployment and are not in the journal.
 
 use api::Stray;
 

@@ -1,4 +1,4 @@
-//! The sweep steps of a run. They follow from the journal and not from the template, so plans do not have them.
+//! The sweep steps of a run. They depend on the journal and not on the template, so plans do not contain them.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -8,8 +8,8 @@ use planner::workflow::{Step, StepKind};
 /// Seconds for the removal of strays, beyond the horizon.
 const REMOVAL_SECONDS: u32 = 900;
 
-/// Adds a sweep that runs on every ending, after all other steps. An undeployment that begins with `pending` creations of unknown
-/// outcome gets a second sweep, which all other steps wait for. A run that changes nothing gets none, unless creations are
+/// Adds a sweep that runs on every ending, after all other steps. An undeployment with `pending` creations of unknown
+/// outcome gets a second sweep, which all other steps wait for. A run without changes gets none, unless creations are
 /// pending.
 pub(super) fn add(workflow: &mut Workflow, kind: RunKind, pending: usize, horizon: Duration) {
     if workflow.steps.is_empty() && pending == 0 && kind != RunKind::Undeploy {
@@ -40,7 +40,7 @@ pub(super) fn add(workflow: &mut Workflow, kind: RunKind, pending: usize, horizo
         }
         workflow.steps.insert(0, first);
     }
-    // The machine makes it wait for all steps; a graph of the workflow shows it after the last ones.
+    // The machine makes it wait for all steps; in a graph of the workflow it follows the last ones.
     let waited_for = workflow.steps.iter().flat_map(|step| &step.after);
     let waited_for: HashSet<&String> = waited_for.collect();
     let ids = workflow.steps.iter().map(|step| &step.id);

@@ -58,7 +58,7 @@ struct Stored {
 }
 
 impl Engine {
-    /// A plan to show. It tells that a hidden value differs from the stored one, and nothing else about it.
+    /// A plan for display. Of a hidden value, it shows only that it differs from the stored one.
     pub(super) async fn plan_for(
         &self,
         actor: &Actor,
@@ -137,7 +137,7 @@ impl Engine {
         plan
     }
 
-    /// Tells if a hidden parameter has the value of a stored digest. Parameters without a stored value are not compared.
+    /// True if a hidden parameter has the value of a stored digest. Parameters without a stored value are not compared.
     fn is_same<'a>(
         &'a self,
         deployment: &'a str,

@@ -11,7 +11,7 @@ pub enum FailureClass {
     Transient,
     /// Ansible's exit code 4: the host could not be reached. One retry, at once.
     HostUnreachable,
-    /// The server is active but does not answer over SSH. The run fails at once: parallel steps get no grace.
+    /// The server is active but does not respond over SSH. The run fails at once: parallel steps get no grace.
     SshTimeout,
     /// All other failures. No retry, because it would fail again.
     Lasting,
@@ -22,9 +22,9 @@ pub enum FailureClass {
 pub struct Failure {
     /// The class, which selects the retry rule.
     pub class: FailureClass,
-    /// The action, the answer and the remedy. Secrets are masked.
+    /// The action, the response and the remedy. Secrets are masked.
     pub message: String,
-    /// The pause that the cloud asked for. `None` if it asked for none.
+    /// The pause that the cloud requested. `None` if it requested none.
     pub retry_after: Option<Duration>,
 }
 
@@ -47,7 +47,7 @@ pub struct Retries {
     unreachable: u32,
 }
 
-/// The longest pause that a cloud may request.
+/// The longest accepted pause that a cloud requests.
 const RETRY_AFTER_LONGEST: Duration = Duration::from_secs(300);
 
 impl Retries {

@@ -1,13 +1,13 @@
-//! The steps of a workflow as the machine sees them: by index, with their predecessors.
+//! The steps of a workflow for the machine: by index, with their predecessors.
 
 use std::{collections::HashMap, time::Duration};
 
 use planner::workflow::{StepKind, Workflow};
 
-/// A step's place in the workflow.
+/// A step's index in the workflow.
 pub type StepIndex = usize;
 
-/// The part of a run that never changes.
+/// The immutable part of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -52,10 +52,10 @@ pub enum BadWorkflow {
 impl Graph {
     /// The graph of a workflow.
     ///
-    /// The effect of `bastion:open` is undone at each ending, so the step runs again when a run is resumed. Steps that come after
-    /// it only through steps that have succeeded by then must still wait for it, so they wait for it directly here. A sweep that
-    /// runs on every ending waits for all steps before it: its predecessors in the workflow may be skipped while other steps are
-    /// still running.
+    /// The effect of `bastion:open` is undone at each ending, so the step runs again when a run is resumed. Steps that
+    /// follow it only through succeeded steps must still wait for it, so here they wait for it directly. A sweep that
+    /// runs on every ending waits for all steps before it: its predecessors in the workflow can be skipped while other
+    /// steps are still running.
     ///
     /// # Errors
     /// If a step does not come after all steps that it waits for.

@@ -1,5 +1,6 @@
-//! Values that follow from the states of a run's steps and that every event needs. They are updated with each move, so that the
-//! cost of an event depends on its changes and not on the number of steps. A run of thousands of steps has thousands of events.
+//! Values that are derived from the states of a run's steps and that every event needs. They are updated with each
+//! move, so that the cost of an event depends on its changes and not on the number of steps. A run of thousands of
+//! steps has thousands of events.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ pub(super) struct Ledger {
     pub free: BTreeSet<StepIndex>,
     /// Ready steps, in the order in which they start.
     pub ready: BTreeSet<StepIndex>,
-    /// Running steps, and steps that wait for a retry: the steps that have a clock.
+    /// Running steps, and steps that wait for a retry: the steps with a clock.
     pub active: BTreeSet<StepIndex>,
     /// Number of running steps.
     pub running: usize,
@@ -24,8 +25,8 @@ pub(super) struct Ledger {
     pub left: usize,
 }
 
-/// True if a predecessor in this state does not block a step. With `however`, any ending counts: for always-run steps, and for
-/// runs that continue past failures.
+/// True if a predecessor in this state does not block a step. With `however`, any ending counts: for always-run steps,
+/// and for runs that continue after failures.
 fn unblocks_others(state: StepState, however: bool) -> bool {
     state == StepState::Succeeded || however && state.is_final()
 }

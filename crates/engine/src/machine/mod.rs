@@ -17,8 +17,8 @@
 //!
 //! After a failure or a cancellation (failing, cancelling) no new step starts, except always-run steps: each of them starts when
 //! all steps that it waits for have ended in any way. The run ends after them.
-//! Paused is independent of the ending: no step starts at all, because every step needs the token. The run continues, towards the
-//! same ending, when a user brings a new token.
+//! Paused is independent of the ending: no step starts at all, because every step needs the token. When a user provides
+//! a new token, the run continues towards the same ending.
 //!
 //! The shell stores [`Advance::moves`], then starts [`Advance::effects`]. It reports the outcome of each effect once, and sends
 //! [`Event::Tick`] at [`Run::wake_at`]. Live runs and recovery both use this function.
@@ -45,17 +45,17 @@ use settle::Work;
 /// The parameters of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Time that parallel steps may continue after a step has failed.
+    /// Time that parallel steps can continue after a step has failed.
     pub grace: Duration,
     /// Pause before a retry when the cloud is unreachable.
     pub retry_pause: Duration,
     /// Maximum number of running steps.
     pub parallel_steps: usize,
-    /// Tells if a failed step ends the run.
+    /// Effect of a failed step on the run.
     pub on_failure: OnFailure,
 }
 
-/// Tells if a failed step ends the run.
+/// Effect of a failed step on the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// A failed step ends the run.
@@ -68,17 +68,17 @@ pub enum OnFailure {
 /// The complete state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// The part that never changes.
+    /// The immutable part.
     pub graph: Arc<Graph>,
     /// The parameters of the rules.
     pub settings: Settings,
     /// The run's state.
     pub state: RunState,
-    /// The bad ending that the run will have, if any.
+    /// The failure or cancellation that the run will end with, if any.
     pub ending: Option<Ending>,
     /// The reason why the run did not succeed.
     pub reason: Option<String>,
-    /// Time when parallel steps are told to stop.
+    /// Time when parallel steps are stopped.
     pub give_up_at: Option<Timestamp>,
     /// The steps' states, in the graph's order.
     pub steps: Vec<StepStatus>,
@@ -89,7 +89,7 @@ pub struct Run {
 /// The state of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepStatus {
-    /// The state that users see.
+    /// The state for users.
     pub state: StepState,
     /// Number of starts so far.
     pub attempts: u32,
@@ -97,17 +97,17 @@ pub struct StepStatus {
     pub error: Option<String>,
     /// Time limit for all attempts together.
     pub deadline: Option<Timestamp>,
-    /// Time since which it waits in a queue of the engine. Its deadline moves by this wait.
+    /// Start of the step's wait in a queue of the engine. The deadline is extended by this wait.
     pub queued_at: Option<Timestamp>,
     /// Time of the next retry.
     pub retry_at: Option<Timestamp>,
     /// Retries used so far.
     pub retries: Retries,
-    /// The reason why the step was told to stop, if it was.
+    /// The reason why the step is being stopped. `None` if it is not.
     pub stopping: Option<Stopping>,
 }
 
-/// The reason why a step was told to stop.
+/// The reason why a step is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stopping {
     /// A user cancelled the run.
@@ -133,7 +133,7 @@ impl Default for StepStatus {
     }
 }
 
-/// An event that may move a run.
+/// An event that can move a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The engine starts the run.
@@ -142,7 +142,7 @@ pub enum Event {
     Recover,
     /// The engine has restarted, and the token has expired meanwhile.
     RecoverWithoutToken,
-    /// [`Run::wake_at`] has come.
+    /// The time [`Run::wake_at`] is reached.
     Tick,
     /// A user cancels the run. The second time, steps that do not stop are aborted.
     Cancel,
@@ -154,7 +154,7 @@ pub enum Event {
     Succeeded(StepIndex),
     /// A step failed.
     Failed(StepIndex, Failure),
-    /// A step that was told to stop has stopped.
+    /// A step has stopped after [`Effect::Stop`] or [`Effect::CutOff`].
     Stopped(StepIndex),
     /// A step found that the token has expired.
     TokenEnded(StepIndex),
@@ -203,7 +203,7 @@ pub enum Move {
 pub enum Effect {
     /// Start the step, and report its result.
     Start(StepIndex),
-    /// Tell the step to stop at the next safe point, and report its result.
+    /// Stop the step at the next safe point, and report its result.
     Stop(StepIndex),
     /// Abort the step without waiting for it, and report that it stopped.
     CutOff(StepIndex),
@@ -225,8 +225,8 @@ impl Run {
         Run::restore(graph, settings, RunState::Queued, None, None, [])
     }
 
-    /// A run as the journal has it; [`Event::Recover`] or [`Event::Resume`] comes next. Clocks and used retries are not stored:
-    /// after a crash both start anew.
+    /// A run from the journal; [`Event::Recover`] or [`Event::Resume`] comes next. Clocks and used retries are not
+    /// stored: after a crash both start again.
     pub fn restore(
         graph: Arc<Graph>,
         settings: Settings,
@@ -277,7 +277,7 @@ impl Run {
             StepState::Retrying if self.state != RunState::Paused => [step.deadline, step.retry_at],
             _ => [None, None],
         });
-        // The grace period ends once: afterwards every running step has been told to stop.
+        // The grace period ends once: afterwards every running step is being stopped.
         let grace = self.give_up_at.filter(|_| {
             active().any(|(status, step)| {
                 !self.graph.nodes()[step].always_run && status.stopping.is_none()

@@ -19,11 +19,11 @@ pub(super) struct Work<'a> {
     started: bool,
     state_before: RunState,
     ending_before: Option<Ending>,
-    /// True if any waiting step may have to be skipped. Else only ready steps are checked.
+    /// True if waiting steps must be checked for skipping, too. Otherwise only ready steps are checked.
     sweep: bool,
 }
 
-/// `now` plus a duration, limited to the latest time that can be represented.
+/// `now` plus a duration, limited to the latest valid timestamp.
 fn later(now: Timestamp, by: std::time::Duration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
 }
@@ -49,8 +49,8 @@ impl Work<'_> {
         self.started = true;
     }
 
-    /// Handles a restart. Nothing is running any more. Steps that were running start again, because effects look before they
-    /// create. Steps that had been told to stop count as stopped.
+    /// Handles a restart. Nothing is running any more. Steps that were running start again, because effects check for
+    /// existing resources before they create one. Steps of a cancelled run count as stopped.
     pub(super) fn recover(&mut self) {
         self.sweep = true;
         if self.run.ending == Some(Ending::Failed) {
@@ -147,7 +147,8 @@ impl Work<'_> {
         }
     }
 
-    /// Continues after a bad ending. Steps that succeeded stay so, except those whose effect an always-run step has undone.
+    /// Continues after a bad ending. Succeeded steps do not run again, except those whose effect an always-run step has
+    /// undone.
     pub(super) fn resume(&mut self) {
         self.run.ending = None;
         self.run.reason = None;
@@ -213,7 +214,7 @@ impl Work<'_> {
     }
 
     pub(super) fn stopped(&mut self, step: StepIndex) {
-        // Without a reason to stop, the engine dropped the run, and the step counts as not started.
+        // Without a reason to stop, the engine has dropped the run, and the step counts as not started.
         match self.run.steps[step].stopping {
             Some(why) => self.stopped_because(step, why, None),
             None => self.to(step, StepState::Ready, None),
@@ -257,7 +258,7 @@ impl Work<'_> {
         }
     }
 
-    /// Makes a step that was stopped, or that waits for a retry, failed.
+    /// Sets a stopped step, or a step that waits for a retry, to failed.
     fn give_up(&mut self, step: StepIndex, why: Stopping) {
         let node = &self.run.graph.nodes()[step];
         let last = self.run.steps[step]
@@ -306,7 +307,7 @@ impl Work<'_> {
         }
     }
 
-    /// Tells all running steps to stop, except always-run steps.
+    /// Stops all running steps, except always-run steps.
     fn stop_all(&mut self, why: Stopping) {
         for step in self.active() {
             if self.run.graph.nodes()[step].always_run {
@@ -426,8 +427,8 @@ impl Work<'_> {
         }
     }
 
-    /// Makes unblocked steps ready, and starts them up to the limit. A step that can start at once never becomes ready in the
-    /// journal: one move less to store.
+    /// Makes unblocked steps ready, and starts them up to the limit. A step that starts at once is never ready in the
+    /// journal: this saves one move.
     fn start_ready(&mut self) {
         let freed = std::mem::take(&mut self.run.ledger.free);
         for &step in &freed {
@@ -443,7 +444,7 @@ impl Work<'_> {
         for step in first {
             self.begin(step);
         }
-        // The others have been in the journal since they became ready.
+        // The others were written to the journal when they became ready.
         for step in freed {
             if self.run.steps[step].state == StepState::Ready {
                 self.to(step, StepState::Ready, None);

@@ -1,7 +1,7 @@
 //! Addresses of servers, and the outputs of catalogue items. Pure.
 //!
-//! The attributes of a server are those of the moment when it became active. A floating IP that was associated later is not among
-//! them, so the public address is looked up from the floating IP whose port is one of the server's.
+//! The attributes of a server are from the moment when it became active. They do not contain floating IPs that were
+//! associated later, so the public address is looked up from the floating IP whose port is one of the server's.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -14,9 +14,9 @@ use super::table::{ResourceEntry, ResourceTable, reference_name};
 /// Addresses of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
-    /// The address in the first of its networks.
+    /// The address in the server's first network.
     pub private: Option<String>,
-    /// The address that can be reached from outside.
+    /// The address for access from outside.
     pub public: Option<String>,
 }
 
@@ -208,7 +208,7 @@ pub fn outputs(
         match word {
             "address" => addresses.best().map(in_url),
             "private_address" => addresses.private.as_deref().map(in_url),
-            // Attributes are stored in clear text, so a secret stays out of them.
+            // Attributes are stored in clear text, so they must not contain secrets.
             input if secret(input) => None,
             word => match word.strip_prefix(STATS) {
                 // An output is empty if the role did not set it this time.
@@ -227,7 +227,7 @@ pub fn outputs(
         .collect()
 }
 
-/// True if an output of the item shows this result of its role.
+/// True if an output of the item contains this result of its role.
 pub fn takes_result(item: &CatalogItem, name: &str) -> bool {
     let word = format!("{{{STATS}{name}}}");
     item.outputs

@@ -1,4 +1,4 @@
-//! The resources of a deployment, as a run knows them: their table, and the addresses of its servers. Pure.
+//! The resources of a deployment during a run: their table, and the addresses of its servers. Pure.
 
 pub mod address;
 mod table;

@@ -20,15 +20,15 @@ pub struct ResourceTable(Mutex<Things>);
 #[derive(Debug, Default)]
 struct Things {
     by_name: BTreeMap<String, ResourceEntry>,
-    /// Names by cloud id and by host of software, because thousands of steps may ask.
+    /// Index of names by cloud id, and by host of software, for the look-ups of thousands of steps.
     by_id: HashMap<String, BTreeSet<String>>,
     by_host: HashMap<String, BTreeSet<String>>,
-    /// Names of removed resources and copies. A resource makes way for its successor only once.
+    /// Names of removed resources and copies. A resource is put aside for its successor only once.
     gone: BTreeSet<String>,
-    /// The last incarnation of each name. The next resource of the name is another incarnation: the previous one may still be in
-    /// the cloud, on purpose, or because its deletion takes time.
+    /// The last incarnation of each name. The next resource of the name is another incarnation: the previous one can
+    /// still be in the cloud, because it is retained or its deletion takes time.
     last: BTreeMap<String, u32>,
-    /// Resources that were left in the cloud on purpose, as texts for users.
+    /// Retained resources in the cloud, as texts for users.
     kept: Vec<String>,
     /// Other remarks for the end of the run.
     remarks: Vec<String>,
@@ -51,7 +51,7 @@ pub struct ResourceEntry {
     pub incarnation: u32,
     /// Values, at its creation or last change, of the properties that refer to other resources.
     pub made_from: BTreeMap<String, Value>,
-    /// Values that unfinished changes may have put into it, by property.
+    /// Values that unfinished changes may have written into it, by property.
     pub tried: Map<String, Value>,
 }
 
@@ -69,8 +69,8 @@ impl ResourceEntry {
         }
     }
 
-    /// True if resources of its type have the attribute in the cloud. Groups, nested templates and Heat's helper types give null
-    /// if they have no value, as in Heat.
+    /// True if resources of its type have the attribute in the cloud. For groups, nested templates and Heat's helper
+    /// types a missing value resolves to null, as in Heat.
     fn should_give(&self, attribute: &str) -> bool {
         let described = Registry::shared().get(&self.spec.resource_type);
         described.is_some_and(|described| {
@@ -95,7 +95,7 @@ impl ResourceTable {
         ResourceTable(Mutex::new(things))
     }
 
-    /// Adds the last incarnations of names that may have no row any more.
+    /// Adds the last incarnations of names that possibly have no row any more.
     pub fn with_incarnations(self, last: BTreeMap<String, u32>) -> ResourceTable {
         let mut things = self.lock();
         for (name, last) in last {
@@ -210,12 +210,12 @@ impl ResourceTable {
         }
     }
 
-    /// Records a resource that is left in the cloud on purpose.
+    /// Records a resource that stays in the cloud.
     pub fn keep(&self, what: String) {
         self.lock().kept.push(what);
     }
 
-    /// Resources that were left in the cloud on purpose since this run was started or recovered.
+    /// Resources that stay in the cloud, recorded since this run was started or recovered.
     pub fn kept(&self) -> Vec<String> {
         self.lock().kept.clone()
     }
@@ -304,8 +304,8 @@ pub fn reference_name(value: &Expr) -> Option<&str> {
     }
 }
 
-/// Values that a later plan compares: those of properties that refer to other resources and to no parameter. Parameters that are
-/// still expressions during a run are hidden ones.
+/// Values that a later plan compares: those of properties with references to other resources and to no parameter.
+/// During a run, only hidden parameters are still expressions.
 pub fn made_from(spec: &ResourceSpec, resolved: &Map<String, Value>) -> BTreeMap<String, Value> {
     let tells = |value: &Expr| {
         let mut hidden = false;
@@ -343,8 +343,8 @@ pub fn together(one: Option<&Value>, other: &Value) -> Value {
     }
 }
 
-/// Digests of the hidden parameters' values that a resource is created with, by parameter. Nothing else of the values is stored
-/// with it.
+/// Digests of the values of hidden parameters at a resource's creation, by parameter. Nothing else of the values is
+/// stored with it.
 pub fn made_with(
     spec: &ResourceSpec,
     hidden: &BTreeSet<String>,

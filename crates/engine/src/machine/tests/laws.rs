@@ -45,7 +45,7 @@ fn any_class() -> impl Strategy<Value = FailureClass> {
     ]
 }
 
-/// An event that may happen next. An index selects the step.
+/// A possible next event. An index selects the step.
 #[derive(Clone, Debug)]
 enum Happening {
     Success(prop::sample::Index),
@@ -157,7 +157,7 @@ impl Walk {
         }
     }
 
-    /// Gives every effect its outcome and every clock its tick: the run must end.
+    /// Reports an outcome for every effect and a tick for every clock: the run must end.
     fn finish(&mut self) {
         for _ in 0..10_000 {
             if self.run.state.is_final() {

@@ -11,7 +11,7 @@ use crate::testing::{step, workflow};
 
 mod laws;
 
-/// A run, its clock, and effects whose outcome it has not been told.
+/// A run, its clock, and the effects whose outcome is not reported yet.
 struct Walk {
     run: Run,
     now: Timestamp,
@@ -136,7 +136,7 @@ fn states(run: &Run) -> (RunState, Vec<StepState>) {
     )
 }
 
-/// The states in the journal after these moves. A waiting step whose ready move was left out is waiting.
+/// The states in the journal after these moves. A waiting step whose ready move was omitted counts as waiting.
 fn replay(before: &Run, moves: &[Move]) -> (RunState, Vec<StepState>) {
     let (mut run, mut steps) = states(before);
     for entry in moves {
