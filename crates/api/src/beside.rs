@@ -30,7 +30,7 @@ impl Beside {
         }
     }
 
-    /// No files and no environments. Responses leave such a value out.
+    /// No files and no environments. Responses omit such a value.
     pub fn nothing() -> Beside {
         Beside::default()
     }
@@ -43,7 +43,7 @@ impl Beside {
         )
     }
 
-    /// Takes the parts that are left out from `stored`.
+    /// Fills omitted parts from `stored`.
     pub fn or(self, stored: &Beside) -> Beside {
         Beside {
             files: self.files.or_else(|| stored.files.clone()),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use types::catalog::CatalogItem;
 
-/// A catalogue item and its origin.
+/// A catalogue item and its source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CatalogEntry {
     /// The item.
@@ -21,6 +21,6 @@ pub struct Uploaded {
     pub author: String,
     /// Time of the upload, in RFC 3339.
     pub time: String,
-    /// All versions, newest first. Deployments keep the version that they were made with.
+    /// All versions, newest first. Deployments keep the version of their creation.
     pub versions: Vec<String>,
 }

@@ -169,7 +169,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// The word for the format in addresses.
+    /// The format's name in URLs.
     pub fn word(self) -> &'static str {
         match self {
             ExportFormat::Hot => "hot",

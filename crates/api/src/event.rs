@@ -74,11 +74,11 @@ pub struct LogLine {
     pub stream: LogStream,
     /// Log level.
     pub level: LogLevel,
-    /// One line with secrets masked, at most 16 KiB. Colours and carriage returns are those of the program that wrote it:
-    /// whoever shows it escapes control characters.
+    /// One line with secrets masked, at most 16 KiB. Colours and carriage returns are those of the program that wrote
+    /// it: a client must escape control characters before it shows the line.
     pub text: String,
-    /// End of the stored output of a program on a server, at the last of the lines that were stored together. An interrupted
-    /// reader of the output continues there.
+    /// End of the stored output of a program on a server, at the last of the lines that were stored together. An
+    /// interrupted read of the output continues there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<LogPosition>,
 }
@@ -119,7 +119,7 @@ pub enum LogLevel {
     Debug,
     /// Normal progress.
     Info,
-    /// Something a user should know.
+    /// A warning for users.
     Warning,
     /// A failure.
     Error,

@@ -13,11 +13,11 @@ pub struct ImportRequest {
 }
 
 impl ImportRequest {
-    /// True if a text looks like an importable template and not like ordinary HOT: it has CloudFormation's version, or
+    /// True if a text is probably an importable template and not ordinary HOT: it has CloudFormation's version, or
     /// `Resources` where HOT has `resources`. Exported HOT is importable too and is recognised by its marks, because
     /// the server can restore the design from it.
     ///
-    /// Only top-level keys count, because a template may be embedded in another one, for example as a server's user
+    /// Only top-level keys count, because a template can be embedded in another one, for example as a server's user
     /// data.
     pub fn fits(text: &str) -> bool {
         let keys = top_keys(text);
@@ -35,8 +35,8 @@ impl ImportRequest {
         top_keys(text).contains(&"heat_template_version")
     }
 
-    /// The file name after the conversion: with `.yaml`, as references to nested templates have it, and with a number
-    /// if the name is taken.
+    /// The file name after the conversion: with `.yaml`, as in references to nested templates, and with a number if the
+    /// name is taken.
     pub fn name_for(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let plain = format!("{stem}.yaml");
@@ -54,8 +54,8 @@ impl ImportRequest {
     }
 }
 
-/// Keys in the first column, or directly inside the outermost brace of JSON. Other texts may have such keys too, but
-/// none that matter.
+/// Keys in the first column, or directly inside the outermost brace of JSON. Other texts can have such keys too, but no
+/// relevant ones.
 fn top_keys(text: &str) -> Vec<&str> {
     let text = text
         .trim_start_matches('\u{feff}')

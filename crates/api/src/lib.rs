@@ -1,4 +1,4 @@
-//! The types that server and browser exchange: requests, responses, events, states.
+//! The types of the messages between server and browser: requests, responses, events, states.
 //!
 //! The OpenAPI document of the REST API is made from these types by the feature `openapi`, which only the server
 //! enables. Read in this order:

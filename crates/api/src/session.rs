@@ -99,9 +99,9 @@ impl LoginRequest {
     }
 }
 
-/// True if an address is a path of this server that no browser takes for another site's.
+/// True if an address is a path of this server, and browsers do not resolve it to another site.
 ///
-/// The target after a login comes from the address bar and may be forged. Browsers read `\` as `/`, and remove tabs and
+/// The target after a login comes from the address bar and can be forged. Browsers read `\` as `/`, and remove tabs and
 /// line ends first (WHATWG URL, section 4.4).
 pub fn is_own_page(address: &str) -> bool {
     address.starts_with('/')

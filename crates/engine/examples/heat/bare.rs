@@ -1,9 +1,9 @@
-//! The floor: the same resources by the minimum of calls.
+//! The lower bound: creation of the same resources with the minimum of calls.
 //!
-//! One call after the other, so that the services work on one at a time; no search for markers, no journal, no poll of resources
-//! that are ready at once. The services' time for a server, its port and its address is the same for every client, and most of it
-//! is spent on calls among the services. A perfect client keeps all processors busy with this and nothing else: then it needs
-//! this time divided by the number of processors.
+//! Calls run one after the other, so that the services handle one at a time. There is no search for markers, no
+//! journal, and no poll of resources that are ready at once. The services' time for a server, its port and its address
+//! is the same for every client, and most of it is spent on calls among the services. An ideal client would keep all
+//! processors busy with only this work. It would need this time divided by the number of processors.
 //!
 //! Each kind of resource is measured separately.
 
@@ -21,12 +21,12 @@ use super::meter::{Meter, Taken, Who};
 
 /// Pause between two polls of Nova.
 const LOOK: Duration = Duration::from_secs(2);
-/// Neutron collects its notifications to Nova for two seconds; Nova's work after them belongs to the server, too.
+/// Neutron collects its notifications to Nova for two seconds. Nova's work for them counts as the server's.
 const AFTERMATH: Duration = Duration::from_secs(5);
 /// Time limit of Nova's part on any machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-/// The cost of one part, and the number of its resources.
+/// The cost of one part, and its number of resources.
 pub struct Part {
     pub what: &'static str,
     pub things: usize,

@@ -1,4 +1,4 @@
-//! Removes leftovers of an aborted measurement, by its names.
+//! Removes leftovers of an aborted measurement, by their names.
 
 use openstack::network::{Entity, FloatingIp, Network, Port, Router, SecurityGroup, Subnet};
 use openstack::{Error, Session};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// A public key whose private half nobody has.
+/// A public key without an existing private key.
 pub const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJUeD3v1eHh8oVZVPAiTqOZkuVVCVBZqDOL8LkEAAAAA bench";
 
@@ -52,7 +52,7 @@ resources:
     text
 }
 
-/// Number of its resources.
+/// Number of resources in the template.
 pub fn resources(size: usize) -> usize {
     6 + 3 * size
 }

@@ -1,12 +1,13 @@
 //! Compares the engine with the cloud's own Heat: creation and deletion of the same template, as a table.
 //!
-//! `heat <clouds.yaml> <servers>...`, optionally with `--ours` or `--heat` for one side only, or with `--floor` for the time that
-//! the services need with the minimum of calls ([`bare`]). `--logs DIR` is the folder of the services' logs if they are on this
-//! machine (default: the folder `log` beside the clouds file, if it exists). Both sides run on this machine, one after the other,
-//! against the same services; so does Heat's engine. The command line is the `openstack` of the machine, as users run it.
+//! `heat <clouds.yaml> <servers>...`, optionally with `--ours` or `--heat` for one side only, or with `--floor` for the
+//! services' time with the minimum of calls ([`bare`]). `--logs DIR` is the folder of the services' logs if they are on
+//! this machine (default: the folder `log` beside the clouds file, if it exists). Both sides run on this machine, one
+//! after the other, with the same services; so does Heat's engine. The Heat side is driven by this machine's
+//! `openstack` command.
 //!
-//! Progress goes to standard error, the table to standard output. The project is cleaned in every case: before the first
-//! measurement from leftovers of an aborted one, and at the end.
+//! Progress goes to standard error, the table to standard output. The project is always cleaned up: before the first
+//! measurement, to remove leftovers of an aborted one, and at the end.
 
 #[path = "../../tests/real/place.rs"]
 #[expect(dead_code, reason = "the tests look at more")]
@@ -70,7 +71,8 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Measures all sizes. Prints each line of the table when it is known, followed by its details. True if all runs succeeded.
+/// Measures all sizes. Prints each line of the table when it is complete, followed by its details. True if all runs
+/// succeeded.
 async fn measure(place: &Place, arguments: &Arguments, name: &str) -> bool {
     if arguments.floor {
         return floor(place, arguments).await;
@@ -189,7 +191,7 @@ async fn tidy(place: &Place, arguments: &Arguments, name: &str) {
     if arguments.heat {
         for size in &arguments.sizes {
             let stack = format!("{}-{size}", broom::HEATS);
-            // Mostly there is none.
+            // Usually the stack does not exist.
             let there = stacks(&arguments.file, name, &["show", &stack], Stdio::null()).await;
             if there {
                 let words = ["delete", "--yes", "--wait", &stack];

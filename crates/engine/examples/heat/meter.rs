@@ -1,10 +1,10 @@
 //! Time, processor time and calls, measured in the same way for both sides.
 //!
-//! Calls are counted in the access logs of the services that receive them. So calls among services are counted, too, and Heat's
-//! calls on our behalf. Keystone and Octavia have no such log here.
+//! Calls are counted in the access logs of the receiving services. So calls among services, and Heat's calls on our
+//! behalf, are counted too. Keystone and Octavia have no such log here.
 //!
-//! The services' processor time is the figure that other jobs on the machine affect least. The wall clock and the whole machine's
-//! time need a quiet machine.
+//! Other jobs on the machine affect the services' processor time least. Wall time and the machine's processor time need
+//! a quiet machine.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -26,7 +26,7 @@ pub struct Taken {
     /// True if the run succeeded.
     pub well: bool,
     pub wall: Duration,
-    /// Processor time of the orchestrator: our own process; or Heat's engine and API, and the command line.
+    /// Processor time of the orchestrator: our own process, or Heat's engine and API together with the command line.
     pub client: Duration,
     /// Processor time of the services on this machine, including their databases and queues.
     pub services: BTreeMap<&'static str, Duration>,
@@ -87,7 +87,7 @@ impl Meter {
         }
     }
 
-    /// The measurement until now.
+    /// The measurement up to now.
     pub fn stop(self, who: Who, well: bool) -> Taken {
         let wall = self.begun.elapsed();
         let mut services = services();
@@ -113,7 +113,7 @@ fn client(who: Who) -> Duration {
     }
 }
 
-/// Ticks of a process: its own time, and that of its ended children.
+/// Ticks of a process: its own, and those of its ended children.
 fn ticks(process: &str) -> Option<(u64, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();

@@ -8,7 +8,7 @@ use super::bare::{Floor, Part};
 use super::meter::Taken;
 use super::{Both, design};
 
-/// Kinds of calls below this share of all calls are summed up.
+/// Minimum share of a kind of calls. Rarer kinds are summed up.
 const SHARE_MIN: f64 = 0.01;
 
 /// The head of the table.

@@ -41,7 +41,7 @@ impl Bench {
         shown.unwrap().outputs
     }
 
-    /// An action on a server without the deployment.
+    /// An action on a server outside of the deployment.
     async fn act_outside(&self, server: &str, action: Value) {
         let path = ["servers", server, "action"];
         let call = self
@@ -138,7 +138,7 @@ async fn stored_attributes_are_used_if_the_cloud_does_not_answer() {
     assert_eq!(state.value, Some(json!("ACTIVE")));
     assert!(!state.live && state.read_at.is_some(), "{state:?}");
     assert!(outputs["port"].live);
-    // Addresses are not stored: the error says why they are missing.
+    // Addresses are not stored: the error has the reason why they are missing.
     let error = outputs["by_id"].error.as_deref().unwrap();
     assert!(error.starts_with("`web` could not be read: "), "{error}");
 }
@@ -217,7 +217,7 @@ async fn an_attribute_path_without_a_value_is_reported() {
     );
 }
 
-/// Attributes of types that have a driver and whose extension the lab lacks, as many clouds do.
+/// Attributes of types with a driver, whose extension is missing in the lab, as in many clouds.
 const NOT_IN_THE_LAB: [(&str, &str); 5] = [
     ("OS::Neutron::Net", "l2_adjacency"),
     ("OS::Neutron::Net", "segments"),
@@ -226,7 +226,7 @@ const NOT_IN_THE_LAB: [(&str, &str); 5] = [
     ("OS::Neutron::Port", "propagate_uplink_status"),
 ];
 
-/// Types that the lab cannot create, and one that passes add.
+/// Types that the lab cannot create, and one that only passes add.
 const NOT_MADE: [&str; 6] = [
     "OS::Neutron::MeteringLabel",
     "OS::Neutron::MeteringRule",

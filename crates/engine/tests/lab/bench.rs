@@ -46,7 +46,7 @@ resources:
   back: {type: OS::Neutron::Net}
 ";
 
-/// Time limit for events that certainly come: only a failing test takes this long.
+/// Time limit for expected events: only a failing test takes this long.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 pub struct Bench {
@@ -65,7 +65,7 @@ pub struct Bench {
 
 fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path, ssh_timeout: Duration) -> Config {
     Config {
-        // No test is about the end of the grace period, and a slow machine must not abort steps that are nearly done.
+        // No test is about the end of the grace period, and a slow machine must not abort nearly finished steps.
         grace: Duration::from_secs(60),
         stop_patience: Duration::from_secs(60),
         retry_pause: Duration::from_millis(20),
@@ -131,7 +131,7 @@ impl Bench {
         log_in(&self.clouds, user).await
     }
 
-    /// Restarts the engine as if the process had been killed.
+    /// Restarts the engine like after a kill of the process.
     pub async fn crash(&mut self) {
         self.engine.shutdown().await;
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
@@ -191,7 +191,7 @@ impl Bench {
         run
     }
 
-    /// Waits for an event. Fails the test if the run ends before.
+    /// Waits for an event. Fails the test if the run ends first.
     pub async fn until(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
         let search = async {
             let mut stream = self.engine.stream(&self.tenant, run, 0).await.unwrap();
@@ -212,7 +212,7 @@ impl Bench {
             .expect("the event comes in time");
     }
 
-    /// Polls until a condition holds, for facts without an event.
+    /// Polls until a condition without an event is met.
     pub async fn eventually(&self, what: &str, is_so: impl AsyncFn() -> bool) {
         let search = async {
             while !is_so().await {

@@ -1,4 +1,5 @@
-//! Requests that the cloud accepts and then does not carry out: the step fails with the reason, and working resources stay.
+//! Requests that the cloud accepts and then does not carry out. The step fails with the reason, and working resources
+//! stay.
 
 use std::collections::BTreeMap;
 
@@ -111,14 +112,14 @@ async fn a_resize_that_is_refused_later_fails_and_the_server_runs_on() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.flavor_of_the_server(), "m1.small");
     assert_eq!(bench.ids(&started.deployment).await, before);
-    // Then nothing is left to do.
+    // Then no change is left.
     let run = bench.update(&started.deployment, larger()).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Nova works on a confirmation for seconds when it is busy, and refuses a second one meanwhile.
+/// Nova takes seconds for a confirmation when it is busy, and refuses a second one meanwhile.
 #[tokio::test]
 async fn a_resize_whose_confirmation_is_under_way_is_waited_for() {
     let bench = Bench::new().await;
@@ -160,7 +161,7 @@ async fn a_resize_in_flight_at_a_crash_is_not_asked_for_again() {
     let run = bench.update(&started.deployment, larger()).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
 
-    // The second one is carried out, but its answer is lost.
+    // The second one is carried out, but its response is lost.
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("compute".into()),
         method: Some("POST".into()),

@@ -117,8 +117,8 @@ async fn a_group_and_a_nested_template_are_deployed_and_undeployed() {
     assert_eq!(password.len(), 20);
     assert_eq!(shown.beside.environments.unwrap(), ["small.yaml"]);
 
-    // The generated value is nowhere in clear text, not even where it went through an `OS::Heat::Value`, and stays when other
-    // values change.
+    // The generated value is not stored in clear text, not even after it passed through an `OS::Heat::Value`. It stays
+    // the same when other values change.
     assert_eq!(output("again"), output("password"));
     let mut stored = store::testing::resource_columns(&bench.store).await;
     stored.retain(|one| ["password", "again"].contains(&one.name.as_str()));
@@ -164,8 +164,8 @@ async fn a_group_and_a_nested_template_are_deployed_and_undeployed() {
     assert_eq!(shown.state, DeploymentState::Undeployed);
 }
 
-/// Problems that Heat sees only at creation are warnings, so there is a run. It fails half-way with a reason, and all its
-/// resources can be deleted.
+/// Problems that Heat detects only at creation are warnings, so there is a run. It fails half-way with a reason, and
+/// all its resources can be deleted.
 #[tokio::test]
 async fn a_design_with_warnings_fails_with_a_reason_and_can_be_undeployed() {
     const TEMPLATE: &str = "\

@@ -46,7 +46,7 @@ async fn a_cancelled_run_stops_and_goes_on_from_there() {
     ));
     assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
 
-    // The server hangs in BUILD forever; an undeployment deletes it nevertheless.
+    // The server stays in BUILD forever; an undeployment deletes it nevertheless.
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!((run.state, bench.left()), (RunState::Succeeded, Vec::new()));
 }
@@ -265,7 +265,7 @@ async fn a_viewer_who_comes_in_the_middle_of_a_crash_misses_nothing() {
     assert_eq!(finals, 1);
 }
 
-/// True if the bastion lets the orchestrator in.
+/// True if the bastion allows SSH from the orchestrator.
 fn is_bastion_open(bench: &Bench) -> bool {
     bench.lab.model(|model| {
         let mut rules = model.security_group_rules.iter();
@@ -321,7 +321,7 @@ async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
     }
 }
 
-/// The run is stored, but its secrets are gone: its deployment does not stay busy forever.
+/// The run is stored, but its secrets are missing: its deployment does not stay busy forever.
 #[tokio::test]
 async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
     let bench = Bench::new().await;

@@ -1,4 +1,4 @@
-//! The table of retry rules, and a failure of each call in turn.
+//! The retry rules, and a failure of each call in turn.
 
 use api::{RunState, StepState};
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
@@ -154,7 +154,7 @@ async fn a_server_group_of_the_same_name_is_not_adopted() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 2);
 
-    // A resource whose answer was lost is found.
+    // A resource whose response was lost is found.
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("compute".into()),
         method: Some("POST".into()),

@@ -1,4 +1,4 @@
-//! Problems that a plan should foresee, and parameters that an environment sets.
+//! Problems that a plan should detect, and parameters that an environment sets.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, NET, facts};
 
-/// A bench whose user sees a catalogue without the service.
+/// A bench whose user has a catalogue without the service.
 async fn without(service: Service) -> Bench {
     let mut bench = Bench::new().await;
     let mut cloud = bench.actor.session.cloud().clone();
@@ -117,7 +117,7 @@ async fn an_environment_wins_over_the_request_and_a_later_request_over_the_old_e
         update(Some(environment("fromenv")), given("both")).await,
         "fromenv"
     );
-    // Overridden values do not come back when the environment is removed: the template's default counts.
+    // Overridden values do not return when the environment is removed: the template's default applies.
     assert_eq!(
         update(Some(Bundle::default()), BTreeMap::new()).await,
         "template"

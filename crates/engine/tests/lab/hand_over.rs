@@ -1,4 +1,4 @@
-//! Values that move between resources that both stay, and ports that are deleted while another resource uses them.
+//! Values that move between two remaining resources, and deletions of ports in use.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ resources:
   two: {type: OS::Neutron::Port, properties: {network: {get_resource: net}, fixed_ips: [{ip_address: 10.0.1.12}]}}
 ";
 
-/// Two floating IPs that are associated with those ports.
+/// Two floating IPs that are associated with the ports.
 fn leading_to(first: &str, second: &str) -> String {
     let mut template = TWO_PORTS.to_owned();
     for (name, port) in [("first", first), ("second", second)] {
@@ -75,7 +75,7 @@ async fn two_floating_ips_swap_their_ports() {
     let swapped = pairs(&[("first", "two"), ("second", "one")]);
     assert_eq!(bench.led(&started.deployment).await, swapped);
     assert_eq!(bench.ids(&started.deployment).await, before);
-    // A floating IP without a port makes way for the other one.
+    // A floating IP that loses its port frees it for the other one.
     let nowhere = leading_to("one", "two").replace(
         "  second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: two}}}\n",
         "  second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}\n",
@@ -90,7 +90,7 @@ async fn two_floating_ips_swap_their_ports() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// For a failure of any call of the exchange, the deployment can be rolled back or continued.
+/// After a failure of any call of the exchange, the deployment can be rolled back or continued.
 #[tokio::test]
 async fn a_failed_swap_is_rolled_back_and_resumed() {
     for nth in 1..=3 {
@@ -208,7 +208,7 @@ impl Bench {
 
 const MAC: &str = "fa:16:3e:00:00:01";
 
-/// The port's address is taken until its predecessor is deleted, which Neutron refuses while the trunk uses it.
+/// The port's address is in use until its predecessor is deleted, which Neutron refuses while the trunk uses it.
 #[tokio::test]
 async fn a_port_in_a_trunk_is_replaced_while_the_trunk_stays() {
     let bench = Bench::new().await;
@@ -271,7 +271,7 @@ async fn a_floating_ip_associated_elsewhere_stays_associated() {
     assert!(led.values().all(|port| port == "one"), "{led:?}");
 }
 
-/// A deleted port cannot release its address; the run creates it again once the other one has the address.
+/// A deleted port cannot release its address. The run creates the port again once the other one has the address.
 #[tokio::test]
 async fn a_port_takes_the_address_of_a_deleted_port() {
     let bench = Bench::new().await;
@@ -291,7 +291,7 @@ async fn a_port_takes_the_address_of_a_deleted_port() {
     );
 }
 
-/// The error is not about missing trunks.
+/// The error must not be about missing trunk support.
 #[tokio::test]
 async fn a_port_in_use_is_reported_on_a_cloud_without_trunks() {
     let bench = Bench::new().await;
@@ -326,7 +326,7 @@ async fn a_port_in_use_is_reported_on_a_cloud_without_trunks() {
     }
 }
 
-/// A trunk that releases a port keeps the others, however the run continues.
+/// A trunk that releases a port keeps the others, for each continuation of the run.
 #[tokio::test]
 async fn a_trunk_releases_only_the_subports_that_others_take() {
     let bench = Bench::new().await;

@@ -1,4 +1,5 @@
-//! Requests that the cloud carries out after their answers were lost: in the end nothing exists twice, and nothing is left.
+//! Requests that the cloud carries out after their responses were lost. In the end nothing exists twice, and nothing is
+//! left.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ resources:
     template
 }
 
-/// Delays each creation by this time.
+/// Delays each creation by this number of milliseconds.
 fn creations_commit_after(milliseconds: u64) -> [Fault; 2] {
     ["network", "compute"].map(|service| {
         Fault::Call(CallFault {
@@ -77,7 +78,7 @@ impl Bench {
         strays
     }
 
-    /// Adds another resource of the same creation, as a late request would.
+    /// Adds another resource of the same creation, like a late request.
     async fn twin_of<E: openstack::network::Entity>(
         &self,
         deployment: &str,
@@ -106,7 +107,7 @@ impl Bench {
     }
 }
 
-/// Requests without an answer, which are carried out late.
+/// Requests without a response, which are carried out late.
 fn late_creation() -> CallFault {
     CallFault {
         damage: Some(Damage::CutBefore),
@@ -115,8 +116,8 @@ fn late_creation() -> CallFault {
     }
 }
 
-/// The first requests time out, later ones are refused: the step fails. The first ones are carried out during the last one, after
-/// the step has looked for their results.
+/// The first requests time out, later ones are refused: the step fails. The first ones are carried out during the last
+/// one, after the step's search for their results.
 fn fails_with_late_creations(service: &str, path: &str) -> Vec<Fault> {
     let refused = |releases_held: bool| CallFault {
         status: Some(400),
@@ -168,7 +169,7 @@ async fn a_crash_during_creations_leaves_each_resource_once() {
         bench
             .until_in_flight(&started.run, random.random_range(4..=6))
             .await;
-        // A sleep instead of a condition, because the moment is what varies.
+        // A sleep instead of a condition, because the moment has to vary.
         tokio::time::sleep(Duration::from_millis(random.random_range(0..150))).await;
         bench.crash().await;
         let run = bench.end_of(&started.run).await;
@@ -213,7 +214,8 @@ async fn a_crash_a_cancel_and_an_undeploy_leave_nothing() {
     }
 }
 
-/// The engine lives, and the connection breaks, or a proxy times out: the request is carried out nevertheless, later.
+/// The engine keeps running, and a connection breaks or a proxy times out: the request is carried out nevertheless,
+/// later.
 #[tokio::test]
 async fn a_request_carried_out_after_its_timeout_creates_nothing_twice() {
     let cut = CallFault {
@@ -244,7 +246,7 @@ async fn a_request_carried_out_after_its_timeout_creates_nothing_twice() {
     }
 }
 
-/// A marked resource is not in the list yet when the step looks for it again.
+/// A marked resource is not in the list yet when the step searches for it again.
 #[tokio::test]
 async fn a_stale_list_creates_nothing_twice() {
     let bench = Bench::new().await;
@@ -348,7 +350,7 @@ async fn an_undeploy_removes_strays_and_names_those_that_it_cannot_remove() {
     }
 }
 
-/// A stray blocks a deletion, and may come from a request of unknown outcome.
+/// A stray blocks a deletion, and can come from a request of unknown outcome.
 #[tokio::test]
 async fn a_deletion_that_a_stray_prevents_is_tried_again() {
     let with_port = NET.to_owned()
@@ -455,17 +457,17 @@ resources:
     storage.volume_get(&restored).await.unwrap();
 }
 
-/// For all types of the templates, marked resources are found by their marker: the journal has lost all ids, and yet they are
-/// deleted.
+/// Marked resources of all types in the templates are found by their marker: the journal has lost all ids, and still
+/// they are deleted.
 #[tokio::test]
 async fn every_resource_with_a_marker_is_found_without_the_journal() {
     for template in [ALL_KINDS.to_owned(), crate::rare::with_a_pair()] {
         let bench = Bench::new().await;
         let (started, run) = bench.deploy(&template).await;
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-        // These types join or are inside other resources, or have no object, and are deleted as the journal says. So are a
-        // volume, whose marker is no evidence, and an address scope, whose marker is removed when it gets its name, with its
-        // pool.
+        // These types have no marker: they connect other resources or are inside them, or have no object in the cloud.
+        // They are deleted by the journal's ids. The same applies to a volume, whose marker is no evidence, and to an
+        // address scope with its pool, whose marker is removed when it gets its name.
         let has_no_mark = "OS::Neutron::RouterInterface OS::Neutron::ExtraRoute OS::Neutron::ExtraRouteSet OS::Neutron::RBACPolicy \
             OS::Neutron::FloatingIPPortForward OS::Cinder::VolumeAttachment OS::Heat::RandomString OS::Heat::ResourceGroup OS::Cinder::Volume OS::Neutron::AddressScope OS::Neutron::SubnetPool";
         let has_no_mark: Vec<&str> = has_no_mark.split_whitespace().collect();

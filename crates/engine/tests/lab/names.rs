@@ -70,7 +70,8 @@ async fn the_cloud_shows_the_templates_names() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A server group's name is its only marker: a group that got the name after the request comes from the request.
+/// A server group's name is its only marker: a group that appeared under this name after the request comes from the
+/// request.
 #[tokio::test]
 async fn after_a_crash_a_named_resource_is_told_from_an_older_one_of_the_same_name() {
     let mut bench = Bench::new().await;
@@ -99,8 +100,8 @@ async fn after_a_crash_a_named_resource_is_told_from_an_older_one_of_the_same_na
     assert_eq!(bench.groups_named("d5-group").await, [strangers]);
 }
 
-/// A request is carried out after the restarted engine has created another group: nothing distinguishes that group from a
-/// stranger's.
+/// A request is carried out after the restarted engine has created another group. Nothing distinguishes that late group
+/// from another user's.
 #[tokio::test]
 async fn a_named_resource_created_late_is_reported_and_not_removed() {
     let mut bench = Bench::new().await;

@@ -1,4 +1,4 @@
-//! Administrators' resources in one deployment, as on a real cloud too.
+//! Administrators' resources in one deployment. The tests with a real cloud use the same template.
 
 use api::{RunState, StepKind};
 use lab::{CallFault, Fault};
@@ -120,7 +120,7 @@ async fn a_user_deleted_by_hand_gets_all_roles_and_groups_again() {
     let now = bench.ids(&started.deployment).await;
     assert_ne!(now["ann"], before["ann"]);
     assert_eq!(grants(&bench, &now["ann"]).await, 1);
-    // Changes by others are undone by the next update: until then they were not noticed.
+    // The next update undoes changes by others: until then they were not noticed.
     let run = bench.update(&started.deployment, to(&again)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(grants(&bench, &now["ann"]).await, 3);

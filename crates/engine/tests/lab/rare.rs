@@ -1,4 +1,5 @@
-//! The rare types of the network service and the key manager in one deployment, as on a real cloud too.
+//! Rare types of the network service and the key manager in one deployment. The tests with a real cloud use the same
+//! template.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ fn with(changes: &[(&str, &str)]) -> String {
     template
 }
 
-/// The template with a pair of keys, which not every real cloud can create.
+/// The template with an asymmetric key pair, which some real clouds cannot create.
 pub fn with_a_pair() -> String {
     with(&[(
         "outputs:\n",

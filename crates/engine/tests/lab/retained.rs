@@ -1,4 +1,4 @@
-//! Resources that stay in the cloud: because the template retains them, or because they may contain data.
+//! Resources that stay in the cloud, because the template retains them or because they can contain data.
 
 use api::{EventBody, RunState, StepState};
 use lab::{CallFault, Damage, Fault};
@@ -28,7 +28,7 @@ async fn a_retained_resource_stays_and_is_reported() {
     );
     assert_eq!(bench.left().len(), 1);
 
-    // Another template can use it from there without owning it.
+    // Another template can use it without owning it.
     let adopted = NET.replace(
         "OS::Neutron::Net}",
         &format!("OS::Neutron::Net, external_id: {id}}}"),
@@ -84,7 +84,8 @@ resources:
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A resource under the name of a retained one has a marker of its own, so that it is neither taken for it nor deleted with it.
+/// A new resource with the name of a retained one has its own marker, so that it is neither mistaken for it nor deleted
+/// with it.
 #[tokio::test]
 async fn a_retained_resource_is_never_adopted_again() {
     let bench = Bench::new().await;
@@ -97,7 +98,7 @@ async fn a_retained_resource_is_never_adopted_again() {
     let kept = bench.ids(&started.deployment).await["front"].clone();
     bench.update(&started.deployment, to(&only_back)).await;
 
-    // The first answer is an error: whether the resource exists is found out by its marker.
+    // The first response is an error: the search for the marker shows if the resource exists.
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("network".into()),
         method: Some("POST".into()),
@@ -120,7 +121,7 @@ async fn a_retained_resource_is_never_adopted_again() {
         .model(|model| assert!(model.networks.get(&kept).is_some()));
 }
 
-/// The cloud created it, broke it, and never sent its id.
+/// The cloud created it with an error, and its id never arrived.
 #[tokio::test]
 async fn a_failed_resource_is_deleted_only_if_its_policy_allows() {
     for (policy, is_left) in [("Delete", false), ("Retain", true)] {
@@ -245,7 +246,7 @@ async fn a_retained_listener_is_not_deleted_with_its_load_balancer() {
     );
 }
 
-/// A tag marks it as retained. If its containers are retained too, nothing ever reads that tag.
+/// A tag marks it as retained. If its containers are retained too, that tag is never needed.
 #[tokio::test]
 async fn a_retained_resource_in_error_does_not_block_an_undeploy() {
     for (balancer, ends) in [
@@ -266,7 +267,7 @@ async fn a_retained_resource_in_error_does_not_block_an_undeploy() {
     }
 }
 
-/// It was removed from the template long before.
+/// The member is removed from the template before the undeployment.
 #[tokio::test]
 async fn a_pool_member_retained_once_stays_retained() {
     let bench = Bench::new().await;
@@ -298,7 +299,7 @@ resources:
   disk: {type: OS::Cinder::Volume, deletion_policy: Snapshot, properties: {size: 1}}
 ";
 
-/// The lab has no backup service, so its answers are faked.
+/// The lab has no backup service, so its responses are faked.
 fn backups(nth: Option<u64>, method: &str, body: serde_json::Value) -> Fault {
     Fault::Call(CallFault {
         service: Some("block-storage".into()),
@@ -350,7 +351,7 @@ async fn a_snapshot_policy_keeps_a_backup_of_a_volume() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Users have worked with the volume since: the older backup has old data.
+/// Users have written to the volume since: the older backup has old data.
 #[tokio::test]
 async fn an_older_backup_is_not_taken_for_the_retained_one() {
     let bench = Bench::new().await;
@@ -371,7 +372,7 @@ async fn an_older_backup_is_not_taken_for_the_retained_one() {
     assert_eq!(bench.left().len(), 1);
 }
 
-/// Heat gives the same error, in this case only.
+/// Heat returns the same error, in this case only.
 #[tokio::test]
 async fn a_cloud_without_backups_keeps_the_volume() {
     let bench = Bench::new().await;

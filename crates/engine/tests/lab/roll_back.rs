@@ -19,7 +19,7 @@ impl Bench {
         self.end_of(&back.unwrap().run).await
     }
 
-    /// The run that automatically follows another one, when it has ended.
+    /// The automatic run after another one, when it has ended.
     async fn follower(&self, deployment: &str, run: &str) -> Run {
         // It is the deployment's last run as soon as it is stored.
         let last = async || self.shown(deployment).await.last_run.unwrap();
@@ -184,7 +184,7 @@ async fn a_requested_roll_back_starts_after_a_restart() {
     assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
 }
 
-/// The process ends after the failure is stored and before the roll-back is.
+/// The process ends after the failure is stored and before the roll-back is stored.
 #[tokio::test]
 async fn a_roll_back_that_did_not_start_starts_with_the_server() {
     let mut bench = Bench::new().await;
@@ -205,7 +205,7 @@ async fn a_roll_back_that_did_not_start_starts_with_the_server() {
         "of another key",
     );
     sealed.await.unwrap();
-    // A token that cannot be opened: a user decides, and nothing sealed is left.
+    // A token that cannot be opened: a user decides, and no sealed record is left.
     bench.crash().await;
     bench
         .until_it_says(&run.id, "the login for which the run acted has ended")
@@ -246,7 +246,7 @@ async fn a_failed_run_names_the_possible_next_actions() {
     }
 }
 
-/// A network whose name is a hidden parameter, and a server that will be replaced.
+/// The template with a hidden parameter as the name of a network, and with a server that will be replaced.
 fn with_word(template: &str) -> String {
     template.replace(
         "resources:\n",
@@ -267,7 +267,7 @@ fn silent(service: &str) -> Fault {
 }
 
 impl Bench {
-    /// Fails an update with a new value of the hidden parameter, with a key manager that does not answer from then on. Returns
+    /// Fails an update with a new value of the hidden parameter. From then on the key manager does not respond. Returns
     /// the deployment, its resources before, and the run.
     async fn fails_without_key_manager(&self) -> (String, BTreeMap<String, String>, String) {
         let started = self.start(&with_word(ONE_SERVER)).await;
@@ -288,7 +288,7 @@ impl Bench {
         (started.deployment, before, run)
     }
 
-    /// Waits until the run's reason says so.
+    /// Waits until the run's reason contains a text.
     async fn until_it_says(&self, run: &str, wanted: &str) {
         self.until_told(run, |event| {
             matches!(&event.body, EventBody::Run { reason: Some(reason), .. } if reason.contains(wanted))
@@ -300,7 +300,7 @@ impl Bench {
         assert!(!reason.contains("is now rolled back"), "{reason}");
     }
 
-    /// Waits for a stored event, also after the end of the run.
+    /// Waits for a stored event, even after the end of the run.
     async fn until_told(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
         self.eventually("the event comes in time", async || {
             let events = self.engine.events(&self.tenant, run, 0, 10_000).await;
@@ -312,7 +312,7 @@ impl Bench {
         .await;
     }
 
-    /// Checks that the roll-back follows, and that all is as before.
+    /// Checks that the roll-back follows and restores everything.
     async fn comes_back(&self, deployment: &str, run: &str, before: &BTreeMap<String, String>) {
         let back = self.follower(deployment, run).await;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Many servers at once, against the lab in memory: the engine's own time, its calls and its memory.
+//! Many servers at once, with the lab in memory: the engine's own time, its calls and its memory.
 //!
 //! `cargo xtask bench engine` prints the figures; `cargo xtask test unit --full` runs it, too.
 
@@ -102,7 +102,7 @@ async fn thousands_of_servers_are_deployed_in_linear_time() {
         }
         costs.push((servers, cost));
     }
-    // Four times as many servers may take four times the time; the same again is for everything else.
+    // Four times as many servers can take four times the time; the factor of two is for everything else.
     let (few_servers, few) = costs[0];
     for &(servers, many) in &costs[1..] {
         let most = u32::try_from(2 * servers / few_servers).unwrap();

@@ -1,7 +1,7 @@
-//! A failure of each changing call in turn: the run continues, or is rolled back, and all resources are deleted.
+//! A failure of each changing call in turn. Then the run continues, or is rolled back, and all resources are deleted.
 //!
-//! The template has a resource of each type that the lab can create, so that a driver which creates a resource twice, or forgets
-//! one, is found by the leftovers.
+//! The template has a resource of each type that the lab can create. So leftovers reveal a driver that creates a
+//! resource twice, or does not delete one.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ async fn is_refused_everywhere(template: &str) {
     assert!(made >= 9 && removed >= 8, "{made} {removed}");
 
     for nth in 1..=made.max(removed) {
-        // Refusals are counted per service, so one run meets several of them.
+        // Refusals are counted per service, so one run has several of them.
         bench.refuse("POST", nth);
         bench.refuse("PUT", nth);
         let (started, run) = bench.deploy(template).await;
@@ -122,7 +122,7 @@ async fn is_refused_everywhere(template: &str) {
     }
 }
 
-/// The process dies at each moment of a deployment and of its undeployment.
+/// The process ends at each moment of a deployment and of its undeployment.
 #[tokio::test]
 async fn a_crash_at_any_call_creates_nothing_twice_and_leaves_nothing() {
     dies_everywhere(ALL_KINDS).await;
@@ -200,7 +200,7 @@ fn all_changed() -> String {
     template + "  more: {type: OS::Neutron::Net}\n"
 }
 
-/// A changing call: its service, its method, and its number there.
+/// A changing call: its service, its method, and its number among the calls of this method at this service.
 type Nth = (String, String, u64);
 
 /// Two templates, one of which is deployed.
@@ -209,14 +209,14 @@ struct Swing {
     deployment: String,
     before: String,
     after: String,
-    /// The project's resources with each of them.
+    /// The project's resources with each template.
     left: [Vec<String>; 2],
-    /// The calls that change one into the other.
+    /// The calls of an update from the first to the second template.
     calls: Vec<Nth>,
 }
 
 impl Swing {
-    /// Changes there and back once.
+    /// Updates to the second template and back once.
     async fn new() -> Swing {
         let bench = Bench::new().await;
         let (before, after) = (ALL_KINDS.to_owned(), all_changed());
@@ -272,7 +272,7 @@ impl Swing {
         left
     }
 
-    /// Checks that the cloud has one side's resources, and that the same template again changes nothing.
+    /// Checks that the cloud has one side's resources, and that another update to its template changes nothing.
     async fn is_at(&self, side: usize, what: &str) {
         assert_eq!(self.belongings(), self.left[side], "{what}");
         let template = [&self.before, &self.after][side];
@@ -282,7 +282,7 @@ impl Swing {
         assert_eq!(shown.template, *template, "{what}");
     }
 
-    /// A change with faults on the way, continued or rolled back, and then changed back to the start.
+    /// An update with faults, continued or rolled back, and then an update back to the start.
     async fn survives(&self, faults: Vec<Fault>, goes_back: bool, what: &str) {
         for fault in faults {
             self.bench.lab.faults().add(fault);
@@ -327,7 +327,7 @@ fn at(call: &Nth, fault: CallFault) -> Fault {
     })
 }
 
-/// Each call is refused, and so is the next one, which may be the same again.
+/// Each call is refused, and so is the next one, which can be the same call again.
 #[tokio::test]
 async fn an_update_refused_at_any_call_is_resumed_or_rolled_back() {
     let swing = Swing::new().await;
@@ -346,7 +346,7 @@ async fn an_update_refused_at_any_call_is_resumed_or_rolled_back() {
     swing.end().await;
 }
 
-/// At each call another fault occurs once: transient ones pass, and nothing is created twice.
+/// At each call, one of several faults occurs once: transient ones pass, and nothing is created twice.
 #[tokio::test]
 async fn an_update_survives_a_transient_fault_at_any_call() {
     let swing = Swing::new().await;
@@ -403,7 +403,7 @@ async fn an_update_with_a_failed_successor_is_resumed_or_rolled_back() {
     swing.end().await;
 }
 
-/// A user gives up a successor that never becomes ready; then continues, or rolls back.
+/// A user cancels the wait for a successor that never becomes ready; then continues, or rolls back.
 #[tokio::test]
 async fn a_successor_that_never_comes_is_cancelled() {
     let swing = Swing::new().await;
@@ -430,7 +430,7 @@ async fn a_successor_that_never_comes_is_cancelled() {
         let ended = if goes_back {
             bench.rolls_back(&swing.deployment).await
         } else {
-            // It may still become ready, as far as the engine knows, unless a user deletes it.
+            // For the engine it can still become ready, unless a user deletes it.
             let hanging = || {
                 bench.lab.model(|model| {
                     let servers = model.servers.iter();
@@ -438,7 +438,7 @@ async fn a_successor_that_never_comes_is_cancelled() {
                     hang.map(|server| server.id.clone()).collect::<Vec<_>>()
                 })
             };
-            // Its twin appears, if it has not yet.
+            // Waits for the late server.
             bench
                 .eventually("one hangs", async || hanging().len() == 1)
                 .await;

@@ -1,4 +1,4 @@
-//! Special resources: volumes at servers, routes, waits.
+//! Special resources: attached volumes, routes, waits.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -77,7 +77,7 @@ async fn a_network_with_ipv4_and_ipv6_is_created_and_deleted() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A router with routes through one neighbour.
+/// A router with routes through one next hop.
 fn routed(ranges: &[&str]) -> String {
     let routes: Vec<String> = ranges
         .iter()
@@ -126,8 +126,8 @@ async fn routes_of_a_router_are_added_and_removed_one_by_one() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// Answers are lost, and the process dies while routes are added: no route exists twice, none is lost, and no stranger's route is
-/// taken for ours.
+/// Responses are lost, and the process ends while routes are added. No route exists twice, none is lost, and a route
+/// from another source is not adopted.
 #[tokio::test]
 async fn after_lost_responses_and_crashes_no_route_is_there_twice_or_lost() {
     let mut bench = Bench::new().await;
@@ -236,7 +236,7 @@ async fn a_server_is_resized_and_leaves_a_snapshot() {
     let (started, _) = bench.deploy(&with("flavor: m1.tiny,")).await;
     let before = bench.ids(&started.deployment).await;
     bench.lab.faults().clear_calls();
-    // The lab's servers do not support passwords, so the answer is faked.
+    // The lab's servers do not support passwords, so the response is faked.
     bench.lab.faults().add(Fault::Call(CallFault {
         path: Some("*/action".into()),
         nth: Some(1),
@@ -299,7 +299,7 @@ async fn a_group_pauses_between_batches() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A wait before the deletion that is too long is refused at creation: later it could not be avoided.
+/// A too long wait before the deletion is refused at creation, because the deletion cannot skip it.
 #[tokio::test]
 async fn a_wait_before_deletion_that_is_too_long_is_refused_at_once() {
     for properties in [

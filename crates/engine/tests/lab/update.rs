@@ -188,7 +188,7 @@ async fn dependents_move_over_to_a_successor() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// The process dies at each moment of an update that replaces a network and a server in it.
+/// The process ends at each moment of an update that replaces a network and a server in it.
 #[tokio::test]
 async fn a_crash_in_the_middle_of_a_replacement_makes_nothing_twice() {
     let mut bench = Bench::new().await;
@@ -235,7 +235,7 @@ async fn a_crash_in_the_middle_of_a_replacement_makes_nothing_twice() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// A failure of each changing call in turn; then continued, or rolled back, and undeployed.
+/// A failure of each changing call in turn. Then the run is continued or rolled back, and undeployed.
 #[tokio::test]
 async fn no_resource_is_left_after_an_update_failed_at_any_call() {
     let bench = Bench::new().await;
@@ -309,7 +309,7 @@ async fn no_resource_is_left_after_an_update_failed_at_any_call() {
     }
 }
 
-/// A user's key pair under a name of its own, which must be unique.
+/// A user's key pair with its own name, which must be unique.
 fn key_pair(public_key: &str) -> String {
     format!(
         "heat_template_version: 2021-04-16

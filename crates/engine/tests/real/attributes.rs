@@ -1,8 +1,8 @@
 //! Compares attributes with those of the real Heat: one template, deployed by Heat and by the engine, with an output for each
 //! attribute of each resource.
 //!
-//! Ids, names, times and addresses differ between the two, so shapes are compared: types of values, keys of maps, items of lists.
-//! If Heat gives an error or null, the engine may give more.
+//! Ids, names, times and addresses differ between the two, so the test compares shapes: types of values, keys of maps,
+//! items of lists. If Heat returns an error or null, any value of the engine is accepted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const PUBLIC_KEY: &str =
 
 /// Attributes that differ on purpose.
 const ON_PURPOSE: [(&str, &str); 6] = [
-    // Heat shows the printed form of its client, with labels for keys.
+    // Heat returns the printed form of its client's object, with labels for keys.
     ("OS::Barbican::Secret", "show"),
     ("OS::Barbican::GenericContainer", "show"),
     // Heat stores software configurations as objects of their own.
@@ -33,7 +33,7 @@ const ON_PURPOSE: [(&str, &str); 6] = [
     ("OS::Heat::StructuredConfig", "show"),
 ];
 
-/// Fields of `show` that only newer microversions than the engine's have.
+/// Fields of `show` that need newer microversions than the engine's.
 const OF_LATER_VERSIONS: [(&str, &str); 6] = [
     ("OS::Nova::Server", "locked_reason"),
     ("OS::Nova::Server", "trusted_image_certificates"),
@@ -53,7 +53,7 @@ fn with_outputs() -> (String, BTreeMap<String, String>) {
         let (name, kind) = (&resource.name, &resource.resource_type);
         types.insert(name.clone(), kind.clone());
         for attribute in &registry.get(kind).unwrap().attributes {
-            // Heat does not know the host key that we give to servers.
+            // Heat does not have the host key that we generate for servers.
             if attribute.name != "host_key" {
                 let attribute = &attribute.name;
                 text += &format!(
@@ -68,7 +68,7 @@ fn with_outputs() -> (String, BTreeMap<String, String>) {
 /// Differences: parts of Heat's value that are missing in ours, or have another type.
 fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>) {
     match (heats, ours) {
-        // Heat gives a list of one number because of a stray comma.
+        // Heat returns a list of one number because of a stray comma.
         (Value::Array(_), Value::Number(_)) if place.ends_with(".version") => {}
         (Value::Object(heats), Value::Object(ours)) => {
             for (key, value) in heats {
@@ -80,11 +80,11 @@ fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>
             }
         }
         (Value::Array(heats), Value::Array(ours)) => {
-            // The engine reads after everything is created, and Heat stores some attributes from before.
+            // The engine reads after the creation of all resources, and Heat stores some attributes before that.
             if ours.is_empty() && !heats.is_empty() {
                 found.push(format!("{place} is empty, and with Heat {heats:?}"));
             }
-            // Services list in any order: each of Heat's items has a matching one of ours.
+            // Services list in any order: each of Heat's items needs a matching one of ours.
             for (index, heats) in heats.iter().enumerate().filter(|_| !ours.is_empty()) {
                 let compared = ours.iter().map(|ours| {
                     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>
     }
 }
 
-/// True for keys of maps that are ids, which differ.
+/// True for keys of maps that are ids. Ids differ between the two sides.
 fn is_name(key: &str) -> bool {
     openstack::looks_like_id(key)
 }
@@ -124,7 +124,7 @@ async fn attributes_are_those_of_heat() {
         return;
     };
     let place = Place::open_apart_with(&clouds, &name, NAME, |config| {
-        // Each attribute counts, however slow the cloud is.
+        // The test needs each attribute, even from a slow cloud.
         config.read_patience = Duration::from_secs(300);
     })
     .await;
@@ -173,7 +173,7 @@ async fn attributes_are_those_of_heat() {
         }
         match &ours[&output].value {
             Some(value) => differences(&output, &heats, value, &mut found),
-            // If Heat gives null, there is nothing to compare.
+            // If Heat returns null, there is nothing to compare.
             None if heats.is_null() => {}
             None => found.push(format!("{output}: {:?}", ours[&output].error)),
         }

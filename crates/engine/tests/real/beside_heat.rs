@@ -1,13 +1,13 @@
 //! Six designs, created, updated and deleted by the engine and by the cloud's own Heat: times, and the differences.
 //!
-//! Each design is in `designs/`. After its creation and after its update, the project's resources are described by [`inventory`]
-//! for both sides and compared line by line. In the end the project must be as before.
+//! Each design is in `designs/`. After creation and after update, the [`inventory`] of the project's resources is
+//! compared line by line for both sides. In the end the project must be as before.
 //!
-//! One difference is intended and counted separately: Barbican has no place for a marker but the name, so a secret without a name
-//! in the template has our marker as its name, and none with Heat.
+//! One difference is intended and counted separately: in Barbican only the name can contain a marker, so a secret
+//! without a name in the template has our marker as its name, and no name with Heat.
 //!
 //! `STACKLOOM_CONTRACT_CLOUDS=FILE cargo test -p engine --test real -- --ignored --nocapture beside` prints the table.
-//! `STACKLOOM_DESIGN` is a part of the name of the only design to compare.
+//! `STACKLOOM_DESIGN` limits the comparison to the design whose name contains it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -206,7 +206,7 @@ async fn by_heat(place: &Place, contents: &[Content; 2]) -> Result<Made, String>
     })
 }
 
-/// Lines of one side that the other side lacks. Equal lines count as often as they occur.
+/// Lines of one side that are missing on the other side. Equal lines count as often as they occur.
 fn only_in(one: &[String], other: &[String]) -> Vec<String> {
     let mut rest = other.to_vec();
     let mut only = Vec::new();
@@ -219,7 +219,7 @@ fn only_in(one: &[String], other: &[String]) -> Vec<String> {
     only
 }
 
-/// The line of a secret whose name is our marker, as if the secret had no name.
+/// The line of a secret, with its name removed if it is our marker.
 fn without_mark_as_name(line: &str) -> String {
     match line.strip_prefix("secret ") {
         Some(fields) if fields.contains(r#""name":"stackloom-"#) => {
@@ -255,8 +255,8 @@ fn differences(ours: &Made, heats: &Made) -> (Vec<String>, usize) {
     (found, meant)
 }
 
-/// Resources that existed at only one of the two times. The project settles for a moment after a deletion: Neutron learns late
-/// about Nova's ports.
+/// Resources that existed at only one of the two times. Waits after a deletion: Neutron receives Nova's port deletions
+/// late.
 async fn left_over(place: &Place, before: &[String]) -> Vec<String> {
     let mut left = Vec::new();
     for _ in 0..60 {

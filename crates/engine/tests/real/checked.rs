@@ -1,4 +1,4 @@
-//! Requests that a real cloud accepts and then does not carry out, and servers with an image and further volumes.
+//! Requests that a real cloud accepts and then does not carry out, and servers with an image and additional volumes.
 
 use api::{Run, RunState};
 use engine::Changes;
@@ -10,7 +10,7 @@ use super::{assert_succeeded, parameters};
 use crate::place::{Place, real_cloud};
 
 const TEMPLATE: &str = include_str!("checked.yaml");
-/// Size in GiB, more than any cloud has.
+/// Size in GiB, larger than the capacity of any cloud.
 const TOO_LARGE: u64 = 900_000;
 
 fn error_of(run: &Run, step: &str) -> String {
@@ -70,7 +70,7 @@ async fn a_failed_change_is_reported_and_the_resource_stays() {
     eprintln!("{error}");
     assert!(error.contains("It still has 1 GiB"), "{error}");
 
-    // Back to the actual size: nothing is to be done, and the run succeeds.
+    // Back to the actual size: no change is left, and the run succeeds.
     let run = with("size", json!(1)).await;
     assert_succeeded(&run);
     let ended = place.undeploy(&started.deployment).await;

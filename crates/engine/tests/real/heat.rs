@@ -12,9 +12,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Template, environment and files of a stack.
 pub struct Content {
     pub template: String,
-    /// Nested templates by the name that the template gives them.
+    /// Nested templates by their names in the template.
     pub files: BTreeMap<String, String>,
-    /// Environments as YAML, the most important last.
+    /// Environments as YAML, in merge order.
     pub environments: BTreeMap<String, String>,
     pub parameters: BTreeMap<String, Value>,
 }
@@ -73,7 +73,7 @@ impl<'a> Stack<'a> {
         self.until("DELETE_COMPLETE").await.map(drop)
     }
 
-    /// Outputs by name, without those for which Heat gives an error.
+    /// Outputs by name, without those with an error.
     ///
     /// # Errors
     /// Heat's message.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use openstack::{Method, Service, Session};
 use serde_json::{Map, Value, json};
 
-/// A line for each resource, sorted: its kind, and the fields that a template decides.
+/// A line for each resource, sorted: its kind, and the fields that depend on the template.
 pub async fn inventory(session: &Session) -> Vec<String> {
     let look = Look::at(session).await;
     let mut lines: Vec<String> = [
@@ -20,13 +20,13 @@ pub async fn inventory(session: &Session) -> Vec<String> {
     lines
 }
 
-/// All lists, each read once, and a name for each id.
+/// All lists, each read once, and names by id.
 struct Look {
     lists: BTreeMap<&'static str, Vec<Value>>,
     names: BTreeMap<String, String>,
 }
 
-/// Lists of services: name, service, path, key of the list in the answer.
+/// Lists of services: name, service, path, key of the list in the response.
 const LISTS: [(&str, Service, &str, &str); 17] = [
     ("server", Service::Compute, "servers/detail", "servers"),
     ("key pair", Service::Compute, "os-keypairs", "keypairs"),

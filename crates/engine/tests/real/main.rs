@@ -1,8 +1,8 @@
-//! The engine with a real cloud: creation, deletion, and no leftovers, also if a service stops in between.
+//! The engine with a real cloud: creation, deletion, and no leftovers, even if a service stops in between.
 //!
-//! The tests need a cloud (`cargo xtask contract --cloud real --clouds FILE`) and pass without one. The design is the demo's
-//! infrastructure: a network behind a router, two servers, a floating IP, security groups, a volume at one of the servers, a key
-//! pair whose private half goes to the key manager.
+//! The tests need a cloud (`cargo xtask contract --cloud real --clouds FILE`) and pass without one. The design is the
+//! demo's infrastructure: a network behind a router, two servers, a floating IP, security groups, an attached volume, a
+//! key pair whose private key is stored in the key manager.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -105,8 +105,8 @@ async fn a_run_waits_for_a_stopped_service() {
     let started = place
         .deploy("contract-stop", DEMO, parameters(&place).await)
         .await;
-    // The service is stopped when the first server is being created, and started again when steps have noticed. The run's own
-    // events give the signals, not a clock.
+    // The service is stopped during the creation of the first server, and started again after steps have failed because
+    // of it. The run's events are the signals, instead of a clock.
     let (noticed, mut wake) = tokio::sync::mpsc::unbounded_channel();
     let outage = tokio::spawn(async move {
         assert_eq!(wake.recv().await, Some("server"));
@@ -122,7 +122,7 @@ async fn a_run_waits_for_a_stopped_service() {
                     StepState::Running if step == "web:create" => "server",
                     _ => return,
                 };
-                // After the outage the receiver is gone.
+                // After the outage the receiver has been dropped.
                 let _nobody = noticed.send(what);
             }
         })

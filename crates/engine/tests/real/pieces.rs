@@ -1,5 +1,5 @@
-//! Load balancers with all their parts, and rare types of the network service: created, updated in place, replaced if the cloud
-//! cannot hold old and new, and deleted without leftovers.
+//! Load balancers with all their parts, and rare types of the network service: created, updated in place, replaced if
+//! old and new cannot exist at once, and deleted without leftovers.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ async fn a_load_balancer_is_deployed_and_leaves_nothing() {
     led.now(json!({"size": 1})).await;
     // A listener has one default pool, so the old one is deleted first, with its members and its monitor.
     led.now(json!({"speaks": "PROXY"})).await;
-    // The listener on another port: old and new exist side by side for a while.
+    // The listener on another port: old and new exist together for a while.
     led.now(json!({"port": 81})).await;
     led.undeploy().await;
     assert_eq!(place.belongings().await, before);
@@ -202,7 +202,7 @@ async fn scopes_forwardings_sharing_and_containers_leave_nothing() {
     assert_eq!(place.belongings().await, first);
     assert_eq!(told(&led).await, made);
     assert_eq!(led.output("outside_port").await, 8081);
-    // Another key is another order, and a container with it is replaced too; so is a changed route.
+    // Another key needs another order, and a container with it is replaced too; so is a changed route.
     led.now(json!({"mode": "ctr", "destination": "10.202.0.0/24"}))
         .await;
     let now = told(&led).await;
@@ -278,7 +278,7 @@ async fn resources_of_administrators_leave_nothing() {
     assert_eq!(grants(session, "user", &ann).await, 3);
     let crew = text(led.output("crew").await);
     assert_eq!(grants(session, "group", &crew).await, 2);
-    // A flavor of another size replaces the old one, and two of one name cannot exist at once.
+    // A flavor of another size replaces the old one, because two of one name cannot exist at once.
     led.now(json!({"megabytes": 128})).await;
     assert_ne!(led.output("small").await, small);
     assert_eq!(text(led.output("ann").await), ann);

@@ -42,14 +42,14 @@ pub fn real_cloud() -> Option<(Clouds, String)> {
     Some((clouds, name))
 }
 
-/// A project of a test's own, so that other resources do not appear in its lists.
+/// A project for one test, so that other resources do not appear in its lists.
 struct Apart {
     admin: Session,
     user: String,
     project: String,
 }
 
-/// The user's roles. Roles that a cloud lacks are left out.
+/// The user's roles. Roles that a cloud does not have are skipped.
 const ROLES: [&str; 4] = [
     "member",
     "creator",
@@ -58,7 +58,7 @@ const ROLES: [&str; 4] = [
 ];
 
 impl Apart {
-    /// Created by the administrator of the clouds file, with its name as the password. `None` without an administrator.
+    /// Created by the administrator in the clouds file, with its name as the password. `None` without an administrator.
     async fn make(clouds: &Clouds, name: &str) -> Option<Apart> {
         let entry = clouds.iter().find(|cloud| cloud.name.contains("admin"))?;
         let credentials = entry.credentials.clone()?;
@@ -113,7 +113,8 @@ impl Apart {
 }
 
 impl Place {
-    /// Opens the cloud with a project of its own, which [`Place::close`] deletes. Without an administrator as [`Place::open`].
+    /// Opens the cloud with a separate project, which [`Place::close`] deletes. Without an administrator like
+    /// [`Place::open`].
     pub async fn open_apart(clouds: &Clouds, name: &str, project: &str) -> Place {
         Place::open_apart_with(clouds, name, project, |_| {}).await
     }
@@ -139,7 +140,7 @@ impl Place {
         place
     }
 
-    /// Deletes the project, if it was created here.
+    /// Deletes the separate project, if there is one.
     pub async fn close(self) {
         self.engine.shutdown().await;
         if let Some(apart) = self.apart {
@@ -225,7 +226,7 @@ impl Place {
         started.await.expect("it can be undeployed")
     }
 
-    /// Waits for a run's end. `each` sees every event.
+    /// Waits for a run's end. Calls `each` for every event.
     pub async fn end_of(&self, run: &str, mut each: impl FnMut(&EventBody)) -> Run {
         let watch = async {
             let stream = self.engine.stream(&self.tenant, run, 0).await;
@@ -295,7 +296,7 @@ impl Place {
             add("volume", volumes.map(|one| one.id).collect());
         }
         if session.has_service(openstack::Service::KeyManager) {
-            // Order records stay: only administrators can delete them.
+            // Records of orders stay: only administrators can delete them.
             for (kind, path) in [(Kind::Secret, "secrets"), (Kind::Container, "containers")] {
                 let method = openstack::Method::GET;
                 let call = session.call(openstack::Service::KeyManager, method, &[path]);

@@ -1,4 +1,4 @@
-//! Hidden values: stored per change, sealed in all places, and removed when they are unused.
+//! Hidden values: stored per change, sealed everywhere, and removed when they are unused.
 
 mod sealed;
 
@@ -102,7 +102,7 @@ async fn a_hidden_value_is_kept_until_another_is_given_and_rolled_back() {
         assert_eq!((called("secret").count(), called("x").count()), (2, 0));
     });
 
-    // The new value reaches the network, the server beside it fails, and the change is rolled back.
+    // The network gets the new value, a server fails, and the change is rolled back.
     bench.lab.faults().add(servers_fail(2));
     let more = WORD.to_owned() + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
   web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
@@ -217,7 +217,7 @@ async fn a_previewed_plan_shows_a_changed_hidden_value() {
     }
 }
 
-/// The browser closes as soon as the change is stored, and the key manager is slow.
+/// The client disconnects as soon as the change is stored, and the key manager is slow.
 #[tokio::test]
 async fn a_stored_run_starts_though_the_client_disconnects() {
     let bench = Bench::new().await;
@@ -338,7 +338,7 @@ async fn a_lost_hidden_value_does_not_prevent_an_undeploy() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
-/// The value at each resource's creation counts, not the deployment's last one.
+/// The value at each resource's creation counts, not the latest one of the deployment.
 #[tokio::test]
 async fn a_hidden_value_that_reached_one_resource_reaches_the_other_in_the_next_update() {
     let bench = Bench::new().await;
@@ -408,7 +408,7 @@ resources:
         .await;
     let started = started.unwrap();
     assert_eq!(bench.end_of(&started.run).await.state, RunState::Succeeded);
-    // The lab's servers do not support passwords, so the answer is faked.
+    // The lab's servers do not support passwords, so the response is faked.
     bench.lab.faults().add(Fault::Call(CallFault {
         path: Some("*/action".into()),
         status: Some(202),

@@ -18,7 +18,7 @@ async fn a_hidden_value_in_an_environment_is_not_stored_in_clear() {
         "# ours\nparameters:\n  word: null\n"
     );
 
-    // With the same files it stays, and an environment may change it.
+    // With the same files the value stays, and an environment can change it.
     let run = bench.update(&started.deployment, to(WORD)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     let changes = Changes {
@@ -82,7 +82,7 @@ outputs:
         Some("parameter `word` has no value")
     );
 
-    // Without files the value stays, for existing and for new resources; other files may change it.
+    // Without files the value stays, for existing and for new resources; other files can change it.
     let run = bench.update(&started.deployment, to(SITE)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     let two = SITE.replace("outputs:", "  more: {type: db.yaml}\noutputs:");
@@ -167,7 +167,7 @@ outputs:
             assert!(!clear.contains(told), "{name}: {stored}");
         }
     }
-    // Users who may read the outputs can read them.
+    // Users with access to the outputs can read them.
     let shown = bench.shown(&started.deployment).await;
     assert_eq!(shown.outputs["short"].value, Some(json!("q7")));
     assert_eq!(shown.outputs["open"].value, Some(json!("seen")));
