@@ -1,4 +1,4 @@
-//! Attacks that exhaust the server: each is answered clearly, and everybody else is served meanwhile.
+//! Attacks that exhaust the server: each gets a clear error, and other clients are served meanwhile.
 
 use std::{
     io::{Read, Write},
@@ -16,10 +16,10 @@ use serde_json::json;
 
 use crate::stack::{Client, Stack, credentials, json, problem};
 
-/// The longest time that `/healthz` may take. The aim is 50 ms on a machine of our own; tests share theirs.
+/// Maximum response time of `/healthz`. The aim is 50 ms on a dedicated machine; tests share theirs.
 const ALIVE_WITHIN: Duration = Duration::from_millis(500);
 
-/// Asks for `/healthz` again and again, from a thread of its own.
+/// Requests `/healthz` repeatedly, from a separate thread.
 struct Pulse {
     stop: Arc<AtomicBool>,
     beats: std::thread::JoinHandle<Vec<Duration>>,
@@ -48,7 +48,7 @@ impl Pulse {
         Pulse { stop, beats }
     }
 
-    /// The longest beat, which must be short enough.
+    /// Checks the longest response time.
     fn check(self, attack: &str) {
         self.stop.store(true, Ordering::Relaxed);
         let mut beats = self.beats.join().unwrap();
@@ -62,7 +62,7 @@ impl Pulse {
     }
 }
 
-/// A template whose resources have the values of these YAQL expressions.
+/// A template with these YAQL expressions in its resources.
 fn asking(expressions: &[String]) -> String {
     let mut template = "heat_template_version: 2021-04-16\nresources:\n".to_owned();
     for (number, expression) in expressions.iter().enumerate() {
@@ -105,7 +105,7 @@ async fn endless_computations_of_a_project_end_and_others_have_their_turn() {
     ];
     let stack = stack.restart_with(&settings).await;
     let (reader, other) = (stack.login("ada").await, stack.login("other").await);
-    // Each is within its budget; together they take minutes.
+    // Each is within its budget. Together they would take minutes.
     let search = |number: usize| format!("('a' * {}) =~ '(a?){{20}}b'", 5_000 + number);
     let template = asking(&(0..2000).map(search).collect::<Vec<_>>());
     let pulse = Pulse::of(&stack);
@@ -147,7 +147,7 @@ async fn names_cannot_be_sprayed_from_one_address() {
         }
     }
     assert!(refused >= 20, "{refused}");
-    // The account that logged in here before, and everybody elsewhere, is let in.
+    // Accounts with an earlier login from this address, and clients at other addresses, can still log in.
     stack.login("demo").await;
     let body = credentials("other", "other", "other");
     let elsewhere = stack.elsewhere().post("/api/v1/login", &body).await;
@@ -182,13 +182,13 @@ async fn made_up_tokens_cost_few_calls() {
     assert_eq!(answer.status(), StatusCode::OK);
 }
 
-/// Connects and sends this. The answer, once the server has closed the connection.
+/// Connects and sends a part of a request. Returns the response when the server has closed the connection.
 fn half_a_request(stack: &Stack, begin: &str) -> std::thread::JoinHandle<String> {
     let mut stream = TcpStream::connect(stack.base.strip_prefix("http://").unwrap()).unwrap();
     stream.write_all(begin.as_bytes()).unwrap();
     std::thread::spawn(move || {
         let mut answer = Vec::new();
-        // A reset is an end as well.
+        // A reset ends the connection as well.
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8_lossy(&answer).into_owned()
     })
@@ -236,7 +236,7 @@ async fn one_address_cannot_take_all_connections() {
     let elsewhere = stack.elsewhere().get("/healthz").await;
     assert_eq!(elsewhere.status(), StatusCode::OK);
     drop(greedy);
-    // The closed ones are counted down, so this address is served again.
+    // Closed connections no longer count, so this address is served again.
     let again = async {
         loop {
             let asked = stack.stranger().request(Method::GET, "/healthz");

@@ -1,4 +1,4 @@
-//! Items of a project: uploaded, visible to that project alone, kept.
+//! Items of a project: uploaded, visible in that project only, and stored permanently.
 
 use flate2::{Compression, write::GzEncoder};
 use reqwest::{Method, Response, header};

@@ -1,4 +1,4 @@
-//! Warnings of logins, checks, plans and deployments before a failure: regions, services, quotas, silence.
+//! Warnings of logins, checks, plans and deployments before a failure: regions, services, quotas, unreachable clouds.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::{
     stack::{Client, Stack, credentials, json},
 };
 
-/// The detail of a refusal.
+/// The problem details of a refusal.
 async fn refused(client: &Client, path: &str, body: &Value, status: u16) -> Value {
     json(client.post(path, body).await, status).await
 }
@@ -150,7 +150,7 @@ async fn a_silent_cloud_is_given_up_and_its_address_is_told() {
             "Cloud `test` cannot be reached at {url}: no answer within 0.3 s. Check the address, the network and whether the cloud is up."
         )
     );
-    // The alternative is calls of 60 s each.
+    // Without the time limit, each call would take 60 s.
     assert!(begun.elapsed().as_secs() < 30);
 }
 

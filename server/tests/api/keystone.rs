@@ -1,4 +1,4 @@
-//! A cloud with Keystone alone, and users of every role.
+//! A cloud with only Keystone, and users with each role.
 //!
 //! | user | password | project | role |
 //! | --- | --- | --- | --- |
@@ -60,7 +60,7 @@ pub async fn start() -> (String, Asked) {
     (address, asked)
 }
 
-/// A token names its user and project: `token-of-demo-in-demo`.
+/// The token of a user and project: `token-of-demo-in-demo`.
 pub fn token(user: &str, project: &str) -> String {
     format!("token-of-{user}-in-{project}")
 }

@@ -84,7 +84,7 @@ resources:
     );
     // The project's own security group exists.
     assert_eq!(said("default", "pictures").await.len(), 1);
-    // Forms do not get these lists, because they may be long.
+    // Forms do not get these lists, because they can be long.
     let facts = json(browser.get("/api/v1/cloud").await, 200).await;
     assert_eq!(facts["things"], Value::Null);
 }

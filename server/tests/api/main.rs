@@ -1,5 +1,5 @@
-//! The server from the view of browsers and scripts: over HTTP, with a port and a database of its own. One binary for
-//! all tests, because each would link the whole program.
+//! The server with browsers and scripts as clients: over HTTP, with its own port and database. One binary for all
+//! tests, because each would link the whole program.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on shall fail")]
 

@@ -1,4 +1,4 @@
-//! Responses to a browser before any script runs.
+//! Responses to a browser before it runs scripts.
 
 use std::fs;
 

@@ -22,7 +22,7 @@ const OPEN: [&str; 7] = [
     "/metrics",
 ];
 
-/// Calls that change nothing, whatever their method is.
+/// Calls that change nothing, despite their methods.
 const ONLY_LOOK: [&str; 4] = [
     "/api/v1/validate",
     "/api/v1/plan",
@@ -33,7 +33,7 @@ const ONLY_LOOK: [&str; 4] = [
 /// A method and a path, with the ids of existing objects.
 type Call = (Method, String);
 
-/// Every call in the API's own document, except public ones. So routes that are added later are tested, too.
+/// Every call in the API's own document, except public ones. So new routes are tested too.
 async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
     let document = json(stack.stranger().get("/api/v1/openapi.json").await, 200).await;
     let mut calls = Vec::new();
@@ -59,7 +59,7 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
     calls
 }
 
-/// Status and code of the answer to a valid request.
+/// Status and error code of the response to a valid request.
 async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
     let body = json!({"name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot"});
     let request = browser.request(method.clone(), path);
@@ -139,7 +139,7 @@ async fn who_guesses_has_to_wait_and_nobody_else_has() {
         let body = credentials(user, "a guess", "demo");
         stranger.post("/api/v1/login", &body).await
     };
-    // Each failure doubles the wait, so at some point even a slow machine comes too early.
+    // Each failure doubles the wait, so eventually even a slow machine is too early.
     let refused = loop {
         let answer = guess("demo").await;
         if answer.status() != 401 {
@@ -237,7 +237,7 @@ async fn what_is_stored_is_for_the_server_alone() {
     }
 }
 
-/// File names are chosen by the design's author, and the archive is unpacked by somebody else.
+/// The author of a design chooses the file names, and another user unpacks the archive.
 #[tokio::test]
 async fn an_exported_archive_stays_in_its_folder() {
     let stack = Stack::start().await;

@@ -1,4 +1,4 @@
-//! Sessions: their content, and that nobody can read it from the database.
+//! Sessions: their content, which cannot be read from the database.
 
 use std::fs;
 

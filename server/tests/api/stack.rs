@@ -1,4 +1,4 @@
-//! A server with its cloud, and clients of it.
+//! A server with its cloud, and its clients.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -33,7 +33,7 @@ impl Stack {
         }
     }
 
-    /// Starts a server with the clouds `test`, which is up, and `dead`, which is not.
+    /// Starts a server with the clouds `test`, which is available, and `dead`, which is not.
     pub async fn with_cloud(auth_url: &str) -> Stack {
         let clouds = format!(
             "clouds:\n  test:\n    auth: {{auth_url: '{auth_url}'}}\n  dead:\n    auth: {{auth_url: 'http://127.0.0.1:9/v3'}}\n"
@@ -41,7 +41,7 @@ impl Stack {
         Stack::with_clouds(&clouds, &[]).await
     }
 
-    /// Starts a server with the clouds of a `clouds.yaml`, and settings.
+    /// Starts a server with the clouds of a `clouds.yaml`, and with settings.
     pub async fn with_clouds(clouds: &str, settings: &[&str]) -> Stack {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("site/pkg")).unwrap();
@@ -54,7 +54,7 @@ impl Stack {
         self.restart_with(&[]).await
     }
 
-    /// A new process with the same data and more settings.
+    /// A new process with the same data and additional settings.
     pub async fn restart_with(self, settings: &[&str]) -> Stack {
         self.server.stop().await;
         Stack::on(self.folder, self.asked, settings).await
@@ -126,7 +126,7 @@ impl Stack {
         self.with_cookie(&cookie(&response))
     }
 
-    /// A browser with a cookie that it kept.
+    /// A browser with a stored cookie.
     pub fn with_cookie(&self, cookie: &str) -> Client {
         Client {
             cookie: Some(cookie.to_owned()),
@@ -187,7 +187,7 @@ impl Client {
     }
 }
 
-/// The JSON of an answer, which must have this status.
+/// The JSON of a response with this status.
 pub async fn json(response: Response, status: u16) -> Value {
     let got = response.status();
     let text = response.text().await.unwrap();
@@ -195,7 +195,7 @@ pub async fn json(response: Response, status: u16) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The code of a problem, which must have the shape of one.
+/// The code of a problem. Checks the problem's format.
 pub async fn problem(response: Response) -> (u16, String) {
     assert_eq!(
         response.headers()[header::CONTENT_TYPE],
@@ -213,7 +213,7 @@ fn http() -> reqwest::Client {
     from(Ipv4Addr::LOCALHOST)
 }
 
-/// A client with this address; all of 127.0.0.0/8 belong to this machine.
+/// A client with this address; all of 127.0.0.0/8 belongs to this machine.
 fn from(address: Ipv4Addr) -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));

@@ -1,5 +1,5 @@
-//! The event stream of a run. The cloud is Keystone alone, so every run fails at its first step. That is enough to
-//! receive events, to see the socket close and to reconnect.
+//! The event stream of a run. The cloud has only Keystone, so every run fails at its first step. That is enough to
+//! receive events, to close the socket and to reconnect.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn deploy_this(browser: &Client, name: &str, template: &str) -> (String, S
     (id("deployment"), id("run"))
 }
 
-/// Timeout for things that are certain to happen, long enough for a busy machine.
+/// Time limit for expected events, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -54,7 +54,7 @@ async fn try_open(browser: &Client, run: &str, after: u64) -> tungstenite::Resul
     Ok(socket)
 }
 
-/// All events of the socket until it closes, and the close code.
+/// All events of the socket until it is closed, and the close code.
 pub async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, CloseCode) {
     read(&mut open(browser, run, after).await).await
 }
@@ -106,8 +106,8 @@ async fn a_viewer_who_comes_back_misses_nothing_and_sees_nothing_twice() {
     );
 }
 
-/// If the connection were dropped at once, the viewer's last message would reset it, and the reset would lose the last
-/// events.
+/// If the server closed the connection at once, the viewer's last message would cause a reset, and the last events
+/// would be lost.
 #[tokio::test]
 async fn the_server_hangs_up_after_the_viewer() {
     let stack = Stack::start().await;
@@ -149,7 +149,7 @@ async fn a_socket_ends_with_the_login_that_opened_it() {
 async fn a_socket_ends_with_its_token() {
     let stack = Stack::start().await;
     let (_, run) = deploy_this(&stack.login("demo").await, "shop", LASTING).await;
-    // On a busy machine a token may expire before the socket is open.
+    // On a busy machine a token can expire before the socket is open.
     let mut socket = loop {
         let eve = stack.login("eve").await;
         if let Ok(socket) = try_open(&eve, &run, 0).await {

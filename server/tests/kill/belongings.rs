@@ -10,7 +10,7 @@ use openstack::network::{FloatingIp, Network, Port, Router, SecurityGroup, Subne
 pub struct Belongings(BTreeSet<(&'static str, String)>);
 
 impl Belongings {
-    /// The resources of the session's project. Ports that the cloud makes for itself (DHCP, router legs) are left out.
+    /// The resources of the session's project, without ports that the cloud creates itself (DHCP, router interfaces).
     pub async fn of(session: &Session) -> Belongings {
         let mut all = BTreeSet::new();
         let servers = session.compute().server_list(&[]).await.unwrap();

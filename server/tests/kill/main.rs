@@ -1,13 +1,13 @@
-//! The program killed with `kill -9` while it creates resources, and started again.
+//! The program is killed with `kill -9` while it creates resources, and started again.
 //!
-//! A request that is in flight when the program dies may still be carried out by the cloud, seconds later. So the
-//! restarted program can create a second floating IP before the first one appears. These tests kill the real
-//! program, at moments that a seed chooses, while at least [`IN_FLIGHT`] creations have not been answered. Each run must
-//! end well, each resource must exist once, and undeploying must leave the project as it was, compared by id.
+//! The cloud can still carry out requests in flight, seconds after the program was killed. So the restarted program can
+//! create a second floating IP before the first one appears. These tests kill the real program at moments chosen by a
+//! seed, while at least [`IN_FLIGHT`] creations have no response. Each run must succeed, each resource must exist once,
+//! and an undeployment must leave the project as it was before, compared by id.
 //!
-//! The lab answers late on purpose ([`lab::CallFault`]). With `STACKLOOM_CONTRACT_CLOUDS` (set by `cargo xtask contract
-//! --cloud real --clouds FILE`), the same happens on a real cloud. `STACKLOOM_KILL_ROUNDS` and `STACKLOOM_KILL_SEED`
-//! choose how often and which moments.
+//! The lab delays its responses ([`lab::CallFault`]). With `STACKLOOM_CONTRACT_CLOUDS` (set by `cargo xtask contract
+//! --cloud real --clouds FILE`), the same test runs with a real cloud. `STACKLOOM_KILL_ROUNDS` is the number of rounds,
+//! and `STACKLOOM_KILL_SEED` selects the moments.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -24,7 +24,7 @@ use program::{Program, Watched};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 
-/// Creations without an answer at the moment of the kill, at the least.
+/// Minimum number of creations without a response at the moment of the kill.
 const IN_FLIGHT: usize = 4;
 
 /// Servers, each with a port and a floating IP.
@@ -39,9 +39,9 @@ struct Target {
     project: String,
     session: Session,
     parameters: Value,
-    /// Time for which a request may still be carried out after its connection broke.
+    /// Time for which a request can still be carried out after its connection broke.
     horizon: Duration,
-    /// Pauses between the kill and the restart.
+    /// Shortest and longest pause between the kill and the restart.
     pauses: [Duration; 2],
 }
 
@@ -84,7 +84,7 @@ resources:
     text
 }
 
-/// One deployment, killed once, undeployed. Returns whether the kill came while enough creations were in flight.
+/// One round: a deployment, one kill, an undeployment. True if enough creations were in flight at the kill.
 async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
     let before = Belongings::of(&target.session).await;
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
         .await;
     let (deployment, run) = (text(&started, "deployment"), text(&started, "run"));
 
-    // The kind of resource that is being created at the kill, and the number of checks with enough of them before it.
+    // The kind of resources in creation at the kill, and the number of earlier checks with enough of them.
     let kind = ["port", "fip", "web"][random.random_range(0..3)];
     let looks = random.random_range(0..6_u32);
     let [shortest, longest] = target.pauses;
@@ -126,7 +126,7 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
         in_flight.join(" "),
         pause.as_secs_f32()
     );
-    // The time until the restart is a part of the case, not a wait for something.
+    // The time until the restart is a part of the test case, not a wait for a condition.
     tokio::time::sleep(pause).await;
     program.restart().await;
     program.until_over(&run).await;
@@ -179,7 +179,7 @@ fn text(value: &Value, name: &str) -> String {
         .to_owned()
 }
 
-/// Runs as many rounds as requested in which the kill came in time. Too many other rounds fail the test.
+/// Repeats rounds until enough kills came in time. Too many late kills fail the test.
 async fn rounds(target: &Target, default_rounds: u64) {
     let setting = |name: &str, default: u64| {
         let value = std::env::var(name).ok();
@@ -203,7 +203,7 @@ async fn rounds(target: &Target, default_rounds: u64) {
 async fn killed_while_creating_on_the_lab() {
     program::install_tls_provider();
     let lab = lab::Lab::memory().await.unwrap();
-    // Every creation is answered late, and is carried out although its client is gone.
+    // Every creation has a delayed response, and is carried out even if its client is gone.
     for service in ["network", "compute"] {
         lab.faults().add(lab::Fault::Call(lab::CallFault {
             service: Some(service.into()),
@@ -238,7 +238,7 @@ async fn killed_while_creating_on_the_lab() {
     rounds(&target, 4).await;
 }
 
-/// Uses the project in the clouds file. Nobody else may work in it during the test.
+/// Uses the project in the clouds file. No other client can use the project during the test.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_while_creating_on_a_real_cloud() {
     let Ok(file) = std::env::var("STACKLOOM_CONTRACT_CLOUDS") else {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use reqwest::{Method, RequestBuilder, header};
 use serde_json::Value;
 
-/// Longest wait for a run's end or for a start, whatever the machine.
+/// Time limit for a run's end or for a start, on any machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Pause between two checks of the program.
@@ -37,7 +37,7 @@ impl Program {
         std::fs::create_dir_all(folder.join("site/pkg")).unwrap();
         std::fs::create_dir_all(folder.join("catalog")).unwrap();
         std::fs::write(folder.join("clouds.yaml"), clouds).unwrap();
-        // The same port again after a restart, as behind a service manager.
+        // The same port after a restart, as with a service manager.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = free.local_addr().unwrap().to_string();
         drop(free);
@@ -53,7 +53,7 @@ impl Program {
         program
     }
 
-    /// SIGKILL, as the kernel's out-of-memory killer sends it.
+    /// SIGKILL, like from the kernel's out-of-memory killer.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -88,7 +88,7 @@ impl Program {
             .expect("the program starts");
     }
 
-    /// Logs in and keeps the session's cookie.
+    /// Logs in and stores the session's cookie.
     pub async fn login(&mut self, credentials: &Value) {
         let asked = self
             .request(Method::POST, "/api/v1/login")
@@ -120,18 +120,18 @@ impl Program {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// The JSON answer to a GET.
+    /// The JSON response to a GET.
     pub async fn get(&self, path: &str) -> Value {
         self.answer(self.request(Method::GET, path)).await
     }
 
-    /// The JSON answer to a POST.
+    /// The JSON response to a POST.
     pub async fn post(&self, path: &str, body: &Value) -> Value {
         self.answer(self.request(Method::POST, path).json(body))
             .await
     }
 
-    /// The JSON answer to a DELETE.
+    /// The JSON response to a DELETE.
     pub async fn delete(&self, path: &str) -> Value {
         self.answer(self.request(Method::DELETE, path)).await
     }
@@ -166,7 +166,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have been killed already.
+        // The process can be killed already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -224,7 +224,7 @@ impl Watched {
         }
     }
 
-    /// Resources whose creation has begun and whose id is not known.
+    /// Resources whose creation has begun and whose id is still unknown.
     pub fn creating(&self) -> Vec<&str> {
         let names = self.running.values().map(String::as_str);
         names.filter(|name| !self.with_id.contains(*name)).collect()
