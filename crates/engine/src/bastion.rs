@@ -1,5 +1,5 @@
-//! The bastion: which server it is, which security group guards it, and the address that we come from. Pure, apart from asking
-//! the kernel for our own address.
+//! The bastion: its server, the security group that protects it, and our own source address. Pure, except for the query
+//! of the kernel for our address.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -23,7 +23,7 @@ pub struct Bastion {
 const GROUP: &str = "OS::Neutron::SecurityGroup";
 
 impl Bastion {
-    /// The bastion of a deployment: the step's resource, else the server that is marked.
+    /// The bastion of a deployment: the step's resource, or else the marked server.
     pub fn of(known: &ResourceTable, scope: &dyn Scope, named: Option<&str>) -> Option<Bastion> {
         let things = known.all();
         let is_server = |name: &&str| {
@@ -70,7 +70,7 @@ impl Bastion {
                     of_port.or_else(|| server.spec.properties.get("security_groups"))?;
                 id(groups.resolve(scope).ok()?.as_array()?.first()?)
             });
-        // A bastion that is attached to the external network itself has no other address.
+        // A bastion with a port in the external network itself has no other address.
         let addresses = Addresses::of(known, scope, &server);
         let address = addresses.best().map(str::to_owned);
         Some(Bastion {
@@ -87,8 +87,8 @@ fn id(value: &Value) -> Option<String> {
 
 /// The source address of packets from this machine to `bastion`.
 ///
-/// It comes from this machine's routing table; no packet is sent. Behind NAT it is the wrong address, so there is a setting for
-/// it.
+/// It comes from this machine's routing table; no packet is sent. Behind NAT it is the wrong address, so there is a
+/// setting for it.
 pub fn address_towards(bastion: &str) -> std::io::Result<IpAddr> {
     let to: IpAddr = bastion.parse().map_err(std::io::Error::other)?;
     let any: SocketAddr = if to.is_ipv4() {

@@ -1,13 +1,13 @@
 //! Containers on a Docker daemon.
 //!
-//! A container is created for one execution and removed after it in every case: a guard removes it when the caller is dropped,
-//! and the next start removes leftovers of a crash by label. Inside: no network, no capabilities, no new privileges, a read-only
-//! root, tmpfs for work, a user without rights, limits on memory, processor and processes, no Docker socket, no mounts of the
-//! host.
+//! A container is created for one execution and always removed after it: a guard removes it when the caller is dropped,
+//! and the next start removes leftovers of a crash by label. The container has no network, no capabilities, no new
+//! privileges, a read-only root, tmpfs for work, a user without rights, limits on memory, processor and processes, no
+//! Docker socket, and no mounts of the host.
 //!
-//! All input arrives over stdin, because arguments and environment can be read with `docker inspect`. We attach before we start,
-//! so no byte is lost. Docker's own log is off, so none is stored. Nothing but the standard streams connects us with the
-//! container, so the daemon may be on another machine.
+//! All input arrives over stdin, because arguments and environment can be read with `docker inspect`. The engine
+//! attaches before the start, so no byte is lost. Docker's own log is off, so none is stored. The engine uses only the
+//! standard streams of the container, so the daemon can be on another machine.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ const LABEL_RUN: &str = "stackloom.run";
 const LABEL_STEP: &str = "stackloom.step";
 const LABEL_OWNER: &str = "stackloom.owner";
 const TMPFS: &str = "rw,nosuid,nodev,noexec,size=128m,mode=0700,uid=10001,gid=10001";
-/// Maximum number of bytes of a container's standard error. Only our own first program writes there.
+/// Maximum number of bytes of a container's standard error. Only `entry.py` writes to it.
 const COMPLAINTS_BYTES_MAX: usize = 4096;
 /// Time limit of a request in seconds.
 const REQUEST_SECONDS: u64 = 120;
@@ -52,16 +52,16 @@ impl From<bollard::errors::Error> for SandboxError {
 /// A Docker daemon.
 pub struct DockerHost {
     docker: OnceCell<Docker>,
-    /// Its address, `unix:///...` or `tcp://host:port`. The usual one of this machine if `None`.
+    /// Its address, `unix:///...` or `tcp://host:port`. This machine's default if `None`.
     address: Option<String>,
     image: String,
     memory_bytes: i64,
-    /// The engine's id, for a label: containers of other engines on this Docker host are left alone.
+    /// The engine's id, for a label: containers of other engines on this Docker host stay untouched.
     owner: String,
 }
 
 impl DockerHost {
-    /// Docker is contacted for the first sandbox only.
+    /// Connects to Docker only for the first sandbox.
     pub fn new(address: Option<String>, image: &str, owner: &str, memory_bytes: i64) -> DockerHost {
         DockerHost {
             docker: OnceCell::new(),

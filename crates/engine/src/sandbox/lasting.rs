@@ -1,4 +1,4 @@
-//! A stream whose end is told by its reading side.
+//! A stream whose end is detected by its reading side.
 
 use std::{
     io,
@@ -8,8 +8,8 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A stream whose end is told by its reading side. A container that has ended takes no more bytes, while its last output still
-/// waits to be read: a failed write must not end the session. Bytes that nobody takes are dropped.
+/// A stream whose end is detected by its reading side. An ended container accepts no more bytes while its last output
+/// is still unread: a failed write must not end the session. Bytes that cannot be written are dropped.
 pub struct Lasting<S>(pub S);
 
 impl<S: AsyncRead + Unpin> AsyncRead for Lasting<S> {

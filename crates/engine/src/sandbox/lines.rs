@@ -22,7 +22,7 @@ impl Lines {
         lines
     }
 
-    /// The line that has not ended.
+    /// The last line without a line end.
     pub fn rest(&mut self) -> Option<String> {
         let bytes = std::mem::take(&mut self.begun);
         let line = String::from_utf8_lossy(&bytes);

@@ -1,4 +1,4 @@
-//! Programs in memory in the place of containers, for tests of everything around them.
+//! In-memory programs instead of containers, for tests of the surrounding code.
 
 use std::sync::{
     Arc,

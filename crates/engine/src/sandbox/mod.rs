@@ -1,8 +1,8 @@
-//! One throw-away container per execution.
+//! One disposable container per execution.
 //!
-//! [`Sandboxes`] hands out the slots ([`queue`]: fair between projects), places each execution on the least loaded [`Host`], and
-//! talks with the container over its standard streams ([`session`]): it has no network. A [`Host`] makes and removes containers:
-//! Docker daemons, near or far ([`docker`]), and programs in memory for tests.
+//! [`Sandboxes`] assigns the slots ([`queue`]: fair between projects), places each execution on the least loaded
+//! [`Host`], and communicates with the container over its standard streams ([`session`]): it has no network. A [`Host`]
+//! creates and removes containers: Docker daemons, local or remote ([`docker`]), and in-memory programs for tests.
 
 mod docker;
 mod lasting;
@@ -31,7 +31,7 @@ pub use session::{OutputLimits, Servers};
 
 use crate::ssh::ByteStream;
 
-/// Starts sandboxes. A cheap handle: clone it.
+/// Starts sandboxes. Cheap to clone.
 #[derive(Clone)]
 pub struct Sandboxes {
     hosts: Arc<[Place]>,
@@ -63,7 +63,7 @@ pub struct Job {
 /// The reason why an execution was not completed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
-    /// It was told to stop.
+    /// The execution was stopped.
     #[error("it was stopped")]
     Stopped,
     /// The image does not exist.
@@ -74,17 +74,17 @@ pub enum SandboxError {
     /// Docker failed.
     #[error("the sandbox could not be run: {0}")]
     Docker(String),
-    /// The program inside sent something that our protocol does not have.
+    /// The program inside violated our protocol.
     #[error(
         "the sandbox was ended, because it sent what its protocol does not allow ({0}); see what the role does on Ansible's side"
     )]
     Protocol(String),
 }
 
-/// A place where containers run.
+/// A host of containers.
 #[async_trait]
 pub trait Host: Send + Sync {
-    /// Starts a container and gives it the job's files and program.
+    /// Starts a container and passes the job's files and program to it.
     ///
     /// # Errors
     /// See [`SandboxError`]. No container is left then.
@@ -93,23 +93,23 @@ pub trait Host: Send + Sync {
     /// Removes containers that an earlier process of this engine left, and returns their number.
     ///
     /// # Errors
-    /// If the host does not answer.
+    /// If the host does not respond.
     async fn remove_orphans(&self) -> Result<usize, SandboxError>;
 }
 
 /// A running container. Dropping it removes it in the background.
 #[async_trait]
 pub trait Container: Send {
-    /// Its standard input and output. They can be taken once.
+    /// Its standard input and output. `None` after the first call.
     fn take_streams(&mut self) -> Option<Box<dyn ByteStream>>;
 
     /// The exit code, after the end.
     ///
     /// # Errors
-    /// If the host does not answer.
+    /// If the host does not respond.
     async fn exit_code(&mut self) -> Result<i64, SandboxError>;
 
-    /// The words of the container's first program about itself: nothing, if all is well.
+    /// Error lines of the container's first program. Empty on success.
     fn complaints(&self) -> Vec<String>;
 
     /// Removes it, and waits until it is gone.
@@ -119,12 +119,12 @@ pub trait Container: Send {
 /// Receives an execution's lines.
 #[async_trait]
 pub trait LineSink {
-    /// Lines that came together, without their line ends.
+    /// Lines that arrived together, without their line ends.
     async fn lines(&mut self, lines: Vec<String>);
 }
 
 impl Sandboxes {
-    /// Sandboxes on these hosts, at most `parallel` at once.
+    /// Sandboxes on these hosts, at most `parallel` in total.
     pub fn new(
         hosts: impl IntoIterator<Item = Arc<dyn Host>>,
         parallel: usize,
@@ -144,7 +144,7 @@ impl Sandboxes {
     /// Removes containers that an earlier process of this engine left.
     ///
     /// # Errors
-    /// If a host does not answer.
+    /// If a host does not respond.
     pub async fn remove_orphans(&self) -> Result<usize, SandboxError> {
         let mut removed = 0;
         for place in self.hosts.iter() {
@@ -163,10 +163,10 @@ impl Sandboxes {
         self.slots.acquire(project).await
     }
 
-    /// Runs a job and passes on its lines as they come. Returns its exit code.
+    /// Runs a job and passes on its lines as they arrive. Returns its exit code.
     ///
     /// # Errors
-    /// See [`SandboxError`]. The container is gone in each case.
+    /// See [`SandboxError`]. The container is removed in each case.
     pub async fn execute(
         &self,
         _slot: Slot,

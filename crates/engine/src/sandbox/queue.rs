@@ -1,7 +1,7 @@
 //! Slots that projects share fairly.
 //!
-//! A free slot goes to the waiting project that holds the fewest, and among equals to the one that has waited longest. So a
-//! project with a hundred steps delays another's first step by one execution, not by a hundred.
+//! A free slot goes to the waiting project that holds the fewest slots, and among equals to the one that has waited
+//! longest. So a project with a hundred steps delays another's first step by one execution, not by a hundred.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// Slots that projects share fairly. A cheap handle: clone it.
+/// Slots that projects share fairly. Cheap to clone.
 #[derive(Clone)]
 pub struct Queue {
     state: Arc<Mutex<State>>,
@@ -30,7 +30,7 @@ struct Waiting {
 
 /// A slot. It is free again when this is dropped.
 pub struct Slot {
-    /// `None` if the slot was taken back.
+    /// `None` if the slot was returned to the queue.
     state: Option<Arc<Mutex<State>>>,
     project: String,
 }
@@ -50,7 +50,7 @@ impl Queue {
     /// A slot at once, if one is free.
     pub fn try_acquire(&self, project: &str) -> Option<Slot> {
         let mut state = lock(&self.state);
-        // Nobody waits while a slot is free.
+        // While a slot is free, no project waits.
         (state.free > 0).then(|| self.grant(&mut state, project))
     }
 
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    /// The next in turn, out of those who still wait.
+    /// The next waiting entry that gets a slot. Removes abandoned entries.
     fn next(&mut self) -> Option<Waiting> {
         self.waiting.retain(|waiting| !waiting.grant.is_closed());
         let held = |waiting: &Waiting| self.held.get(&waiting.project).copied().unwrap_or_default();
@@ -124,7 +124,7 @@ impl Drop for Slot {
             };
             match grant.send(slot) {
                 Ok(()) => return,
-                // It left in this moment.
+                // The receiver was dropped at this moment.
                 Err(mut unwanted) => {
                     unwanted.state = None;
                     state.release(&unwanted.project);
@@ -136,7 +136,7 @@ impl Drop for Slot {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    // The counts are consistent at every point where a panic could happen.
+    // The counts are consistent at every possible panic.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

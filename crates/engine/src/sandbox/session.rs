@@ -1,26 +1,28 @@
-//! The conversation with a sandbox over its standard streams.
+//! The protocol with a sandbox over its standard streams.
 //!
-//! A sandbox has no network. Its standard input and output carry many streams: the program's output, and a connection for each
-//! of its SSH clients. The engine connects them to servers of the step, which the sandbox names by number, and to nothing else: no
-//! address can be expressed.
+//! A sandbox has no network. Its standard input and output carry many streams: the program's output, and a connection
+//! for each of its SSH clients. The engine connects them only to servers of the step, which the sandbox selects by
+//! number. The protocol has no addresses.
 //!
 //! # Why Yamux
 //!
-//! The protocol needs a window per stream, so that one that stalls delays no other. Three were considered:
+//! The protocol needs a window per stream, so that a stalled stream does not delay others. Three were considered:
 //!
-//! - SSH itself, with russh as its server and `ssh -W` over a master connection inside: the least code inside. But russh stops a
-//!   whole connection when one channel's reader stalls, bytes are encrypted twice, and each sandbox needs a host key.
-//! - HTTP/2 with CONNECT (`h2` here, `python3-h2` inside): header compression and priorities that nobody needs, in front of a
-//!   peer that may be hostile.
-//! - Yamux: frames of twelve bytes of header, and windows. The crate of libp2p is made for hostile peers and is small; the other
-//!   side is 80 lines of Python in `entry.py`.
+//! - SSH itself, with russh as its server and `ssh -W` over a master connection inside: the least code inside. But
+//!   russh stops a whole connection when one channel's reader stalls, bytes are encrypted twice, and each sandbox needs
+//!   a host key.
+//! - HTTP/2 with CONNECT (`h2` here, `python3-h2` inside): unneeded header compression and priorities, exposed to a
+//!   possibly hostile peer.
+//! - Yamux: frames with headers of twelve bytes, and windows. The crate of libp2p is made for hostile peers and is
+//!   small; the other side is 80 lines of Python in `entry.py`.
 //!
 //! # Limits
 //!
-//! A role runs beside `entry.py` under the same user, so each frame may be hostile. The crate refuses frames above 1 MiB, data
-//! beyond a window, unknown versions and streams above [`STREAMS_MAX`]; the session then ends, and the container with it. At most
-//! [`STREAMS_MAX`] windows of 256 KiB are unread. (A peer that sends them in frames of a byte makes that about 100 MB.) Output
-//! above the rate waits in the window, and so in the end does the program; output above the quota is dropped, and a line says so.
+//! A role runs beside `entry.py` under the same user, so each frame can be hostile. The crate refuses frames above 1
+//! MiB, data beyond a window, unknown versions and streams above [`STREAMS_MAX`]. Then the session ends, and the
+//! container with it. At most [`STREAMS_MAX`] windows of 256 KiB are unread. (With frames of one byte, that is about
+//! 100 MB.) Output above the rate waits in the window, which finally blocks the program. Output above the quota is
+//! dropped, and a line reports this.
 
 use std::{sync::Arc, time::Duration};
 
@@ -41,7 +43,7 @@ use crate::ssh::{self, ByteStream, Route};
 const STREAMS_MAX: usize = 8;
 /// Maximum length of a stream's first line.
 const PURPOSE_BYTES_MAX: usize = 64;
-/// Time for a stream's first line.
+/// Time limit for a stream's first line.
 const PURPOSE: Duration = Duration::from_secs(10);
 /// Number of bytes of output that are read at once.
 const PIECE: usize = 64 * 1024;
@@ -51,9 +53,9 @@ type Stream = Compat<yamux::Stream>;
 /// Limits of a sandbox's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
-    /// Maximum number of bytes of an execution. The rest is dropped, and a line says so.
+    /// Maximum number of bytes of an execution. The rest is dropped, and a line reports this.
     pub bytes_max: u64,
-    /// Maximum number of bytes in a second. More has to wait.
+    /// Maximum number of bytes per second. The rest is delayed.
     pub bytes_per_second: u64,
 }
 
@@ -66,7 +68,7 @@ impl Default for OutputLimits {
     }
 }
 
-/// The servers that a sandbox may connect to. It names them by their position here.
+/// The servers that a sandbox can connect to. It selects them by their index here.
 #[derive(Clone, Default)]
 pub struct Servers {
     /// The routes to them.
@@ -88,10 +90,10 @@ impl Servers {
     }
 }
 
-/// Talks with a sandbox until its output ends.
+/// Communicates with a sandbox until its output ends.
 ///
 /// # Errors
-/// [`SandboxError::Protocol`] if it does not keep to the protocol.
+/// [`SandboxError::Protocol`] if the sandbox violates the protocol.
 pub async fn converse(
     streams: impl AsyncRead + AsyncWrite + Unpin + Send,
     servers: &Servers,
@@ -100,7 +102,7 @@ pub async fn converse(
 ) -> Result<(), SandboxError> {
     let (lines, mut printed) = mpsc::channel(1);
     let conversation = carry(streams, servers, limits, lines);
-    // The sink may wait for the disk; SSH goes on meanwhile.
+    // The sink can wait for the disk; SSH continues meanwhile.
     let print = async {
         while let Some(lines) = printed.recv().await {
             sink.lines(lines).await;
@@ -127,7 +129,7 @@ async fn carry(
             inbound = poll_fn(|cx| connection.poll_next_inbound(cx)) => match inbound {
                 Some(Ok(stream)) => served.push(serve(stream.compat(), servers, lines.clone(), meter.clone(), &over)),
                 None | Some(Err(ConnectionError::Closed)) => break Ok(()),
-                // The container has ended in the middle of a frame: its exit code says more.
+                // The container has ended in the middle of a frame: its exit code has the reason.
                 Some(Err(ConnectionError::Io(_))) => break Ok(()),
                 Some(Err(error)) => break Err(SandboxError::Protocol(error.to_string())),
             },
@@ -136,12 +138,12 @@ async fn carry(
     };
     drop(connection);
     over.cancel();
-    // Output that has arrived is read to its end.
+    // Received output is read to its end.
     while ended.is_ok() && served.next().await.is_some() {}
     ended
 }
 
-/// Serves one stream, as its first line says.
+/// Handles one stream, depending on its first line.
 async fn serve(
     mut stream: Stream,
     servers: &Servers,
@@ -178,7 +180,7 @@ async fn purpose(stream: &mut Stream) -> Option<String> {
 }
 
 async fn connect(mut stream: Stream, servers: &Servers, number: &str) {
-    // A broken connection on either side ends both; ssh in the sandbox says the rest.
+    // A broken connection on either side ends both; ssh in the sandbox reports the error.
     let _ended = match servers.connect(number).await {
         Ok(mut server) => match stream.write_all(b"ok\n").await {
             Ok(()) => copy_bidirectional(&mut stream, &mut server).await.map(drop),
@@ -209,7 +211,7 @@ async fn print(mut stream: Stream, sink: mpsc::Sender<Vec<String>>, meter: Arc<M
         }
     }
     if let Some(rest) = lines.rest() {
-        // The reader is gone with the execution.
+        // The reader is dropped with the execution.
         let _ = sink.send(vec![rest]).await;
     }
 }
@@ -218,7 +220,7 @@ async fn print(mut stream: Stream, sink: mpsc::Sender<Vec<String>>, meter: Arc<M
 struct Meter {
     limits: OutputLimits,
     bytes: u64,
-    /// Time before which nothing is read.
+    /// Time until which reading is paused.
     free_at: Instant,
 }
 

@@ -31,7 +31,7 @@ impl LineSink for Output {
     }
 }
 
-/// The container's end of a session: opens streams, and is driven in the background.
+/// The container's end of a session: opens streams, and runs in the background.
 struct Inside {
     open: tokio::sync::mpsc::Sender<tokio::sync::oneshot::Sender<yamux::Stream>>,
 }
@@ -73,7 +73,7 @@ impl Inside {
     }
 }
 
-/// A server's SSH port, here anything that speaks TCP.
+/// A server's SSH port, in these tests any TCP listener.
 async fn port() -> (TcpListener, Route) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut host = ssh::Host::new("web", "127.0.0.1", "");
@@ -236,7 +236,7 @@ async fn output_above_the_quota_is_dropped_with_a_word() {
     );
 }
 
-/// A frame with a plausible header, and often a body that fits.
+/// A frame with a plausible header, and often a matching body.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![8 => 0u8..4, 1 => any::<u8>()];
     let flags = prop_oneof![8 => 0u16..16, 1 => any::<u16>()];
@@ -279,7 +279,7 @@ proptest! {
             let (mut answers, mut hostile) = tokio::io::split(its);
             let write = async {
                 for frame in &frames {
-                    // The session may have ended already.
+                    // The session can have ended already.
                     if hostile.write_all(frame).await.is_err() {
                         break;
                     }

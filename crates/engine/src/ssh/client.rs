@@ -19,12 +19,12 @@ use super::{
     route::{self, Route},
 };
 
-/// Time for key exchange and login.
+/// Time limit of key exchange and login.
 const LOGIN: Duration = Duration::from_secs(10);
 
 static CONFIG: LazyLock<Arc<client::Config>> = LazyLock::new(|| {
     Arc::new(client::Config {
-        // The only type of host key that we give and pin.
+        // The only type of host key that we generate and pin.
         preferred: Preferred {
             key: vec![Algorithm::Ed25519].into(),
             ..Preferred::DEFAULT
@@ -32,7 +32,7 @@ static CONFIG: LazyLock<Arc<client::Config>> = LazyLock::new(|| {
         keepalive_interval: Some(Duration::from_secs(15)),
         keepalive_max: 4,
         inactivity_timeout: Some(Duration::from_secs(90)),
-        // A terminal or a log needs no 2 MiB.
+        // A terminal or a log does not need 2 MiB.
         window_size: 512 * 1024,
         ..client::Config::default()
     })
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// Logs in over a stream that leads to the host's sshd.
+    /// Logs in over a stream to the host's sshd.
     async fn over(
         stream: impl ByteStream + 'static,
         host: &Host,
@@ -124,7 +124,7 @@ impl Client {
         })
     }
 
-    /// Starts a command. The server's shell reads it.
+    /// Starts a command. The server's shell parses it.
     ///
     /// # Errors
     /// If the server opens no session or refuses the command.
@@ -141,10 +141,10 @@ impl Client {
         Ok(Execution::new(channel, self.host.name.clone()))
     }
 
-    /// Lets this server connect to another host's SSH port.
+    /// Opens a connection from this server to another host's SSH port.
     ///
     /// # Errors
-    /// If it does not.
+    /// If the server refuses or fails to connect.
     pub async fn forward(&self, to: &Host) -> Result<impl ByteStream + 'static, SshError> {
         let refused = |why: String| SshError::NotForwarded {
             bastion: self.host.name.clone(),

@@ -5,7 +5,7 @@ use super::{
     route::{Route, tcp},
 };
 
-/// The bytes of a host's SSH port, through a login of its own at the bastion if there is one.
+/// The bytes of a host's SSH port, through a separate login at the bastion if there is one.
 ///
 /// # Errors
 /// See [`SshError`].

@@ -1,14 +1,14 @@
-//! The reasons why a server cannot be logged in to.
+//! The reasons why a login to a server is impossible.
 
 /// The reason why a connection was not made, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SshError {
-    /// Nobody answers at the address.
+    /// No server responds at the address.
     #[error("connect to {address}: {why}")]
     Unreachable {
         /// Address and port.
         address: String,
-        /// The system's words.
+        /// The system's error text.
         why: String,
     },
     /// The server's host key is not the pinned one.
@@ -32,10 +32,10 @@ pub enum SshError {
         bastion: String,
         /// Address and port of the server behind it.
         address: String,
-        /// The bastion's words.
+        /// The bastion's error text.
         why: String,
     },
-    /// It took too long.
+    /// The time limit has passed.
     #[error("no answer from `{server}` within {seconds} s")]
     Silent {
         /// The server's resource name.
@@ -43,12 +43,12 @@ pub enum SshError {
         /// The time limit.
         seconds: u64,
     },
-    /// The connection broke, or the peer does not keep to the protocol.
+    /// The connection broke, or the peer violates the protocol.
     #[error("the connection to `{server}` failed: {why}")]
     Broken {
         /// The server's resource name.
         server: String,
-        /// The library's words.
+        /// The library's error text.
         why: String,
     },
     /// Our own key cannot be read.

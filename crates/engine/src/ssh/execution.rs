@@ -5,7 +5,7 @@ use russh::{Channel, ChannelMsg, client::Msg};
 
 use super::SshError;
 
-/// SSH's number for standard error.
+/// SSH's code of standard error.
 const STDERR: u32 = 1;
 
 /// A piece of a command's output, as the program wrote it.
@@ -17,8 +17,8 @@ pub enum Output {
     Err(Bytes),
 }
 
-/// A command that runs on a server. Dropping it closes its channel; the program then gets no more input and its output is lost,
-/// but sshd does not end it.
+/// A command that runs on a server. Dropping it closes its channel. The program then gets no more input and its output
+/// is lost, but sshd does not end it.
 pub struct Execution {
     channel: Channel<Msg>,
     server: String,
@@ -46,7 +46,7 @@ impl Execution {
                     return Ok(Some(Output::Err(data)));
                 }
                 ChannelMsg::ExitStatus { exit_status } => self.code = Some(exit_status),
-                // As a shell has it: 128 and the signal; russh knows the name only.
+                // As in a shell: 128 and the signal. russh returns only the signal's name.
                 ChannelMsg::ExitSignal { .. } => self.code = Some(128),
                 ChannelMsg::Failure => return Err(self.ended("it refuses to run the command")),
                 _ => {}

@@ -1,4 +1,4 @@
-//! The connection to a bastion that the checks of a run share.
+//! The connection to a bastion, shared by the checks of a run.
 
 use std::{
     sync::{Arc, Weak},
@@ -9,10 +9,11 @@ use tokio::{sync::Mutex, time::Instant};
 
 use super::{Client, Host, SshError};
 
-/// Time for which a failed login counts for all who wait for it. Without it, a thousand checks would try one after the other.
+/// Time for which a failed login applies to all waiting checks. Otherwise a thousand checks would try one after the
+/// other.
 const REMEMBERED: Duration = Duration::from_secs(1);
 
-/// The connection to a bastion that the checks of a run share. It lives as long as somebody uses it.
+/// The connection to a bastion, shared by the checks of a run. It is closed after its last use.
 #[derive(Default)]
 pub struct Gateway {
     last: Mutex<Last>,
@@ -26,7 +27,7 @@ struct Last {
 }
 
 impl Gateway {
-    /// The connection to a bastion: the open one, else a new one.
+    /// The connection to a bastion: the open one, or a new one.
     ///
     /// # Errors
     /// See [`SshError`].

@@ -1,18 +1,19 @@
-//! SSH spoken by the engine itself: logins with pinned host keys, through the bastion where there is one.
+//! The engine's own SSH client: logins with pinned host keys, through the bastion if there is one.
 //!
-//! The library is russh: it is maintained, asynchronous, and takes its symmetric ciphers from ring, which rustls uses already. A
-//! connection is a task and a socket, so a thousand servers that boot cost no process, no container and no thread.
+//! The library is russh: it is maintained, asynchronous, and uses the symmetric ciphers of ring, like rustls. A
+//! connection is a task and a socket, so a thousand booting servers need no process, container or thread.
 //!
-//! - [`Route`]: the way to a server, with the pinned keys of everybody on it.
+//! - [`Route`]: the connection path to a server, with the pinned keys of all hosts on it.
 //! - [`Client`]: a connection after login. It runs commands with live output ([`Execution`]) and forwards TCP.
-//! - [`Gateway`]: the connection to the bastion that many checks share. sshd drops unauthenticated connections above ten
-//!   (`MaxStartups`), so hundreds of servers behind one bastion must not log in to it one by one.
+//! - [`Gateway`]: the connection to the bastion, shared by many checks. sshd drops unauthenticated connections above
+//!   ten (`MaxStartups`), so hundreds of servers behind one bastion must not log in to it one by one.
 //! - [`dial`]: the bytes of a server's SSH port, for a client in a sandbox that does its own key exchange.
-//! - [`Wait`]: the attempts until a server lets us in.
+//! - [`Wait`]: the attempts until a login to a server succeeds.
 //!
-//! Two properties of russh shape this. A channel whose reader stalls stops its whole connection once 100 packets wait, so [`dial`]
-//! makes a connection of its own and shares the gateway with nobody. And a key exchange with a silent peer outlives the future
-//! that wanted it, so each connection has an inactivity limit; keepalives reset it while the peer lives.
+//! The design depends on two properties of russh. A channel whose reader stalls stops its whole connection once 100
+//! packets wait, so [`dial`] makes its own connection and does not share the gateway. And a key exchange with a silent
+//! peer continues after its future was dropped, so each connection has an inactivity limit; keepalives reset it while
+//! the peer responds.
 
 mod client;
 mod dial;
@@ -32,5 +33,5 @@ pub use route::{Host, Route};
 pub use stream::ByteStream;
 pub use wait::{News, Wait};
 
-/// The port of every server's sshd.
+/// The port of each server's sshd.
 pub const PORT: u16 = 22;

@@ -1,4 +1,4 @@
-//! The way to a server.
+//! The connection path to a server.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use tokio::{net::TcpStream, time::timeout};
 
 use super::{PORT, SshError};
 
-/// Time for a TCP connection.
+/// Time limit of a TCP connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// A host that SSH connects to.
+/// A host to connect to by SSH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// The server's resource name.
@@ -42,7 +42,7 @@ impl Host {
     }
 }
 
-/// The way to a host.
+/// The connection path to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The host itself.
@@ -64,7 +64,7 @@ pub(super) async fn tcp(host: &Host) -> Result<TcpStream, SshError> {
         .await
         .map_err(|_elapsed| unreachable(format!("no answer within {} s", CONNECT.as_secs())))?
         .map_err(|error| unreachable(error.to_string()))?;
-    // Keystrokes and Ansible's small packets must not wait for one another.
+    // Keystrokes and Ansible's small packets must not be delayed (Nagle's algorithm).
     stream
         .set_nodelay(true)
         .map_err(|error| unreachable(error.to_string()))?;

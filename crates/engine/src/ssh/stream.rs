@@ -1,8 +1,8 @@
-//! Connections of any kind, as bytes.
+//! Byte streams over any connection.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// A connection that carries bytes both ways.
+/// A connection for bytes in both directions.
 pub trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for S {}

@@ -1,4 +1,4 @@
-//! The attempts until a server lets us in.
+//! The attempts until a login to a server succeeds.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,15 +13,15 @@ const PAUSE_FIRST: Duration = Duration::from_millis(300);
 const PAUSE_LONGEST: Duration = Duration::from_secs(3);
 /// Time limit of one attempt.
 const ATTEMPT: Duration = Duration::from_secs(12);
-/// Shortest time that an attempt gets, so that even the last one can succeed.
+/// Minimum time of an attempt, so that even the last one can succeed.
 const ATTEMPT_LEAST: Duration = Duration::from_secs(1);
 
-/// The attempts until a server lets us in.
+/// The attempts until a login to a server succeeds.
 pub struct Wait<'a> {
     route: Route,
     private_key: Zeroizing<String>,
     gateway: &'a Gateway,
-    /// Held while the wait lasts, so that each attempt finds the bastion's connection open.
+    /// Held during the wait, so that each attempt uses the open connection to the bastion.
     gate: Option<Arc<Client>>,
     until: Instant,
     pause: Duration,
@@ -31,11 +31,11 @@ pub struct Wait<'a> {
 /// Progress of a [`Wait`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// A refusal that differs from the one before. The wait goes on.
+    /// A refusal that differs from the previous one. The wait continues.
     NotYet(String),
-    /// The server ran a command for us.
+    /// The server ran a command.
     LoggedIn,
-    /// The time is over, after this refusal.
+    /// The time limit has passed, after this refusal.
     TimeIsUp(String),
     /// A server, named here, showed another host key. Nothing was sent to it.
     HostKey(String),
@@ -60,8 +60,8 @@ impl<'a> Wait<'a> {
         }
     }
 
-    /// Tries until there is news. Each kind of refusal is told once, so that a log shows a server that comes up and not a
-    /// hundred equal lines.
+    /// Tries until there is news. Each kind of refusal is returned once, so that a log of a booting server does not
+    /// have a hundred equal lines.
     pub async fn news(&mut self) -> News {
         loop {
             let left = self.until.saturating_duration_since(Instant::now());
