@@ -39,7 +39,8 @@ impl Bastion {
         };
         let server = named.filter(is_server).or_else(marked)?.to_owned();
 
-        // The group that a pass made for this server; else the first group that its ports or the server itself name.
+        // The group that a pass created for this server; else the first group in the properties of its ports or of the
+        // server.
         let derived = things.iter().find(|(name, thing)| {
             let serves = matches!(&thing.spec.origin, Origin::Derived { serves: Some(serves), .. } if *serves == server);
             thing.spec.resource_type == GROUP && (serves || **name == format!("{server}_access"))

@@ -1,4 +1,4 @@
-//! The ways to the tasks of runs at work.
+//! The command channels of the active runs' tasks.
 
 use std::{
     collections::HashMap,
@@ -25,14 +25,14 @@ pub enum Command {
 pub struct ActiveRuns(Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>);
 
 impl ActiveRuns {
-    /// Creates the channel to a run's task. Call it once per task.
+    /// Creates the command channel of a run's task. Call it once per task.
     pub fn register(&self, run: &str) -> mpsc::UnboundedReceiver<Command> {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.lock().insert(run.to_owned(), sender);
         receiver
     }
 
-    /// Removes the channel of a task that has ended.
+    /// Removes the channel of an ended task.
     pub fn unregister(&self, run: &str) {
         self.lock().remove(run);
     }

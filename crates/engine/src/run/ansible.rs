@@ -1,4 +1,4 @@
-//! The files that go into a sandbox, and the meaning of the lines that it prints. Pure.
+//! The input files of a sandbox, and a parser for its output lines. Pure.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub fn ssh_files(route: &Route, private_key: &str) -> BTreeMap<String, Vec<u8>> 
 
 /// The inventory, play and variables that run one role on one host.
 ///
-/// Variables are user input. Ansible must not evaluate anything in them, so that a script's `${#list[@]}` or a page's `{{ x }}`
+/// Variables are user input. Ansible must not evaluate them, so that a script's `${#list[@]}` or a page's `{{ x }}`
 /// arrives unchanged. The role gets its component's name as `stackloom_component`.
 pub fn play(
     role: &str,
@@ -74,7 +74,7 @@ fn as_it_is(value: &Value) -> Value {
     }
 }
 
-/// Arguments for [`play`]'s files.
+/// The command for [`play`]'s files.
 pub fn playbook_command() -> Vec<String> {
     [
         "ansible-playbook",

@@ -1,4 +1,5 @@
-//! Steps that update resources, and the preparation of successors: the predecessor is put aside, and what it holds is released.
+//! Steps that update resources, and the preparation of successors: the predecessor is put aside, and releases its
+//! exclusive values.
 
 use api::ResourceState;
 use planner::workflow::ResourceSpec;
@@ -14,12 +15,12 @@ use super::{
 use crate::resources::{ResourceEntry, together};
 use drivers::{Driver, Earlier, Progress};
 
-/// The reason why a resource releases what it holds.
+/// The reason why a resource releases exclusive values.
 #[derive(Clone, Copy)]
 pub(super) enum Release<'a> {
     /// It is the older copy.
     MakesRoom,
-    /// It is about to be changed itself; with the properties of the resource that takes over.
+    /// It will be changed later itself; with the properties of the resource that takes over.
     GivesUp(&'a Map<String, Value>),
 }
 
@@ -34,8 +35,8 @@ impl Attempt {
         self.change(name, spec).await
     }
 
-    /// Makes resources that are changed later in this run release what this one takes over. If the run fails in between, they are
-    /// incomplete until an update changes them.
+    /// Makes resources that are changed later in this run release the values that this one takes over. If the run fails
+    /// in between, they are incomplete until the next update changes them.
     pub(super) async fn take_from_others(&self, spec: &ResourceSpec) -> StepResult {
         if self.step.takes_from.is_empty() {
             return Ok(());
@@ -74,7 +75,7 @@ impl Attempt {
             tried: thing.tried.clone(),
             ..work
         };
-        // After an unfinished change, another copy may hold what this one needs.
+        // After an unfinished change, another copy can still hold values that this one needs.
         for copy in self.run_context.known.copies(name) {
             self.release_exclusive(&copy, Release::MakesRoom).await?;
         }
@@ -113,8 +114,8 @@ impl Attempt {
             .await
     }
 
-    /// Records the values that a change may put into a resource before it starts. If the change does not finish, the next one
-    /// removes them.
+    /// Records the values that a change can write into a resource, before the change starts. If it does not finish, the
+    /// next change removes them.
     pub(super) async fn tries(
         &self,
         name: &str,
@@ -167,7 +168,7 @@ impl Attempt {
                 name: name.to_owned(),
                 change: ResourceChange::PutAside {
                     copy: copy.to_owned(),
-                    // The start of this step changed the recorded state, but nothing was done to the resource.
+                    // The start of this step changed the recorded state, but the resource itself is unchanged.
                     state: thing.state,
                     physical_id: thing.physical_id,
                 },
@@ -193,7 +194,7 @@ impl Attempt {
             .map_err(|error| Ended::lasting(error.to_string()))
     }
 
-    /// Makes another copy, or another resource, release what only one of both can hold.
+    /// Makes another copy, or another resource, release values that only one of the two can have.
     pub(super) async fn release_exclusive(&self, other: &str, why: Release<'_>) -> StepResult {
         let Some(thing) = self.run_context.known.get(other) else {
             return Ok(());
@@ -225,7 +226,7 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// True if no property that requires a replacement has changed after all.
+    /// True if no property that requires a replacement has changed.
     pub(super) fn stays(&self, name: &str, spec: &ResourceSpec) -> StepResult<bool> {
         let Some(thing) = self.run_context.known.get(name) else {
             return Ok(false);
@@ -247,7 +248,7 @@ impl Attempt {
 
     // ---- differences ----
 
-    /// Adds the defaults of properties that the template does not set any more, as in Heat. The cloud would keep their old
+    /// Adds the defaults of properties that are no longer in the template, as in Heat. The cloud would keep their old
     /// values.
     fn back_to_defaults(&self, thing: &ResourceEntry, mut work: Work) -> Work {
         let described = self

@@ -24,10 +24,10 @@ use crate::{
     ssh::Gateway,
 };
 
-/// The context that all steps of a run share. A new login brings a new one.
+/// The context that all steps of a run share. A new login creates a new one.
 pub struct RunContext {
     pub core: Arc<Core>,
-    /// The deployment's catalogue: of the project's items, the versions that it was made with.
+    /// The deployment's catalogue, with its versions of the project's items.
     pub catalog: Arc<Catalog>,
     pub tenant: Tenant,
     pub run: String,
@@ -45,12 +45,12 @@ pub struct RunContext {
     /// Names of the hidden parameters.
     pub hidden: BTreeSet<String>,
     pub mask: Arc<Mask>,
-    /// The connection to the bastion that checks share.
+    /// The connection to the bastion, shared by the checks.
     pub gateway: Gateway,
 }
 
 impl RunContext {
-    /// The place of the deployment's hidden parameters.
+    /// The deployment's hidden parameters in the vault.
     pub fn hidden_parameters(&self) -> HiddenParameters<'_> {
         HiddenParameters {
             store: &self.core.store,
@@ -69,9 +69,9 @@ pub struct Opening<'a> {
     pub run: &'a RunRow,
     /// Its deployment.
     pub deployment: &'a DeploymentRow,
-    /// The session of the user for whom the run acts.
+    /// The session of the run's user.
     pub session: Session,
-    /// The user's secrets that the run needs.
+    /// The user's secrets for the run.
     pub secrets: &'a RunSecrets,
     /// The known resources. Read from the journal if `None`.
     pub known: Option<Arc<ResourceTable>>,

@@ -1,8 +1,8 @@
 //! Steps that create resources.
 //!
-//! A successor is created under the name of the resource that it replaces. That resource is put aside first, in one write with
-//! the intent to create the successor, so that the journal has the ids of both at any moment. The successor's marker differs from
-//! its predecessor's, so neither is taken for the other after a crash.
+//! A successor is created under the name of the resource that it replaces. That resource is put aside first, in one
+//! write with the intent to create the successor, so the journal always contains both ids. The successor's marker
+//! differs from its predecessor's, so they cannot be confused after a crash.
 
 use api::ResourceState;
 use hot::template::DeletionPolicy;
@@ -43,7 +43,7 @@ impl Attempt {
             }
             self.release_exclusive(copy, Release::MakesRoom).await?;
             if self.run_context.known.get(name).is_none() {
-                // The resource that it replaces was deleted first, and its row with it.
+                // The replaced resource was deleted first, together with its row.
                 self.begin(name, &spec, ResourceState::Creating).await?;
             }
         }
@@ -71,7 +71,7 @@ impl Attempt {
                     .info(format!("creating {} `{name}`", work.spec.resource_type))
                     .await;
                 let id = self.create_one(name, driver, &context).await?;
-                // A resource that was found by its marker may have been left broken by an earlier attempt.
+                // A resource that was found by its marker can be broken by an earlier attempt.
                 if was_never_heard_of {
                     match driver.progress(&context, &id).await? {
                         Progress::Failed(why) => {
@@ -114,9 +114,9 @@ impl Attempt {
         }
     }
 
-    /// The id of the resource that an earlier attempt created, for types whose only marker is a name from the template: the one
-    /// resource that got the name since the first attempt and that no record has. The first attempt notes the resources that have
-    /// the name. If there are several new ones, none is taken, because nothing tells which one is ours.
+    /// The id of the resource that an earlier attempt created, for types whose only marker is a name from the template:
+    /// the only unrecorded resource that got the name after the first attempt. The first attempt records the existing
+    /// resources with the name. If there are several new ones, none is adopted, because ours cannot be identified.
     pub(super) async fn created_under_its_name(
         &self,
         name: &str,
@@ -171,8 +171,8 @@ impl Attempt {
         self.note(name, ResourceChange::Known { physical_id }).await
     }
 
-    /// Deletes the rest of an earlier attempt that failed, before a new resource is created. If users may have put data into it,
-    /// they have to decide instead.
+    /// Deletes the leftover of an earlier attempt that failed, before a new resource is created. If it can contain
+    /// users' data, they have to decide instead.
     pub(super) async fn clear_away(
         &self,
         driver: &dyn Driver,
@@ -224,7 +224,7 @@ impl Attempt {
         self.note(name, change).await
     }
 
-    /// Reads a resource that the deployment does not own, and never changes it.
+    /// Reads a resource that the deployment does not own. Never changes it.
     pub(super) async fn adopt(&self, name: &str, spec: ResourceSpec) -> StepResult {
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let id = match &spec.external_id {
@@ -252,7 +252,7 @@ impl Attempt {
     }
 }
 
-/// The name of a resource, also for the name of a copy.
+/// The name of a resource, from its own name or a copy's name.
 pub(super) fn resource_of(name: &str) -> &str {
     copy_of(name).unwrap_or(name)
 }

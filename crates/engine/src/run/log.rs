@@ -10,7 +10,7 @@ use crate::{Tenant, journal::Journal, secrets::Mask};
 /// Maximum length of a stored line in bytes.
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
 
-/// Origin of log lines within a step.
+/// Source of log lines within a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSource {
     pub stream: LogStream,
@@ -77,7 +77,7 @@ impl StepLog {
                 }));
             }
         }
-        // The journal ends only with the engine; then nobody reads the log.
+        // The journal ends only together with the engine. Then the log has no readers.
         if !entries.is_empty()
             && self
                 .journal

@@ -1,10 +1,10 @@
-//! Values that derive from a secret, whatever they look like. Pure.
+//! Values that are derived from a secret, in any form. Pure.
 //!
-//! A secret is not recognisable any more after `base64`, `str_split` or cloud-init, and a short one may equal any text. So the
-//! origin of a value, not its text, decides if it may be stored in clear text. The origins are hidden parameters, values that a
-//! driver generates and does not publish, and attributes with certain names. A resource that refers to one of these has it in the
-//! property that does so. A resource of Heat's helper types passes it on in all its attributes. A resource of the cloud passes it
-//! on in all attributes except those that the cloud itself decides.
+//! A secret is not recognisable any more after `base64`, `str_split` or cloud-init, and a short one can equal any text.
+//! So the origin of a value decides if it can be stored in clear text, not its text. Secret origins are hidden
+//! parameters, values that a driver generates and does not publish, and attributes with certain names. A property with
+//! a reference to one of them is secret. A resource of Heat's helper types passes the secret on in all its attributes.
+//! A resource in the cloud passes it on in all attributes except those that the cloud itself sets.
 
 use std::{
     cell::RefCell,
@@ -33,16 +33,17 @@ const SECRET: [&str; 13] = [
     "token",
 ];
 
-/// A secret that a driver generates and no parameter has: it is masked in logs, besides the attributes that a driver names.
+/// A secret that a driver generates and that is in no parameter. Logs mask it, in addition to the driver's secret
+/// attributes.
 const MADE_ELSEWHERE: &str = "private_key";
 
-/// True if logs may not show this attribute of a driver's resources.
+/// True if logs must mask this attribute of a driver's resources.
 pub fn is_masked(driver: Option<&dyn Driver>, attribute: &str) -> bool {
     attribute == MADE_ELSEWHERE
         || driver.is_some_and(|driver| driver.secrets().contains(&attribute))
 }
 
-/// Attributes that the cloud decides and no property does, unless a property has the same name.
+/// Attributes that the cloud sets, unless a property has the same name.
 const THE_CLOUDS: [&str; 30] = [
     "OS::stack_id",
     "accessIPv4",
@@ -79,7 +80,7 @@ const THE_CLOUDS: [&str; 30] = [
 /// A resource and its attribute. `None` is the reference to the resource.
 type Asked = (String, Option<String>);
 
-/// Looks up the origins of values. The descriptions must not change meanwhile.
+/// Looks up the origins of values. The descriptions must not change while it exists.
 pub struct Origins<'a> {
     hidden: &'a BTreeSet<String>,
     spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
@@ -100,7 +101,7 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// True if a value is a secret, or may contain one.
+    /// True if a value is a secret, or can contain one.
     pub fn is_secret(&self, value: &Expr) -> bool {
         let mut secret = false;
         value.walk(&mut |expr| {
@@ -128,7 +129,7 @@ impl<'a> Origins<'a> {
                 .is_some_and(|value| self.is_secret(value))
     }
 
-    /// True if `get_attr` of this attribute gives a secret.
+    /// True if `get_attr` of this attribute returns a secret.
     pub fn attribute_is_secret(&self, resource: &str, attribute: &str) -> bool {
         SECRET.contains(&attribute)
             || self.remembered(resource, Some(attribute), |spec| {
@@ -146,7 +147,7 @@ impl<'a> Origins<'a> {
             })
     }
 
-    /// True if `get_resource` gives a secret.
+    /// True if `get_resource` returns a secret.
     pub fn reference_is_secret(&self, resource: &str) -> bool {
         self.remembered(resource, None, |spec| {
             let made_up = drivers::driver_for(&spec.resource_type)
@@ -179,7 +180,7 @@ impl<'a> Origins<'a> {
         spec.properties.values().any(|value| self.is_secret(value))
     }
 
-    /// Looks up each value once, since values are mentioned again and again. A circle, which no plan lets through, adds nothing.
+    /// Looks up each value only once, because values are used many times. A cycle, which plans exclude, adds nothing.
     fn remembered(
         &self,
         resource: &str,

@@ -15,14 +15,14 @@ use drivers::DriverError;
 pub enum Ended {
     /// It failed.
     Failed(Failure),
-    /// It was told to stop and stopped.
+    /// It stopped on request.
     Stopped,
     /// The token has expired.
     NoToken,
 }
 
 impl Ended {
-    /// A failure that another attempt would repeat.
+    /// A failure without a retry, because another attempt would repeat it.
     pub fn lasting(message: impl Into<String>) -> Ended {
         Ended::Failed(Failure::new(FailureClass::Lasting, message))
     }
@@ -43,10 +43,10 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// Pause before a retry after a conflict: the resource in the way is mostly about to go.
+/// Pause before a retry after a conflict: the conflicting resource is usually about to be deleted.
 const CONFLICT_PAUSE: Duration = Duration::from_secs(1);
 
-/// The remedy if the cloud's policy refuses.
+/// The remedy for a refusal by the cloud's policy.
 const NOT_ALLOWED: &str = "Your roles in this project do not allow it: log in as somebody who may (mostly somebody with the role \
     `admin`), or have an administrator make it and refer to it by `external_id`";
 

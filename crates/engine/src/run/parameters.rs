@@ -46,7 +46,7 @@ pub(super) fn hidden_names(
     declared.chain(hidden.keys().cloned()).collect()
 }
 
-/// Default values of either the hidden or the other parameters of a template.
+/// Defaults of a template's parameters, of either the hidden or the other ones.
 pub fn defaults(template: &Template, wanted: impl Fn(bool) -> bool) -> BTreeMap<String, Value> {
     let parameters = template
         .parameters
@@ -57,7 +57,7 @@ pub fn defaults(template: &Template, wanted: impl Fn(bool) -> bool) -> BTreeMap<
         .collect()
 }
 
-/// Given values, divided into those that may be stored in clear text and the hidden ones.
+/// Given values, divided into those for storage in clear text and the hidden ones.
 pub fn divide(
     template: &Template,
     given: &BTreeMap<String, Value>,

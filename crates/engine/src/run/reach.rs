@@ -1,5 +1,5 @@
-//! The way to servers: the bastion that is open during a run, and the check that a server can be logged in to before its
-//! software. The engine connects by itself: a server that boots costs a task, and neither a sandbox nor its slot.
+//! Access to servers: the bastion that is open during a run, and the check that a login to a server works before its
+//! software is installed. The engine connects directly: a booting server needs a task, but no sandbox and no slot.
 
 use api::{LogLevel, LogStream};
 use planner::workflow::StepKind;
@@ -24,7 +24,7 @@ pub(super) const HOST_KEY_CHANGED: &str = "showed another SSH host key than the 
     changed on it, or somebody stands in between. Nothing was sent to it. If you changed it yourself, deploy the server anew";
 
 impl Attempt {
-    /// Tries to log in until it works. An active server that does not answer has a broken cloud-init.
+    /// Tries to log in until it succeeds. If an active server does not respond, its cloud-init has failed.
     pub(super) async fn wait_for_ssh(&self) -> StepResult {
         let server = self.name()?.to_owned();
         let route = self.route(&server)?;
@@ -102,7 +102,7 @@ impl Attempt {
         }
     }
 
-    /// The way to a server.
+    /// The connection path to a server.
     pub(super) fn route(&self, server: &str) -> StepResult<Route> {
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let bastion = self.bastion().ok_or_else(|| {
@@ -190,7 +190,7 @@ impl Attempt {
     }
 
     pub(super) async fn close_bastion(&self) -> StepResult {
-        // The bastion was never created, or is gone: then no rule is left either.
+        // The bastion was never created, or has been deleted. Then no rule is left either.
         let Some(Bastion { server, .. }) = self.bastion() else {
             self.log.info("there is no bastion to close").await;
             return Ok(());

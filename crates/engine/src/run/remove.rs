@@ -1,8 +1,8 @@
 //! Steps that delete resources.
 //!
-//! Some resources stay in the cloud: those that the deployment does not own (`external_id`), those that the template retains
-//! (`deletion_policy`), and those that another resource of the deployment now stands for. The deployment forgets them, and the
-//! run's end lists them.
+//! Some resources stay in the cloud: resources that the deployment does not own (`external_id`), retained ones
+//! (`deletion_policy`), and objects that have become another resource of the deployment. They are removed from the
+//! deployment, and the run's end lists them.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ impl Attempt {
         if let Some(copy) = &self.step.replaces
             && !self.run_context.known.was_put_aside(copy)
         {
-            // It makes way for its successor, so it gives up its name now.
+            // The resource is put aside for its successor, so its name becomes free now.
             self.put_aside(super::create::resource_of(copy), copy, None)
                 .await?;
         }
@@ -83,7 +83,7 @@ impl Attempt {
             None if there.is_some() => self.created_under_its_name(name, driver, &context).await?,
             id => id,
         };
-        // A resource that never was ready has nothing to keep.
+        // A resource that was never ready has no data to keep.
         let was_ready = there.is_some_and(|thing| thing.reference.is_some());
         if let (Some(id), DeletionPolicy::Snapshot, true) =
             (&id, work.spec.deletion_policy, was_ready)
@@ -114,7 +114,7 @@ impl Attempt {
             self.until_gone(driver, &context, id).await?;
         }
         self.log.info(format!("`{name}` is gone")).await;
-        // Software goes with its server.
+        // Software is deleted with its server.
         let components = self.run_context.known.on_host(name).into_iter();
         for component in components.filter(|other| copy_of(other).is_none()) {
             self.gone(&component).await?;
@@ -133,8 +133,8 @@ impl Attempt {
             .then(|| "`deletion_policy` is Retain".to_owned())
     }
 
-    /// Another resource that now stands for the same object and is not deleted itself: for example, a router's interface in a
-    /// subnet under another name.
+    /// Another resource that now has the same object in the cloud and is not deleted itself: for example, a router's
+    /// interface in a subnet under another name.
     fn has_become(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
         let thing = thing?;
         let known = &self.run_context.known;
@@ -145,7 +145,7 @@ impl Attempt {
         })
     }
 
-    /// True if this run deletes or forgets the resource.
+    /// True if this run deletes the resource or removes it from the deployment.
     fn goes(&self, name: &str) -> bool {
         self.run_context
             .workflow
@@ -154,8 +154,8 @@ impl Attempt {
             .any(|step| step.kind == StepKind::Delete && step.resource.as_deref() == Some(name))
     }
 
-    /// A retained resource could not be released in the cloud, for example because it is broken. That matters only if a later
-    /// deletion of the deployment may take it along.
+    /// Handles a retained resource that could not be released in the cloud, for example because it is broken. This is
+    /// an error only if a later deletion of the deployment can delete it together with another resource.
     async fn is_not_released(
         &self,
         name: &str,
@@ -176,8 +176,8 @@ impl Attempt {
         Ok(())
     }
 
-    /// True if a resource that contains this one is still ours after this run, or is deleted in it. Containers are required
-    /// resources of the same service.
+    /// True if a resource that contains this one still belongs to the deployment after this run, or is deleted in it.
+    /// Containers are required resources of the same service.
     fn may_be_taken_along(&self, spec: &ResourceSpec) -> bool {
         let service = |resource_type: &str| {
             let parts = resource_type.rsplit_once("::");
@@ -238,8 +238,8 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// The suffix of a snapshot's name: the run, and the number of its resumptions. A retry finds the snapshot of the attempt
-    /// before. A run that is resumed weeks later gets a new one.
+    /// The suffix of a snapshot's name: the run, and the number of its resumptions. A retry finds the snapshot of the
+    /// previous attempt. A run that is resumed weeks later gets a new one.
     async fn occasion(&self) -> StepResult<String> {
         let run = &self.run_context.run;
         let store = &self.run_context.core.store;
@@ -249,7 +249,7 @@ impl Attempt {
         let ends = ends.map_err(|error| {
             Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
         })?;
-        // The first digits of a run's id are the time, and much the same for a whole day.
+        // The first digits of a run's id are the time, and nearly the same for a whole day.
         let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
         Ok(match ends {
             0 => short.to_owned(),

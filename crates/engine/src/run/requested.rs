@@ -68,7 +68,8 @@ pub fn requested_attributes<'e>(
 }
 
 impl Attempt {
-    /// Reads the on-demand attributes that the step's properties use, and logs each `get_attr` whose path leads to nothing.
+    /// Reads the on-demand attributes that the step's properties use, and logs each `get_attr` whose path does not
+    /// exist.
     pub(super) async fn read_requested_attributes(&self) -> StepResult {
         let spec = self.spec()?;
         for (name, names) in requested_attributes(spec.properties.values()) {
@@ -117,7 +118,7 @@ impl Attempt {
     }
 }
 
-/// The place where the path of a `get_attr` ends, if it leads to nothing.
+/// The point where the path of a `get_attr` ends, if the path does not exist.
 fn nothing(value: &Expr, scope: &dyn Scope) -> Option<String> {
     let Expr::GetAttr(resource, path) = value else {
         return None;

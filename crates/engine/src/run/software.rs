@@ -254,7 +254,7 @@ impl Attempt {
         })
     }
 
-    /// A slot for a sandbox. The step's time limit stands still while others have them all.
+    /// A slot for a sandbox. While all slots are in use, the step's time limit is suspended.
     async fn slot(&self) -> StepResult<Slot> {
         let sandboxes = &self.run_context.core.sandboxes;
         let project = format!(
@@ -293,7 +293,8 @@ struct ToLog<'a> {
 }
 
 impl ToLog<'_> {
-    /// Keeps the values of declared outputs. Others are no attributes of the component, and a role could send them without end.
+    /// Stores the values of declared outputs. Others are not attributes of the component, and their number is
+    /// unlimited.
     fn keep(&mut self, results: BTreeMap<String, String>) {
         for (name, mut value) in results {
             if address::takes_result(self.item, &name) {

@@ -1,7 +1,7 @@
 //! One attempt at one step.
 //!
-//! Every part may run twice: a resource that exists in the cloud is found again, and a fact that is in the journal is not asked
-//! for again. A step that waits uses no thread and no process.
+//! Every part can run twice: an existing resource in the cloud is found again, and a fact in the journal is not
+//! requested again. A waiting step uses no thread and no process.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -25,15 +25,15 @@ use crate::{
 };
 use drivers::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault};
 
-/// The user that cloud-init creates on every server that we log in to.
+/// The user that cloud-init creates on every server with our login.
 pub const LOGIN_USER: &str = "stackloom";
 const SSH_KEY: &str = "Stackloom::SSHKey";
 
 impl RunContext {
-    /// Runs the steps that every ending must run, for a run that is given up before it reaches them.
+    /// Runs the always-run steps of a run that is abandoned before it reaches them.
     pub async fn perform_always_run(self) -> StepResult {
         let run_context = Arc::new(self);
-        // The run that replaces this one sweeps.
+        // The run that replaces this one does the sweep.
         let owed = |step: &&Step| step.always_run && step.kind != StepKind::Sweep;
         for step in run_context.workflow.steps.iter().filter(owed) {
             let log = StepLog {
@@ -61,20 +61,20 @@ impl RunContext {
 pub struct Attempt {
     pub run_context: Arc<RunContext>,
     pub step: Step,
-    /// Whether an attempt before this one may have created the step's resource.
+    /// Whether an earlier attempt can have created the step's resource.
     pub earlier: Earlier,
     pub stop: CancellationToken,
     pub log: StepLog,
-    /// Tells the run's task that the attempt enters or leaves a queue of the engine.
+    /// Reports to the run's task that the attempt enters or leaves a queue of the engine.
     pub report: Box<dyn Fn(QueueMove) + Send + Sync>,
 }
 
-/// A move of an attempt into a queue of the engine, or out of it. Its time limit stands still in between.
+/// A move of an attempt into a queue of the engine, or out of it. Its time limit is suspended in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueMove {
     /// It waits.
     In,
-    /// It goes on.
+    /// It continues.
     Out,
 }
 
@@ -227,13 +227,14 @@ impl Attempt {
         look(&Origins::of(&self.run_context.hidden, &spec_of))
     }
 
-    /// True if the value of a property may be stored in clear text.
+    /// True if the value of a property can be stored in clear text.
     pub(super) fn may_be_shown(&self, spec: &ResourceSpec, property: &str, value: &Value) -> bool {
         let is_secret = self.with_origins(|origins| origins.property_is_secret(spec, property));
         !is_secret && !self.is_masked(value)
     }
 
-    /// True if the value literally contains a secret of this run: whatever its origin, it is not stored in clear text.
+    /// True if the value literally contains a secret of this run. Such a value is not stored in clear text, regardless
+    /// of its origin.
     fn is_masked(&self, value: &Value) -> bool {
         let text = value.to_string();
         self.run_context.mask.apply(&text) != text
@@ -266,7 +267,7 @@ impl Attempt {
         (reference, attributes)
     }
 
-    /// The data that a server needs for our login. `None` unless a later step logs in.
+    /// The data that a server needs for our login. `None` if no later step logs in.
     pub(super) fn login(&self, name: &str, spec: &ResourceSpec) -> StepResult<Option<Login>> {
         let checked = |step: &Step| {
             step.kind == StepKind::WaitForSsh && step.resource.as_deref() == Some(name)
@@ -297,7 +298,7 @@ impl Attempt {
             .map(|(name, _)| name)
     }
 
-    /// The private half of the deployment's key pair.
+    /// The private key of the deployment's key pair.
     pub(super) async fn private_key(&self) -> StepResult<zeroize::Zeroizing<String>> {
         let name = self
             .key_resource()
@@ -345,7 +346,7 @@ impl Attempt {
 
     // ---- waiting ----
 
-    /// Pauses between the batches of a group. After a crash the pause starts anew.
+    /// Pauses between the batches of a group. After a crash the pause starts again.
     async fn rest(&self) -> StepResult {
         let seconds = self.step.pause_seconds;
         let said =
@@ -354,7 +355,7 @@ impl Attempt {
         self.pause(Duration::from_secs(seconds.into())).await
     }
 
-    /// Sleeps, unless the step is told to stop.
+    /// Sleeps, or returns early if the step is stopped.
     pub(super) async fn pause(&self, duration: Duration) -> StepResult {
         tokio::select! {
             () = tokio::time::sleep(duration) => Ok(()),
@@ -416,7 +417,7 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// Values that a driver generated and the journal has: they are not generated again.
+    /// Generated values of a driver that are already in the journal. They are not generated again.
     fn made_up(&self, driver: &dyn Driver, name: &str) -> Option<Ready> {
         let secrets = driver.secrets();
         let thing = self.run_context.known.get(name)?;
@@ -429,7 +430,7 @@ impl Attempt {
         })
     }
 
-    /// Records that the resource is ready: others may refer to it.
+    /// Records that the resource is ready: from now on, others can refer to it.
     async fn ready(
         &self,
         driver: &dyn Driver,

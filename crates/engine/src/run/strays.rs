@@ -1,8 +1,8 @@
-//! Strays: resources in the cloud that carry a deployment's marker and that no record has.
+//! Strays: resources in the cloud with a deployment's marker that are not recorded.
 //!
-//! They come from requests whose outcome is unknown: the cloud carried out one after another had been sent in its place, or after
-//! the resource was gone. The search asks the cloud for markers of creations that the journal has. [`judge`] decides about the
-//! results, and is pure.
+//! They come from requests of unknown outcome: the cloud carried out a request after its replacement had been sent, or
+//! after the resource had been deleted. The search queries the cloud for the markers of the journal's creations.
+//! [`judge`] decides about the results, and is pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use drivers::{
 
 use store::{Creation, CreationKey, CreationsNow};
 
-/// A resource in the cloud, with the creation whose marker it carries.
+/// A resource in the cloud, with the creation that its marker names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The creation.
@@ -34,16 +34,16 @@ pub struct Found {
 /// The result of a search.
 #[derive(Debug, Default)]
 pub struct Searched {
-    /// All resources that carry one of the markers.
+    /// All resources with one of the markers.
     pub found: Vec<Found>,
-    /// Types that the user may not list, with the service's error text.
+    /// Types that the user is not allowed to list, with the service's error text.
     pub unlisted: Vec<String>,
 }
 
 /// The decision about a found resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is recorded, or an attempt is about to record it, or it belongs to somebody else.
+    /// It is recorded, or an attempt is about to record it, or it belongs to another user.
     Belongs,
     /// A stray that is removed.
     Goes,
@@ -58,7 +58,7 @@ pub enum Why {
     Retained,
     /// Its resource has no id yet: a later attempt adopts it.
     Adopted,
-    /// Nothing shows that the creation made it, and the cloud copies such markers.
+    /// There is no evidence that the creation made it, and the cloud copies such markers.
     Copied,
     /// It has only its name in common with the creation.
     SharesName,
@@ -85,7 +85,7 @@ impl Why {
 /// The treatment of found resources whose record has no id yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithoutId {
-    /// All stay: an attempt may adopt any of them at any moment.
+    /// All stay: an attempt can adopt any of them at any moment.
     KeepAll,
     /// One of them stays for the next run to adopt.
     KeepOne,
@@ -93,8 +93,8 @@ pub enum WithoutId {
     Remove,
 }
 
-/// True if creations of this type with unknown outcome concern a run of this kind. A type without a marker of its own matters
-/// only if it can block a deletion.
+/// True if creations of this type with unknown outcome are relevant for a run of this kind. A type without its own
+/// marker is relevant only if it can block a deletion.
 pub fn is_pending_for(kind: RunKind, resource_type: &str) -> bool {
     match kind {
         RunKind::Undeploy => is_in_a_cloud(resource_type),
@@ -108,16 +108,17 @@ fn is_listed(resource_type: &str) -> bool {
         .is_some_and(|driver| matches!(driver.duplicates(), Duplicates::Listed(_)))
 }
 
-/// True if a cloud may carry out a request for this type late.
+/// True if a cloud can carry out a request for this type late.
 fn is_in_a_cloud(resource_type: &str) -> bool {
     driver_for(resource_type)
         .is_some_and(|driver| !matches!(driver.duplicates(), Duplicates::Nowhere))
 }
 
-/// Asks the cloud for all resources that carry the marker of one of these creations: one search per type, in parallel.
+/// Searches the cloud for all resources with the marker of one of these creations: one search per type, in parallel.
 ///
 /// # Errors
-/// If a service cannot be asked. A service that the cloud does not have, or does not let the user list, counts as empty.
+/// If a service fails. A service that does not exist in the cloud, or that the user is not allowed to list, counts as
+/// empty.
 pub async fn search(
     session: &Session,
     vault: &dyn Vault,
@@ -186,12 +187,12 @@ pub async fn search(
     Ok(all)
 }
 
-/// True if the cloud lacks the service, or the service lacks the resource type.
+/// True if the cloud does not have the service, or the service does not have the resource type.
 fn is_absent(error: &openstack::Error) -> bool {
     error.is_not_found() || matches!(error, openstack::Error::NoService { .. })
 }
 
-/// Decides about all found resources, in the same order, from the journal as it was after the search. Pure.
+/// Decides about all found resources, in the same order, from the state of the journal after the search. Pure.
 pub fn judge(
     found: &[Found],
     now: &CreationsNow,
@@ -220,7 +221,7 @@ pub fn judge(
         if found.proof == Proof::NameOnly {
             return match creation.uncertain_since {
                 Some(_) => Verdict::Stays(Why::SharesName),
-                // Somebody else gave their own resource the same name.
+                // Another user gave a resource the same name.
                 None => Verdict::Belongs,
             };
         }
@@ -385,8 +386,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any findings and records: a stray that is removed is not recorded, is known to the journal, is not retained and is
-        /// not being created.
+        /// For any findings and records: a removed stray is not recorded, is in the journal, is not retained and is not
+        /// being created.
         #[test]
         fn no_recorded_resource_is_removed(
             now in creations(),
@@ -411,7 +412,7 @@ mod tests {
                 prop_assert!(!creation.retained && !creation.in_flight);
                 prop_assert!(thing.proof == Proof::Mark || creation.uncertain_since.is_some());
             }
-            // For each resource without an id something is left to adopt, if anything was found.
+            // For each resource without an id, one found resource stays for adoption, if any was found.
             for key in now.without_id.iter().filter(|_| without_id != WithoutId::Remove) {
                 let of_it: Vec<_> = things.iter().zip(&verdicts).filter(|(thing, _)| thing.key == *key).collect();
                 let all_go = !of_it.is_empty() && of_it.iter().all(|(_, verdict)| **verdict == Verdict::Goes);

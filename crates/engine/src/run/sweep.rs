@@ -1,13 +1,13 @@
-//! The step that removes strays, and waits until no more can appear.
+//! The step that removes strays, and waits until no new ones can appear.
 //!
-//! A run that has creations of unknown outcome searches for their markers at its end, with growing pauses, until the horizon of
-//! the last one has passed. A run that has none makes no call. An undeployment searches for the markers of everything that its
-//! deployment ever began to create, before it reports that nothing is left. Before its first deletion it waits for creations of
-//! unknown outcome, because late resources would block deletions.
+//! A run with creations of unknown outcome searches for their markers at its end, with growing pauses, until the
+//! horizon of the last one has passed. Other runs make no calls. An undeployment searches for the markers of all
+//! creations that its deployment ever began, before it reports that nothing is left. Before its first deletion it waits
+//! for creations of unknown outcome, because late resources would block deletions.
 //!
-//! Updates are not awaited. An update whose answer was lost is sent again with the same values, so a late execution does no harm.
-//! Only if it is executed after the *next* change of the same resource (a roll-back, for example) its values stay in the cloud
-//! until the next update.
+//! The sweep does not wait for updates. An update whose response was lost is sent again with the same values, so a late
+//! execution is harmless. Only if it is executed after the *next* change of the same resource (a roll-back, for
+//! example), its values stay in the cloud until the next update.
 
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ enum Scope {
 }
 
 impl Attempt {
-    /// Removes strays until no more can appear.
+    /// Removes strays until no new ones can appear.
     pub(super) async fn sweep(&self) -> StepResult {
         let scope = if self.is_last_of_undeployment() {
             Scope::All
@@ -88,8 +88,8 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// Deletes a resource. Strays may cause a conflict: while creations are of unknown outcome, strays are removed and the
-    /// deletion is tried again.
+    /// Deletes a resource. Strays can cause a conflict: while creations are of unknown outcome, strays are removed and
+    /// the deletion is tried again.
     pub(super) async fn delete_past_strays(
         &self,
         driver: &dyn Driver,
@@ -99,7 +99,7 @@ impl Attempt {
         for pause in self.search_pauses() {
             let refused = match driver.delete(context, id).await {
                 Err(DriverError::Cloud(error)) if error.is_conflict() => error,
-                // Nothing was created by a service that does not exist.
+                // A missing service has created nothing.
                 Err(DriverError::Cloud(error @ openstack::Error::NoService { .. }))
                     if id.is_none() =>
                 {
@@ -153,7 +153,7 @@ impl Attempt {
         noted.map_err(journal_failed)
     }
 
-    /// Creations with a request of unknown outcome, and the time until which each may be carried out.
+    /// Creations with a request of unknown outcome, and the latest time at which each can be carried out.
     fn pending<'a>(&self, creations: &'a [Creation]) -> Vec<(&'a Creation, Timestamp)> {
         let horizon = self.run_context.core.config.commit_horizon;
         let pending = creations.iter().filter_map(|creation| {
@@ -164,7 +164,7 @@ impl Attempt {
         pending.collect()
     }
 
-    /// Searches once, and removes all strays that it finds.
+    /// Searches once, and removes all strays in the result.
     async fn search_and_remove(
         &self,
         creations: &[Creation],
@@ -210,7 +210,7 @@ impl Attempt {
         Ok(pass)
     }
 
-    /// Tries to delete all strays, and repeats refused deletions while any succeeds. So resources inside others need no order.
+    /// Tries to delete all strays, and repeats refused deletions while any succeeds. So nested resources need no order.
     async fn remove_strays(&self, mut strays: Vec<Found>, pass: &mut Pass) -> StepResult {
         while !strays.is_empty() {
             let results = strays.iter().map(|stray| self.remove_stray(stray));
@@ -280,7 +280,7 @@ impl Attempt {
         )))
     }
 
-    /// Logs the strays that are left after the last search. If the run succeeds, its end lists them too.
+    /// Logs the remaining strays after the last search. If the run succeeds, its end lists them too.
     async fn tell_the_rest(&self, pass: Pass, scope: Scope) -> StepResult {
         let kept = pass.kept.iter().filter(|(_, why)| *why != Why::Retained);
         for (found, why) in kept {

@@ -1,8 +1,8 @@
 //! The task of one run: the shell around [`machine::advance`](crate::machine::advance).
 //!
-//! Events come from its steps, from users and from the clock. All waiting events are handled together: their moves are written to
-//! the journal at once, and when they are on the disk the effects start. A crash in between is a crash before the effects:
-//! recovery starts them.
+//! Events come from its steps, from users and from the clock. All waiting events are handled together: their moves are
+//! written to the journal in one write, and once they are on the disk the effects start. A crash in between is a crash
+//! before the effects: recovery starts them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -54,9 +54,9 @@ pub struct RunTask {
     ended: mpsc::UnboundedSender<Outcome>,
     outcomes: mpsc::UnboundedReceiver<Outcome>,
     active: HashMap<StepIndex, ActiveStep>,
-    /// Steps whose resource no earlier attempt can have created.
+    /// Steps whose resource was certainly not created by an earlier attempt.
     never_tried: HashSet<StepIndex>,
-    /// True if another run takes its place.
+    /// True if another run replaces it.
     given_up: bool,
     started: u64,
 }
@@ -68,7 +68,7 @@ struct ActiveStep {
     handle: JoinHandle<()>,
 }
 
-/// An event of an attempt, mostly its ending. The number tells it from an attempt that was aborted.
+/// An event of an attempt, usually its ending. The number distinguishes it from an aborted attempt.
 struct Outcome {
     step: StepIndex,
     number: u64,
@@ -76,7 +76,7 @@ struct Outcome {
 }
 
 impl RunTask {
-    /// The task of a run that is about to start.
+    /// A task that is not started yet.
     pub fn new(
         core: &Arc<Core>,
         active_runs: &Arc<ActiveRuns>,
@@ -106,8 +106,8 @@ impl RunTask {
         }
     }
 
-    /// Goes to work in the background, beginning with an event; `after_the_end` follows a final state. Tells when the journal has
-    /// the first event.
+    /// Runs in the background, beginning with an event; `after_the_end` follows a final state. The receiver resolves
+    /// when the journal has the first event.
     pub fn spawn<F: Future<Output = ()> + Send>(
         mut self,
         first: Event,
@@ -138,13 +138,13 @@ impl RunTask {
     async fn drive(&mut self, first: Event, begun: oneshot::Sender<()>) -> Result<RunState> {
         let stopping = self.core.stopping.clone();
         self.take(vec![first]).await?;
-        // The caller may not wait for it.
+        // The caller may have dropped the receiver.
         let _told = begun.send(());
         while !self.run.state.is_final() {
             let wake = self.run.wake_at().map(until);
             tokio::select! {
                 () = stopping.cancelled() => {
-                    // As in a crash: resources of running steps are found again.
+                    // As after a crash: resources of running steps are found again.
                     self.active.values().for_each(|active| active.handle.abort());
                     return Ok(self.run.state);
                 }
@@ -162,7 +162,7 @@ impl RunTask {
         Ok(self.run.state)
     }
 
-    /// The event of an attempt that is at work. `None` for one that was aborted.
+    /// The event of an active attempt. `None` for an aborted one.
     fn expected(&mut self, outcome: Outcome) -> Option<Event> {
         let ours = self
             .active
@@ -194,7 +194,7 @@ impl RunTask {
         }
         self.given_up = event == Event::Abandon;
         let taken = self.take(vec![event]).await;
-        // The caller may have gone away meanwhile.
+        // The caller may have dropped the receiver meanwhile.
         drop(answer.send(match &taken {
             Ok(()) => Ok(()),
             Err(error) => Err(Error::Unavailable(error.to_string())),
@@ -221,7 +221,7 @@ impl RunTask {
             self.before_the_end(&mut entries).await;
         }
         if !entries.is_empty() {
-            // If this fails, the run is dropped and nobody asks for its state.
+            // If this fails, the run is dropped, so its state is not used any more.
             let journal = &self.core.journal;
             journal.write(&self.tenant, &self.id, entries).await?;
         }
@@ -275,7 +275,7 @@ impl RunTask {
         }
     }
 
-    /// The resource's entry for a step's move: the intent is stored before the cloud is called.
+    /// The resource's entry for a step's move: the intent is stored before the call to the cloud.
     fn enter_resource(&mut self, index: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
         let Some(run_context) = &self.run_context else {
             return;
@@ -283,7 +283,7 @@ impl RunTask {
         let step = &self.workflow.steps[index];
         let Some(name) = &step.resource else { return };
         let change = match (step.kind, state) {
-            // A resource that gives up its name does so after the step has checked it.
+            // A resource that is put aside is recorded only after the step has checked it.
             (StepKind::Create | StepKind::Delete, StepState::Running)
                 if step.replaces.is_some() =>
             {
@@ -333,7 +333,7 @@ impl RunTask {
         }
     }
 
-    /// Work before the final event, because no event may follow that one.
+    /// Work before the final event, because no event can follow that one.
     async fn before_the_end(&self, entries: &mut Vec<Entry>) {
         if let (Some(Entry::Run { reason, .. }), Some(advice)) =
             (entries.last_mut(), self.advice(self.run.state).await)
@@ -369,7 +369,7 @@ impl RunTask {
         }
     }
 
-    /// The options of a user after a bad ending.
+    /// The user's options after a bad ending.
     async fn advice(&self, state: RunState) -> Option<&'static str> {
         if self.given_up || !matches!(state, RunState::Failed | RunState::Cancelled) {
             return None;
@@ -397,7 +397,7 @@ impl RunTask {
         })
     }
 
-    /// Records that nothing is left, or lists what is.
+    /// Records that no resource is left, or lists the remaining ones.
     async fn after_undeploy(&self, run_context: &RunContext, entries: &mut Vec<Entry>) {
         run_context.hidden_parameters().forget_all().await;
         let left = run_context.known.with_copies();
@@ -405,7 +405,7 @@ impl RunTask {
             return;
         };
         if reason.is_some() {
-            // A forced undeployment lists what is left, and where.
+            // A forced undeployment lists the remaining resources and their ids.
             let things: Vec<String> = left
                 .iter()
                 .filter(|(_, thing)| crate::catalog::item_name(&thing.spec.resource_type).is_none())
@@ -422,7 +422,7 @@ impl RunTask {
                 ));
             }
         } else if let Some(last) = entries.pop() {
-            // Software that went with its server, and resources that were never created.
+            // Software that was deleted with its server, and resources that were never created.
             let gone = |name: String| Entry::Resource {
                 name,
                 change: ResourceChange::To {
@@ -472,7 +472,7 @@ impl RunTask {
                         QueueMove::In => Event::Queued(step),
                         QueueMove::Out => Event::Dequeued(step),
                     };
-                    // The run may have ended without waiting for it.
+                    // The run can have ended without waiting for it.
                     drop(ended.send(Outcome {
                         step,
                         number,
@@ -485,7 +485,7 @@ impl RunTask {
         let depth = self.run.graph.nodes()[step].depth;
         let work = async move {
             let performed = Box::pin(attempt.perform());
-            // Steps that were begun are finished before more are begun.
+            // Deeper steps have priority, so that begun work is finished first.
             let performed = openstack::with_priority(depth, performed);
             let result = AssertUnwindSafe(performed).catch_unwind().await;
             let event = match result {
@@ -532,7 +532,7 @@ impl RunTask {
         );
     }
 
-    /// Tells a step to stop at a safe point, and aborts it after a time limit.
+    /// Stops a step at a safe point, and aborts it after a time limit.
     fn stop(&mut self, step: StepIndex) {
         let Some(active) = self.active.get(&step) else {
             return;

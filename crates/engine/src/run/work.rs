@@ -1,4 +1,4 @@
-//! The input of the driver calls of one step: the properties, resolved and typed, and the state before the step.
+//! The input of a step's driver calls: the properties, resolved and typed, and the state before the step.
 
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
@@ -9,9 +9,9 @@ use drivers::{Accepted, Context, Login, Marker};
 /// The data that a driver's context borrows.
 pub(super) struct Work {
     pub spec: ResourceSpec,
-    /// The values of the properties as they are resolved, which plans compare.
+    /// The resolved values of the properties, which plans compare.
     pub resolved: Map<String, Value>,
-    /// The same in the types of their description, which drivers read.
+    /// The same values in their described types, which drivers read.
     pub properties: Map<String, Value>,
     pub before: Map<String, Value>,
     pub tried: Map<String, Value>,
@@ -56,7 +56,7 @@ impl Attempt {
         })
     }
 
-    /// The work on an existing resource, with the values that it was created from: other resources in them may be gone.
+    /// The work on an existing resource, with its values at creation: other resources in them can be gone.
     pub(super) fn work_on_what_is_there(&self, name: &str, spec: ResourceSpec) -> Work {
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let resolved = spec
