@@ -1,15 +1,15 @@
-//! Checks if files make up an item. The rules are the same for the server's own items and for uploads.
+//! Checks if files form an item. The rules are the same for the server's own items and for uploads.
 
 use hot::diagnostic::Diagnostic;
 use types::catalog::CatalogItem;
 
 use super::Files;
 
-/// Maximum size of a file that is read here, in bytes. Only the sandbox reads the other files.
+/// Maximum size of a file that is parsed here, in bytes. Only the sandbox reads the other files.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
 const ICON_BYTES_MAX: usize = 16 * 1024;
 
-/// The item that the files describe.
+/// The item in the files.
 ///
 /// # Errors
 /// All problems of the files. Paths begin with a file's name.
@@ -65,11 +65,11 @@ fn invalid(path: &str, what: String) -> Diagnostic {
     Diagnostic::error("item-invalid", path, format!("{path}: {what}"))
 }
 
-/// Elements that an icon may use. Names are case-sensitive, as in SVG.
+/// Allowed elements of an icon. Names are case-sensitive, as in SVG.
 const ELEMENTS: [&str; 10] = [
     "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "title",
 ];
-/// Attributes that an icon may use, besides those that begin with `stroke-` or `fill-`.
+/// Allowed attributes of an icon, besides those that begin with `stroke-` or `fill-`.
 const ATTRIBUTES: [&str; 23] = [
     "viewBox",
     "preserveAspectRatio",
@@ -97,13 +97,14 @@ const ATTRIBUTES: [&str; 23] = [
 ];
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
-/// True if an icon contains only shapes and their presentation attributes. An allow list on purpose: icons are small, and a deny
-/// list is never complete.
+/// True if an icon contains only shapes and their presentation attributes. An allow list on purpose: icons are small,
+/// and a deny list is never complete.
 pub(super) fn is_drawing(svg: &str) -> bool {
     svg.is_empty() || (svg.len() <= ICON_BYTES_MAX && read_drawing(svg.trim()).is_some())
 }
 
-/// `None` at the first part that an icon may not contain. Comments, processing instructions and declarations are such parts.
+/// `None` at the first part that is not allowed in an icon. Comments, processing instructions and declarations are not
+/// allowed.
 fn read_drawing(mut rest: &str) -> Option<()> {
     let mut open: Vec<&str> = Vec::new();
     loop {
@@ -166,7 +167,7 @@ fn may_be_said(name: &str) -> bool {
     ATTRIBUTES.contains(&name) || name.starts_with("stroke-") || name.starts_with("fill-")
 }
 
-/// True for numbers, colours and words: no references to other places, and no escapes that could hide one.
+/// True for numbers, colours and words: no references to other objects, and no escapes that could hide one.
 fn is_plain(value: &str) -> bool {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || ".,-+#%()/".contains(c);

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{Catalog, Content, Files, ITEM_BYTES_MAX, Item, Problem, check, digest};
 
 impl Catalog {
-    /// Reads the server's own items. Items with mistakes are left out and listed in [`Catalog::problems`].
+    /// Reads the server's own items. Invalid items are skipped and listed in [`Catalog::problems`].
     ///
     /// # Errors
     /// If the folder cannot be read. A missing folder counts as empty.
@@ -113,10 +113,11 @@ pub fn stored_files(folder: &Path, wanted: &str) -> io::Result<Files> {
     }
 }
 
-/// Writes an item's files to their folder: first to a temporary folder beside it, which is then renamed, so that a folder of the
-/// final name is always complete. An existing, complete folder is kept.
+/// Writes an item's files to their folder: first to a temporary folder beside it, which is then renamed, so that a
+/// folder with the final name is always complete. An existing, complete folder is kept.
 ///
 /// # Errors
+/// If the disk refuses; then no files are left.
 /// If the disk refuses; then nothing is left behind.
 pub fn store_files(folder: &Path, files: &Files) -> io::Result<()> {
     if stored_files(folder, &digest(files)).is_ok() {
@@ -141,7 +142,7 @@ struct Begun(PathBuf);
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        // The error means that the folder is already gone.
+        // An error means that the folder has been renamed or removed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -162,7 +163,7 @@ mod tests {
             assert!(text("tasks/main.yml").starts_with("- name: Refuse values"));
             assert!(item.described.readme.starts_with("# "));
             assert!(item.described.icon.starts_with("<svg"));
-            // The default that a form shows must be the value that the role uses without an input.
+            // The default in a form must be the value that the role uses without an input.
             let defaults = text("defaults/main.yml");
             for input in item.described.inputs.iter().filter(|input| !input.required) {
                 let given = |line: &str| line.starts_with(&format!("{}:", input.name));

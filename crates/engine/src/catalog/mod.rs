@@ -1,18 +1,18 @@
-//! The service catalogue as a project sees it: the server's own items, and items that the project's members uploaded.
+//! The service catalogue of a project: the server's own items, and items that the project's members uploaded.
 //!
-//! An item is an Ansible role with an `item.yml`. No part of a role is evaluated here: two of its files are parsed as data, all
-//! other files are bytes for the sandbox. In reading order: [`folder`] reads the server's own items, [`unpack`] unpacks an
-//! uploaded archive, [`check`] checks if files make up an item, [`catalogs`] stores uploaded items and gives the catalogue of a
-//! project or of one of its deployments.
+//! An item is an Ansible role with an `item.yml`. No part of a role is evaluated here: two of its files are parsed as
+//! data, all other files are bytes for the sandbox. In reading order: [`folder`] reads the server's own items,
+//! [`unpack`] unpacks an uploaded archive, [`check`] checks if files form an item, [`catalogs`] stores uploaded items
+//! and returns the catalogue of a project or of one of its deployments.
 //!
-//! An upload is unpacked in memory, with limits on bytes, entries, depth and names; links and special files are refused. Its
-//! files are written below the data folder under their hash before the row is stored, and the hash is checked each time before a
-//! sandbox gets them. A version of an item never changes. A deployment keeps the versions that it was made with for as long as it
-//! has components of them: planner, update form and configure step use those. Values that users type are passed to Ansible as
-//! unsafe values, so they are never evaluated as templates. Values that a role sets by `set_stats` can be outputs, with secrets
-//! masked.
+//! An upload is unpacked in memory, with limits on bytes, entries, depth and names; links and special files are
+//! refused. Its files are written below the data folder under their hash before the row is stored. The hash is checked
+//! each time before a sandbox gets the files. A version of an item never changes. A deployment keeps its versions as
+//! long as it has components of them: planner, update form and configure step use those. Users' values are passed to
+//! Ansible as unsafe values, so they are never evaluated as templates. Values that a role sets by `set_stats` can be
+//! outputs, with secrets masked.
 //!
-//! A [`Catalog`] never changes. An upload makes a new one, and a run or plan that holds the old one continues with it.
+//! A [`Catalog`] never changes. An upload creates a new one, and a run or plan with the old one continues with it.
 
 mod catalogs;
 mod check;
@@ -47,7 +47,7 @@ pub struct Catalog {
     items: BTreeMap<String, Arc<Item>>,
     registry: Registry,
     described: OnceLock<Described>,
-    /// Folders that do not contain a valid item, with the reason.
+    /// Folders without a valid item, with the reason.
     pub problems: Vec<Problem>,
 }
 
@@ -61,11 +61,11 @@ pub struct Item {
     content: Content,
 }
 
-/// The place of an item's files.
+/// The location of an item's files.
 #[derive(Clone, Debug)]
 enum Content {
     Kept(Files),
-    /// A folder below the data folder, with the digest that its files must have.
+    /// A folder below the data folder, with the digest of its files.
     Stored(PathBuf, String),
 }
 
@@ -78,7 +78,7 @@ pub struct Described {
     pub digest: String,
 }
 
-/// A folder whose item cannot be used.
+/// A folder with an invalid item.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The folder's name.
@@ -103,7 +103,7 @@ impl Catalog {
         self.items.get(name)
     }
 
-    /// The item behind a resource type, if it is one.
+    /// The item of a resource type, if it is one.
     pub fn of_type(&self, resource_type: &str) -> Option<&Arc<Item>> {
         self.get(item_name(resource_type)?)
     }
@@ -133,7 +133,7 @@ impl Catalog {
 }
 
 impl Item {
-    /// The item as the API shows it.
+    /// The item in the API's format.
     pub fn entry(&self) -> api::CatalogEntry {
         api::CatalogEntry {
             item: self.described.clone(),

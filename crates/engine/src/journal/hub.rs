@@ -1,4 +1,4 @@
-//! Live viewers, by run. Batches are shared. A viewer that falls behind misses some and gets a notice of that.
+//! Live viewers, by run. Batches are shared. A viewer that is too slow misses some and gets a notice of that.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 /// Events of one run that were stored together.
 pub type Batch = Arc<[Event]>;
 
-/// Number of batches that a viewer may fall behind.
+/// Number of batches that a viewer can be behind.
 const BACKLOG: usize = 256;
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Hub {
             .subscribe()
     }
 
-    /// Sends a batch to the viewers of a run. A run without viewers takes no memory.
+    /// Sends a batch to the viewers of a run. A run without viewers uses no memory.
     pub fn tell(&self, run: &str, batch: Batch) {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(viewers) = runs.get(run)

@@ -1,8 +1,8 @@
 //! The journal: events are stored before they have an effect, and then sent to viewers.
 //!
-//! One task writes. It takes all waiting entries, stores them in one transaction (group commit: a thousand log lines cost one),
-//! numbers the events in that order, and only then sends them to the live viewers. So every event that a viewer has seen is
-//! stored, numbers are dense, and a viewer that misses events reads them from storage.
+//! One task writes. It takes all waiting entries, stores them in one transaction (group commit: a thousand log lines
+//! cost one), numbers the events in that order, and only then sends them to the live viewers. So every event is stored
+//! before a viewer gets it, numbers have no gaps, and a viewer that misses events reads them from storage.
 //!
 //! Moves are durable when [`Journal::write`] returns: they are on the disk. Log lines are queued without waiting; a full queue
 //! slows down only their sender.
@@ -25,7 +25,7 @@ use crate::{Error, Result, Tenant};
 use hub::Hub;
 use writer::{Queued, Writer};
 
-/// A cheap handle: clone it.
+/// The journal's writer and viewers. Cheap to clone.
 #[derive(Clone)]
 pub struct Journal {
     store: Store,
@@ -48,7 +48,7 @@ impl Journal {
     /// Stores entries of a run, in order, and returns when they are on the disk.
     ///
     /// # Errors
-    /// If the database refuses them. A locked or full database is waited for instead.
+    /// If the database refuses them. If it is locked or full, the call waits.
     pub async fn write(&self, tenant: &Tenant, run: &str, entries: Vec<Entry>) -> Result<()> {
         let (done, stored) = oneshot::channel();
         self.queue(tenant, run, entries, Some(done)).await?;

@@ -1,7 +1,7 @@
 //! Events of a run: stored ones first, then live ones.
 //!
-//! The stream of a failed run that will be rolled back does not end with the run: the reasons that delay the roll-back are events
-//! of the same run, after its end.
+//! The stream of a failed run that will be rolled back does not end with the run: the reasons for a delay of the
+//! roll-back are events of the same run, after its end.
 
 use std::time::Duration;
 
@@ -24,22 +24,22 @@ struct Viewer {
     journal: Journal,
     tenant: Tenant,
     run: String,
-    /// The last number that the viewer has seen.
+    /// The number of the last event that the viewer got.
     seen: u64,
     live: Receiver<Batch>,
-    /// True if storage may have more events than the viewer has seen.
+    /// True if storage may have events that the viewer did not get.
     behind: bool,
-    /// True if no more live events will come.
+    /// True if there will be no more live events.
     closed: bool,
     /// True if the run has ended and will be rolled back.
     lingers: bool,
 }
 
 impl Journal {
-    /// Events with a number greater than `after`, without gaps or duplicates. Ends after the run's final event, or when it is
-    /// settled whether the run is rolled back. If a run is resumed, the next stream continues from there.
+    /// Events with a number greater than `after`, without gaps or duplicates. Ends after the run's final event, or when
+    /// it is certain whether the run is rolled back. If a run is resumed, the next stream continues from there.
     pub fn stream(&self, tenant: &Tenant, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
-        // Watch first, then read: events in between are seen twice here and dropped once.
+        // Watch first, then read: events in between arrive twice here and are dropped once.
         let live = self.hub.watch(run);
         let viewer = Viewer {
             journal: self.clone(),
@@ -63,8 +63,8 @@ impl Viewer {
     async fn next(&mut self) -> Option<Vec<Event>> {
         loop {
             if self.behind {
-                // The order matters: an end that comes after this query still has its event read. The other way round its event
-                // would be missed.
+                // The order is important: if the run ends after this query, its last event is still read. In the
+                // reverse order that event would be missed.
                 let store = &self.journal.store;
                 let standing = store.run_standing(&self.tenant, &self.run).await;
                 let standing = standing.unwrap_or(Standing::Over);
@@ -112,7 +112,7 @@ impl Viewer {
                     }
                     let events = batch[new..].to_vec();
                     self.seen = events.last().map_or(self.seen, |last| last.seq);
-                    // After a final event, storage tells if the run was resumed meanwhile.
+                    // After a final event, storage shows if the run was resumed meanwhile.
                     self.behind = events.iter().any(|event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()));
                     return Some(events);
                 }

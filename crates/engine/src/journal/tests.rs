@@ -1,4 +1,4 @@
-//! Numbers without gaps, viewers that miss nothing.
+//! Event numbers without gaps, and viewers that miss no events.
 
 use std::sync::Arc;
 
@@ -239,7 +239,7 @@ async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
                         assert_eq!(event.seq, seen + 1, "viewer {viewer}");
                         seen = event.seq;
                     }
-                    // Some viewers are slow, and must be served from storage.
+                    // Some viewers are slow, and must read from storage.
                     if viewer % 2 == 0 {
                         tokio::task::yield_now().await;
                     }
@@ -321,7 +321,7 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
     assert_eq!(stream.collect::<Vec<_>>().await.concat().len(), 4);
 }
 
-/// The stream tells why the roll-back is delayed, and ends when it has started.
+/// The stream contains the reason for the roll-back's delay, and ends when the roll-back has started.
 #[tokio::test]
 async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_abandoned() {
     for is_told in [true, false] {

@@ -1,4 +1,4 @@
-//! The task that writes: group commit, retries while the database cannot write, and the results.
+//! The writer task: group commit, retries while the database cannot write, and the results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,8 +42,8 @@ impl Writer {
         }
     }
 
-    /// Stores all writes together. If the database refuses that, stores them one by one, so that one bad write does not harm the
-    /// others.
+    /// Stores all writes together. If the database refuses that, stores them one by one, so that one invalid write does
+    /// not affect the others.
     async fn store_all(&mut self, batch: Vec<Queued>) {
         match self.store_patiently(&batch).await {
             Err(_) if batch.len() > 1 => {
@@ -58,7 +58,7 @@ impl Writer {
         }
     }
 
-    /// A locked or full database is not the fault of a write: all writes wait until it works again.
+    /// A locked or full database is not caused by a write: all writes wait until it works again.
     async fn store_patiently(&mut self, batch: &[Queued]) -> store::Result<()> {
         let writes: Vec<&store::Write> = batch.iter().map(|queued| &queued.write).collect();
         let mut pause = Duration::from_millis(50);
@@ -81,7 +81,7 @@ impl Writer {
     }
 }
 
-/// The sender may not wait for the result any more; then it is dropped.
+/// Sends the result. It is dropped if the sender no longer waits for it.
 fn answer(queued: Queued, stored: store::Result<()>) {
     match queued.done {
         Some(done) => drop(done.send(stored.map_err(Into::into))),

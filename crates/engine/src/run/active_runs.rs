@@ -16,7 +16,7 @@ pub enum Command {
     Cancel(oneshot::Sender<Result<()>>),
     /// Resume with this session.
     Resume(Box<RunContext>, oneshot::Sender<Result<()>>),
-    /// Let another run take over.
+    /// End the task, because another run takes over.
     Abandon(oneshot::Sender<Result<()>>),
 }
 

@@ -22,7 +22,7 @@ use crate::{
     sandbox::{Job, LineSink, Servers, Slot},
 };
 
-/// Exit code of Ansible: a host could not be reached.
+/// Ansible's exit code for an unreachable host.
 const EXIT_UNREACHABLE: i64 = 4;
 /// Maximum length of a role's result in bytes.
 const RESULT_BYTES_MAX: usize = 16 * 1024;

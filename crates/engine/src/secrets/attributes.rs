@@ -1,11 +1,11 @@
-//! Secret attributes in the journal: sealed under the server's own key, and bound to the resource that they belong to.
+//! Secret attributes in the journal: sealed with the server's own key, and bound to their resource.
 
 use serde_json::{Map, Value, json};
 
 use super::SealingKey;
 use store::ResourceRow;
 
-/// The only key of a map that is a sealed value.
+/// The only key of a map with a sealed value.
 const SEALED: &str = "Stackloom::Sealed";
 
 fn purpose(deployment: &str, resource: &str, attribute: &str) -> String {
@@ -43,7 +43,7 @@ pub(crate) fn seal_all(
     stored.collect()
 }
 
-/// Rows with all sealed values opened. Values that this key did not seal count as unknown.
+/// Rows with all sealed values opened. Values that were sealed with another key count as unknown.
 pub(crate) fn open(
     key: &SealingKey,
     deployment: &str,
@@ -87,7 +87,7 @@ fn open_one(
     serde_json::from_str(&opened).ok()
 }
 
-/// A digest that tells if a hidden parameter of a deployment has the same value at two times.
+/// A digest that shows if a hidden parameter of a deployment has the same value at two times.
 pub fn digest(key: &SealingKey, deployment: &str, parameter: &str, value: &Value) -> String {
     key.digest(
         &format!("hidden {deployment} {parameter}"),

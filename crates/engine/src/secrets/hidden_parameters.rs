@@ -1,9 +1,9 @@
-//! The place of a deployment's hidden parameters in the vault.
+//! The location of a deployment's hidden parameters in the vault.
 //!
-//! The vault is not part of our database, so no transaction covers both. Hence each set of values is a secret of its own. It is
-//! stored first, under a name that no deployment refers to. The transaction that accepts a change makes the deployment refer to
-//! it. A refused change leaves the old values in place. Leftovers of a crash are found by their names, which were written down
-//! before.
+//! The vault is not part of our database, so no transaction covers both. Therefore each set of values is a separate
+//! secret. It is stored first, under a name without a reference. The transaction that accepts a change makes the
+//! deployment refer to it. A refused change leaves the old values in place. Leftovers of a crash are found by their
+//! names, which were recorded before.
 
 use std::collections::BTreeMap;
 
@@ -49,11 +49,11 @@ impl HiddenParameters<'_> {
         }
     }
 
-    /// The values under a name. Empty if nothing was ever stored.
+    /// The values under a name. Empty if none were ever stored.
     ///
     /// # Errors
-    /// [`Error::Lost`] if the secret is gone or cannot be opened. Lost values are not the same as no values: defaults would
-    /// replace them.
+    /// [`Error::Lost`] if the secret is missing or cannot be opened. Lost values are not the same as no values:
+    /// defaults would replace them.
     pub async fn get(&self, name: Option<&str>) -> Result<BTreeMap<String, Value>> {
         let Some(name) = name else {
             return Ok(BTreeMap::new());
@@ -100,7 +100,8 @@ impl HiddenParameters<'_> {
         self.tidy_up().await;
     }
 
-    /// Removes useless values, including the project's older leftovers. A removal that fails is tried again with the next change.
+    /// Removes unused values, including the project's older leftovers. A failed removal is tried again with the next
+    /// change.
     pub async fn tidy_up(&self) {
         let going = self.store.hidden_list_released(self.tenant).await;
         for name in going.unwrap_or_default() {
@@ -124,7 +125,7 @@ fn from_vault(error: DriverError) -> Error {
     }
 }
 
-/// A vault's answer about a secret that it has and does not give is final. A failure of the cloud or the database is not.
+/// A vault's refusal to return an existing secret is permanent. A failure of the cloud or the database is not.
 fn unread(error: DriverError) -> Error {
     match from_vault(error) {
         Error::NotNow(why) => Error::Lost(why),

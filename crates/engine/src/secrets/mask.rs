@@ -1,7 +1,8 @@
 //! Removes secrets from text before it is stored.
 //!
-//! Masks exact values, also in their JSON-escaped and base64 forms. Each line of a longer secret is masked separately, since logs
-//! come in lines. Very short values are not masked: masking every `a` would hide the log, and the gaps would reveal the secret.
+//! Masks exact values, and their JSON-escaped and base64 forms. Each line of a longer secret is masked separately,
+//! because logs consist of lines. Very short values are not masked: masking every `a` would hide the log, and the gaps
+//! would reveal the secret.
 
 use std::{
     borrow::Cow,
@@ -15,10 +16,10 @@ use base64::{
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-/// The secrets of one run. Steps add secrets that they learn, for example a private key.
+/// The secrets of one run. Steps add new secrets, for example a private key.
 #[derive(Default)]
 pub struct Mask {
-    /// Longest first, so that a secret inside another one leaves nothing behind.
+    /// Longest first, so that no part of a longer secret remains.
     words: RwLock<Vec<Zeroizing<String>>>,
 }
 

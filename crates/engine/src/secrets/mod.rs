@@ -1,9 +1,9 @@
-//! Secrets: how they are sealed, where they are stored, and how they are kept out of the log.
+//! Secrets: sealing, storage, and masking in logs.
 //!
-//! There are two keys with two lifetimes. Secrets of a *run* (the token, hidden parameters, the vault key) are sealed under the
-//! server's own key and removed when the run ends. Secrets of a *deployment* (private keys, hidden parameters) are in the cloud's
-//! key manager under the user's token, or sealed under a key that only the user can derive: without them, neither the server nor
-//! its operator can open these secrets.
+//! There are two keys with two lifetimes. Secrets of a *run* (the token, hidden parameters, the vault key) are sealed
+//! with the server's own key and removed when the run ends. Secrets of a *deployment* (private keys, hidden parameters)
+//! are in the cloud's key manager under the user's token, or sealed with a key that only the user can derive: without
+//! the user, neither the server nor its operator can open them.
 
 pub(crate) mod attributes;
 pub(crate) mod hidden_parameters;

@@ -1,4 +1,4 @@
-//! The secrets that a run needs of its user, sealed while the run lasts, removed when it ends.
+//! The user's secrets for a run: sealed during the run, removed when it ends.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ pub(crate) fn seal_run(key: &SealingKey, run: &str, secrets: &RunSecrets) -> Str
     key.seal(&purpose(run), &text)
 }
 
-/// Reads and opens a run's secrets. `None` if they are gone, or sealed with another key.
+/// Reads and opens a run's secrets. `None` if they are missing, or sealed with another key.
 pub(crate) async fn load_run(
     store: &Store,
     key: &SealingKey,

@@ -1,4 +1,4 @@
-//! Sealing: XChaCha20-Poly1305 with a random nonce each, bound to a purpose.
+//! Sealing: XChaCha20-Poly1305 with a random nonce per text, bound to a purpose.
 
 use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path};
 
@@ -12,7 +12,7 @@ use rand::TryRngCore;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// A key that seals and opens.
+/// A key for sealing and opening.
 #[derive(Clone)]
 pub struct SealingKey(Zeroizing<[u8; 32]>);
 
@@ -29,7 +29,7 @@ impl SealingKey {
         SealingKey(bytes)
     }
 
-    /// The server's own key, from a file that only the server may read. The file is created if it is missing.
+    /// The server's own key, from a file that only the server can read. The file is created if it is missing.
     ///
     /// # Errors
     /// If the file cannot be read or created, or is not a key.
@@ -63,7 +63,7 @@ impl SealingKey {
         }
     }
 
-    /// Seals a text for a purpose. It opens only with the same purpose.
+    /// Seals a text for a purpose. It can be opened only with the same purpose.
     pub fn seal(&self, purpose: &str, secret: &str) -> String {
         let nonce: [u8; NONCE] = rand::random();
         let payload = Payload {
@@ -97,7 +97,7 @@ impl SealingKey {
             .map_err(|_not_text| Unsealable)
     }
 
-    /// A keyed digest that tells if two texts are equal. Without the key it reveals nothing else.
+    /// A keyed digest that shows if two texts are equal. Without the key it reveals nothing else.
     pub fn digest(&self, purpose: &str, secret: &str) -> String {
         let mut digest = [0u8; 16];
         let expander =

@@ -1,6 +1,6 @@
-//! The place of a deployment's secrets: the cloud's key manager, else the sealed store.
+//! The location of a deployment's secrets: the cloud's key manager, or else the sealed store.
 //!
-//! A cloud may get a key manager later. Older secrets are still in the sealed store then, so they are looked for there too.
+//! A cloud can get a key manager later. Older secrets are still in the sealed store then, so it is searched too.
 
 use async_trait::async_trait;
 use openstack::{Secret, Service, Session};
@@ -17,8 +17,8 @@ pub struct RunVault {
     tenant: Tenant,
     /// True if the cloud has Barbican, which is used with the user's token.
     has_key_manager: bool,
-    /// The key to our table, which the user can derive. Without it and without a key manager, storing a secret fails with a
-    /// reason.
+    /// The key of the sealed store, which the user can derive. Without it and without a key manager, storing a secret
+    /// fails with a reason.
     key: Option<SealingKey>,
 }
 

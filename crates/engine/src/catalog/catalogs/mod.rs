@@ -1,15 +1,16 @@
-//! Catalogue items that projects uploaded: their rows, their folders, and the catalogue that a project or a deployment sees.
+//! Catalogue items that projects uploaded: their rows, their folders, and the catalogues of projects and deployments.
 //!
-//! An upload first writes the whole folder, named by its digest (`catalog/<project>/<item>/<digest>` below the data folder), then
-//! the row. A crash in between leaves a folder that nobody sees and that the same upload uses again. A version never changes. A
-//! deployment keeps the versions that it was made with ([`Catalogs::of_deployment`]) until it has no component of that item any
-//! more.
+//! An upload first writes the whole folder, named by its digest (`catalog/<project>/<item>/<digest>` below the data
+//! folder), then the row. A crash in between leaves an unused folder, which the same upload uses again. A version never
+//! changes. A deployment keeps the versions of its creation ([`Catalogs::of_deployment`]) until it has no component of
+//! that item any more.
 //!
-//! A project's item may not take the name of one of the server's own items: `Stackloom::Catalog::nginx` in a template must mean
-//! the same in every project, and in templates that projects exchange. If a later version of this program brings an item whose
-//! name a project already uses, the project's own item wins, so that nothing changes under its deployments.
+//! A project's item cannot have the name of one of the server's own items: `Stackloom::Catalog::nginx` in a template
+//! must mean the same in every project, and in templates that projects exchange. If a later version of this program
+//! contains an item whose name a project already uses, the project's own item takes precedence, so that its deployments
+//! do not change.
 //!
-//! Only the server's operator removes an item: its row, then its folder, then a restart.
+//! Only the server's operator removes an item: first its row, then its folder, then a restart.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -41,7 +42,7 @@ pub struct Catalogs {
     /// The folder `catalog` below the data folder.
     folder: PathBuf,
     store: Store,
-    /// The catalogues of projects, each until the project uploads something.
+    /// The catalogues of projects, each until the project's next upload.
     seen: Mutex<HashMap<Tenant, Arc<Catalog>>>,
     unpacking: Semaphore,
 }
@@ -49,7 +50,7 @@ pub struct Catalogs {
 /// The result of an upload.
 #[derive(Clone, Debug)]
 pub struct Published {
-    /// The item as the catalogue shows it now.
+    /// The item in the catalogue after the upload.
     pub item: Arc<Item>,
     /// True if the project already had the same files under the same version.
     pub was_there: bool,
@@ -82,16 +83,16 @@ impl Catalogs {
         } else {
             self.read(tenant, self.own.clone(), newest).await?
         };
-        // An incomplete catalogue is not cached: a read that failed may work in a moment.
+        // An incomplete catalogue is not cached: a read that failed can succeed later.
         if is_whole {
             seen.insert(tenant.clone(), catalog.clone());
         }
         Ok(catalog)
     }
 
-    /// The catalogue of a deployment: as [`Catalogs::of`], but with the versions of items that the deployment was made with.
+    /// The catalogue of a deployment: as [`Catalogs::of`], but with the deployment's versions of the items.
     ///
-    /// A version that is gone is missing here. It is not replaced by another one.
+    /// A deleted version is missing here. It is not replaced by another one.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -119,7 +120,7 @@ impl Catalogs {
         Ok(catalog)
     }
 
-    /// Stores the versions of the items behind these types for a deployment. `catalog` is the one that the plan used.
+    /// Stores the versions of these types' items for a deployment. `catalog` is the one that the plan used.
     pub async fn pin(
         &self,
         transaction: &mut Transaction,
@@ -140,8 +141,8 @@ impl Catalogs {
     /// Adds an item from a tar.gz to a project's catalogue.
     ///
     /// # Errors
-    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, or the project
-    /// has no room left.
+    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, or the
+    /// project has no space left.
     pub async fn publish(
         &self,
         tenant: &Tenant,
@@ -185,7 +186,7 @@ impl Catalogs {
         if !was_there {
             let key = (name.as_str(), version.as_str());
             let inserted = self.store.item_insert(tenant, key, &digest, bytes, user);
-            // Another server on the same database was faster.
+            // Another server with the same database was faster.
             if inserted.await? == Outcome::Conflict {
                 return Err(Error::ItemVersionTaken { name, version });
             }
@@ -215,8 +216,8 @@ impl Catalogs {
             .map_err(|error| Error::Unavailable(format!("the item cannot be written: {error}")))
     }
 
-    /// Reads the items of these rows from their folders and adds them to `below`. Items that cannot be read are logged and left
-    /// out; the second value is true if there were none.
+    /// Reads the items of these rows from their folders and adds them to `below`. Unreadable items are logged and
+    /// skipped; the second value is true if there were none.
     async fn read(
         &self,
         tenant: &Tenant,
@@ -272,7 +273,7 @@ impl Catalogs {
 
 fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<Item, String> {
     let mut files = folder::stored_files(&place, &row.digest).map_err(|error| error.to_string())?;
-    // An item that was accepted under milder rules still works, but without its icon.
+    // An item that was accepted under less strict rules still works, but without its icon.
     files.retain(|path, text| {
         path != "icon.svg" || std::str::from_utf8(text).is_ok_and(check::is_drawing)
     });

@@ -10,7 +10,7 @@ fn tenant(project: &str) -> Tenant {
     }
 }
 
-/// The archive of an item of this name, whose role says `word`.
+/// The archive of an item of this name, with `word` in its role.
 fn archive(name: &str, version: &str, word: &str) -> Vec<u8> {
     let manifest =
         format!("name: {name}\ntitle: T\nversion: {version}\nsummary: s\ncategory: test\n");

@@ -1,8 +1,8 @@
 //! Unpacks an uploaded tar.gz in memory.
 //!
-//! Nothing in the archive is trusted. A path from it reaches the disk only after it was split and each part was found to be
-//! plain. Links and special files are refused. The size of the unpacked data counts, not the size in the headers: the stream ends
-//! with an error at the limit, so that a small archive cannot become a large one.
+//! The archive is not trusted. Its paths are used on the disk only after they were split and all parts were checked.
+//! Links and special files are refused. The limit applies to the size of the unpacked data, not to the size in the
+//! headers: the stream ends with an error at the limit, so that a small archive cannot become a large one.
 
 use std::{
     cell::Cell,
@@ -47,7 +47,7 @@ const ENTRY_OVERHEAD_BYTES: usize = 2048;
 /// The files of an item, by path inside its folder. The archive contains the item itself, or one folder with the item.
 ///
 /// # Errors
-/// The entries that are refused. Paths are the entries' paths.
+/// The refused entries. Paths are the entries' paths.
 pub fn unpack(archive: impl Read, limits: &Limits) -> Result<Files, Vec<Diagnostic>> {
     let is_over = Cell::new(false);
     let stream = Limited {
@@ -200,7 +200,7 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@' | ',' | '=' | ' ')
 }
 
-/// True for files that file managers leave in archives.
+/// True for files that file managers add to archives.
 fn is_leftover(path: &str) -> bool {
     let mut names = path.split('/');
     names.any(|name| name.starts_with("._") || matches!(name, ".DS_Store" | "__MACOSX"))
@@ -245,7 +245,7 @@ fn too_large(limits: &Limits) -> Diagnostic {
     )
 }
 
-/// A reader that fails when more bytes come than the limit allows.
+/// A reader that fails when the input exceeds the limit.
 struct Limited<'c, R> {
     inner: R,
     left: usize,

@@ -8,7 +8,7 @@ use super::*;
 
 const MANIFEST: &[u8] = b"name: hello";
 
-/// An entry whose path is written into the header unchecked, as an attacker could do it.
+/// An entry whose path is written into the header unchecked, as by an attacker.
 fn entry(path: &str, kind: EntryType, content: &[u8]) -> Vec<u8> {
     let mut header = Header::new_gnu();
     header.as_gnu_mut().unwrap().name[..path.len()].copy_from_slice(path.as_bytes());
@@ -131,7 +131,7 @@ fn an_archive_cannot_become_large() {
     assert!(message.contains("more than 9 KiB together"), "{message}");
     let many: Vec<Vec<u8>> = (0..21).map(|n| file(&format!("f{n}"), b"")).collect();
     assert!(taken(&many).unwrap_err().contains("more than 20 files"));
-    // 200 MB of zeros whose header claims one short file, and a name of 200 MB.
+    // 200 MB of zeros with the header of one short file, and a name of 200 MB.
     for kind in [EntryType::Regular, EntryType::GNULongName] {
         let mut header = Header::new_gnu();
         header.set_entry_type(kind);
@@ -163,7 +163,7 @@ fn a_file_that_is_not_an_archive_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any bytes give either files with plain paths within the limits, or problems.
+    /// Any bytes result in files with plain paths within the limits, or in problems.
     #[test]
     fn no_bytes_make_unpacking_panic(parts in prop::collection::vec((".{0,99}", 0u8..128, prop::collection::vec(any::<u8>(), 0..700)), 0..8), cut in 0usize..4096, flip in any::<(u16, u8)>()) {
         let mut parts: Vec<Vec<u8>> = parts
