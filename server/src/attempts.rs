@@ -1,14 +1,14 @@
 //! Rate limits for failed logins.
 //!
-//! Keystone locks nobody out by default, and a guess costs the server much more than the guesser. Therefore successive
-//! failures are counted three times:
+//! Keystone locks no accounts by default, and a guess costs the server much more than the attacker. Therefore
+//! successive failures are counted three times:
 //!
 //! - For each account and client address. The first few failures are free. Each further one doubles the time until the
 //!   next attempt, up to a minute.
 //! - For each account over all addresses, because addresses are cheap. The rule is the same, with many more free
 //!   failures.
-//! - For each client address over all accounts and tokens, because names can be guessed with one password each. The rule
-//!   is the same; the number of free failures is a setting, since an office may share an address.
+//! - For each client address over all accounts and tokens, because names can be guessed with one password each. The
+//!   rule is the same; the number of free failures is a setting, because an office can share an address.
 //!
 //! So an attacker at one address does not delay users elsewhere, including the account's owner. An attacker with
 //! hundreds of addresses is limited as a whole. An account at an address with a recent successful login is subject to the
@@ -17,8 +17,7 @@
 //! An IPv6 address counts as its /64 network, because its owner has all of that network. Behind a proxy all clients
 //! have the proxy's address, unless the settings list it as trusted (`Config::proxies`).
 //!
-//! Names are compared as a cloud's database might compare them ([`folded`]), so that another spelling does not evade
-//! the limit.
+//! Names are compared like in a cloud's database ([`folded`]), so that another spelling does not evade the limit.
 //!
 //! An attempt counts as failed until it is known to have succeeded, so parallel attempts do not evade the limit either.
 //! Counts are in memory only and expire some time after the last failure.
@@ -40,10 +39,10 @@ const FREE_IN_ALL: u32 = 50;
 const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(60);
 const REMEMBERED_FOR: Duration = Duration::from_secs(15 * 60);
-/// Time after a login during which its address is known for the account.
+/// Time after a login during which its address counts as known for the account.
 const AT_HOME_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Limit for stored counts, and for known addresses. When it is reached, the counts with the fewest failures are
-/// dropped, the oldest first.
+/// Maximum number of stored counts, and of known addresses. When it is reached, the counts with the fewest failures are
+/// removed, the oldest first.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// Accounts with failed logins, and the addresses of successful ones.
@@ -83,9 +82,9 @@ struct Failures {
 pub struct Place(Account);
 
 impl Place {
-    /// The place of an address. All unknown addresses count as one.
+    /// The key of an address. All unknown addresses count as one.
     pub fn of(address: Option<IpAddr>) -> Place {
-        // No account has no names.
+        // An empty list of names is not a valid account.
         Place(Account::new(&[]).from(address).here)
     }
 }
@@ -120,7 +119,7 @@ impl Account {
 }
 
 /// A name without the differences that MySQL's usual collations ignore: case, accents and trailing spaces. Other
-/// non-ASCII letters might compare as equal, so all of them become one character.
+/// non-ASCII letters can compare as equal, so all of them become one character.
 fn folded(name: &str) -> String {
     name.trim()
         .nfkd()
@@ -190,7 +189,7 @@ impl Known {
         all.insert(account, first);
     }
 
-    /// Takes one counted failure back.
+    /// Removes one counted failure.
     fn uncount(&mut self, account: Account) {
         if let Some(failures) = self.failures.get_mut(&account) {
             failures.count = failures.count.saturating_sub(1);
@@ -222,7 +221,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// The attempt did not fail, or was not made.
+    /// The attempt did not fail, or did not take place.
     pub fn withdraw(&self, place: Place) {
         self.lock().uncount(place.0);
     }
@@ -230,7 +229,7 @@ impl Attempts {
     /// Begins an attempt. It counts as a failure until [`Attempts::succeeded`] or [`Attempts::undecided`].
     ///
     /// # Errors
-    /// The remaining wait if the attempt comes too early. Such an attempt is not counted.
+    /// The remaining wait if the attempt is too early. Such an attempt is not counted.
     pub fn begin(&self, one: Try, now: Instant) -> Result<(), Duration> {
         let mut known = self.lock();
         let mut wait = known.wait(one.here, FREE, now);
@@ -245,7 +244,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// The login succeeded: failures from this address are forgotten, and the address is known.
+    /// The login succeeded: failures from this address are removed, and the address is known.
     pub fn succeeded(&self, one: Try, now: Instant) {
         let mut known = self.lock();
         known.failures.remove(&one.here);
@@ -398,7 +397,7 @@ mod tests {
         let other = at(&["lab", "Default", "eve"], "192.0.2.1");
         assert!(attempts.begin_at(here, None, now).is_err());
         assert!(attempts.begin_at(here, Some(other), now).is_err());
-        // An account that logged in here before is not held up by its neighbours.
+        // An account with an earlier login from this address is not delayed by others.
         assert_eq!(attempts.begin_at(here, Some(ada()), now), Ok(()));
         assert_eq!(attempts.begin_at(place("192.0.2.2"), None, now), Ok(()));
     }

@@ -1,10 +1,9 @@
 //! Authentication and authorisation of requests.
 //!
-//! A person has a cookie; its session holds the cloud's name, the Keystone token and the key to
-//! their sealed secrets, and nobody can read it without the cookie (see `session_store`). A program
-//! sends `X-Auth-Token` and `X-Stackloom-Cloud` instead. Both ways lead to a [`Caller`]: a route
-//! that takes one answers 401 to everybody else, a route that takes a [`Member`] answers 403 to
-//! those who may only look.
+//! A person has a cookie. Its session contains the cloud's name, the Keystone token and the key to their sealed
+//! secrets, and cannot be read without the cookie (see `session_store`). A program sends `X-Auth-Token` and
+//! `X-Stackloom-Cloud` instead. Both result in a [`Caller`]: a route with this parameter responds 401 to all others, a
+//! route with a [`Member`] responds 403 to users with read access only.
 
 use std::time::Instant;
 
@@ -33,8 +32,8 @@ use crate::{
 
 /// Name of the session cookie over plain HTTP.
 pub const COOKIE: &str = "stackloom_session";
-/// Name of the session cookie over TLS. Browsers take a name with this prefix from this host over TLS only, so that no
-/// other host of the domain plants one.
+/// Name of the session cookie over TLS. Browsers accept a name with this prefix from this host over TLS only, so that
+/// other hosts of the domain cannot set it.
 pub const TLS_COOKIE: &str = "__Host-stackloom_session";
 /// Header with a Keystone token.
 pub const TOKEN_HEADER: &str = "x-auth-token";
@@ -52,14 +51,14 @@ pub struct Caller {
     pub actor: Actor,
 }
 
-/// A [`Caller`] with a role that may change things.
+/// A [`Caller`] with a role for changes.
 pub struct Member(pub Caller);
 
 impl Caller {
     /// The caller of a session that the cloud has accepted.
     ///
     /// # Errors
-    /// The token is not scoped to a project. Everything that is stored belongs to one.
+    /// If the token is not scoped to a project. Everything that is stored belongs to one.
     pub fn new(
         config: &Config,
         cloud: &CloudConfig,
@@ -107,7 +106,7 @@ impl Caller {
         })
     }
 
-    /// The project that the caller works in.
+    /// The caller's project.
     pub fn tenant(&self) -> &Tenant {
         &self.actor.tenant
     }
@@ -138,10 +137,10 @@ pub async fn login_of(parts: &Parts) -> Result<(Login, Option<Id>)> {
     Ok((login.ok_or_else(not_signed_in)?, session.id()))
 }
 
-/// Asks the cloud about a token that is not known yet, within the limits for strangers.
+/// Checks an unknown token with the cloud, within the limits for unauthenticated clients.
 ///
 /// # Errors
-/// If the token was refused, or many of this address were.
+/// If the token was refused, or many tokens from this address were.
 pub async fn check_token(services: &Services, login: &Login, parts: &mut Parts) -> Result<()> {
     let cloud = services.cloud(&login.cloud)?;
     if services.tokens.is_known(cloud, &login.token) {
@@ -211,7 +210,7 @@ pub async fn sign_in(session: &Session, caller: &Caller) -> Result<()> {
     Ok(())
 }
 
-/// True if the session has a login. A page's frame needs no more.
+/// True if the session has a login. The HTML shell of a page needs no more.
 pub async fn is_signed_in(session: &Session) -> bool {
     Login::of_session(session).await.is_some()
 }

@@ -51,7 +51,7 @@ pub struct Server {
 /// Opens the database, starts the engine (which resumes unfinished runs) and builds the router.
 ///
 /// # Errors
-/// The data folder cannot be written, the clouds' configuration cannot be read, or the database is newer than the
+/// If the data folder cannot be written, the clouds' configuration cannot be read, or the database is newer than the
 /// program.
 pub async fn build(config: Config) -> anyhow::Result<Server> {
     let config = Arc::new(config);
@@ -89,7 +89,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
 }
 
 impl Server {
-    /// Serves the connections of a listener until [`Server::closing`] is cancelled and all requests are answered.
+    /// Serves the connections of a listener until [`Server::closing`] is cancelled and all requests are complete.
     pub fn serve(&self, listener: TcpListener) -> impl Future<Output = ()> + Send + use<> {
         let config = self.services.config.clone();
         serve::serve(listener, self.router.clone(), config, self.closing())
@@ -117,8 +117,8 @@ fn clouds(config: &Config) -> anyhow::Result<openstack::Clouds> {
     Ok(clouds.with_login_timeout(config.login_timeout.0))
 }
 
-/// Warns of clouds whose service catalogue lacks the configured region. Checks only clouds with credentials in the
-/// configuration.
+/// Warns of clouds whose service catalogue does not contain the configured region. Checks only clouds with credentials
+/// in the configuration.
 async fn check_regions(clouds: openstack::Clouds) {
     for cloud in clouds.iter() {
         let Some(credentials) = &cloud.credentials else {

@@ -1,8 +1,8 @@
-//! The response with resource types.
+//! The response with the resource types.
 //!
-//! They change only when an item is uploaded, and a browser requests them for every design that is opened. So they are
-//! serialised once, and sent only to clients that do not have them. The entity tag is a digest of the content, so a
-//! project with types of its own has another tag.
+//! They change only with uploads of items, and a browser requests them for every opened design. So they are serialised
+//! once, and sent only to clients that do not have them. The entity tag is a digest of the content, so a project with
+//! its own types has another tag.
 
 use axum::{
     body::Bytes,
@@ -13,7 +13,7 @@ use engine::catalog::Described;
 
 /// The descriptions, or "not modified" if the request has the current tag.
 pub fn answer(described: &Described, request: &HeaderMap) -> Response {
-    // A weak tag, because the response may be compressed on its way.
+    // A weak tag, because the response can be compressed on its way.
     let tag = format!("W/\"{}\"", described.digest);
     let known = request
         .get(header::IF_NONE_MATCH)

@@ -1,4 +1,4 @@
-//! The client's address: the peer's address, or the one that a trusted proxy reports.
+//! The client's address: the peer's address, or the address in a trusted proxy's header.
 
 use std::{convert::Infallible, net::IpAddr, net::SocketAddr};
 
@@ -31,7 +31,7 @@ impl FromRequestParts<Services> for ClientAddress {
 }
 
 /// Each proxy appends the address of its peer to the list. So the list is read from the end, past the trusted proxies.
-/// Entries before the first untrusted address may be forged.
+/// Entries before the first untrusted address can be forged.
 fn behind(peer: IpAddr, headers: &HeaderMap, proxies: &[IpAddr]) -> IpAddr {
     let lists = headers.get_all(FORWARDED_FOR).iter();
     let forwarded: Vec<&str> = lists

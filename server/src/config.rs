@@ -26,8 +26,8 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_DATA", default_value = "stackloom-data")]
     pub data: PathBuf,
 
-    /// A PostgreSQL database, such as `postgres://user:password@host/stackloom`. Without it, the file `stackloom.db` in the
-    /// data folder. The password may come from `PGPASSWORD` or `~/.pgpass` instead.
+    /// A PostgreSQL database, such as `postgres://user:password@host/stackloom`. Without it, the file `stackloom.db` in
+    /// the data folder. The password can be in `PGPASSWORD` or `~/.pgpass` instead.
     #[arg(long, env = "STACKLOOM_DATABASE", hide_env_values = true)]
     pub database: Option<DatabaseUrl>,
 
@@ -43,12 +43,12 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_SITE", default_value = "target/site")]
     pub site: PathBuf,
 
-    /// Address that users type, such as `https://stackloom.example.org`, if a proxy stands in front. With `https` the
+    /// Public address of the server, such as `https://stackloom.example.org`, if a proxy is in front. With `https` the
     /// session's cookie is `Secure`.
     #[arg(long, env = "STACKLOOM_PUBLIC_URL")]
     pub public_url: Option<String>,
 
-    /// Listens on a network without TLS in front, although passwords and sessions cross it in clear text.
+    /// Listens on a network without TLS in front, although passwords and sessions are sent in clear text.
     #[arg(long, env = "STACKLOOM_PLAIN_HTTP", default_value_t = false)]
     pub plain_http: bool,
 
@@ -61,28 +61,28 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_SANDBOX_IMAGE", default_value = engine_defaults::SANDBOX_IMAGE)]
     pub sandbox_image: String,
 
-    /// Docker daemons that run sandboxes, such as `unix:///var/run/docker.sock`, separated by commas. The usual one of
-    /// this machine if not set. The least loaded one is used.
+    /// Docker daemons that run sandboxes, such as `unix:///var/run/docker.sock`, separated by commas. This machine's
+    /// default if not set. The least loaded one is used.
     #[arg(long, env = "STACKLOOM_DOCKER", value_delimiter = ',')]
     pub docker: Vec<String>,
 
-    /// Sandboxes that run at the same time. Projects share them fairly.
+    /// Maximum number of parallel sandboxes. Projects share them fairly.
     #[arg(long, env = "STACKLOOM_SANDBOXES", default_value_t = engine_defaults::PARALLEL_SANDBOXES)]
     pub sandboxes: usize,
 
-    /// Address that bastions let in during a run. Detected if not set.
+    /// Address with SSH access to bastions during a run. Detected if not set.
     #[arg(long, env = "STACKLOOM_ORCHESTRATOR_ADDRESS")]
     pub orchestrator_address: Option<IpAddr>,
 
-    /// Time after which a cloud that does not answer a login counts as unreachable, in seconds.
+    /// Time after which a cloud that does not respond to a login counts as unreachable, in seconds.
     #[arg(long, env = "STACKLOOM_LOGIN_TIMEOUT", default_value_t = Seconds(openstack::config::LOGIN_TIMEOUT))]
     pub login_timeout: Seconds,
 
-    /// Time in which an active server must answer over SSH, in seconds.
+    /// Time in which an active server must respond over SSH, in seconds.
     #[arg(long, env = "STACKLOOM_SSH_TIMEOUT", default_value_t = Seconds(engine_defaults::SSH_TIMEOUT))]
     pub ssh_timeout: Seconds,
 
-    /// Time that parallel steps get to end by themselves after a step has failed, in seconds.
+    /// Time that parallel steps can continue after a step has failed, in seconds.
     #[arg(long, env = "STACKLOOM_GRACE", default_value_t = Seconds(engine_defaults::GRACE))]
     pub grace: Seconds,
 
@@ -90,21 +90,21 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_RETRY_PAUSE", default_value_t = Seconds(engine_defaults::RETRY_PAUSE))]
     pub retry_pause: Seconds,
 
-    /// Time after which a request without an answer is no longer carried out by the cloud, in seconds. The default is
-    /// the sum of two timeouts: 60 s that services wait for each other (`rpc_response_timeout`), and 60 s that a proxy
-    /// or client in front waits for them.
+    /// Time after which the cloud no longer carries out a request without a response, in seconds. The default is the
+    /// sum of two timeouts: 60 s between services (`rpc_response_timeout`), and 60 s of a proxy or client in front of
+    /// them.
     #[arg(long, env = "STACKLOOM_COMMIT_HORIZON", default_value_t = Seconds(engine_defaults::COMMIT_HORIZON))]
     pub commit_horizon: Seconds,
 
-    /// Steps of one run that work at the same time.
+    /// Maximum number of parallel steps of one run.
     #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value_t = engine_defaults::PARALLEL_STEPS)]
     pub parallel_steps: usize,
 
-    /// Open connections.
+    /// Maximum number of open connections.
     #[arg(long, env = "STACKLOOM_CONNECTIONS", default_value_t = 1024)]
     pub connections: usize,
 
-    /// Open connections of one client address. Trusted proxies have no such limit.
+    /// Maximum number of open connections of one client address. Trusted proxies have no such limit.
     #[arg(long, env = "STACKLOOM_ADDRESS_CONNECTIONS", default_value_t = 256)]
     pub address_connections: usize,
 
@@ -116,11 +116,11 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_BODY_TIMEOUT", default_value_t = Seconds(Duration::from_secs(60)))]
     pub body_timeout: Seconds,
 
-    /// Logins, and checks of unknown tokens, that are under way at the same time.
+    /// Maximum number of parallel logins and checks of unknown tokens.
     #[arg(long, env = "STACKLOOM_LOGINS", default_value_t = 8)]
     pub logins: usize,
 
-    /// The same from one client address.
+    /// The same for one client address.
     #[arg(long, env = "STACKLOOM_ADDRESS_LOGINS", default_value_t = 4)]
     pub address_logins: usize,
 
@@ -128,7 +128,7 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_ADDRESS_FAILURES", default_value_t = 30)]
     pub address_failures: u32,
 
-    /// Templates that are checked, planned or converted at the same time.
+    /// Maximum number of templates that are checked, planned or converted at the same time.
     #[arg(long, env = "STACKLOOM_COMPUTATIONS", default_value_t = engine_defaults::COMPUTATIONS)]
     pub computations: usize,
 
@@ -136,15 +136,15 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PROJECT_COMPUTATIONS", default_value_t = engine_defaults::PROJECT_COMPUTATIONS)]
     pub project_computations: usize,
 
-    /// Time that a request waits for its turn, before it is refused, in seconds.
+    /// Time that a request waits for its turn before it is refused, in seconds.
     #[arg(long, env = "STACKLOOM_COMPUTATION_WAIT", default_value_t = Seconds(engine_defaults::COMPUTATION_PATIENCE))]
     pub computation_wait: Seconds,
 
-    /// Time after which a check, plan or conversion is given up, in seconds.
+    /// Time after which a check, plan or conversion is aborted, in seconds.
     #[arg(long, env = "STACKLOOM_COMPUTATION_TIMEOUT", default_value_t = Seconds(engine_defaults::COMPUTATION_DEADLINE))]
     pub computation_timeout: Seconds,
 
-    /// Keystone roles whose holders may change things. Other users only read.
+    /// Keystone roles with permission to change things. Other users can only read.
     #[arg(
         long,
         env = "STACKLOOM_MEMBER_ROLES",
@@ -153,7 +153,7 @@ pub struct Config {
     )]
     pub member_roles: Vec<String>,
 
-    /// Token that a reader of `/metrics` sends (`Authorization: Bearer`). Without it, only this machine may read them.
+    /// Token for readers of `/metrics` (`Authorization: Bearer`). Without it, only this machine can read them.
     #[arg(long, env = "STACKLOOM_METRICS_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<String>,
 
@@ -173,7 +173,7 @@ pub struct Config {
 /// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Text for people.
+    /// Text for users.
     Text,
     /// JSON for log collectors.
     Json,
@@ -183,7 +183,7 @@ impl Config {
     /// Refuses settings that would send passwords and sessions over a network in clear text.
     ///
     /// # Errors
-    /// The server would listen on a network without TLS in front.
+    /// If the server would listen on a network without TLS in front.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.addr.ip().is_loopback() || self.is_https() || self.plain_http {
             return Ok(());
@@ -211,7 +211,7 @@ impl Config {
     }
 }
 
-/// A time in seconds, as in a setting: `120`, `0.5`.
+/// A time in seconds, as in the settings: `120`, `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seconds(pub Duration);
 

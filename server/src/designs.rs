@@ -1,11 +1,11 @@
 //! Stored designs and their versions.
 //!
-//! Every query takes the tenant, so another project's design is not found instead of forbidden. A save makes a version.
-//! The canvas saves often, so only the newest [`VERSIONS_KEPT_MAX`] versions are kept, and fewer of large designs
-//! ([`VERSIONS_BYTES_MAX`]).
+//! Every query takes the tenant, so another project's design is not found instead of forbidden. A save creates a
+//! version. The canvas saves often, so only the newest [`VERSIONS_KEPT_MAX`] versions are kept, and fewer of large
+//! designs ([`VERSIONS_BYTES_MAX`]).
 //!
-//! The version number is also an optimistic lock: a save names its base version, and a save from an older version is a
-//! conflict that changes nothing.
+//! The version number is also an optimistic lock: a save contains its base version, and a save from an older version is
+//! a conflict that changes nothing.
 
 use api::{Beside, Design, DesignRequest, DesignSummary, DesignVersion};
 use engine::{Engine, Tenant};
@@ -17,7 +17,7 @@ use crate::{
     problem::{Error, Result},
 };
 
-/// Number of versions kept per design.
+/// Maximum number of kept versions per design.
 pub const VERSIONS_KEPT_MAX: u32 = 200;
 
 /// Total size of the kept versions of a design, in bytes. They are listed in one response.
@@ -68,7 +68,7 @@ impl Designs {
         found.ok_or_else(|| Error::not_found("design", id))
     }
 
-    /// Saves a new version, unless nothing differs.
+    /// Saves a new version, if it differs from the newest.
     ///
     /// # Errors
     /// `version-conflict` if `base_version` is not the newest.
@@ -99,14 +99,14 @@ impl Designs {
             let saved = self
                 .store
                 .design_save(tenant, id, stored.version, content, LIMITS);
-            // Someone else has saved in between: read again.
+            // Another user has saved in between: read again.
             if saved.await? == Outcome::Done {
                 return self.get(tenant, id).await;
             }
         }
     }
 
-    /// Deletes the design with all its versions. Deployments made from it stay.
+    /// Deletes the design with all its versions. Deployments from it stay.
     pub async fn delete(&self, tenant: &Tenant, id: &str) -> Result<()> {
         if self.store.design_delete(tenant, id).await? == Outcome::Conflict {
             Err(Error::not_found("design", id))
@@ -124,7 +124,7 @@ impl Designs {
         Ok(versions)
     }
 
-    /// Number of resources in the template. In a broken template, as many as can be read.
+    /// Number of resources in the template. In an invalid template, of the readable ones.
     async fn resources(&self, tenant: &Tenant, template: &str) -> Result<i64> {
         let template = template.to_owned();
         let work = move || Document::parse(template).template().resources.len();

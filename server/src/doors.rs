@@ -1,8 +1,8 @@
-//! Limits on requests that make the server ask a cloud's Keystone although nobody is logged in: logins, and tokens that
-//! are not known yet.
+//! Limits on requests that cause calls to a cloud's Keystone without a login: logins, and tokens that are not known
+//! yet.
 //!
-//! Anybody can send them, and runs need the same connections to the cloud. So only some are under way at once, and
-//! fewer from one address. Others wait in order for a short time, and are refused then.
+//! Any client can send them, and runs need the same connections to the cloud. So their parallel number is limited, with
+//! a lower limit per address. Others wait in order of arrival for a short time, and are refused then.
 
 use std::{
     collections::HashMap,
@@ -21,12 +21,12 @@ use crate::{
     problem::{Error, Result},
 };
 
-/// The longest wait for a free place.
+/// Longest wait for a permit.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Number of addresses from which idle ones are forgotten.
+/// Number of addresses at which idle ones are removed.
 const PLACES_MAX: usize = 1000;
 
-/// The doors to all clouds.
+/// The limits of logins to all clouds.
 #[derive(Clone)]
 pub struct Doors {
     in_all: Arc<Semaphore>,
@@ -34,14 +34,14 @@ pub struct Doors {
     places: Arc<Mutex<HashMap<Place, Arc<Semaphore>>>>,
 }
 
-/// A login under way.
+/// The permits of a login in progress.
 pub struct Entered {
     _address: OwnedSemaphorePermit,
     _in_all: OwnedSemaphorePermit,
 }
 
 impl Doors {
-    /// Doors for so many logins at once, in all and from one address.
+    /// Limits for parallel logins, in total and per address.
     pub fn new(in_all: usize, per_address: usize) -> Doors {
         Doors {
             in_all: Arc::new(Semaphore::new(in_all)),
@@ -50,10 +50,10 @@ impl Doors {
         }
     }
 
-    /// Waits for a free place.
+    /// Waits for a permit.
     ///
     /// # Errors
-    /// `too-many-logins` if none is free in time.
+    /// `too-many-logins` if no permit is free in time.
     pub async fn enter(&self, place: Place) -> Result<Entered> {
         let enter = async {
             let address = self.at(place).acquire_owned().await;
@@ -86,7 +86,7 @@ impl Doors {
     }
 }
 
-/// The refusal of an address from which many logins failed.
+/// The refusal of an address with many failed logins.
 pub fn too_many_here(wait: Duration) -> Error {
     let seconds = wait.as_secs_f64().ceil();
     Error::new(

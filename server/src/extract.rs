@@ -16,13 +16,14 @@ use crate::{
     problem::{Error, Result},
 };
 
-/// The largest request body that is accepted, in bytes: enough for a template of some 20,000 resources.
+/// Maximum size of a request body in bytes: enough for a template of some 20,000 resources.
 pub const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// Bytes beyond the limit that are read and discarded, so that the sender stays connected and reads the response.
+/// Number of bytes beyond the limit that are read and discarded, so that the sender stays connected and reads the
+/// response.
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// The longest wait for the next piece of a body, so that an idle sender does not keep a request open.
+/// Maximum time until the next part of a body, so that an idle sender does not keep a request open.
 const CHUNK_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A JSON body of a request or a response.
@@ -104,7 +105,7 @@ async fn read_patiently(
     Ok(bytes)
 }
 
-/// Parses JSON into a value. An error names the path of the invalid value.
+/// Parses JSON into a value. An error contains the path of the invalid value.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {

@@ -1,7 +1,7 @@
-//! Response headers that restrict the browser to the features that our pages need.
+//! Response headers that restrict the browser to the features of our pages.
 //!
-//! The content security policy of a page has a nonce for the one inline script that starts hydration, so it is made
-//! where the page is rendered (see `pages`). All other responses get a policy that allows nothing.
+//! The content security policy of a page has a nonce for the one inline script that starts hydration, so it is created
+//! during the rendering of the page (see `pages`). All other responses get a policy that allows nothing.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use axum::{
 
 use crate::config::Config;
 
-/// The policy for responses that are not pages: JSON, files, pictures.
+/// The policy of responses other than pages: JSON, files, pictures.
 const NOTHING: &str =
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// HSTS for half a year. Browsers accept it over TLS only.
 const TLS_ONLY: &str = "max-age=15552000";
 
-/// Middleware that adds the headers which a route has not set itself.
+/// Middleware that adds the headers that a route has not set.
 pub async fn secure(State(config): State<Arc<Config>>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -52,7 +52,7 @@ pub async fn secure(State(config): State<Arc<Config>>, request: Request, next: N
     response
 }
 
-/// Middleware of the API that forbids caching, because responses are for one user and one moment.
+/// Middleware of the API that forbids caching, because responses depend on the user and the time.
 pub async fn no_store(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response

@@ -1,7 +1,7 @@
 //! The axum program: configuration, sessions, the REST API, the websocket, pages and files.
 //!
 //! The modules are thin: a route parses a request, authenticates the caller, calls the engine, the designs' store or
-//! the pure `planner`, and answers. [`build`] connects them, for `main` and for tests. Read in this order:
+//! the pure `planner`, and returns the response. [`build`] connects them, for `main` and for tests. Read in this order:
 
 // The view types of the pages nest deeply.
 #![recursion_limit = "512"]
@@ -28,7 +28,7 @@ mod designs;
 mod facts;
 pub mod routes;
 
-// Everything around them.
+// Common middleware and connections.
 mod headers;
 mod live_login;
 mod metrics;

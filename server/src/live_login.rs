@@ -1,8 +1,8 @@
-//! The login of a connection that lasts, such as a socket. The connection must not outlive the login.
+//! The login of a long connection, such as a socket. The connection must not outlive the login.
 //!
-//! A request checks its login once. A connection of hours checks it again: when the session ends (a logout, a login as somebody
-//! else in the same browser), when the token does, and now and then, for a token may be revoked and a session may be removed by
-//! another process on the same database.
+//! A request checks its login once. A connection of hours checks it again: at the end of the session (a logout, or
+//! another login in the same browser), at the expiry of the token, and periodically, because a token can be revoked and
+//! a session can be removed by another process with the same database.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 pub struct LiveLogin {
     services: Services,
     login: Login,
-    /// Id of the browser's session; programs have none.
+    /// Id of the browser's session. `None` for programs.
     session: Option<Id>,
     expires: Timestamp,
     /// Subscribed before the login was checked, so that no end is missed.
@@ -59,7 +59,7 @@ impl LiveLogin {
         while self.is_valid().await {
             let left = self.expires.duration_since(Timestamp::now());
             let left = Duration::try_from(left).unwrap_or_default();
-            // Without an announcement it is checked all the same.
+            // Without an announcement it is checked after the timeout.
             let _ = timeout(LOOK_EVERY.min(left), self.announced()).await;
         }
     }
@@ -85,7 +85,7 @@ impl LiveLogin {
                 Err(error) => tracing::warn!("a session cannot be checked now: {error}"),
             }
         }
-        // A cloud that cannot answer is no reason to end a login.
+        // An unreachable cloud is no reason to end a login.
         match auth::openstack_session(&self.services, &self.login).await {
             Err(error) => !error.is(codes::NOT_SIGNED_IN),
             Ok(_) => true,

@@ -12,7 +12,7 @@ use server::{Config, config::LogFormat};
 use tokio::{net::TcpListener, signal::unix};
 use tracing_subscriber::EnvFilter;
 
-/// Time that open requests get to complete at shutdown.
+/// Time limit of open requests at shutdown.
 const DRAIN: Duration = Duration::from_secs(10);
 
 #[tokio::main]
@@ -43,7 +43,7 @@ async fn run(config: Config) -> anyhow::Result<()> {
         .with_context(|| format!("cannot listen on {}", config.addr))?;
     let address = listener.local_addr()?;
     raise_descriptors();
-    // Files of this process are its own, whatever the shell's mask is.
+    // Files of this process are private, regardless of the shell's umask.
     umask(Mode::RWXG | Mode::RWXO);
     let server = server::build(config).await?;
     println!("stackloom: listening on http://{address}");

@@ -23,7 +23,7 @@ use time::OffsetDateTime;
 #[derive(Clone)]
 pub struct Metrics {
     requests: Arc<Mutex<BTreeMap<Labels, Requests>>>,
-    /// Access to counts across tenants. Private, so that routes get the rendered text only.
+    /// Access to counts across tenants. Private, so that routes get only the rendered text.
     operator: Operator,
 }
 
@@ -66,7 +66,7 @@ impl Metrics {
     /// Renders the text format of Prometheus.
     ///
     /// # Errors
-    /// The database fails.
+    /// If the database fails.
     pub async fn render(&self) -> store::Result<String> {
         let now = OffsetDateTime::now_utc().unix_timestamp();
         let sessions = self.operator.session_count(now).await?;
@@ -89,7 +89,7 @@ impl Metrics {
     }
 
     fn record(&self, method: &Method, route: String, status: StatusCode, seconds: f64) {
-        // Clients may send any method name, so unknown ones share a label.
+        // Clients can send any method name, so unknown ones share a label.
         let method = match *method {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::PATCH => method.as_str(),
             Method::POST | Method::PUT | Method::DELETE | Method::CONNECT => method.as_str(),

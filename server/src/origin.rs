@@ -1,10 +1,10 @@
-//! Protection against cross-site request forgery: requests that change something must come from our own pages.
+//! Protection against cross-site request forgery: changing requests must come from our own pages.
 //!
 //! A browser also sends our cookie with a request from another site's page. `SameSite` blocks most of these, and this
-//! check blocks the rest: if the browser sends the request's origin (`Sec-Fetch-Site`, or else `Origin`), it must be
-//! ours: the public URL of the settings, or else the host that the request names. Clients that are not browsers send neither header. Their absence is allowed, since a page of another site
-//! cannot suppress them. Requests with `X-Auth-Token` need no check, because a page of another site cannot set that
-//! header.
+//! check blocks the rest. If the browser sends the request's origin (`Sec-Fetch-Site`, or else `Origin`), it must be
+//! ours: the public URL of the settings, or else the host in the request. Clients that are not browsers send neither
+//! header. Their absence is allowed, because a page of another site cannot suppress them. Requests with `X-Auth-Token`
+//! need no check, because a page of another site cannot set that header.
 
 use axum::{
     extract::{Request, State},
@@ -37,7 +37,7 @@ pub async fn guard(State(services): State<Services>, request: Request, next: Nex
     next.run(request).await
 }
 
-/// True unless the headers name another origin.
+/// True unless the headers contain another origin.
 fn is_same_origin(headers: &HeaderMap, config: &Config) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(site) = text(header::HeaderName::from_static("sec-fetch-site")) {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn with_a_public_url_the_host_does_not_count() {
-        // A name of somebody else that leads to this server's address.
+        // A foreign host name that resolves to this server's address.
         assert!(!check(&[
             ("origin", "http://evil.example"),
             ("host", "evil.example")

@@ -1,8 +1,8 @@
-//! The pages' frames, rendered by Leptos, and their static files.
+//! The HTML shells of the pages, rendered by Leptos, and their static files.
 //!
-//! A page route without a session redirects to the login page, so that nobody sees an empty application. Files below
-//! `pkg/` are the same for everybody: they are served without a look at the session, and precompressed if the build
-//! made `.br` files.
+//! A page route without a session redirects to the login page, so that the application is never shown empty. Files
+//! below `pkg/` are the same for all users: they are served without a check of the session, and precompressed if the
+//! build created `.br` files.
 
 use axum::{
     Router,
@@ -22,13 +22,13 @@ use tower_sessions::Session;
 
 use crate::{auth, codes, config::Config, headers, problem::Error, services::Services};
 
-/// Prefix of the folders with programs. A hash of their content follows.
+/// Prefix of the program folders. A hash of their content follows.
 const PROGRAM: &str = "app-";
 
 /// The settings of Leptos, in code so that no file is needed beside the program.
 ///
-/// `pkg/program` names the folder of scripts and modules (see `xtask build`). It is read once, so a server keeps the
-/// pages that it started with. Without that file, as under `cargo leptos watch`, they are in `pkg` itself.
+/// `pkg/program` contains the folder of scripts and modules (see `xtask build`). It is read once, so a server keeps the
+/// pages from its start. Without that file, as with `cargo leptos watch`, they are in `pkg` itself.
 pub fn options(config: &Config) -> LeptosOptions {
     let program = std::fs::read_to_string(config.site.join("pkg/program"))
         .ok()
@@ -83,7 +83,7 @@ pub fn routes(services: &Services) -> Router<Services> {
 }
 
 /// The static files: programs, styles, fonts, icons. A program's folder never changes, so browsers cache it. Other
-/// names stay the same from build to build, so browsers revalidate them.
+/// names stay the same in all builds, so browsers revalidate them.
 pub fn files(config: &Config) -> Router<Services> {
     let folder = ServeDir::new(config.site.join("pkg"))
         .precompressed_br()
@@ -97,7 +97,7 @@ async fn keep(request: Request, next: Next) -> Response {
     let path = request.uri().path().strip_prefix("/pkg/");
     let is_program = path.is_some_and(|path| path.starts_with(PROGRAM));
     let mut response = next.run(request).await;
-    // A missing file may appear after an update.
+    // A missing file can appear after an update.
     let how = if is_program && !response.status().is_client_error() {
         "public, max-age=31536000, immutable"
     } else {
@@ -140,7 +140,7 @@ async fn login_first(session: Session, request: Request, next: Next) -> Response
     }
 }
 
-/// The path after the login: one of ours, never another site.
+/// The path after the login. Always a path of this server.
 fn next_page(query: Option<&str>) -> String {
     query
         .unwrap_or_default()

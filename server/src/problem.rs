@@ -1,7 +1,7 @@
 //! The error type of all requests.
 //!
-//! A route returns [`Error`]. Only here it becomes RFC 9457 problem details and is logged, once. The cause is for the
-//! log and never leaves the server. The detail and the hint are for the user and never contain a secret.
+//! A route returns [`Error`]. It is converted to RFC 9457 problem details and logged only here, once. The cause is for
+//! the log and is never sent. The detail and the hint are for the user and never contain a secret.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -13,7 +13,7 @@ use axum::{
 
 use crate::codes::{self, Code};
 
-/// Time after which a request that met a busy server may be repeated.
+/// Time after which a request to a busy server can be repeated.
 const BUSY_FOR: Duration = Duration::from_secs(5);
 
 /// The result of a route.
@@ -28,7 +28,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// A problem with a code of the server. `detail` says which operation failed, on what, and why.
+    /// A problem with a code of the server. `detail` is the failed operation, its object and the reason.
     pub fn new(code: Code, detail: impl Into<String>) -> Error {
         Error::of(code.name, code.title, code.status, detail)
     }
@@ -49,20 +49,20 @@ impl Error {
         }
     }
 
-    /// The object does not exist or belongs to another project. The response does not tell which.
+    /// The object does not exist or belongs to another project. Both get the same response.
     pub fn not_found(what: &str, id: &str) -> Error {
         Error::new(codes::NOT_FOUND, format!("This project has no {what} `{id}`."))
             .hint("It may have been removed, or belong to another project. Check the project that you are logged in to.")
     }
 
-    /// A failure of the server itself. The cause is logged, and the user learns that the request was not at fault.
+    /// A failure of the server itself. The cause is logged. The response shows that the request was not the reason.
     pub fn internal(doing: &str, cause: impl fmt::Display) -> Error {
         Error::new(codes::INTERNAL_ERROR, format!("The server failed while {doing}."))
             .hint("Try again. If the error stays, send the server's operator the `x-request-id` of this response. The log has the cause.")
             .caused_by(cause)
     }
 
-    /// The cloud's answer, with its own message if it has one.
+    /// The cloud's error, with its own message if it has one.
     pub fn from_cloud(error: &openstack::Error) -> Error {
         if error.is_unauthorized() {
             return Error::new(
@@ -97,7 +97,7 @@ impl Error {
         self
     }
 
-    /// Adds the time after which the same request may be repeated.
+    /// Adds the time after which the same request can be repeated.
     pub fn retry_after(mut self, wait: Duration) -> Error {
         self.retry_after = Some(wait);
         self
@@ -109,7 +109,7 @@ impl Error {
         self
     }
 
-    /// Adds all problems of a refused template. The place of the first error becomes the problem's.
+    /// Adds all problems of a refused template. The position of the first error becomes the problem's.
     pub fn diagnostics(mut self, diagnostics: Vec<api::Diagnostic>) -> Error {
         if let Some(first) = diagnostics
             .iter()

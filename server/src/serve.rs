@@ -2,8 +2,8 @@
 //!
 //! `axum::serve` has no limits: half-sent requests stay open, and one client can take all file descriptors, which the
 //! engine needs as well. Here a request's head and its body have deadlines, and the number of connections is limited in
-//! all and for each client address. A connection over the limit is told so and closed. Trusted proxies count in all
-//! only, because they bring the connections of everybody.
+//! total and per client address. A connection over the limit gets an error response and is closed. Trusted proxies
+//! count only in the total, because they forward the connections of many clients.
 
 use std::{
     collections::HashMap,
@@ -41,11 +41,11 @@ use crate::{attempts::Place, config::Config};
 /// Pause after a failure to accept a connection, such as a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The answer to a connection over the limit.
+/// The response to a connection over the limit.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nconnection: close\r\n\
     retry-after: 5\r\ncontent-length: 63\r\n\r\nToo many connections are open. Close some, or try again later.\n";
 
-/// Serves until `closing` is cancelled, then until all requests are answered.
+/// Serves until `closing` is cancelled, then until all requests are complete.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -75,7 +75,7 @@ pub async fn serve(
             refuse(&stream);
             continue;
         };
-        // Sockets carry small pieces that should arrive at once.
+        // Sockets send small messages that should arrive at once.
         let _ = stream.set_nodelay(true);
         let router = router
             .clone()
@@ -107,7 +107,7 @@ pub async fn serve(
     tasks.wait().await;
 }
 
-/// Answers as far as the socket takes it without waiting. The dropped stream closes.
+/// Sends the response as far as possible without waiting. Dropping the stream closes it.
 fn refuse(stream: &TcpStream) {
     let _ = stream.try_write(FULL);
 }
@@ -139,7 +139,7 @@ impl Connections {
         }
     }
 
-    /// Counts a connection. `None` if there are as many as allowed.
+    /// Counts a connection. `None` if the limit is reached.
     fn count(&self, address: IpAddr) -> Option<Counted> {
         let config = &self.config;
         let is_proxy = config.proxies.contains(&address.to_canonical());
@@ -177,7 +177,7 @@ impl Drop for Counted {
     }
 }
 
-/// A stream that is counted until it is closed, also as a websocket.
+/// A stream that is counted until it is closed, even as a websocket.
 struct Held(
     TcpStream,
     #[expect(dead_code, reason = "counts while it lives")] Counted,
@@ -223,7 +223,7 @@ impl AsyncWrite for Held {
     }
 }
 
-/// The deadline of a request's whole body, however many pieces it comes in.
+/// The deadline of a request's whole body, regardless of the number of its parts.
 pub async fn limit_body(
     State(config): State<Arc<Config>>,
     request: Request,

@@ -1,4 +1,4 @@
-//! The handles that routes work with; cheap to clone.
+//! The handles that routes use; cheap to clone.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct Services {
     pub tokens: TokenLogins,
     /// Rate limits for failed logins.
     pub attempts: Attempts,
-    /// Limits for logins under way.
+    /// Limits for logins in progress.
     pub doors: Doors,
     /// Stored designs.
     pub designs: Designs,
@@ -45,7 +45,7 @@ pub struct Services {
     pub facts: Facts,
     /// The metrics.
     pub metrics: Metrics,
-    /// Settings of Leptos, for the pages' frames.
+    /// Settings of Leptos, for the pages' HTML shells.
     pub leptos: LeptosOptions,
     /// Cancelled when the server stops, so that sockets close.
     pub closing: CancellationToken,
@@ -55,7 +55,7 @@ impl Services {
     /// The cloud of this name.
     ///
     /// # Errors
-    /// Where the configuration has none.
+    /// If the configuration does not contain it.
     pub fn cloud(&self, name: &str) -> Result<&openstack::CloudConfig> {
         self.clouds.get(name).ok_or_else(|| {
             let known: Vec<String> = self

@@ -1,9 +1,9 @@
-//! The session store: records in the database, encrypted with a key that only the cookie has.
+//! The session store: records in the database, encrypted with a key that is only in the cookie.
 //!
-//! A session holds the user's Keystone token and the key of their sealed secrets. Access to the database, a backup or
-//! its log must not reveal these. So the row's key is the SHA-256 of the session id, and the record is sealed with
-//! XChaCha20-Poly1305 under a key that HKDF derives from the session id. The id is 128 random bits and exists in one
-//! place only, the user's cookie. Without it neither the server nor its administrator can decrypt the record.
+//! A session contains the user's Keystone token and the key of their sealed secrets. Access to the database, a backup
+//! or its log must not reveal these. So the row's key is the SHA-256 of the session id, and the record is sealed with
+//! XChaCha20-Poly1305 under a key that HKDF derives from the session id. The id is 128 random bits and exists only in
+//! the user's cookie. Without it neither the server nor its administrator can decrypt the record.
 //!
 //! The id's hash and the expiry are bound to the record as associated data: a row cannot be moved to another id or
 //! extended.
@@ -28,7 +28,7 @@ use tower_sessions::{
 
 const NONCE_BYTES: usize = 24;
 
-/// Capacity of the channel for ended sessions. A listener that lags further behind checks its session itself.
+/// Capacity of the channel for ended sessions. A listener with a larger lag checks its session itself.
 const ENDS: usize = 256;
 
 /// The store; see the module documentation.

@@ -1,7 +1,7 @@
-//! Keystone's answers about tokens, kept for some minutes and in memory only, so that a click does not cost a call.
+//! Results of Keystone's token checks, kept for some minutes in memory only, so that a click does not need a call.
 //!
-//! A revoked token is noticed when that time is over. While the cloud cannot be reached, an answer stays good until the token's own
-//! end.
+//! A revoked token is detected after that time. While the cloud cannot be reached, a result stays valid until the
+//! token's own expiry.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ const REMEMBERED_FOR: Duration = Duration::from_secs(300);
 const REFUSED_FOR: Duration = Duration::from_secs(30);
 const REMEMBERED_MAX: usize = 10_000;
 
-/// The sessions behind tokens.
+/// The OpenStack sessions by token.
 #[derive(Clone, Default)]
 pub struct TokenLogins {
     known: Arc<Mutex<HashMap<[u8; 32], Known>>>,
@@ -36,7 +36,7 @@ struct Known {
 }
 
 impl TokenLogins {
-    /// True if the cloud accepted the token before, and it has not ended.
+    /// True if the cloud has accepted the token, and it has not expired.
     pub fn is_known(&self, cloud: &CloudConfig, token: &str) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get(&key(&cloud.name, token));
@@ -103,7 +103,7 @@ impl TokenLogins {
         all.insert(key, known);
     }
 
-    /// Forgets a session, and refuses its token for a while.
+    /// Removes a session, and refuses its token for some time.
     pub fn forget(&self, cloud: &str, token: &str) {
         let key = key(cloud, token);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! Lists of cloud objects that values in templates refer to, by custom constraint.
 //!
-//! Each list takes one call and keeps ids and names. If the cloud lacks the service, or only administrators may list,
-//! there is no list and the check is skipped.
+//! Each list takes one call and contains ids and names. If the service does not exist in the cloud, or only
+//! administrators can list, there is no list and the check is skipped.
 
 use openstack::{
     Error, Session,
@@ -46,7 +46,7 @@ pub(super) async fn fetch(session: &Session, constraint: &str) -> Option<Vec<Nam
         "octavia.pool" => balanced(session, Part::Pool).await,
         _ => return None,
     };
-    // Many of these lists are not for every role, so this is no warning.
+    // Many roles do not have access to these lists, so this is no warning.
     list.inspect_err(|error| tracing::debug!("no list for `{constraint}`: {error}"))
         .ok()
 }

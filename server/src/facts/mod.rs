@@ -1,8 +1,8 @@
 //! Facts of clouds for forms, checks and plans, cached for half a minute.
 //!
 //! The cache key has user and project: key pairs belong to the user, everything else to the project. Concurrent
-//! requests for a list wait for the same fetch. A list that cannot be read is left out, and the checks that need it are
-//! skipped: a cloud without a key pair API must not stop anybody from drawing.
+//! requests for a list wait for the same fetch. A list that cannot be read is omitted, and its checks are skipped: a
+//! cloud without a key pair API must not block the designer.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -26,7 +26,7 @@ use crate::problem::Result;
 mod lookups;
 
 const KEPT_FOR: Duration = Duration::from_secs(30);
-/// Short, because a user who has just freed some quota tries again at once.
+/// Short, because users who have freed some quota try again at once.
 const QUOTAS_KEPT_FOR: Duration = Duration::from_secs(3);
 
 /// The cached facts.
@@ -85,7 +85,7 @@ impl Facts {
     /// The facts for checks and plans of a template: the lists that its values refer to, and quotas.
     ///
     /// # Errors
-    /// If the template takes too long to parse, or too much is computed already.
+    /// If the template takes too long to parse, or too many computations are in progress.
     pub async fn for_template(
         &self,
         engine: &Engine,
@@ -216,7 +216,7 @@ async fn fetch_quotas(session: &Session) -> BTreeMap<String, Quota> {
     };
     let fetch = async |service: Service| {
         let usage = session.quota_sets(service).usage(&project.id).await;
-        // Not every role may read quotas.
+        // Some roles cannot read quotas.
         usage.unwrap_or_else(|error| {
             tracing::debug!("the quotas of the {service} service are not known: {error}");
             BTreeMap::new()

@@ -180,7 +180,8 @@ impl Wanted {
     async fn read(services: &Services, caller: &Caller, request: &DeployRequest) -> Result<Wanted> {
         match (&request.template, &request.design) {
             (template, Some(id)) => {
-                // The user has seen the template beside the design, so it is used. The design is only its origin.
+                // The user has edited the template with the design, so the request's template is used. The design is
+                // only recorded.
                 let design = services.designs.get(caller.tenant(), id).await?;
                 Ok(Wanted {
                     template: template.clone().unwrap_or(design.template),

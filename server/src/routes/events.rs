@@ -17,7 +17,7 @@ const LIMIT_MAX: u32 = 10_000;
 /// `?after=N&limit=M`
 #[derive(Deserialize)]
 pub struct EventsQuery {
-    /// The last number that the client has.
+    /// The number of the client's last event.
     #[serde(default)]
     pub after: u64,
     limit: Option<u32>,

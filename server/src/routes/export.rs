@@ -75,7 +75,7 @@ pub async fn design(
         let archived = export.archive();
         archived.map_err(|error| Error::internal("packing an export", error))?
     };
-    // The name has letters, digits and dashes only.
+    // The name has only letters, digits and dashes.
     let disposition = format!("attachment; filename=\"{}\"", export.download_name());
     let headers = [
         (header::CONTENT_TYPE, media_type(format, &export).to_owned()),
@@ -189,7 +189,7 @@ fn places(layout: &Layout) -> Places {
         .collect()
 }
 
-/// The kind of a note, as the API writes it.
+/// The kind of a note in the API's format.
 pub(super) fn note_kind(kind: Kind) -> ExportNoteKind {
     match kind {
         Kind::LeftOut => ExportNoteKind::LeftOut,

@@ -39,7 +39,7 @@ pub async fn ready(State(services): State<Services>) -> (StatusCode, &'static st
 }
 
 /// Metrics over all projects, without names and ids.
-// For readers with the token of the settings, or without one for programs on the server's own machine.
+// For clients with the token in the settings, or without one for programs on the server's own machine.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain")))]
 pub async fn metrics(
     State(services): State<Services>,
@@ -49,9 +49,9 @@ pub async fn metrics(
     let given = headers.get(header::AUTHORIZATION);
     let given = given.and_then(|given| given.to_str().ok()?.strip_prefix("Bearer "));
     let may_read = match &services.config.metrics_token {
-        // Digests, so that the time tells nothing about the token.
+        // Digests, so that the comparison time reveals nothing about the token.
         Some(token) => given.is_some_and(|given| Sha256::digest(given) == Sha256::digest(token)),
-        // Whoever comes through a proxy is not on this machine.
+        // Requests through a proxy do not come from this machine.
         None => {
             let is_here = address.is_none_or(|address| address.is_loopback());
             is_here && !headers.contains_key("x-forwarded-for")

@@ -28,7 +28,7 @@ pub async fn template(
             report.changed("", "it was exported from Stackloom: additions of deployments were removed, and software is catalogue items again");
             Ok(import::Imported { template, report })
         }
-        // The words of an export's mark may occur in any text.
+        // The words of an export's mark can occur in any text.
         None if ImportRequest::is_hot(&request.text) => Ok(import::Imported {
             template: request.text,
             report: Report::default(),

@@ -105,8 +105,8 @@ async fn resume_paused(services: Services, caller: Caller) {
     }
 }
 
-/// Parses one of the three kinds of credentials, and names a missing field. Values are never repeated in errors,
-/// because they are secrets.
+/// Parses one of the three kinds of credentials. Errors contain the missing field, but never values, because those are
+/// secrets.
 fn read(request: Value) -> Result<LoginRequest> {
     let has = |field: &str| request.get(field).is_some();
     let fields: &[&str] = if has("token") {
@@ -211,12 +211,12 @@ fn too_early(wait: Duration) -> Error {
     .retry_after(wait)
 }
 
-/// Keystone's ids are 32 hexadecimal digits, which is not used as a project name.
+/// Keystone's ids are 32 hexadecimal digits. Project names do not have this form.
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The field of the login form that the error is about.
+/// The field of the login form that caused the error.
 fn field_at_fault(error: &openstack::Error) -> &'static str {
     match error {
         openstack::Error::WrongCredentials { method, .. } => match method {

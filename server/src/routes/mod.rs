@@ -1,4 +1,4 @@
-//! The routes, one file per resource. A handler parses the request, calls one function and answers.
+//! The routes, one file per resource. A handler parses the request, calls one function and returns the response.
 //!
 //! A new route is a function with its `utoipa::path`, a line in [`api`], and a line in `openapi`.
 

@@ -1,19 +1,19 @@
 //! The live events of a run, over a websocket.
 //!
-//! Every text frame is one JSON array of events, in order of `seq` and without a gap: first the stored events after
-//! `?after=N`, then new ones. A client that lost its socket opens another one with the last number it has. Then no
-//! event is missing or repeated. The server pings every 20 seconds. It closes with these codes:
+//! Every text frame is one JSON array of events, in order of `seq` and without gaps: first the stored events after
+//! `?after=N`, then new ones. A client that lost its socket opens another one with the number of its last event. Then
+//! no event is missing or repeated. The server pings every 20 seconds. It closes with these codes:
 //!
 //! - 1000 after the run's final event,
 //! - 1008 when the login of the socket has ended, so that the client must log in again,
 //! - 1011 when the server failed,
 //! - 1012 when the server stops and the client should reconnect.
 //!
-//! A slow client delays nobody else: while a frame waits for it, the engine's stream is not read, and continues from
+//! A slow client delays no others: while a frame waits for it, the engine's stream is not read, and continues from
 //! storage afterwards.
 //!
-//! An event after a pause is sent at once. Events in quick succession are sent together, every [`PACE`], because a
-//! frame for each line would cost a browser more for waking up than for reading.
+//! An event after a pause is sent at once. Events in quick succession are sent together, every [`PACE`], because for a
+//! browser the wake-up for a frame costs more than its content.
 
 use std::{pin::pin, time::Duration};
 
@@ -43,16 +43,16 @@ use crate::{
 
 const PING_EVERY: Duration = Duration::from_secs(20);
 
-/// Shortest time between two frames.
+/// Minimum time between two frames.
 const PACE: Duration = Duration::from_millis(10);
 
 /// Approximate number of events in one frame.
 const FRAME: usize = 2000;
 
-/// Longest time that a frame waits for a client that does not read.
+/// Maximum time that a frame waits for a client that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Longest time that a client has to answer the closing frame.
+/// Maximum time until the client returns the close frame.
 const GOODBYE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The same events as `/events`, then live; a websocket.
@@ -112,7 +112,7 @@ async fn serve(
             _ = ping.tick() => Message::Ping(Vec::new().into()),
             () = closing.cancelled() => close(close_code::RESTART, "the server stops"),
             () = &mut ended => close(close_code::POLICY, "the login has ended"),
-            // Messages of the client, such as pongs, are ignored. Only its closing matters.
+            // Messages of the client, such as pongs, are ignored. Only the close frame is handled.
             message = from.next() => match message {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue,
@@ -131,9 +131,9 @@ async fn serve(
 
 /// Reads until the client has also closed its side.
 ///
-/// This is the closing handshake of RFC 6455, section 7.1.1. A connection that is dropped while data of the client is
-/// unread (such as a pong) is reset. A reset discards data that the client has not read yet: the last events and the
-/// close code.
+/// This is the closing handshake of RFC 6455, section 7.1.1. If a connection is dropped with unread data of the client
+/// (such as a pong), it is reset. A reset discards data that the client has not read yet: the last events and the close
+/// code.
 async fn answered(mut from: SplitStream<WebSocket>) {
     let goodbye = async { while let Some(Ok(_)) = from.next().await {} };
     let _ = tokio::time::timeout(GOODBYE_PATIENCE, goodbye).await;

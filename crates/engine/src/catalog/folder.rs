@@ -118,7 +118,6 @@ pub fn stored_files(folder: &Path, wanted: &str) -> io::Result<Files> {
 ///
 /// # Errors
 /// If the disk refuses; then no files are left.
-/// If the disk refuses; then nothing is left behind.
 pub fn store_files(folder: &Path, files: &Files) -> io::Result<()> {
     if stored_files(folder, &digest(files)).is_ok() {
         return Ok(());
