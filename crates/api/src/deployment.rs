@@ -76,7 +76,7 @@ pub struct Deployment {
     pub updated: String,
     /// User who started it.
     pub author: String,
-    /// Id of the design that it was made from.
+    /// Id of its design.
     #[serde(default)]
     pub design: Option<String>,
     /// Version of that design.
@@ -123,7 +123,7 @@ pub enum DeploymentState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeployedResource {
-    /// Name in the template, or the name given by a pass.
+    /// Name in the template, or the name from a pass.
     pub name: String,
     /// Resource type.
     #[serde(rename = "type")]
@@ -136,7 +136,7 @@ pub struct DeployedResource {
     pub derived: bool,
 }
 
-/// An object in the cloud that carries a deployment's marker and belongs to none of its resources. It comes from a
+/// An object in the cloud with a deployment's marker that belongs to none of its resources. It comes from a
 /// request that the cloud carried out after its response was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -191,7 +191,7 @@ pub struct ExportRequest {
     /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Name of the design, from which the file name is made.
+    /// Name of the design. The file name is derived from it.
     #[serde(default)]
     pub name: String,
     /// Positions of the nodes, for a picture.

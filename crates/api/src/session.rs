@@ -77,7 +77,7 @@ pub struct Me {
     pub project_id: String,
     /// Role names.
     pub roles: Vec<String>,
-    /// True if the user may change things (roles `member` or `admin`).
+    /// True if the user can change things (roles `member` or `admin`).
     pub can_change: bool,
     /// Time at which the token expires, in RFC 3339.
     pub expires: String,

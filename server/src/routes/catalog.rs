@@ -47,7 +47,7 @@ pub async fn get(
 ///
 /// The archive contains the item itself or one folder with it. Its files are stored unchanged and run in the sandbox
 /// only. A version never changes: the same files again change nothing (200), other files under the same version are
-/// refused (409). Deployments keep the version that they were made with.
+/// refused (409). Deployments keep the version of their creation.
 #[utoipa::path(
     post, path = "/api/v1/catalog", tag = "catalogue",
     request_body(content = Vec<u8>, content_type = "application/gzip"),

@@ -147,7 +147,7 @@ pub async fn delete(
 
 /// Cloud objects with the deployment's marker that belong to none of its resources, as of now.
 ///
-/// During a run the answer may contain objects that it is about to adopt or remove.
+/// During a run the response can contain objects that it is about to adopt or remove.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}/strays", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<Stray>)))]
 pub async fn strays(
     State(services): State<Services>,

@@ -14,7 +14,7 @@ use crate::{
     services::Services,
 };
 
-/// The project's designs, the last saved first.
+/// The project's designs, the last saved one first.
 #[utoipa::path(get, path = "/api/v1/designs", tag = "designs", responses((status = 200, body = Vec<DesignSummary>)))]
 pub async fn list(
     State(services): State<Services>,
@@ -23,7 +23,7 @@ pub async fn list(
     Ok(Json(services.designs.list(caller.tenant()).await?))
 }
 
-/// Creates a design. The template may be broken or empty.
+/// Creates a design. The template can be invalid or empty.
 #[utoipa::path(post, path = "/api/v1/designs", tag = "designs", request_body = DesignRequest, responses((status = 201, body = Design)))]
 pub async fn create(
     State(services): State<Services>,
@@ -68,7 +68,7 @@ pub async fn save(
     ))
 }
 
-/// Deletes the design with its versions. Deployments made from it stay.
+/// Deletes the design with its versions. Its deployments stay.
 #[utoipa::path(delete, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), responses((status = 204)))]
 pub async fn delete(
     State(services): State<Services>,

@@ -14,13 +14,13 @@ use crate::{
     services::Services,
 };
 
-/// Answers while the process is alive.
+/// Responds while the process is running.
 #[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200)))]
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Ready for requests: the database answers, and the server is not shutting down.
+/// Ready for requests: the database responds, and the server is not shutting down.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses((status = 200), (status = 503)))]
 pub async fn ready(State(services): State<Services>) -> (StatusCode, &'static str) {
     if services.closing.is_cancelled() {

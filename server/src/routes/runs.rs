@@ -23,7 +23,7 @@ pub async fn get(
     Ok(Json(services.engine.run(caller.tenant(), &id).await?))
 }
 
-/// Cancels a run. Steps that always run still do. A second cancel aborts steps that do not stop.
+/// Cancels a run. Always-run steps still run. A second cancel aborts steps that do not stop.
 #[utoipa::path(post, path = "/api/v1/runs/{id}/cancel", tag = "runs", params(("id" = String, Path)), responses((status = 202)))]
 pub async fn cancel(
     State(services): State<Services>,

@@ -12,7 +12,7 @@ use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
 /// All problems with path and line, checked against the cloud. Quotas are checked for a new deployment.
 ///
-/// A broken template is not an error of the request; its problems are the answer.
+/// An invalid template is no request error: the response contains its problems.
 #[utoipa::path(post, path = "/api/v1/validate", tag = "templates", request_body = ValidateRequest, responses((status = 200, body = ValidateResponse)))]
 pub async fn validate(
     State(services): State<Services>,
