@@ -1,7 +1,8 @@
 //! Appends to the journal of runs: changed rows and new events, in one transaction.
 //!
-//! An event gets the number after the last one of its run. The numbers are dense because `(run, seq)` is a key: an appender that
-//! does not know another one's events meets a conflict, reads the last number again, and repeats the transaction.
+//! An event gets the number after the last one of its run. The numbers have no gaps because `(run, seq)` is a key. If
+//! another appender has added events, an appender gets a conflict, reads the last number again, and repeats the
+//! transaction.
 
 use std::collections::HashMap;
 
@@ -37,14 +38,14 @@ pub struct Appended {
     pub events: Vec<Event>,
 }
 
-/// Appends entries. Remembers the last event number of each run that it wrote to recently.
+/// Appends entries. Caches the last event number of recently written runs.
 #[derive(Debug)]
 pub struct Appender {
     store: Store,
     runs: HashMap<String, Position>,
 }
 
-/// Attempts to store a batch, if other transactions get in its way.
+/// Maximum number of attempts to store a batch, in case of conflicts with other transactions.
 const TRIES: u32 = 5;
 
 /// The end of a run's events, and the deployment that its entries change.
@@ -151,8 +152,8 @@ impl Appender {
     }
 }
 
-/// True if the same transaction may succeed at once: a number was taken by another appender, or PostgreSQL rolled it back for the
-/// sake of another transaction (serialisation failure, deadlock).
+/// True if the same transaction can succeed at once: another appender has used the number, or PostgreSQL rolled it back
+/// because of another transaction (serialisation failure, deadlock).
 fn is_repeatable(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| {
         error.is_unique_violation() || matches!(error.code().as_deref(), Some("40001" | "40P01"))
@@ -179,7 +180,7 @@ async fn position(
     })
 }
 
-/// Changes the row of an entry. [`Outcome::Conflict`] if the entry does not apply any more; then it is no event.
+/// Changes the row of an entry. [`Outcome::Conflict`] if the entry does not apply any more; then there is no event.
 async fn apply(
     connection: &mut Connection,
     at: &Position,

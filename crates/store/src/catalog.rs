@@ -8,7 +8,8 @@ use crate::{
     database::{Row, read_all},
 };
 
-/// A stored version of an item. Its files are complete in a folder below the data folder, named by their digest.
+/// A stored version of an item. Its files are complete in a folder below the data folder, which is named by their
+/// digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
     /// Name of the item.
@@ -63,7 +64,7 @@ impl Store {
         .map_err(Error::at("measuring a project's catalogue"))
     }
 
-    /// Inserts a version of an item. [`Outcome::Conflict`] if the project has that version.
+    /// Inserts a version of an item. [`Outcome::Conflict`] if the project already has that version.
     ///
     /// # Errors
     /// If the database fails.

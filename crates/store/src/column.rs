@@ -4,7 +4,7 @@ use jiff::{Timestamp, Unit};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// The present time in RFC 3339, UTC, with milliseconds.
+/// The current time in RFC 3339, UTC, with milliseconds.
 pub fn now_text() -> String {
     let now = Timestamp::now();
     let now = now.round(Unit::Millisecond).unwrap_or(now);
@@ -14,7 +14,7 @@ pub fn now_text() -> String {
 /// A value as JSON.
 ///
 /// # Panics
-/// If a map has keys that are not text. None of our types has such maps.
+/// If a map has keys that are not text. Our types do not have such maps.
 pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("our types have text keys")
 }
@@ -34,7 +34,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> sqlx::Result<T> {
     serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-/// A JSON column that may be `NULL`.
+/// A nullable JSON column.
 pub(crate) fn from_json_column<T: DeserializeOwned>(
     text: Option<String>,
 ) -> sqlx::Result<Option<T>> {
@@ -46,7 +46,7 @@ pub(crate) fn from_text<T: DeserializeOwned>(text: &str) -> sqlx::Result<T> {
         .map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-/// A count in a column of 64 bits.
+/// A count from a column of 64 bits.
 pub(crate) fn to_u32(number: i64) -> sqlx::Result<u32> {
     u32::try_from(number).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

@@ -1,6 +1,6 @@
-//! How a database is opened: a file of SQLite, or a PostgreSQL server.
+//! Opens a database: a SQLite file, or a database on a PostgreSQL server.
 //!
-//! Only this file, [`crate::database`] and the migrations know that there are two kinds.
+//! Only this file, [`crate::database`] and the migrations distinguish the two kinds.
 
 use std::{fmt, path::Path, time::Duration};
 
@@ -16,14 +16,15 @@ use crate::{
     migrations,
 };
 
-/// Open connections to a database file. Readers work at the same time, writers take turns.
+/// Maximum number of connections to a database file. Reads run in parallel, writes one after the other.
 const FILE_CONNECTIONS: u32 = 8;
 
-/// Open connections to a PostgreSQL server. Its own limit is 100 by default, for all servers together.
+/// Maximum number of connections to a PostgreSQL server. Its own limit is 100 by default, for all its clients.
 const SERVER_CONNECTIONS: u32 = 16;
 
-/// The address of a PostgreSQL server: `postgres://user:password@host/database`. Neither [`fmt::Display`] nor [`fmt::Debug`] shows
-/// the password. It is parsed by [`connect`](crate::connect()), because the command line repeats a value that it cannot parse.
+/// The address of a database on a PostgreSQL server: `postgres://user:password@host/database`. [`fmt::Display`] and
+/// [`fmt::Debug`] hide the password. [`connect`](crate::connect()) parses the address, because the command line shows
+/// values that it cannot parse.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(String);
 
@@ -34,7 +35,7 @@ impl From<String> for DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// The errors do not repeat the text.
+    /// The errors do not contain the text.
     fn parse(&self) -> Result<AnyConnectOptions> {
         const EXAMPLE: &str = "write it like postgres://user:password@host:5432/database";
         let wrong = |why: String| {
@@ -63,7 +64,7 @@ impl fmt::Display for DatabaseUrl {
         else {
             return f.write_str(HIDDEN);
         };
-        // The query may have a password too.
+        // The query can contain a password too.
         shown.set_query(None);
         if shown.password().is_some() && shown.set_password(Some(HIDDEN)).is_err() {
             return f.write_str(HIDDEN);
@@ -109,11 +110,12 @@ async fn sqlite(url: &str, connections: u32) -> Result<Store> {
     migrated(pool, Kind::Sqlite).await
 }
 
-/// Connects to a PostgreSQL server and applies the migrations. Servers that start at the same time take turns.
+/// Connects to a PostgreSQL server and applies the migrations. Programs that start at the same time do this one after
+/// the other.
 pub(crate) async fn connect(url: &DatabaseUrl) -> Result<Store> {
     install_default_drivers();
     let options = url.parse()?;
-    // A pool tries again until its time is up, and does not say why.
+    // A pool retries until its timeout, and does not return the reason.
     let first = options.connect().await;
     let closed = first
         .map_err(Error::at("being connected to"))?
@@ -145,7 +147,7 @@ mod tests {
         DatabaseUrl::from(text.to_owned())
     }
 
-    /// All that an error says.
+    /// The complete text of an error.
     fn told(error: &Error) -> String {
         let source = std::error::Error::source(error).unwrap();
         format!("{error:?} {error} {source}")

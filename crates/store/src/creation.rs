@@ -1,9 +1,9 @@
-//! The record of everything that a deployment ever began to create in the cloud.
+//! The record of all resources that a deployment ever began to create in the cloud.
 //!
-//! A creation gets a row before its first request is sent, in the transaction that journals the intent, and keeps it. The row
-//! tells if a request of unknown outcome may still be carried out: its sender died, was aborted, or got no answer. From then on
-//! the creation is *uncertain*, until the cloud has been searched after a horizon within which every service has either carried
-//! out such a request or dropped it.
+//! A creation gets a row before its first request is sent, in the transaction that journals the intent, and keeps it.
+//! The row shows if a request of unknown outcome can still be carried out: its sender was killed or aborted, or got no
+//! response. From then on the creation is *uncertain*, until the cloud has been searched after a horizon. Within the
+//! horizon, every service has either carried out such a request or dropped it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -41,17 +41,17 @@ pub struct Creation {
     pub begun: Timestamp,
     /// True while an attempt is active.
     pub in_flight: bool,
-    /// End of the last attempt whose request the cloud may still carry out.
+    /// End of the last attempt whose request the cloud can still carry out.
     pub uncertain_since: Option<Timestamp>,
     /// True if the cloud was searched after the horizon.
     pub swept: bool,
-    /// True if the created object stays in the cloud on purpose.
+    /// True if the created object stays in the cloud.
     pub retained: bool,
     /// Objects with its name in the cloud before the first request. `None` for types with another marker.
     pub namesakes: Option<Namesakes>,
 }
 
-/// Objects in the cloud that share a name, if names are not unique.
+/// Objects in the cloud with the same name, if names are not unique.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namesakes {
     /// The name in the template.
@@ -68,15 +68,16 @@ impl Namesakes {
 }
 
 impl Creation {
-    /// Time until which a request of unknown outcome may still be carried out. `None` once the cloud was searched after that
-    /// time.
+    /// Time until which a request of unknown outcome can still be carried out. `None` once the cloud was searched after
+    /// that time.
     pub fn pending_until(&self, horizon: Duration) -> Option<Timestamp> {
         self.uncertain_since
             .filter(|_| !self.swept)
             .map(|since| later(since, horizon))
     }
 
-    /// True if an object with this creation time may come from a request of unknown outcome. The clocks may differ by a minute.
+    /// True if an object with this creation time can come from a request of unknown outcome. The clocks can differ by a
+    /// minute.
     pub fn explains(&self, created: Timestamp, horizon: Duration) -> bool {
         const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
         let Some(since) = self.uncertain_since else {
@@ -96,7 +97,7 @@ fn later(time: Timestamp, by: Duration) -> Timestamp {
 pub struct CreationsNow {
     /// All creations of the deployment.
     pub creations: BTreeMap<CreationKey, Creation>,
-    /// Those of the given ids that a resource or copy of any deployment has.
+    /// The given ids that belong to a resource or copy of any deployment.
     pub recorded: HashSet<String>,
     /// Creations of resources and copies that are not deleted and have no id yet.
     pub without_id: BTreeSet<CreationKey>,
@@ -164,8 +165,8 @@ impl Store {
         Ok(last.collect())
     }
 
-    /// Records that the cloud was searched for these creations after their horizons. A creation that has become uncertain again
-    /// since then stays uncertain.
+    /// Records that the cloud was searched for these creations after their horizons. A creation that has become
+    /// uncertain again since then stays uncertain.
     ///
     /// # Errors
     /// If the database fails.
@@ -236,7 +237,7 @@ pub(crate) fn creation(row: &Row) -> sqlx::Result<Creation> {
     })
 }
 
-/// Tells if a new attempt may send a request for a creation.
+/// Whether a new attempt can send a request for a creation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Requests {
     Creation,
@@ -277,13 +278,13 @@ pub(crate) async fn begin(
 
 /// A change of a creation during an attempt.
 pub(crate) enum Moved<'a> {
-    /// The attempt's requests were answered with an id or a refusal.
+    /// The attempt's requests returned an id or a refusal.
     Answered,
     /// The failed resource is deleted, and another request follows.
     RequestedAgain,
     /// Objects with the name before the first request.
     Namesakes(&'a Namesakes),
-    /// The created object stays in the cloud on purpose.
+    /// The created object stays in the cloud.
     Retained,
 }
 
@@ -300,7 +301,8 @@ pub(crate) async fn moved(
         Moved::Answered => ("UPDATE creations SET in_flight = 0", None),
         Moved::RequestedAgain => ("UPDATE creations SET in_flight = 1", None),
         Moved::Retained => ("UPDATE creations SET retained = 1", None),
-        // The first attempt's list counts: a later attempt may see objects that an earlier one created.
+        // The first attempt's list applies: the list of a later attempt can contain objects that an earlier one
+        // created.
         Moved::Namesakes(namesakes) => (
             "UPDATE creations SET namesakes = COALESCE(namesakes, $4)",
             Some(to_json(namesakes)),

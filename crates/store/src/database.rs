@@ -50,8 +50,8 @@ impl Outcome {
 }
 
 impl Kind {
-    /// The start of a transaction that writes. SQLite takes the write lock at once, so that a transaction that reads first cannot
-    /// lose it to another one. PostgreSQL locks the rows that are written.
+    /// The start of a transaction with writes. SQLite takes the write lock at once, so that a transaction that reads
+    /// first cannot lose it to another one. PostgreSQL locks the written rows.
     pub(crate) fn begin(self) -> &'static str {
         match self {
             Kind::Sqlite => "BEGIN IMMEDIATE",
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// The start of a transaction whose queries all see the same moment.
+    /// The start of a transaction whose queries use the same snapshot.
     pub(crate) fn begin_reading(self) -> &'static str {
         match self {
             Kind::Sqlite => "BEGIN",
@@ -67,8 +67,8 @@ impl Kind {
         }
     }
 
-    /// Sets the durability of commits. If `is_durable`, a commit waits for the disk, else only for the operating system.
-    /// PostgreSQL always waits: it gathers the commits of all connections.
+    /// Sets the durability of commits. If `is_durable`, a commit waits for the disk, otherwise only for the operating
+    /// system. PostgreSQL always waits: it combines the commits of all connections.
     pub(crate) async fn set_durable(
         self,
         connection: &mut Connection,
@@ -96,7 +96,7 @@ impl Store {
         })
     }
 
-    /// Checks that the database answers.
+    /// Checks that the database responds.
     ///
     /// # Errors
     /// If it does not.
@@ -115,7 +115,7 @@ impl Store {
 }
 
 impl Transaction {
-    /// Makes all writes take effect.
+    /// Commits all writes.
     ///
     /// # Errors
     /// If the database cannot write. Then none takes effect.

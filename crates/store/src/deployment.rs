@@ -17,7 +17,7 @@ use crate::{
 /// A deployment as stored.
 #[derive(Clone, Debug)]
 pub struct DeploymentRow {
-    /// The fields that the API shows, without resources and outputs.
+    /// The fields for the API, without resources and outputs.
     pub shown: Deployment,
     /// The owner.
     pub tenant: Tenant,
@@ -65,9 +65,9 @@ pub struct DeploymentContent<'a> {
     pub outputs: &'a BTreeMap<String, OutputSpec>,
     /// Name of the secret with the hidden parameters.
     pub hidden: Option<&'a str>,
-    /// Id of the design. An update without one leaves it.
+    /// Id of the design. An update without one keeps it.
     pub design: Option<&'a str>,
-    /// Version of the design. An update without one leaves it.
+    /// Version of the design. An update without one keeps it.
     pub design_version: Option<u32>,
 }
 
@@ -148,7 +148,7 @@ impl Store {
 }
 
 impl Transaction {
-    /// Inserts a busy deployment. [`Outcome::Conflict`] where a live deployment has the name.
+    /// Inserts a busy deployment. [`Outcome::Conflict`] if a live deployment has the name.
     ///
     /// # Errors
     /// If the database fails.
@@ -217,7 +217,7 @@ impl Transaction {
         .map_err(self.failed())
     }
 
-    /// Makes a deployment busy with a new run. [`Outcome::Conflict`] where it is no longer as seen.
+    /// Makes a deployment busy with a new run. [`Outcome::Conflict`] if it has changed since `seen`.
     ///
     /// # Errors
     /// If the database fails.
@@ -245,8 +245,8 @@ impl Transaction {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// Makes a failed deployment busy with its last run again. [`Outcome::Conflict`] where it is not failed, or another run
-    /// came after.
+    /// Makes a failed deployment busy with its last run again. [`Outcome::Conflict`] if it is not failed, or another
+    /// run came after.
     ///
     /// # Errors
     /// If the database fails.
@@ -272,7 +272,7 @@ impl Transaction {
     }
 }
 
-/// Sets the state of a deployment, and keeps its content as good where it is deployed.
+/// Sets the state of a deployment. If it is deployed, its content becomes the last good content.
 pub(crate) async fn set_state(
     connection: &mut Connection,
     id: &str,

@@ -1,7 +1,7 @@
 //! Designs and their versions.
 //!
-//! A save makes a version. The version number is also the lock: a save names the version that it was made from, and does
-//! nothing where that is no longer the newest.
+//! A save creates a version. The version number is also the lock: a save contains its base version, and changes nothing
+//! if that is no longer the newest.
 
 use api::{Beside, Design, DesignSummary, DesignVersion, Layout};
 use sqlx::Row as _;
@@ -29,7 +29,7 @@ pub struct DesignContent<'a> {
     pub author: &'a str,
 }
 
-/// Limits on the versions of a design that are kept.
+/// Limits on the kept versions of a design.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionLimits {
     /// Number of versions.
@@ -39,7 +39,7 @@ pub struct VersionLimits {
 }
 
 impl Store {
-    /// The project's designs, the one that was saved last first.
+    /// The project's designs, the last saved one first.
     ///
     /// # Errors
     /// If the database fails.
@@ -104,7 +104,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Stores the version after `base`, and removes versions beyond the limits. [`Outcome::Conflict`] where `base` is not
+    /// Stores the version after `base`, and removes versions beyond the limits. [`Outcome::Conflict`] if `base` is not
     /// the newest version, or there is no such design.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ impl Store {
         Ok(Outcome::Done)
     }
 
-    /// Deletes a design with all its versions. [`Outcome::Conflict`] where there is none.
+    /// Deletes a design with all its versions. [`Outcome::Conflict`] if there is none.
     ///
     /// # Errors
     /// If the database fails.
@@ -176,7 +176,7 @@ impl Store {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// The kept versions of a design, newest first; none where there is no such design.
+    /// The kept versions of a design, newest first. Empty if there is no such design.
     ///
     /// # Errors
     /// If the database fails.

@@ -36,12 +36,12 @@ pub enum Entry {
         /// The new state of the deployment.
         deployment: DeploymentState,
     },
-    /// The reason why the roll-back of a failed run does not start. Nothing is written if the run is not failed any more, or its
-    /// roll-back is not wanted any more.
+    /// The reason why the roll-back of a failed run does not start. Not written if the run is not failed any more, or
+    /// its roll-back is no longer requested.
     RollBack {
         /// The new reason of the run's end.
         reason: String,
-        /// Tells if the roll-back is tried again.
+        /// Whether the roll-back is tried again.
         wanted: Wanted,
     },
     /// A change of a resource of the run's deployment.
@@ -63,12 +63,12 @@ pub enum Ending {
     Cancelled,
 }
 
-/// Tells if a delayed roll-back is still wanted.
+/// Whether a delayed roll-back is still requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// It is tried again.
     Still,
-    /// A user decides. The token that was stored for it is deleted.
+    /// A user decides. The token for the roll-back is deleted.
     NoMore,
 }
 
@@ -104,10 +104,10 @@ pub enum ResourceChange {
     },
     /// An update is about to begin.
     Tries {
-        /// Entries that this update and unfinished ones before it may add, by property; never secret.
+        /// Entries that this update and unfinished earlier ones may have added, by property; never secret.
         tried: Map<String, Value>,
     },
-    /// A successor takes its name. It is kept as an older copy until it is deleted.
+    /// A successor takes its name. It stays as an older copy until it is deleted.
     PutAside {
         /// The copy's name.
         copy: String,
@@ -129,7 +129,7 @@ pub enum ResourceChange {
     Refused,
     /// Objects with its name in the cloud before the first request, for types whose name is their only marker.
     Namesakes(Namesakes),
-    /// It stays in the cloud on purpose, and its deployment forgets it.
+    /// It stays in the cloud, and is removed from its deployment.
     Retained,
 }
 

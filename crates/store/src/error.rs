@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// The result of a query.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A query or transaction that failed.
+/// A failed query or transaction.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the database failed while {doing}")]
 pub struct Error {
@@ -22,15 +22,15 @@ impl Error {
         }
     }
 
-    /// True if the same write may succeed later.
+    /// True if the same write can succeed later.
     ///
-    /// SQLite (result codes): busy (5), locked (6), I/O error (10), full (13), cannot open (14). PostgreSQL (SQLSTATE): the
-    /// connection (08), a read-only standby (25006), a rollback for the sake of other transactions (40), resources (53), an
-    /// operator (57), the operating system (58). Both: no free connection.
+    /// SQLite (result codes): busy (5), locked (6), I/O error (10), full (13), cannot open (14). PostgreSQL (SQLSTATE):
+    /// connection (08), read-only standby (25006), rollback because of other transactions (40), resources (53),
+    /// operator (57), operating system (58). Both: no free connection.
     pub fn is_transient(&self) -> bool {
         match &*self.source {
             sqlx::Error::Database(error) => error.code().is_some_and(|code| {
-                // A SQLSTATE has five characters, a result code of SQLite fewer.
+                // A SQLSTATE has five characters, a result code of SQLite has fewer.
                 match code.get(..2).filter(|_| code.len() == 5) {
                     Some("08" | "40" | "53" | "57" | "58") => true,
                     Some(_) => code == "25006",

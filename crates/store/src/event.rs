@@ -1,4 +1,4 @@
-//! The events of a run. Rows are only added; `seq` is dense per run, from 1.
+//! The events of a run. Rows are only added; `seq` starts at 1 per run and has no gaps.
 
 use api::{Event, EventBody, RunState};
 use sqlx::{AssertSqlSafe, Row as _};
@@ -94,7 +94,7 @@ pub(crate) async fn insert_queued(
         .map(drop)
 }
 
-/// An event of a run, about to be stored.
+/// A new event of a run.
 pub(crate) struct NewEvent<'a> {
     pub run: &'a str,
     pub seq: u64,

@@ -1,12 +1,13 @@
-//! Names of the secrets with deployments' hidden parameters. The secrets are in the vault, which none of our transactions covers.
+//! Names of the secrets with deployments' hidden parameters. The secrets are in the vault, which is outside of our
+//! transactions.
 //!
-//! A row is written before the vault is called, and deleted after the secret. It is `new` until a deployment refers to it, then
-//! `kept`, and `going` once nothing refers to it any more.
+//! A row is written before the call to the vault, and deleted after the secret. It is `new` until a deployment refers
+//! to it, then `kept`, and `going` once nothing refers to it any more.
 
 use crate::{Error, Result, Store, Tenant, Transaction};
 
 impl Store {
-    /// Inserts the name of a secret that is about to be stored for a change.
+    /// Inserts the name of a secret before it is stored for a change.
     ///
     /// # Errors
     /// If the database fails.

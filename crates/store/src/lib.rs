@@ -3,32 +3,32 @@
 //! One file per entity: its row, the conversion of columns, its queries. Function names begin with the entity, then the verb:
 //! `run_insert`, `run_list`.
 //!
-//! - [`Store`] is the handle for requests and runs. Each function on rows of a project takes the [`Tenant`] that owns them, and
-//!   has it in its `WHERE`. Rows of another project are not found.
+//! - [`Store`] is the handle for requests and runs. Each function on rows of a project takes their [`Tenant`], and has
+//!   it in its `WHERE`. Rows of another project are not found.
 //! - [`Transaction`] does the same for several writes that take effect together.
 //! - [`Appender`] writes the journal of runs: rows and numbered events in one transaction.
-//! - [`Operator`] has the queries across tenants: recovery, the deletion of expired sessions, metrics. Only [`open`] creates one,
-//!   and routes do not get it.
+//! - [`Operator`] has the queries across tenants: recovery, the deletion of expired sessions, metrics. Only [`open`]
+//!   and [`connect`](connect()) create one, and routes do not get it.
 //!
 //! The store does not seal or open values: the caller does.
 //!
 //! # Two databases
 //!
-//! The database is a file of SQLite, the default, or PostgreSQL. Every statement is written once and runs on both, through
-//! `sqlx::Any`. Our columns are text, 64-bit integers and bytes, which is what `Any` knows; parameters are `$n`, which both
-//! databases read. Two other ways were looked at. With two pools in an enum each query needs two branches, and the rows have two
-//! types. With functions that are generic over sqlx's `Database` each carries a dozen bounds, and all code is compiled twice. The
-//! price of `Any`: values are copied once more, no types of one database (JSON, timestamps), and [`database::parameters`] in place
-//! of sqlx's `QueryBuilder`, which writes `?`.
+//! The database is a SQLite file, the default, or PostgreSQL. Every statement is written once and runs on both, through
+//! `sqlx::Any`. Our columns are text, 64-bit integers and bytes, which `Any` supports; parameters are `$n`, which both
+//! databases accept. There are two alternatives. With two pools in an enum, each query needs two branches, and the rows
+//! have two types. Functions that are generic over sqlx's `Database` each need a dozen bounds, and all code is compiled
+//! twice. The disadvantages of `Any`: values are copied once more, there are no types of only one database (JSON,
+//! timestamps), and [`database::parameters`] replaces sqlx's `QueryBuilder`, which writes `?`.
 //!
-//! Statements use only syntax of both databases: `ON CONFLICT`, row values, window functions; no functions of one of them outside
-//! [`connect`](mod@connect), [`database`] and the migrations. Each database has a folder of migrations, and a test compares the
-//! schemas.
+//! Statements use only syntax of both databases: `ON CONFLICT`, row values, window functions. Functions of only one of
+//! them are used only in [`connect`](mod@connect), [`database`] and the migrations. Each database has a folder of
+//! migrations, and a test compares the schemas.
 //!
-//! No rule depends on SQLite's single writer: rules are keys, conditional updates, or both. On PostgreSQL transactions run at READ
-//! COMMITTED, where a conditional update waits for the row and then looks at its newest version; so there are no serialisation
-//! failures. Deadlocks are avoided by an order: the row of the deployment, then that of its run, then the rest. The appender, which
-//! no caller can repeat, retries on either.
+//! No rule depends on SQLite's single writer: rules are keys, conditional updates, or both. On PostgreSQL transactions
+//! run at READ COMMITTED. There a conditional update waits for the row and then checks its newest version, so there are
+//! no serialisation failures. Deadlocks are avoided by an order: the row of the deployment, then that of its run, then
+//! the rest. The appender, which no caller can repeat, retries after both kinds of failures.
 
 mod column;
 mod connect;

@@ -1,7 +1,9 @@
-//! The migrations that the program applies: the files of `migrations/sqlite/` or `migrations/postgres/`, in the order of their
-//! numbers. A change of the schema has the same number and name in both; PostgreSQL begins with number 403, where SQLite was.
+//! The migrations of the program: the files of `migrations/sqlite/` or `migrations/postgres/`, in the order of their
+//! numbers. A change of the schema has the same number and name in both. PostgreSQL begins with number 403, SQLite's
+//! last one at that time.
 //!
-//! A plain list, and not `sqlx::migrate!`: sqlx's macros link SQLite into the compiler, which costs minutes of every first build.
+//! A plain list instead of `sqlx::migrate!`: sqlx's macros link SQLite into the compiler, which takes minutes in every
+//! first build.
 
 use sqlx::{
     SqlSafeStr as _,
@@ -10,7 +12,7 @@ use sqlx::{
 
 use crate::database::Kind;
 
-/// The texts of a database's migrations, by their files' names without the ending.
+/// The texts of a database's migrations, by their file names without the extension.
 macro_rules! files {
     ($database:literal: $($name:literal)*) => {
         [$(($name, include_str!(concat!("../../../migrations/", $database, "/", $name, ".sql")))),*]

@@ -1,8 +1,8 @@
 //! Queries across tenants: recovery after a start, the deletion of expired sessions, metrics, and ids that any deployment has
 //! recorded.
 //!
-//! [`open`](crate::open) and [`connect`](crate::connect()) create the only [`Operator`], for the program's start. A [`Store`] does not give access to it, so a
-//! route that has a store cannot make these queries.
+//! [`open`](crate::open) and [`connect`](crate::connect()) create the only [`Operator`], for the program's start. It is
+//! not accessible from a [`Store`], so a route with a store cannot make these queries.
 
 use std::path::Path;
 
@@ -20,8 +20,9 @@ use crate::{
 
 /// Opens a database file, creates it if it is missing, and applies the migrations.
 ///
-/// With the write-ahead log, readers and the writer work at the same time. `synchronous = NORMAL` loses the last moments at a
-/// power cut and never corrupts the file; the [`Appender`](crate::Appender) requires more durability if it matters.
+/// With the write-ahead log, readers and the writer work at the same time. `synchronous = NORMAL` loses the last
+/// moments in a power cut and never corrupts the file; the [`Appender`](crate::Appender) sets more durability if
+/// necessary.
 ///
 /// # Errors
 /// If the file cannot be opened, or its schema is newer than the program's.
@@ -32,7 +33,7 @@ pub async fn open(path: &Path) -> Result<Operator> {
 /// Connects to a PostgreSQL server and applies the migrations.
 ///
 /// # Errors
-/// If the server does not answer or refuses the user, or the schema is newer than the program's.
+/// If the server does not respond or refuses the user, or the schema is newer than the program's.
 pub async fn connect(url: &DatabaseUrl) -> Result<Operator> {
     Ok(Operator::new(connect::connect(url).await?))
 }
@@ -86,7 +87,7 @@ impl Operator {
         read_all(rows, run::run, "listing runs")
     }
 
-    /// Gives every request in flight an unknown outcome: the process that sent it has ended.
+    /// Marks every request in flight as of unknown outcome: the process that sent it has ended.
     ///
     /// # Errors
     /// If the database fails.
@@ -113,8 +114,9 @@ impl Operator {
 
     // ---- sweeps ----
 
-    /// A deployment's creations, and those of the ids that any deployment has recorded. All are read at one moment, after the
-    /// search of the cloud: requests of attempts that began before the search are in flight or recorded by then.
+    /// A deployment's creations, and the given ids that any deployment has recorded. All are read in one transaction,
+    /// after the search of the cloud: by then, requests of attempts that began before the search are in flight or
+    /// recorded.
     ///
     /// # Errors
     /// If the database fails.
@@ -149,7 +151,7 @@ impl Operator {
             now.creations.insert(creation.key.clone(), creation);
         }
         for ids in ids.chunks(IDS) {
-            // An object with an `external_id` resource is recorded even before that resource is read.
+            // The object of an `external_id` resource counts as recorded even before that resource is read.
             for column in ["physical_id", "external_id"] {
                 let query = format!(
                     "SELECT DISTINCT {column} FROM resources WHERE state <> 'deleted' AND {column} IN {}",

@@ -1,6 +1,6 @@
-//! Resources that a deployment has, or may have, in the cloud.
+//! Resources that a deployment has, or possibly has, in the cloud.
 //!
-//! A row is written before the cloud is called, and its cloud id before the engine waits for the resource.
+//! A row is written before the call to the cloud, and its cloud id before the engine waits for the resource.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
 /// A resource as stored.
 #[derive(Clone, Debug)]
 pub struct ResourceRow {
-    /// Name in the template. Older copies have a name of their own.
+    /// Name in the template. Older copies have their own names.
     pub name: String,
     /// Its description when it was created or last updated.
     pub spec: ResourceSpec,
@@ -44,7 +44,7 @@ pub struct ResourceRow {
 }
 
 impl ResourceRow {
-    /// The fields that the API shows.
+    /// The fields for the API.
     pub fn shown(&self) -> DeployedResource {
         DeployedResource {
             name: self.name.clone(),
@@ -95,8 +95,8 @@ impl Store {
 }
 
 impl Transaction {
-    /// Gives copies their names back, by name and copy, and deletes the rows of deleted copies, because their names may be used
-    /// again.
+    /// Renames copies to their original names, by name and copy, and deletes the rows of deleted copies, because their
+    /// names can be used again.
     ///
     /// # Errors
     /// If the database fails.
@@ -290,7 +290,7 @@ async fn begin(
     .await
 }
 
-/// The id of the object for which the resource stands, if the template gives it as plain text.
+/// The id of the resource's external object, if the template contains it as plain text.
 fn external_id(spec: &ResourceSpec) -> Option<String> {
     match serde_json::to_value(&spec.external_id) {
         Ok(Value::String(id)) => Some(id),

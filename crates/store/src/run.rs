@@ -13,13 +13,13 @@ use crate::{
 /// A run as stored.
 #[derive(Clone, Debug)]
 pub struct RunRow {
-    /// The fields that the API shows, without steps.
+    /// The fields for the API, without steps.
     pub shown: Run,
     /// The owner.
     pub tenant: Tenant,
     /// The bad ending that the run will have, if any.
     pub ending: Option<Ending>,
-    /// True if it continues past failed steps.
+    /// True if it continues after failed steps.
     pub forced: bool,
     /// The bad ending from which a queued run was resumed. `None` for a new run, and once it is active.
     pub resumed_from: Option<RunState>,
@@ -59,7 +59,7 @@ pub struct NewRun<'a> {
     pub deployment: &'a str,
     /// The kind of run.
     pub kind: RunKind,
-    /// True if it continues past failed steps.
+    /// True if it continues after failed steps.
     pub forced: bool,
     /// True for a roll-back to the last good content.
     pub rolls_back: bool,
@@ -76,9 +76,9 @@ pub struct NewRun<'a> {
 pub enum Standing {
     /// It is active.
     AtWork,
-    /// It has ended and waits for its roll-back. The reasons that delay the roll-back are in its events.
+    /// It has ended and waits for its roll-back. Its events contain the reasons for the roll-back's delay.
     ToBeRolledBack,
-    /// It has ended. No more events come unless a user resumes it.
+    /// It has ended. There are no more events unless a user resumes it.
     Over,
 }
 
@@ -136,7 +136,7 @@ impl Store {
         read_one(row, run, "reading a run")
     }
 
-    /// The progress of a run for its viewers. A run that is not found is over.
+    /// The progress of a run for its viewers. A missing run is over.
     ///
     /// # Errors
     /// If the database fails.
@@ -154,7 +154,7 @@ impl Store {
         Ok(standing.unwrap_or(Standing::Over))
     }
 
-    /// Cancels the roll-back of a run. If the run has ended, the token that was stored for it is deleted.
+    /// Cancels the roll-back of a run. If the run has ended, the token for the roll-back is deleted.
     ///
     /// # Errors
     /// If the database fails.
@@ -268,8 +268,8 @@ impl Transaction {
     }
 }
 
-/// Sets the state of a run. At its end the sealed token is deleted in the same transaction, so that no crash can leave one
-/// behind. A failed run with a requested roll-back keeps its token for the roll-back.
+/// Sets the state of a run. At its end the sealed token is deleted in the same transaction, so that it cannot be left
+/// after a crash. A failed run with a requested roll-back keeps its token for the roll-back.
 pub(crate) async fn set_state(
     connection: &mut crate::database::Connection,
     tenant: &Tenant,
@@ -310,8 +310,8 @@ pub(crate) async fn set_state(
     .map(drop)
 }
 
-/// Sets the reason why a failed run is not rolled back yet, or at all. Nothing is written if the run is not failed any more, or
-/// its roll-back was cancelled.
+/// Sets the reason why a failed run is not rolled back yet, or at all. Not written if the run is not failed any more,
+/// or its roll-back was cancelled.
 pub(crate) async fn set_roll_back_reason(
     connection: &mut crate::database::Connection,
     tenant: &Tenant,

@@ -1,14 +1,15 @@
-//! Sealed values. The caller seals and opens them; the store keeps text that it cannot read.
+//! Sealed values. The caller seals and opens them; the store cannot read their text.
 
 use crate::{Error, Result, Store, Tenant, Transaction, database::Database};
 
 /// The kind of a sealed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedKind {
-    /// A run's token and hidden parameters, under the server's own key. The name is the run's id; the row is deleted when the run
-    /// ends.
+    /// A run's token and hidden parameters, sealed with the server's own key. The name is the run's id; the row is
+    /// deleted when the run ends.
     Run,
-    /// A private key or hidden parameters, under a key that only the user can derive, for clouds without a key manager.
+    /// A private key or hidden parameters, sealed with a key that only the user can derive, for clouds without a key
+    /// manager.
     Vault,
 }
 

@@ -1,7 +1,7 @@
 //! Login sessions.
 //!
-//! A row has no tenant: its key is a hash of the session id, which only the user's cookie contains, and the record is sealed
-//! under a key that derives from that id.
+//! A row has no tenant. Its key is a hash of the session id, which only the user's cookie contains, and the record is
+//! sealed with a key that is derived from that id.
 
 use sqlx::Row as _;
 
@@ -19,7 +19,7 @@ pub struct SessionRow {
 }
 
 impl Store {
-    /// Inserts a session. [`Outcome::Conflict`] where the id is taken.
+    /// Inserts a session. [`Outcome::Conflict`] if the id is taken.
     ///
     /// # Errors
     /// If the database fails.

@@ -1,4 +1,4 @@
-//! Migrations on a filled database: the new program reads the data of the old one.
+//! Migrations of a filled database: the new program reads the data of the old one.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,7 +12,7 @@ use sqlx::{
 };
 use store::Tenant;
 
-/// The last migration before the store was a crate of its own.
+/// The last migration before the store became a separate crate.
 const BEFORE: i64 = 301;
 
 async fn apply(pool: &SqlitePool, until: i64) {

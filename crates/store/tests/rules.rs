@@ -1,5 +1,5 @@
-//! Rules that the compiler does not enforce: SQL is in this crate only, in syntax that PostgreSQL supports too, and routes make
-//! no queries across tenants.
+//! Rules that the compiler does not enforce: SQL is only in this crate, in syntax that PostgreSQL supports too, and
+//! routes make no queries across tenants.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -110,8 +110,8 @@ fn statements_have_numbered_parameters_and_no_words_of_one_database() {
     assert!(statements > 50, "statements are found");
 }
 
-/// Routes do not get the handle across tenants: it is created at the start, and passed to the engine, the deletion of expired
-/// sessions and the metrics.
+/// Routes do not get the handle across tenants: it is created at the start, and passed to the engine, to the deletion
+/// of expired sessions and to the metrics.
 #[test]
 fn routes_have_no_queries_across_tenants() {
     let server = root().join("server/src");

@@ -36,7 +36,7 @@ async fn of_sqlite(pool: &SqlitePool) -> Schema {
                 other => panic!("{other}"),
             };
             let part: i64 = row.get("pk");
-            // A primary key is never empty; SQLite does not say so.
+            // A primary key is never null, but SQLite does not report this.
             let empty = if row.get::<i64, _>("notnull") == 0 && part == 0 {
                 ""
             } else {
@@ -192,7 +192,7 @@ fn index(name: &str, is_unique: bool, columns: &[String], filter: &str) -> Strin
     )
 }
 
-/// PostgreSQL prints a check in words of its own, so checks are compared by the texts that they name.
+/// PostgreSQL prints checks in another form, so only the texts in them are compared.
 fn checks(sql: &str) -> BTreeSet<String> {
     let mut rest = sql;
     let mut found = BTreeSet::new();

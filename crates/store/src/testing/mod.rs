@@ -1,5 +1,5 @@
-//! Databases for tests, and rows that tests write and read without the typed functions: leftovers of a crash, of another program
-//! version or of a manual change.
+//! Databases for tests. Also writes and reads rows without the typed functions: leftovers of a crash, of another
+//! program version or of a manual change.
 
 mod postgres;
 
@@ -17,7 +17,7 @@ use crate::{
 
 pub use postgres::Postgres;
 
-/// A database of its own, which is removed with it or when the process ends.
+/// A separate database, which is removed on drop or when the process ends.
 pub struct Database {
     /// The handle across tenants.
     pub operator: Operator,
@@ -35,7 +35,7 @@ impl Database {
         Database::of(operator.expect("a database"), folder)
     }
 
-    /// An empty database on the PostgreSQL server that the tests share.
+    /// An empty database on the shared PostgreSQL server of the tests.
     pub async fn postgres() -> Database {
         let url = Postgres::shared().create().await;
         let operator = crate::connect(&url).await;
@@ -43,7 +43,7 @@ impl Database {
         Database::of(operator.expect("a database"), folder)
     }
 
-    /// An empty database of each kind, for tests of everything that the store does.
+    /// An empty database of each kind, for tests of the whole store.
     pub async fn each() -> [Database; 2] {
         [Database::new().await, Database::postgres().await]
     }
@@ -70,7 +70,7 @@ pub fn tenant() -> Tenant {
     }
 }
 
-/// Another project of the cloud, and a project of the same id in another cloud.
+/// Another project of the cloud, and a project with the same id in another cloud.
 pub fn strangers() -> [Tenant; 2] {
     [("lab", "other"), ("elsewhere", "p")].map(|(cloud, project_id)| Tenant {
         cloud: cloud.into(),
@@ -78,7 +78,7 @@ pub fn strangers() -> [Tenant; 2] {
     })
 }
 
-/// A failure that may pass.
+/// A temporary failure.
 pub fn transient_error() -> Error {
     Error::at("answering")(sqlx::Error::PoolTimedOut)
 }
@@ -206,7 +206,7 @@ pub async fn resource_columns(store: &Store) -> Vec<ResourceColumns> {
     rows.into_iter().map(read).collect()
 }
 
-/// Forgets a resource, as if it had never had an id.
+/// Marks a resource as deleted and removes its id, as if it had never had one.
 pub async fn resource_forget(store: &Store, deployment: &str, name: &str) {
     execute(
         store,
@@ -219,7 +219,7 @@ pub async fn resource_forget(store: &Store, deployment: &str, name: &str) {
     .await;
 }
 
-/// Gives a creation an unknown outcome since a time.
+/// Marks a creation as of unknown outcome since a time.
 pub async fn creation_set_uncertain(
     store: &Store,
     deployment: &str,
@@ -248,7 +248,7 @@ pub async fn sealed_count(store: &Store, kind: SealedKind) -> i64 {
     count(store, all).await
 }
 
-/// Drops sealed values when they are stored, from now on.
+/// Drops all sealed values that are stored from now on.
 pub async fn sealed_lose_all(store: &Store) {
     let triggers: &[&'static str] = match store.kind {
         Kind::Sqlite => &[
@@ -264,7 +264,7 @@ pub async fn sealed_lose_all(store: &Store) {
     }
 }
 
-/// Keeps sealed values when they are deleted, from now on.
+/// Keeps all sealed values that are deleted from now on.
 pub async fn sealed_keep_all(store: &Store) {
     let trigger = match store.kind {
         Kind::Sqlite => {

@@ -1,7 +1,7 @@
 //! PostgreSQL servers for tests.
 //!
-//! The script `postgres.sh` runs the server and stops it when its standard input ends. So a server never outlives the process that
-//! started it, whether that one ends well, panics or is killed.
+//! The script `postgres.sh` runs the server and stops it when its standard input ends. So a server never outlives the
+//! process that started it, even if that process panics or is killed.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -19,7 +19,8 @@ use sqlx::{
 
 use crate::DatabaseUrl;
 
-/// A PostgreSQL server with a folder of its own. It stops, and its folder is removed, when this is dropped or the process ends.
+/// A PostgreSQL server with its own folder. The server stops, and the folder is removed, on drop or when the process
+/// ends.
 #[derive(Debug)]
 pub struct Postgres {
     script: Child,
@@ -36,7 +37,7 @@ impl Postgres {
             include_str!("postgres.sh"),
             "\ncd / && rm -rf -- \"$folder\"\n"
         );
-        // The data is gone after the test anyway, so nothing has to reach the disk.
+        // The data is not needed after the test, so it does not have to be on the disk.
         const SETTINGS: [&str; 4] = [
             "fsync=off",
             "full_page_writes=off",
@@ -64,7 +65,7 @@ impl Postgres {
         Postgres { script, port }
     }
 
-    /// The server that the tests of this process share.
+    /// The shared server of this process's tests.
     pub fn shared() -> &'static Postgres {
         static SHARED: OnceLock<Postgres> = OnceLock::new();
         SHARED.get_or_init(Postgres::start)
@@ -97,7 +98,7 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         drop(self.script.stdin.take());
-        // It ends by itself.
+        // The script ends by itself.
         let _ended = self.script.wait();
     }
 }
