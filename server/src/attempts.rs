@@ -11,8 +11,8 @@
 //!   rule is the same; the number of free failures is a setting, because an office can share an address.
 //!
 //! So an attacker at one address does not delay users elsewhere, including the account's owner. An attacker with
-//! hundreds of addresses is limited as a whole. An account at an address with a recent successful login is subject to the
-//! first limit only, so the owner can log in during such an attack. An account is never locked.
+//! hundreds of addresses is limited as a whole. An account at an address with a recent successful login is subject to
+//! the first limit only, so the owner can log in during such an attack. An account is never locked.
 //!
 //! An IPv6 address counts as its /64 network, because its owner has all of that network. Behind a proxy all clients
 //! have the proxy's address, unless the settings list it as trusted (`Config::proxies`).

@@ -36,7 +36,7 @@ pub struct Limits {
     pub parallel: usize,
     /// Maximum number of parallel computations of one project.
     pub per_project: usize,
-    /// Longest wait for a slot.
+    /// Maximum time to wait for a slot.
     pub patience: Duration,
     /// Time after which a computation is stopped.
     pub deadline: Duration,

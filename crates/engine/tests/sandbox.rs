@@ -1,4 +1,5 @@
-//! Sandboxes on real Docker. Needs Docker and the image `stackloom-sandbox`: `cargo test -p engine --test sandbox -- --ignored`.
+//! Sandboxes on real Docker. Needs Docker and the image `stackloom-sandbox`:
+//! `cargo test -p engine --test sandbox -- --ignored`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -38,7 +39,7 @@ struct Signal(mpsc::UnboundedSender<()>);
 #[async_trait]
 impl LineSink for Signal {
     async fn lines(&mut self, _: Vec<String>) {
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         let _ = self.0.send(());
     }
 }
@@ -78,7 +79,7 @@ async fn shell(script: &str, files: &[(&str, &str)]) -> (i64, Vec<String>) {
     shell_beside(script, files, Servers::default(), OutputLimits::default()).await
 }
 
-/// Runs a script that may connect to servers.
+/// Runs a script that can connect to servers.
 async fn shell_beside(
     script: &str,
     files: &[(&str, &str)],

@@ -1,5 +1,5 @@
-//! Software on a private server behind a bastion, in a lab on Docker. Needs Docker, the lab's images and `stackloom-sandbox`:
-//! `cargo test -p engine --test software -- --ignored`.
+//! Software on a private server behind a bastion, in a lab on Docker. Needs Docker, the lab's images and
+//! `stackloom-sandbox`: `cargo test -p engine --test software -- --ignored`.
 
 #![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
 
@@ -256,7 +256,7 @@ async fn on_docker(name: &str, public_cidr: &str, ssh_timeout: Duration) -> Benc
     Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), ssh_timeout).await
 }
 
-/// The run at its end, and all events, which are also printed.
+/// The run at its end, and all events. Prints the events.
 async fn story(bench: &Bench, run: &str) -> (Run, Vec<Event>) {
     let ended = bench.end_of(run).await;
     let events = bench.engine.events(&bench.tenant, run, 0, 10_000).await;

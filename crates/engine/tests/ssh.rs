@@ -1,4 +1,5 @@
-//! SSH against OpenSSH in containers: `cargo test -p engine --test ssh -- --ignored` needs Docker and the lab's server image.
+//! SSH against OpenSSH in containers: `cargo test -p engine --test ssh -- --ignored` needs Docker and the lab's server
+//! image.
 
 #![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
 
@@ -23,7 +24,7 @@ fn pair() -> Pair {
     keys::make("test").unwrap()
 }
 
-/// Waits until a server lets us in.
+/// Waits until a login to a server succeeds.
 async fn up(server: &Sshd, bastion: Option<&Sshd>, pair: &Pair) {
     let gateway = Gateway::default();
     let mut wait = Wait::new(
@@ -55,7 +56,7 @@ fn process() -> (u64, u64) {
 #[tokio::test]
 async fn a_thousand_servers_that_boot_cost_a_few_kilobytes_each_and_no_thread() {
     const SERVERS: usize = 1000;
-    // The kernel answers at once and sshd never does, as on a server that is short of entropy.
+    // The kernel accepts the connection and sshd never responds, as on a server without enough entropy.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = silent.local_addr().unwrap().port();
     let pair = pair();
@@ -137,7 +138,7 @@ async fn output_comes_while_the_command_runs_and_its_exit_code_after() {
     let client = Client::connect(&server.host, USER, &pair.private)
         .await
         .unwrap();
-    // It goes on only when it is told to by a file, which we make when we have its first output.
+    // The script continues only when a file exists, which the test creates after the first output.
     let script =
         "printf one; while ! test -e go; do sleep 0.05; done; printf two >&2; kill -0 $$; exit 3";
     let mut execution = client.execute(script).await.unwrap();
@@ -199,7 +200,8 @@ async fn checks_behind_a_bastion_share_one_login_there() {
         .client(&gate.host, USER, &pair.private)
         .await
         .unwrap();
-    // More than sshd lets in unauthenticated at once: a login at the bastion for each would lose some.
+    // More than sshd's limit of unauthenticated connections: with a separate login at the bastion for each, some would
+    // fail.
     let mut checks = JoinSet::new();
     for _ in 0..30 {
         let (gateway, route, key) = (

@@ -67,8 +67,8 @@ impl Store {
 }
 
 impl Appender {
-    /// Stores all writes in one transaction. They are on the disk when this returns, unless all entries are log lines: those
-    /// survive a crash of the program, but not always a power cut.
+    /// Stores all writes in one transaction. They are on the disk when this returns, unless all entries are log lines:
+    /// those survive a crash of the program, but not always a power cut.
     ///
     /// # Errors
     /// If the database refuses one of them, or a run does not belong to its tenant. Then none is stored.

@@ -318,7 +318,8 @@ pub(crate) async fn moved(
     query.execute(connection).await.map(drop)
 }
 
-/// Records that a step's attempt did not succeed. If its request is still in flight, its outcome is unknown from now on.
+/// Records that a step's attempt did not succeed. If its request is still in flight, its outcome is unknown from now
+/// on.
 pub(crate) async fn attempt_ended(
     connection: &mut Connection,
     run: &str,

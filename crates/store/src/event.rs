@@ -9,7 +9,8 @@ use crate::{
     database::{Connection, Row, parameters, read_all},
 };
 
-/// Maximum number of rows in one `INSERT`: five values each, far below SQLite's limit of 32,766 and PostgreSQL's of 65,535.
+/// Maximum number of rows in one `INSERT`: five values each, far below SQLite's limit of 32,766 and PostgreSQL's of
+/// 65,535.
 const ROWS: usize = 500;
 
 impl Store {

@@ -1,7 +1,7 @@
 //! The database: every SQL statement of the program.
 //!
-//! One file per entity: its row, the conversion of columns, its queries. Function names begin with the entity, then the verb:
-//! `run_insert`, `run_list`.
+//! One file per entity: its row, the conversion of columns, its queries. Function names begin with the entity, then the
+//! verb: `run_insert`, `run_list`.
 //!
 //! - [`Store`] is the handle for requests and runs. Each function on rows of a project takes their [`Tenant`], and has
 //!   it in its `WHERE`. Rows of another project are not found.

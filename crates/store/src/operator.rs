@@ -1,5 +1,5 @@
-//! Queries across tenants: recovery after a start, the deletion of expired sessions, metrics, and ids that any deployment has
-//! recorded.
+//! Queries across tenants: recovery after a start, the deletion of expired sessions, metrics, and ids that any
+//! deployment has recorded.
 //!
 //! [`open`](crate::open) and [`connect`](crate::connect()) create the only [`Operator`], for the program's start. It is
 //! not accessible from a [`Store`], so a route with a store cannot make these queries.

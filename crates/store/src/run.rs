@@ -178,7 +178,8 @@ impl Store {
 }
 
 impl Transaction {
-    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] if another run is active on the deployment.
+    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] if another run is active on the
+    /// deployment.
     ///
     /// # Errors
     /// If the database fails.
@@ -243,7 +244,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Queues an ended run again, and records its previous state. [`Outcome::Conflict`] if it is not in that state any more.
+    /// Queues an ended run again, and records its previous state. [`Outcome::Conflict`] if it is not in that state any
+    /// more.
     ///
     /// # Errors
     /// If the database fails.

@@ -202,8 +202,8 @@ fn kinds(logs: &BTreeMap<PathBuf, u64>) -> BTreeMap<String, usize> {
     counted
 }
 
-/// The kind of a call: `GET /v2.0/ports/*` for `"GET /v2.0/ports/3b0f...?fields=id HTTP/1.1" status: 200`, or Barbican's form
-/// `Processed request: 200 OK - GET http://...`.
+/// The kind of a call: `GET /v2.0/ports/*` for `"GET /v2.0/ports/3b0f...?fields=id HTTP/1.1" status: 200`, or
+/// Barbican's form `Processed request: 200 OK - GET http://...`.
 fn kind(line: &str) -> Option<String> {
     const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
     if line.contains("Processed request: ") {

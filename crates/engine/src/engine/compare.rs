@@ -34,7 +34,8 @@ pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> b
     deployed
 }
 
-/// Names of hidden parameters whose given value differs from the stored one. A parameter that is not given keeps its value.
+/// Names of hidden parameters whose given value differs from the stored one. A parameter that is not given keeps its
+/// value.
 pub(super) fn hidden_changed(
     stored: &BTreeMap<String, Value>,
     given: &BTreeMap<String, Value>,

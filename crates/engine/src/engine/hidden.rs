@@ -153,8 +153,8 @@ pub(super) struct StoredHidden {
 }
 
 impl StoredHidden {
-    /// Hidden parameters whose given value differs from the stored one. If the stored values cannot be read, all given values
-    /// count as different.
+    /// Hidden parameters whose given value differs from the stored one. If the stored values cannot be read, all given
+    /// values count as different.
     pub(super) fn changed(&self, given: &BTreeMap<String, Value>) -> BTreeSet<String> {
         match self.lost {
             Some(_) => given.keys().cloned().collect(),
@@ -218,8 +218,8 @@ pub(super) fn stored_bundle(row: &DeploymentRow, given: &BTreeMap<String, Value>
     hot::merged::without_values(&row.shown.beside.bundle(), names)
 }
 
-/// Given values that no environment overrides. Only these are stored: an unused value must not take effect when the environment
-/// is removed.
+/// Given values that no environment overrides. Only these are stored: an unused value must not take effect when the
+/// environment is removed.
 pub(super) fn without_overridden(
     document: &Document,
     bundle: &Bundle,
@@ -240,8 +240,9 @@ pub(super) fn with_environments(
     Merged::of(bundle, document.template()).parameters(document.template(), given)
 }
 
-/// Values of hidden parameters: the given value, else the stored one, else the default. `null` counts as not given, as in Heat.
-/// Values that environments give to nested templates are included, under the names of [`Merged::hidden_defaults`].
+/// Values of hidden parameters: the given value, else the stored one, else the default. `null` counts as not given, as
+/// in Heat. Values that environments give to nested templates are included, under the names of
+/// [`Merged::hidden_defaults`].
 pub(super) fn hidden_values(
     document: &Document,
     bundle: &Bundle,

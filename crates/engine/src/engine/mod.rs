@@ -214,7 +214,8 @@ impl Engine {
             .await
     }
 
-    /// Cancels a run: running steps are stopped, then always-run steps follow. A second call aborts steps that do not stop.
+    /// Cancels a run: running steps are stopped, then always-run steps follow. A second call aborts steps that do not
+    /// stop.
     ///
     /// # Errors
     /// If the run has ended.
@@ -265,9 +266,10 @@ impl Engine {
         self.show_deployments(tenant).await
     }
 
-    /// A deployment with its resources, and with outputs whose attributes are read from the cloud now, with this user's session.
+    /// A deployment with its resources, and with outputs whose attributes are read from the cloud now, with this user's
+    /// session.
     ///
-    /// While a run is active, and if the cloud does not answer in time, the stored attributes are used.
+    /// While a run is active, and if the cloud does not respond in time, the stored attributes are used.
     ///
     /// # Errors
     /// If there is no such deployment.

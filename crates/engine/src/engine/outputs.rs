@@ -59,7 +59,8 @@ impl Outputs {
         }
     }
 
-    /// Reads the attributes that the outputs use from the cloud. Attributes that do not arrive in time keep their stored values.
+    /// Reads the attributes that the outputs use from the cloud. Attributes that do not arrive in time keep their
+    /// stored values.
     pub async fn read(&mut self, actor: &Actor, vault: RunVault, patience: Duration) {
         let vault = Arc::new(vault);
         let gate = Arc::new(Semaphore::new(AT_ONCE));

@@ -52,7 +52,7 @@ pub(super) struct Preview {
 /// The stored state of a deployment that a plan changes.
 struct Stored {
     row: DeploymentRow,
-    /// `None` if the key manager did not answer.
+    /// `None` if the key manager did not respond.
     stored_hidden: Option<StoredHidden>,
     there: Vec<ResourceRow>,
 }

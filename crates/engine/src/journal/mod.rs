@@ -4,8 +4,8 @@
 //! cost one), numbers the events in that order, and only then sends them to the live viewers. So every event is stored
 //! before a viewer gets it, numbers have no gaps, and a viewer that misses events reads them from storage.
 //!
-//! Moves are durable when [`Journal::write`] returns: they are on the disk. Log lines are queued without waiting; a full queue
-//! slows down only their sender.
+//! Moves are durable when [`Journal::write`] returns: they are on the disk. Log lines are queued without waiting; a
+//! full queue slows down only their sender.
 //!
 //! After a crash, a batch is stored completely or not at all. An effect starts after its batch is stored.
 

@@ -1,5 +1,5 @@
-//! The state machine of a run and its steps: a pure, total function of (run, event, time). It changes the run in place, because a
-//! copy per event would cost the time of all steps at each event.
+//! The state machine of a run and its steps: a pure, total function of (run, event, time). It changes the run in place,
+//! because a copy per event would cost the time of all steps at each event.
 //!
 //! ```text
 //!            Start            a step fails                      all ended
@@ -15,13 +15,14 @@
 //!                        retrying
 //! ```
 //!
-//! After a failure or a cancellation (failing, cancelling) no new step starts, except always-run steps: each of them starts when
-//! all steps that it waits for have ended in any way. The run ends after them.
+//! After a failure or a cancellation (failing, cancelling) no new step starts, except always-run steps: each of them
+//! starts when all its predecessors have ended in any way. The run ends after them.
+//!
 //! Paused is independent of the ending: no step starts at all, because every step needs the token. When a user provides
 //! a new token, the run continues towards the same ending.
 //!
-//! The shell stores [`Advance::moves`], then starts [`Advance::effects`]. It reports the outcome of each effect once, and sends
-//! [`Event::Tick`] at [`Run::wake_at`]. Live runs and recovery both use this function.
+//! The shell stores [`Advance::moves`], then starts [`Advance::effects`]. It reports the outcome of each effect once,
+//! and sends [`Event::Tick`] at [`Run::wake_at`]. Live runs and recovery both use this function.
 
 mod failure;
 mod graph;
@@ -158,9 +159,9 @@ pub enum Event {
     Stopped(StepIndex),
     /// A step found that the token has expired.
     TokenEnded(StepIndex),
-    /// A step waits for a resource of the engine, such as a sandbox. Its time limit stands still.
+    /// A step waits for a resource of the engine, such as a sandbox. Its time limit is suspended.
     Queued(StepIndex),
-    /// A step that waited has what it waited for.
+    /// A step has got the resource that it waited for.
     Dequeued(StepIndex),
 }
 

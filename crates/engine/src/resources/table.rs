@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use store::ResourceRow;
 use types::{Executable, Registry};
 
-/// Resources by name, shared by the steps of a run. Steps add new facts after the journal has stored them. Older copies have
-/// names of their own.
+/// Resources by name, shared by the steps of a run. Steps add new facts after the journal has stored them. Older copies
+/// have names of their own.
 #[derive(Debug, Default)]
 pub struct ResourceTable(Mutex<Things>);
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::ssh::Route;
 
-/// `ssh_config`, `known_hosts` and `key` for the first server of a job. The sandbox has no network: the engine makes the
-/// connection, through the bastion if there is one. The host key is pinned by the server's name.
+/// `ssh_config`, `known_hosts` and `key` for the first server of a job. The sandbox has no network: the engine makes
+/// the connection, through the bastion if there is one. The host key is pinned by the server's name.
 pub fn ssh_files(route: &Route, private_key: &str) -> BTreeMap<String, Vec<u8>> {
     let name = &route.host.name;
     let config = format!(

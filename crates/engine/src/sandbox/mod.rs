@@ -56,7 +56,7 @@ pub struct Job {
     pub files: BTreeMap<String, Vec<u8>>,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The servers that it may connect to.
+    /// The servers that it can connect to.
     pub servers: Servers,
 }
 

@@ -65,7 +65,7 @@ impl HiddenParameters<'_> {
         }
     }
 
-    /// Migration 0206 gave these names to every deployment, including those without hidden parameters.
+    /// True for the names from migration 0206, which set them for every deployment, even without hidden parameters.
     fn may_be_empty(&self, name: &str) -> bool {
         let first = format!("stackloom-{}-parameters", self.deployment);
         name == first || name.strip_prefix(&first) == Some("-good")

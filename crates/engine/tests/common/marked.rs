@@ -7,7 +7,7 @@ use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, 
 use openstack::volume_types::VOLUME_TYPES;
 use serde_json::Value;
 
-/// Collections whose resources carry the marker.
+/// Collections of resources with the marker.
 pub const MARKED: [&Collection; 11] = [
     &DOMAINS,
     &PROJECTS,

@@ -9,14 +9,14 @@ use tokio::process::Command;
 /// The user on every server.
 pub const USER: &str = "stackloom";
 
-/// A server. Its container is removed with it.
+/// A server. Its container is removed on drop.
 pub struct Sshd {
     container: String,
-    /// Its place and its true key.
+    /// Its address and its actual host key.
     pub host: Host,
 }
 
-/// A server that lets the owner of `user_key` in.
+/// A server that accepts logins with `user_key`.
 pub async fn sshd(name: &str, user_key: &str) -> Sshd {
     let pair = keys::make(name).unwrap();
     let script = format!(
@@ -59,7 +59,7 @@ impl Sshd {
         count.trim().parse().unwrap()
     }
 
-    /// The words of its sshd so far.
+    /// The log of its sshd so far.
     pub async fn log(&self) -> String {
         docker(["logs", &self.container]).await
     }
@@ -69,7 +69,7 @@ impl Drop for Sshd {
     fn drop(&mut self) {
         let mut remove = std::process::Command::new("docker");
         let remove = remove.args(["rm", "--force", "--volumes", &self.container]);
-        // A test that has failed already says why.
+        // A failed test has already reported the reason.
         let _ = remove.stdout(Stdio::null()).status();
     }
 }

@@ -12,7 +12,8 @@ use types::{Executable, Registry};
 use crate::bench::Bench;
 use crate::update::{order, to};
 
-/// A server with a port that Nova creates, and a floating IP that is associated with the port by an attribute of the server.
+/// A server with a port that Nova creates, and a floating IP that is associated with the port by an attribute of the
+/// server.
 const ADDRESSED: &str = "heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net, properties: {name: front}}

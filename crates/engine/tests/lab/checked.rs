@@ -20,7 +20,7 @@ fn fails(action: &str, times: Option<u64>) -> Fault {
     })
 }
 
-/// A fault that answers calls without carrying them out.
+/// A fault that returns a response without carrying out the call.
 fn answered(service: &str, method: &str, path: &str, status: u16, body: &str) -> CallFault {
     CallFault {
         service: Some(service.into()),
@@ -32,7 +32,7 @@ fn answered(service: &str, method: &str, path: &str, status: u16, body: &str) ->
     }
 }
 
-/// An update that gives the server a larger flavor.
+/// An update of the server to a larger flavor.
 fn larger() -> Changes {
     let mut changes = to(&ONE_SERVER.replace("flavor: m1.tiny,", "flavor: m1.small,"));
     let small = json!({"id": "2", "name": "m1.small", "vcpus": 1, "ram_mib": 1024, "disk_gib": 10});

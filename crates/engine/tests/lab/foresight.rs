@@ -71,7 +71,8 @@ fn given(word: &str) -> BTreeMap<String, Value> {
     BTreeMap::from([("word".to_owned(), json!(word))])
 }
 
-/// The same steps as with `openstack stack create` and `update --existing` on a real Heat (Zed), with the same messages.
+/// The same steps as with `openstack stack create` and `update --existing` on a real Heat (Zed), with the same
+/// messages.
 #[tokio::test]
 async fn an_environment_wins_over_the_request_and_a_later_request_over_the_old_environment() {
     let bench = Bench::new().await;

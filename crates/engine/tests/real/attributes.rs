@@ -1,5 +1,5 @@
-//! Compares attributes with those of the real Heat: one template, deployed by Heat and by the engine, with an output for each
-//! attribute of each resource.
+//! Compares attributes with those of the real Heat: one template, deployed by Heat and by the engine, with an output
+//! for each attribute of each resource.
 //!
 //! Ids, names, times and addresses differ between the two, so the test compares shapes: types of values, keys of maps,
 //! items of lists. If Heat returns an error or null, any value of the engine is accepted.

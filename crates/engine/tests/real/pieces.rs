@@ -135,7 +135,8 @@ async fn trunks_pools_routes_and_gateways_leave_nothing() {
     led.now(json!({"tag": 102, "route": "10.201.0.0/24", "pair": "10.93.0.201", "pools": "10.94.0.0/16,10.95.0.0/16"}))
         .await;
     assert_eq!(place.belongings().await, first);
-    // A subnet's gateway address belongs to one router: its interface moves, and the floating IP that needs it keeps its address.
+    // A subnet's gateway address belongs to one router: its interface moves, and the floating IP that needs it keeps
+    // its address.
     led.now(json!({"second_router": true})).await;
     assert_eq!(led.output("address").await, address);
     led.undeploy().await;

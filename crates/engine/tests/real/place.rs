@@ -28,8 +28,8 @@ pub struct Place {
     _folder: TempDir,
 }
 
-/// The clouds file and its entry from `$STACKLOOM_CONTRACT_CLOUDS` and `$STACKLOOM_CONTRACT_CLOUD` (default: the first entry that
-/// is not an administrator's). `None` if no real cloud is given.
+/// The clouds file and its entry from `$STACKLOOM_CONTRACT_CLOUDS` and `$STACKLOOM_CONTRACT_CLOUD` (default: the first
+/// entry that is not an administrator's). `None` if no real cloud is given.
 pub fn real_cloud() -> Option<(Clouds, String)> {
     let file = std::env::var("STACKLOOM_CONTRACT_CLOUDS").ok()?;
     let clouds = Clouds::from_file(file.as_ref()).expect("the clouds file is good");

@@ -1,4 +1,5 @@
-//! Hidden values in environments and nested templates, and values that derive from them: sealed wherever they are stored.
+//! Hidden values in environments and nested templates, and values that derive from them: sealed wherever they are
+//! stored.
 
 use super::*;
 
