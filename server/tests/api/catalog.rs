@@ -7,7 +7,14 @@ use serde_json::{Value, json};
 use crate::stack::{Client, Stack, json, problem};
 
 /// The server's own items, by name.
-const OWN: &[&str] = &["apache", "haproxy", "nginx", "postgresql", "script"];
+const OWN: &[&str] = &[
+    "apache",
+    "haproxy",
+    "mariadb",
+    "nginx",
+    "postgresql",
+    "script",
+];
 const SPECS: &str = "\
 argument_specs:
   main:

@@ -155,7 +155,14 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
         let catalog = Catalog::load(&folder).unwrap();
         assert!(catalog.problems.is_empty(), "{:?}", catalog.problems);
-        for name in ["apache", "haproxy", "nginx", "postgresql", "script"] {
+        for name in [
+            "apache",
+            "haproxy",
+            "mariadb",
+            "nginx",
+            "postgresql",
+            "script",
+        ] {
             let item = catalog.get(name).unwrap();
             let files = item.files().unwrap();
             let text = |path: &str| String::from_utf8(files[path].clone()).unwrap();
