@@ -212,6 +212,9 @@ impl Substrate for DockerSubstrate {
                 // Volumes are loop devices. Only the lab can create their nodes; see `disks`.
                 device_cgroup_rules: Some(vec!["b 7:* rw".into()]),
                 cap_drop: Some(vec!["MKNOD".into()]),
+                // Without it, root cannot see the program of another user's process, and init scripts do not stop
+                // services (`start-stop-daemon --exec`). It reaches processes of the same container only.
+                cap_add: Some(vec!["SYS_PTRACE".into()]),
                 ..Default::default()
             }),
             networking_config: first.map(|first| NetworkingConfig {
