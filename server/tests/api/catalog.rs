@@ -11,6 +11,7 @@ const OWN: &[&str] = &[
     "apache",
     "haproxy",
     "mariadb",
+    "memcached",
     "nginx",
     "postgresql",
     "script",

@@ -159,6 +159,7 @@ mod tests {
             "apache",
             "haproxy",
             "mariadb",
+            "memcached",
             "nginx",
             "postgresql",
             "script",
