@@ -14,6 +14,7 @@ const OWN: &[&str] = &[
     "memcached",
     "nginx",
     "postgresql",
+    "rabbitmq",
     "script",
 ];
 const SPECS: &str = "\

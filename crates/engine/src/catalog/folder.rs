@@ -162,6 +162,7 @@ mod tests {
             "memcached",
             "nginx",
             "postgresql",
+            "rabbitmq",
             "script",
         ] {
             let item = catalog.get(name).unwrap();
