@@ -15,6 +15,7 @@ const OWN: &[&str] = &[
     "nginx",
     "postgresql",
     "rabbitmq",
+    "redis",
     "script",
 ];
 const SPECS: &str = "\

@@ -163,6 +163,7 @@ mod tests {
             "nginx",
             "postgresql",
             "rabbitmq",
+            "redis",
             "script",
         ] {
             let item = catalog.get(name).unwrap();
