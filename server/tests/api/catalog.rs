@@ -13,6 +13,7 @@ const OWN: &[&str] = &[
     "mariadb",
     "memcached",
     "nginx",
+    "node_exporter",
     "postgresql",
     "rabbitmq",
     "redis",

@@ -161,6 +161,7 @@ mod tests {
             "mariadb",
             "memcached",
             "nginx",
+            "node_exporter",
             "postgresql",
             "rabbitmq",
             "redis",
