@@ -15,6 +15,7 @@ const OWN: &[&str] = &[
     "nginx",
     "node_exporter",
     "postgresql",
+    "prometheus",
     "rabbitmq",
     "redis",
     "script",

@@ -163,6 +163,7 @@ mod tests {
             "nginx",
             "node_exporter",
             "postgresql",
+            "prometheus",
             "rabbitmq",
             "redis",
             "script",
