@@ -10,6 +10,7 @@ use crate::stack::{Client, Stack, json, problem};
 const OWN: &[&str] = &[
     "apache",
     "haproxy",
+    "job",
     "mariadb",
     "memcached",
     "nginx",

@@ -158,6 +158,7 @@ mod tests {
         for name in [
             "apache",
             "haproxy",
+            "job",
             "mariadb",
             "memcached",
             "nginx",
