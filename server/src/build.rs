@@ -18,7 +18,7 @@ use axum::{
     middleware,
     response::{IntoResponse, Response},
 };
-use engine::compute::Limits;
+use engine::{compute::Limits, slots::Slots};
 use store::Operator;
 use time::OffsetDateTime;
 use tokio::{net::TcpListener, time::MissedTickBehavior};
@@ -71,7 +71,9 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         tokens: TokenLogins::default(),
         attempts: Attempts::new(config.address_failures),
         doors: Doors::new(config.logins, config.address_logins),
-        designs: Designs::new(store.clone(), engine.clone()),
+        designs: Designs::new(store.clone(), engine.clone(), config.project_designs),
+        sockets: Slots::new(config.project_sockets),
+        uploads: Slots::new(config.project_uploads),
         engine,
         facts: Facts::default(),
         metrics: metrics::Metrics::new(operator.clone()),
@@ -193,6 +195,8 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.grace = config.grace.0;
     engine.retry_pause = config.retry_pause.0;
     engine.parallel_steps = config.parallel_steps;
+    engine.project_deployments = config.project_deployments;
+    engine.project_runs = config.project_runs;
     engine.computations = Limits {
         parallel: config.computations,
         per_project: config.project_computations,

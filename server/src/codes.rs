@@ -30,6 +30,8 @@ codes! {
     SECOND_FACTOR_NEEDED = "second-factor-needed", UNAUTHORIZED, "One-time code needed";
     TOO_MANY_ATTEMPTS = "too-many-attempts", TOO_MANY_REQUESTS, "Too many failed logins";
     TOO_MANY_LOGINS = "too-many-logins", TOO_MANY_REQUESTS, "Too many logins at once";
+    TOO_MANY_STREAMS = "too-many-streams", TOO_MANY_REQUESTS, "Too many live streams";
+    TOO_MANY_UPLOADS = "too-many-uploads", TOO_MANY_REQUESTS, "Too many uploads at once";
     UNKNOWN_PROJECT = "unknown-project", FORBIDDEN, "Unknown project";
     UNKNOWN_CLOUD = "unknown-cloud", UNPROCESSABLE_ENTITY, "Unknown cloud";
     UNKNOWN_REGION = "unknown-region", UNPROCESSABLE_ENTITY, "Unknown region";

@@ -128,7 +128,27 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_ADDRESS_FAILURES", default_value_t = 30)]
     pub address_failures: u32,
 
-    /// Maximum number of templates that are checked, planned or converted at the same time.
+    /// Designs of one project.
+    #[arg(long, env = "STACKLOOM_PROJECT_DESIGNS", default_value_t = 2000)]
+    pub project_designs: u32,
+
+    /// Live deployments of one project.
+    #[arg(long, env = "STACKLOOM_PROJECT_DEPLOYMENTS", default_value_t = engine_defaults::PROJECT_DEPLOYMENTS)]
+    pub project_deployments: u32,
+
+    /// Active runs of one project. Undeployments are always accepted.
+    #[arg(long, env = "STACKLOOM_PROJECT_RUNS", default_value_t = engine_defaults::PROJECT_RUNS)]
+    pub project_runs: u32,
+
+    /// Open websockets of one project.
+    #[arg(long, env = "STACKLOOM_PROJECT_SOCKETS", default_value_t = 500)]
+    pub project_sockets: usize,
+
+    /// Uploads of catalogue items of one project at the same time.
+    #[arg(long, env = "STACKLOOM_PROJECT_UPLOADS", default_value_t = 2)]
+    pub project_uploads: usize,
+
+    /// Templates that are checked, planned or converted at the same time.
     #[arg(long, env = "STACKLOOM_COMPUTATIONS", default_value_t = engine_defaults::COMPUTATIONS)]
     pub computations: usize,
 

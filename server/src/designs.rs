@@ -8,7 +8,7 @@
 //! a conflict that changes nothing.
 
 use api::{Beside, Design, DesignRequest, DesignSummary, DesignVersion};
-use engine::{Engine, Tenant};
+use engine::{Engine, Page, Tenant};
 use hot::document::Document;
 use store::{DesignContent, Outcome, Store, VersionLimits};
 
@@ -35,17 +35,23 @@ const NAME_CHARS_MAX: usize = 200;
 pub struct Designs {
     store: Store,
     engine: Engine,
+    /// Maximum number of designs of a project.
+    per_project: u32,
 }
 
 impl Designs {
     /// The designs in this database. The engine parses their templates.
-    pub fn new(store: Store, engine: Engine) -> Designs {
-        Designs { store, engine }
+    pub fn new(store: Store, engine: Engine, per_project: u32) -> Designs {
+        Designs {
+            store,
+            engine,
+            per_project,
+        }
     }
 
-    /// The project's designs, the last saved first.
-    pub async fn list(&self, tenant: &Tenant) -> Result<Vec<DesignSummary>> {
-        Ok(self.store.design_list(tenant).await?)
+    /// A page of the project's designs, the last saved first.
+    pub async fn list(&self, tenant: &Tenant, page: Page) -> Result<Vec<DesignSummary>> {
+        Ok(self.store.design_list(tenant, page).await?)
     }
 
     /// Creates a design with version 1.
@@ -58,7 +64,12 @@ impl Designs {
         let name = checked_name(&request.name)?;
         let resources = self.resources(tenant, &request.template).await?;
         let content = content(name, author, request, &request.beside, resources);
-        let id = self.store.design_insert(tenant, content).await?;
+        let limit = self.per_project;
+        let inserted = self.store.design_insert(tenant, content, limit).await?;
+        let id = inserted.ok_or(engine::Error::ProjectFull {
+            what: "designs",
+            limit,
+        })?;
         self.get(tenant, &id).await
     }
 

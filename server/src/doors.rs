@@ -4,12 +4,9 @@
 //! Any client can send them, and runs need the same connections to the cloud. So their parallel number is limited, with
 //! a lower limit per address. Others wait in order of arrival for a short time, and are refused then.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use engine::slots::Slots;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -23,15 +20,12 @@ use crate::{
 
 /// Longest wait for a permit.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Number of addresses at which idle ones are removed.
-const PLACES_MAX: usize = 1000;
 
 /// The limits of logins to all clouds.
 #[derive(Clone)]
 pub struct Doors {
     in_all: Arc<Semaphore>,
-    per_address: usize,
-    places: Arc<Mutex<HashMap<Place, Arc<Semaphore>>>>,
+    places: Slots<Place>,
 }
 
 /// The permits of a login in progress.
@@ -45,8 +39,7 @@ impl Doors {
     pub fn new(in_all: usize, per_address: usize) -> Doors {
         Doors {
             in_all: Arc::new(Semaphore::new(in_all)),
-            per_address,
-            places: Arc::default(),
+            places: Slots::new(per_address),
         }
     }
 
@@ -56,7 +49,7 @@ impl Doors {
     /// `too-many-logins` if no permit is free in time.
     pub async fn enter(&self, place: Place) -> Result<Entered> {
         let enter = async {
-            let address = self.at(place).acquire_owned().await;
+            let address = self.places.of(&place).acquire_owned().await;
             let in_all = self.in_all.clone().acquire_owned().await;
             Some(Entered {
                 _address: address.ok()?,
@@ -72,17 +65,6 @@ impl Doors {
             .hint("Wait a few seconds, then try again.")
             .retry_after(PATIENCE)
         })
-    }
-
-    fn at(&self, place: Place) -> Arc<Semaphore> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() >= PLACES_MAX {
-            places.retain(|_, slots| Arc::strong_count(slots) > 1);
-        }
-        let slots = places.entry(place);
-        slots
-            .or_insert_with(|| Arc::new(Semaphore::new(self.per_address)))
-            .clone()
     }
 }
 

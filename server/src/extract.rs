@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use axum::{
     body::Body,
-    extract::{FromRequest, FromRequestParts, Request, rejection::QueryRejection},
+    extract::{FromRequest, FromRequestParts, OriginalUri, Request, rejection::QueryRejection},
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
+use engine::Page;
 use futures::StreamExt;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -19,8 +20,10 @@ use crate::{
 /// Maximum size of a request body in bytes: enough for a template of some 20,000 resources.
 pub const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// Number of bytes beyond the limit that are read and discarded, so that the sender stays connected and reads the
-/// response.
+/// The largest body of a login, in bytes.
+const SMALL_BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes beyond the limit that are read and discarded, so that the sender stays connected and reads the response.
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Maximum time until the next part of a body, so that an idle sender does not keep a request open.
@@ -39,18 +42,35 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, _: &S) -> Result<Self> {
-        let kind = media_type(request.headers());
-        if kind != "application/json" && !kind.ends_with("+json") {
-            return Err(Error::new(
-                codes::UNSUPPORTED_MEDIA_TYPE,
-                "The request's body is not declared as JSON.",
-            )
-            .hint("Send the header `Content-Type: application/json`."));
-        }
         let hint = "Split the template, or leave large files out of it.";
-        let bytes = read(request.into_body(), BODY_BYTES_MAX, hint).await?;
-        parse(&bytes).map(Json)
+        read_json(request, BODY_BYTES_MAX, hint).await.map(Json)
     }
+}
+
+/// A JSON body from a client that nobody knows yet.
+pub struct SmallJson<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for SmallJson<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self> {
+        let hint = "Names, passwords and tokens are shorter.";
+        let small = read_json(request, SMALL_BODY_BYTES_MAX, hint).await;
+        small.map(SmallJson)
+    }
+}
+
+async fn read_json<T: DeserializeOwned>(request: Request, limit: usize, hint: &str) -> Result<T> {
+    let kind = media_type(request.headers());
+    if kind != "application/json" && !kind.ends_with("+json") {
+        return Err(Error::new(
+            codes::UNSUPPORTED_MEDIA_TYPE,
+            "The request's body is not declared as JSON.",
+        )
+        .hint("Send the header `Content-Type: application/json`."));
+    }
+    let bytes = read(request.into_body(), limit, hint).await?;
+    parse(&bytes)
 }
 
 /// The media type of the body, without parameters. Empty if the header is missing.
@@ -95,10 +115,13 @@ async fn read_patiently(
         }
     }
     if seen > limit_bytes {
-        let mib = limit_bytes / (1024 * 1024);
+        let limit = match limit_bytes / (1024 * 1024) {
+            0 => format!("{} KiB", limit_bytes / 1024),
+            mib => format!("{mib} MiB"),
+        };
         return Err(Error::new(
             codes::TOO_LARGE,
-            format!("The request has more than {mib} MiB, which is the limit."),
+            format!("The request has more than {limit}, which is the limit."),
         )
         .hint(hint));
     }
@@ -146,6 +169,56 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
                 format!("The query is invalid: {}.", error.body_text()),
             )
         })
+    }
+}
+
+/// Number of items in a page of a list, if the request does not say.
+const PAGE_DEFAULT: u32 = 500;
+/// Maximum number of items in a page of a list.
+const PAGE_MAX: u32 = 1000;
+
+/// The part of a list that a request asks for: `?limit=100&offset=200`.
+pub struct Paged {
+    /// The part.
+    pub page: Page,
+    path: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Paged {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        #[derive(serde::Deserialize)]
+        struct Asked {
+            limit: Option<u32>,
+            #[serde(default)]
+            offset: u32,
+        }
+        let Query(asked) = Query::<Asked>::from_request_parts(parts, state).await?;
+        let whole = parts.extensions.get::<OriginalUri>();
+        let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+        Ok(Paged {
+            page: Page {
+                limit: asked.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
+                offset: asked.offset,
+            },
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Paged {
+    /// The answer. A full page has a header `Link` to the next one.
+    pub fn answer<T: Serialize>(&self, items: Vec<T>) -> Response {
+        let Page { limit, offset } = self.page;
+        let is_full = items.len() >= limit as usize;
+        let mut response = Json(items).into_response();
+        let next = offset.saturating_add(limit);
+        let link = format!("<{}?limit={limit}&offset={next}>; rel=\"next\"", self.path);
+        if let (true, Ok(link)) = (is_full, link.parse()) {
+            response.headers_mut().insert(header::LINK, link);
+        }
+        response
     }
 }
 

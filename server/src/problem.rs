@@ -186,6 +186,7 @@ impl From<engine::Error> for Error {
             engine::Error::TooManyVersions { .. } | engine::Error::CatalogFull(_) => {
                 "Catalogue full"
             }
+            engine::Error::ProjectFull { .. } => "Project full",
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::ProjectComputes => "Too many templates at once",
             engine::Error::ServerComputes => "Server busy",

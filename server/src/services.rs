@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
+use engine::{Tenant, slots::Slots};
 use leptos::config::LeptosOptions;
 use store::Store;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,10 @@ pub struct Services {
     pub doors: Doors,
     /// Stored designs.
     pub designs: Designs,
+    /// Open sockets, by project.
+    pub sockets: Slots<Tenant>,
+    /// Uploads under way, by project.
+    pub uploads: Slots<Tenant>,
     /// Facts of clouds, cached briefly.
     pub facts: Facts,
     /// The metrics.

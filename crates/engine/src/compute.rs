@@ -11,8 +11,7 @@
 //! caller sets the flag as well.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -22,12 +21,10 @@ use tokio::{
 };
 use yaql::stop::{self, Stop};
 
-use crate::{Error, Result, Tenant};
+use crate::{Error, Result, Tenant, slots::Slots};
 
 /// The priority (`nice`) of computing threads: below all other threads of the server.
 const PRIORITY: i32 = 10;
-/// Number of projects at which idle ones are removed.
-const PROJECTS_MAX: usize = 1000;
 
 /// Limits of computations.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +43,7 @@ pub struct Limits {
 pub(crate) struct Computations {
     limits: Limits,
     slots: Arc<Semaphore>,
-    projects: Mutex<HashMap<Tenant, Arc<Semaphore>>>,
+    projects: Slots<Tenant>,
 }
 
 /// Stops the computation when its caller is dropped.
@@ -63,7 +60,7 @@ impl Computations {
         Computations {
             limits,
             slots: Arc::new(Semaphore::new(limits.parallel)),
-            projects: Mutex::default(),
+            projects: Slots::new(limits.per_project),
         }
     }
 
@@ -77,7 +74,7 @@ impl Computations {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let patience = self.limits.patience;
-        let project = timeout(patience, self.project(tenant).acquire_owned());
+        let project = timeout(patience, self.projects.of(tenant).acquire_owned());
         let project = project.await.map_err(|_late| Error::ProjectComputes)?;
         let slot = timeout(patience, self.slots.clone().acquire_owned());
         let slot = slot.await.map_err(|_late| Error::ServerComputes)?;
@@ -100,16 +97,6 @@ impl Computations {
             Ok(Err(_panicked)) => Err(Error::ComputationBroke),
             Err(_late) => Err(Error::ComputesTooLong(self.limits.deadline)),
         }
-    }
-
-    fn project(&self, tenant: &Tenant) -> Arc<Semaphore> {
-        let mut all = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= PROJECTS_MAX {
-            all.retain(|_, slots| Arc::strong_count(slots) > 1);
-        }
-        let slots = all.entry(tenant.clone());
-        let slots = slots.or_insert_with(|| Arc::new(Semaphore::new(self.limits.per_project)));
-        slots.clone()
     }
 }
 

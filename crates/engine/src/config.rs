@@ -29,6 +29,11 @@ pub const COMPUTATION_PATIENCE: Duration = Duration::from_secs(10);
 /// Default of [`compute::Limits::deadline`].
 pub const COMPUTATION_DEADLINE: Duration = Duration::from_secs(30);
 
+/// Default of [`Config::project_deployments`].
+pub const PROJECT_DEPLOYMENTS: u32 = 500;
+/// Default of [`Config::project_runs`].
+pub const PROJECT_RUNS: u32 = 200;
+
 impl Default for compute::Limits {
     fn default() -> compute::Limits {
         compute::Limits {
@@ -71,6 +76,10 @@ pub struct Config {
     pub stop_patience: Duration,
     /// Maximum number of running steps of one run.
     pub parallel_steps: usize,
+    /// Maximum number of live deployments of a project.
+    pub project_deployments: u32,
+    /// Maximum number of active runs of a project. Undeployments are always accepted.
+    pub project_runs: u32,
     /// Limits of computations on templates.
     pub computations: compute::Limits,
     /// Maximum number of sandboxes of all runs.
@@ -105,6 +114,8 @@ impl Config {
             read_patience: Duration::from_secs(5),
             stop_patience: Duration::from_secs(10),
             parallel_steps: PARALLEL_STEPS,
+            project_deployments: PROJECT_DEPLOYMENTS,
+            project_runs: PROJECT_RUNS,
             computations: compute::Limits::default(),
             parallel_sandboxes: PARALLEL_SANDBOXES,
             sandbox_memory_bytes: 512 * 1024 * 1024,

@@ -15,6 +15,7 @@ pub const CODES: &[&str] = &[
     "not-possible-now",
     "no-vault",
     "cloud-refused",
+    "project-full",
     "engine-unavailable",
     "project-busy",
     "server-busy",
@@ -92,7 +93,15 @@ pub enum Error {
     /// The project's items would exceed this many MiB together.
     #[error("this project's items would have more than {0} MiB together, all versions counted")]
     CatalogFull(i64),
-    /// The engine is stopping, or one of its dependencies is missing.
+    /// The project has as many as this server allows.
+    #[error("this project has {limit} {what}, which is the limit of this server")]
+    ProjectFull {
+        /// The kind, in the plural.
+        what: &'static str,
+        /// The maximum number.
+        limit: u32,
+    },
+    /// The engine is stopping, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
     /// No slot for the project's computations became free in time.
@@ -128,6 +137,7 @@ impl Error {
             Error::ItemNameTaken(_) => "item-name-taken",
             Error::ItemVersionTaken { .. } => "item-version-taken",
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
+            Error::ProjectFull { .. } => "project-full",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
             Error::ProjectComputes => "project-busy",
@@ -151,7 +161,8 @@ impl Error {
             | Error::ItemNameTaken(_)
             | Error::ItemVersionTaken { .. }
             | Error::TooManyVersions { .. }
-            | Error::CatalogFull(_) => 409,
+            | Error::CatalogFull(_)
+            | Error::ProjectFull { .. } => 409,
             Error::BadName(_)
             | Error::Refused(_)
             | Error::ItemRefused(_)
@@ -187,6 +198,9 @@ impl Error {
             }
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => {
                 "Ask the server's operator to remove versions that nobody uses."
+            }
+            Error::ProjectFull { .. } => {
+                "Remove what is no longer used, or ask the server's operator for a higher limit."
             }
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",

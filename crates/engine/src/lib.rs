@@ -61,6 +61,7 @@ pub mod compute;
 pub mod config;
 pub mod engine;
 pub mod error;
+pub mod slots;
 pub mod tenant;
 
 pub mod machine;
@@ -84,4 +85,5 @@ mod testing;
 pub use config::Config;
 pub use engine::{Changes, Engine, Force, NewDeployment};
 pub use error::{CODES, Error, Result};
+pub use store::Page;
 pub use tenant::{Actor, Tenant, VaultKey};

@@ -42,9 +42,9 @@ pub use services::{collection, identity, image, key_manager, load_balancer, quot
 pub use wire::answer::Answer;
 pub use wire::call::Call;
 pub use wire::client::{ConnectionSettings, Tls};
+pub use wire::concurrency::with_priority;
 pub use wire::endpoint::Microversion;
 pub use wire::error::{ApiError, Certificate, ConfigError, Error, LoginMethod, Wire};
-pub use wire::concurrency::with_priority;
 pub use wire::id::looks_like_id;
 pub use wire::secret::Secret;
 pub use wire::service::Service;

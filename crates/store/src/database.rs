@@ -29,6 +29,23 @@ pub struct Transaction {
     doing: &'static str,
 }
 
+/// A part of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Maximum number of rows.
+    pub limit: u32,
+    /// Number of rows before the part.
+    pub offset: u32,
+}
+
+impl Page {
+    /// Everything, for tests and small tables.
+    pub const ALL: Page = Page {
+        limit: u32::MAX,
+        offset: 0,
+    };
+}
+
 /// The result of a conditional write.
 #[must_use = "a conflict has changed nothing, and somebody must be told"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sqlx::Row as _;
 
 use crate::{
-    Error, Outcome, Result, Store, Tenant, Transaction,
+    Error, Outcome, Page, Result, Store, Tenant, Transaction,
     column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
     database::{Connection, Row, read_all, read_one, statement},
 };
@@ -92,20 +92,22 @@ const SELECT: &str = "SELECT id, cloud, project_id, name, state, template, besid
     author, last_run, created, updated, good, good_hidden, hidden FROM deployments";
 
 impl Store {
-    /// The project's deployments, newest first.
+    /// A page of the project's deployments, newest first, without template, files and positions.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn deployment_list(&self, tenant: &Tenant) -> Result<Vec<DeploymentRow>> {
-        let rows = sqlx::query(statement(&[
-            SELECT,
-            " WHERE cloud = $1 AND project_id = $2 ORDER BY created DESC, id DESC",
-        ]))
+    pub async fn deployment_list(&self, tenant: &Tenant, page: Page) -> Result<Vec<Deployment>> {
+        let rows = sqlx::query(
+            "SELECT id, name, state, design, design_version, author, last_run, created, updated, CAST(CASE WHEN good IS NULL THEN 0 ELSE 1 END AS BIGINT) AS has_good \
+             FROM deployments WHERE cloud = $1 AND project_id = $2 ORDER BY created DESC, id DESC LIMIT $3 OFFSET $4",
+        )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
+        .bind(i64::from(page.limit))
+        .bind(i64::from(page.offset))
         .fetch_all(&self.pool)
         .await;
-        read_all(rows, deployment, "listing deployments")
+        read_all(rows, listed, "listing deployments")
     }
 
     /// A deployment.
@@ -148,7 +150,22 @@ impl Store {
 }
 
 impl Transaction {
-    /// Inserts a busy deployment. [`Outcome::Conflict`] if a live deployment has the name.
+    /// Number of the project's deployments that are not undeployed.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn deployment_count_live(&mut self, tenant: &Tenant) -> Result<i64> {
+        sqlx::query_scalar(
+            "SELECT COUNT(*) FROM deployments WHERE cloud = $1 AND project_id = $2 AND state <> 'undeployed'",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(self.connection())
+        .await
+        .map_err(self.failed())
+    }
+
+    /// Inserts a busy deployment. [`Outcome::Conflict`] where a live deployment has the name.
     ///
     /// # Errors
     /// If the database fails.
@@ -311,6 +328,28 @@ pub(crate) async fn set_state(
 fn design_version(row: &Row) -> sqlx::Result<Option<u32>> {
     let version: Option<i64> = row.try_get("design_version")?;
     version.map(to_u32).transpose()
+}
+
+fn listed(row: &Row) -> sqlx::Result<Deployment> {
+    let state = from_text::<DeploymentState>(row.try_get("state")?)?;
+    let has_good = row.try_get::<i64, _>("has_good")? != 0;
+    Ok(Deployment {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        state,
+        can_roll_back: state == DeploymentState::Failed && has_good,
+        created: row.try_get("created")?,
+        updated: row.try_get("updated")?,
+        author: row.try_get("author")?,
+        design: row.try_get("design")?,
+        design_version: design_version(row)?,
+        last_run: row.try_get("last_run")?,
+        template: String::new(),
+        beside: Beside::nothing(),
+        layout: Layout::default(),
+        resources: Vec::new(),
+        outputs: BTreeMap::new(),
+    })
 }
 
 fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {

@@ -7,7 +7,7 @@ use api::{Beside, Design, DesignSummary, DesignVersion, Layout};
 use sqlx::Row as _;
 
 use crate::{
-    Error, Outcome, Result, Store, Tenant, Transaction,
+    Error, Outcome, Page, Result, Store, Tenant, Transaction,
     column::{from_json, now_text, to_json, to_u32},
     database::{Row, read_all, read_one},
 };
@@ -39,17 +39,19 @@ pub struct VersionLimits {
 }
 
 impl Store {
-    /// The project's designs, the last saved one first.
+    /// A page of the project's designs, the one that was saved last first.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn design_list(&self, tenant: &Tenant) -> Result<Vec<DesignSummary>> {
+    pub async fn design_list(&self, tenant: &Tenant, page: Page) -> Result<Vec<DesignSummary>> {
         let rows = sqlx::query(
             "SELECT id, name, version, updated, author, resources FROM designs \
-             WHERE cloud = $1 AND project_id = $2 ORDER BY updated DESC, id",
+             WHERE cloud = $1 AND project_id = $2 ORDER BY updated DESC, id LIMIT $3 OFFSET $4",
         )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
+        .bind(i64::from(page.limit))
+        .bind(i64::from(page.offset))
         .fetch_all(&self.pool)
         .await;
         read_all(rows, summary, "listing designs")
@@ -73,7 +75,7 @@ impl Store {
         read_one(row, design, "reading a design")
     }
 
-    /// Inserts a design with version 1. Returns its id.
+    /// Inserts a design with version 1. Returns its id; `None` if the project has `limit` designs already.
     ///
     /// # Errors
     /// If the database fails.
@@ -81,10 +83,21 @@ impl Store {
         &self,
         tenant: &Tenant,
         content: DesignContent<'_>,
-    ) -> Result<String> {
+        limit: u32,
+    ) -> Result<Option<String>> {
         let id = uuid::Uuid::now_v7().to_string();
         let now = now_text();
         let mut transaction = self.begin("storing a design").await?;
+        let count: i64 =
+            sqlx::query_scalar("SELECT COUNT(*) FROM designs WHERE cloud = $1 AND project_id = $2")
+                .bind(&tenant.cloud)
+                .bind(&tenant.project_id)
+                .fetch_one(transaction.connection())
+                .await
+                .map_err(transaction.failed())?;
+        if count >= i64::from(limit) {
+            return Ok(None);
+        }
         sqlx::query(
             "INSERT INTO designs (id, cloud, project_id, name, version, resources, author, created, updated) \
              VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $7)",
@@ -101,7 +114,7 @@ impl Store {
         .map_err(transaction.failed())?;
         version_insert(&mut transaction, &id, 1, &now, content).await?;
         transaction.commit().await?;
-        Ok(id)
+        Ok(Some(id))
     }
 
     /// Stores the version after `base`, and removes versions beyond the limits. [`Outcome::Conflict`] if `base` is not
@@ -289,7 +302,8 @@ mod tests {
     async fn a_save_from_an_older_version_changes_nothing() {
         for database in Database::each().await {
             let (store, tenant) = (&database.store, tenant());
-            let id = store.design_insert(&tenant, content("1")).await.unwrap();
+            let id = store.design_insert(&tenant, content("1"), 1).await.unwrap();
+            let id = id.unwrap();
             let save = async |base, template| {
                 store
                     .design_save(&tenant, &id, base, content(template), LIMITS)
@@ -317,12 +331,44 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_project_has_only_so_many_designs_and_lists_them_in_parts() {
+        for database in Database::each().await {
+            let store = &database.store;
+            for _ in 0..3 {
+                let id = store.design_insert(&tenant(), content("1"), 3).await;
+                assert!(id.unwrap().is_some());
+            }
+            let more = store.design_insert(&tenant(), content("1"), 3).await;
+            assert_eq!(more.unwrap(), None);
+            let part = async |offset| {
+                let page = Page { limit: 2, offset };
+                store.design_list(&tenant(), page).await.unwrap().len()
+            };
+            assert_eq!([part(0).await, part(2).await, part(4).await], [2, 1, 0]);
+            for stranger in crate::testing::strangers() {
+                let own = store.design_insert(&stranger, content("1"), 1).await;
+                assert!(own.unwrap().is_some(), "another project has its own");
+            }
+        }
+    }
+
+    #[tokio::test]
     async fn another_project_finds_no_design() {
         for database in Database::each().await {
             let store = &database.store;
-            let id = store.design_insert(&tenant(), content("1")).await.unwrap();
+            let id = store
+                .design_insert(&tenant(), content("1"), 1)
+                .await
+                .unwrap();
+            let id = id.unwrap();
             for stranger in crate::testing::strangers() {
-                assert!(store.design_list(&stranger).await.unwrap().is_empty());
+                assert!(
+                    store
+                        .design_list(&stranger, Page::ALL)
+                        .await
+                        .unwrap()
+                        .is_empty()
+                );
                 assert_eq!(store.design_find(&stranger, &id).await.unwrap(), None);
                 assert!(
                     store

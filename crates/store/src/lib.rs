@@ -61,7 +61,7 @@ pub use catalog::{ItemRow, Pin};
 pub use column::{now_text, to_json, to_text};
 pub use connect::DatabaseUrl;
 pub use creation::{Creation, CreationKey, CreationsNow, Namesakes};
-pub use database::{Outcome, Store, Transaction};
+pub use database::{Outcome, Page, Store, Transaction};
 pub use deployment::{DeploymentContent, DeploymentRow, Good, Seen};
 pub use design::{DesignContent, VersionLimits};
 pub use entry::{Ending, Entry, ResourceChange, Wanted};

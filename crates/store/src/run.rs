@@ -4,7 +4,7 @@ use api::{CloudFacts, Run, RunKind, RunState, Workflow};
 use sqlx::Row as _;
 
 use crate::{
-    Ending, Error, Outcome, Result, Store, Tenant, Transaction,
+    Ending, Error, Outcome, Page, Result, Store, Tenant, Transaction,
     column::{from_json, from_text, now_text, to_json, to_text},
     database::{Row, read_all, read_one, statement},
     event, sealed, step,
@@ -86,14 +86,39 @@ pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind,
     ended, rolls_back, resumed_from, roll_back FROM runs";
 
 impl Store {
-    /// A deployment's runs, newest first.
+    /// A page of a deployment's runs, newest first, without workflows.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn run_list(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<RunRow>> {
+    pub async fn run_list(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        page: Page,
+    ) -> Result<Vec<Run>> {
+        let rows = sqlx::query(
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back FROM runs \
+             WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC LIMIT $4 OFFSET $5",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(i64::from(page.limit))
+        .bind(i64::from(page.offset))
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, shown, "listing runs")
+    }
+
+    /// The runs of a deployment that have not ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_list_open(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
             SELECT,
-            " WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC",
+            " WHERE deployment = $1 AND cloud = $2 AND project_id = $3 AND state NOT IN ('succeeded', 'failed', 'cancelled') \
+             ORDER BY created DESC, id DESC",
         ]))
         .bind(deployment)
         .bind(&tenant.cloud)
@@ -178,8 +203,22 @@ impl Store {
 }
 
 impl Transaction {
-    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] if another run is active on the
-    /// deployment.
+    /// Number of the project's runs that have not ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_count_unfinished(&mut self, tenant: &Tenant) -> Result<i64> {
+        sqlx::query_scalar(
+            "SELECT COUNT(*) FROM runs WHERE cloud = $1 AND project_id = $2 AND state NOT IN ('succeeded', 'failed', 'cancelled')",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(self.connection())
+        .await
+        .map_err(self.failed())
+    }
+
+    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] if another run is active on the deployment.
     ///
     /// # Errors
     /// If the database fails.
@@ -361,18 +400,22 @@ pub(crate) fn run(row: &Row) -> sqlx::Result<RunRow> {
         resumed_from: resumed_from.as_deref().map(from_text).transpose()?,
         roll_back: row.try_get("roll_back")?,
         workflow: row.try_get("workflow")?,
-        shown: Run {
-            id: row.try_get("id")?,
-            deployment: row.try_get("deployment")?,
-            kind: from_text::<RunKind>(row.try_get("kind")?)?,
-            rolls_back: row.try_get::<i64, _>("rolls_back")? != 0,
-            state: from_text::<RunState>(row.try_get("state")?)?,
-            reason: row.try_get("reason")?,
-            author: row.try_get("author")?,
-            created: row.try_get("created")?,
-            started: row.try_get("started")?,
-            ended: row.try_get("ended")?,
-            steps: Vec::new(),
-        },
+        shown: shown(row)?,
+    })
+}
+
+fn shown(row: &Row) -> sqlx::Result<Run> {
+    Ok(Run {
+        id: row.try_get("id")?,
+        deployment: row.try_get("deployment")?,
+        kind: from_text::<RunKind>(row.try_get("kind")?)?,
+        rolls_back: row.try_get::<i64, _>("rolls_back")? != 0,
+        state: from_text::<RunState>(row.try_get("state")?)?,
+        reason: row.try_get("reason")?,
+        author: row.try_get("author")?,
+        created: row.try_get("created")?,
+        started: row.try_get("started")?,
+        ended: row.try_get("ended")?,
+        steps: Vec::new(),
     })
 }

@@ -63,7 +63,14 @@ async fn migrations_keep_the_rows_of_a_filled_database() {
 
     let operator = store::open(&file).await.unwrap();
     let (store, tenant) = (operator.store(), store::testing::tenant());
-    let runs = store.run_list(&tenant, "d").await.unwrap();
+    let listed = store
+        .run_list(&tenant, "d", store::Page::ALL)
+        .await
+        .unwrap();
+    let mut runs = Vec::new();
+    for run in listed {
+        runs.push(store.run_find(&tenant, &run.id).await.unwrap().unwrap());
+    }
     let states: Vec<_> = runs
         .iter()
         .map(|run| (run.shown.id.as_str(), run.shown.state, run.resumed_from))

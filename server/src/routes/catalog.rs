@@ -1,5 +1,7 @@
 //! The service catalogue: the server's own items and the project's.
 
+use std::time::Duration;
+
 use api::CatalogEntry;
 use axum::{
     extract::{Path, Request, State},
@@ -14,6 +16,9 @@ use crate::{
     problem::{Error, Result},
     services::Services,
 };
+
+/// Time after which a refused upload may be repeated.
+const UPLOAD_PAUSE: Duration = Duration::from_secs(10);
 
 /// All items by name, with the newest version of the project's own items.
 #[utoipa::path(get, path = "/api/v1/catalog", tag = "catalogue", responses((status = 200, body = Vec<Object>)))]
@@ -68,6 +73,16 @@ pub async fn upload(
             "Pack the item's folder and send it with the header `Content-Type: application/gzip`.",
         ));
     }
+    // Before the body is read, because it is kept in memory.
+    let slots = services.uploads.of(caller.tenant());
+    let _slot = slots.try_acquire_owned().map_err(|_| {
+        Error::new(
+            codes::TOO_MANY_UPLOADS,
+            "This project uploads as many items as it may upload at once.",
+        )
+        .hint("Wait until the other upload has ended, then try again.")
+        .retry_after(UPLOAD_PAUSE)
+    })?;
     let limit = services.config.upload_mib as usize * 1024 * 1024;
     let hint = "Leave large files out of the role. It can download them when it runs.";
     let archive = read(request.into_body(), limit, hint).await?;

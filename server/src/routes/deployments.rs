@@ -4,7 +4,7 @@ use api::{Beside, DeployRequest, Deployment, Layout, Run, Started, Stray};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
-    response::IntoResponse,
+    response::{IntoResponse, Response},
 };
 use engine::{Changes, Force, NewDeployment};
 use serde::Deserialize;
@@ -12,18 +12,22 @@ use serde::Deserialize;
 use crate::{
     auth::{Caller, Member},
     codes,
-    extract::{Json, Query},
+    extract::{Json, Paged, Query},
     problem::{Error, Result},
     services::Services,
 };
 
 /// The project's deployments, newest first, without template, resources and outputs.
-#[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments", responses((status = 200, body = Vec<Deployment>)))]
+///
+/// At most `limit` (default 500, maximum 1,000). A full page has a header `Link` to the next one.
+#[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments", params(("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query)), responses((status = 200, body = Vec<Deployment>)))]
 pub async fn list(
     State(services): State<Services>,
     caller: Caller,
-) -> Result<Json<Vec<Deployment>>> {
-    Ok(Json(services.engine.deployments(caller.tenant()).await?))
+    paged: Paged,
+) -> Result<Response> {
+    let deployments = services.engine.deployments(caller.tenant(), paged.page);
+    Ok(paged.answer(deployments.await?))
 }
 
 /// Starts a run that deploys a template or a design's newest version.
@@ -157,14 +161,16 @@ pub async fn strays(
     Ok(Json(services.engine.strays(&caller.actor, &id).await?))
 }
 
-/// The deployment's runs, newest first, without steps.
-#[utoipa::path(get, path = "/api/v1/deployments/{id}/runs", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<Run>)))]
+/// The deployment's runs, newest first, without steps. Pages as in the list of deployments.
+#[utoipa::path(get, path = "/api/v1/deployments/{id}/runs", tag = "deployments", params(("id" = String, Path), ("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query)), responses((status = 200, body = Vec<Run>)))]
 pub async fn runs(
     State(services): State<Services>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<Json<Vec<Run>>> {
-    Ok(Json(services.engine.runs(caller.tenant(), &id).await?))
+    paged: Paged,
+) -> Result<Response> {
+    let runs = services.engine.runs(caller.tenant(), &id, paged.page);
+    Ok(paged.answer(runs.await?))
 }
 
 /// The requested template: the request's own or a design's.

@@ -4,23 +4,27 @@ use api::{Design, DesignRequest, DesignSummary, DesignVersion};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
-    response::IntoResponse,
+    response::{IntoResponse, Response},
 };
 
 use crate::{
     auth::{Caller, Member},
-    extract::{DONE, Json},
+    extract::{DONE, Json, Paged},
     problem::Result,
     services::Services,
 };
 
-/// The project's designs, the last saved one first.
-#[utoipa::path(get, path = "/api/v1/designs", tag = "designs", responses((status = 200, body = Vec<DesignSummary>)))]
+/// The project's designs, the last saved first.
+///
+/// At most `limit` (default 500, maximum 1,000). A full page has a header `Link` to the next one.
+#[utoipa::path(get, path = "/api/v1/designs", tag = "designs", params(("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query)), responses((status = 200, body = Vec<DesignSummary>)))]
 pub async fn list(
     State(services): State<Services>,
     caller: Caller,
-) -> Result<Json<Vec<DesignSummary>>> {
-    Ok(Json(services.designs.list(caller.tenant()).await?))
+    paged: Paged,
+) -> Result<Response> {
+    let designs = services.designs.list(caller.tenant(), paged.page).await?;
+    Ok(paged.answer(designs))
 }
 
 /// Creates a design. The template can be invalid or empty.

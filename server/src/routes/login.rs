@@ -15,7 +15,7 @@ use crate::{
     client::ClientAddress,
     codes,
     doors::too_many_here,
-    extract::{DONE, Json},
+    extract::{DONE, Json, SmallJson},
     problem::{Error, Result},
     services::Services,
 };
@@ -29,7 +29,7 @@ pub async fn login(
     State(services): State<Services>,
     session: Session,
     ClientAddress(address): ClientAddress,
-    Json(request): Json<Value>,
+    SmallJson(request): SmallJson<Value>,
 ) -> Result<Json<Me>> {
     let request = read(request)?;
     let cloud = services.cloud(request.cloud())?;

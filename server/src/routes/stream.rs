@@ -72,6 +72,15 @@ pub async fn open(
         .engine
         .stream(caller.tenant(), &id, query.after)
         .await?;
+    let slots = services.sockets.of(caller.tenant());
+    let slot = slots.try_acquire_owned().map_err(|_| {
+        Error::new(
+            codes::TOO_MANY_STREAMS,
+            "This project has as many live streams open as it may have at once.",
+        )
+        .hint("Close pages of runs that nobody watches, or use `/events` instead.")
+        .retry_after(PING_EVERY)
+    })?;
     let upgrade = upgrade.map_err(|_| {
         Error::new(
             codes::INVALID_REQUEST,
@@ -82,7 +91,10 @@ pub async fn open(
     let closing = services.closing.clone();
     Ok(upgrade
         .max_message_size(4096)
-        .on_upgrade(move |socket| serve(socket, events, closing, login)))
+        .on_upgrade(async move |socket| {
+            serve(socket, events, closing, login).await;
+            drop(slot);
+        }))
 }
 
 async fn serve(

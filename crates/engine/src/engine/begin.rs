@@ -132,6 +132,14 @@ impl Engine {
     ) -> Result<String> {
         let (tenant, id) = (&run.actor.tenant, run.deployment);
         let mut transaction = self.core.store.begin("storing a deployment").await?;
+        let live = transaction.deployment_count_live(tenant).await?;
+        let limit = self.core.config.project_deployments;
+        if live >= i64::from(limit) {
+            return Err(Error::ProjectFull {
+                what: "deployments",
+                limit,
+            });
+        }
         let content = DeploymentContent {
             template: &new.template,
             beside,
@@ -232,8 +240,9 @@ impl Engine {
     }
 
     pub(super) async fn check_idle(&self, row: &DeploymentRow) -> Result<()> {
-        let runs = self.core.store.run_list(&row.tenant, &row.shown.id).await?;
-        match runs.into_iter().find(|run| !run.shown.state.is_final()) {
+        let store = &self.core.store;
+        let runs = store.run_list_open(&row.tenant, &row.shown.id).await?;
+        match runs.into_iter().next() {
             Some(busy) => Err(Error::Busy(busy.shown.id)),
             None => Ok(()),
         }
@@ -248,7 +257,7 @@ impl Engine {
         force: Force,
     ) -> Result<()> {
         let store = &self.core.store;
-        let runs = store.run_list(&actor.tenant, &row.shown.id).await?;
+        let runs = store.run_list_open(&actor.tenant, &row.shown.id).await?;
         for run in runs
             .iter()
             .filter(|run| run.shown.state == RunState::Paused)

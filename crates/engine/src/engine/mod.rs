@@ -18,7 +18,7 @@ use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState,
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use serde_json::Value;
-use store::{Operator, RunRow};
+use store::{Operator, Page, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
@@ -258,12 +258,12 @@ impl Engine {
         Ok(resumed)
     }
 
-    /// The project's deployments, newest first, including undeployed ones.
+    /// A page of the project's deployments, newest first, including undeployed ones.
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub async fn deployments(&self, tenant: &Tenant) -> Result<Vec<Deployment>> {
-        self.show_deployments(tenant).await
+    pub async fn deployments(&self, tenant: &Tenant, page: Page) -> Result<Vec<Deployment>> {
+        Ok(self.core.store.deployment_list(tenant, page).await?)
     }
 
     /// A deployment with its resources, and with outputs whose attributes are read from the cloud now, with this user's
@@ -294,12 +294,12 @@ impl Engine {
         self.find_strays(actor, deployment).await
     }
 
-    /// The runs of a deployment, newest first.
+    /// A page of the runs of a deployment, newest first.
     ///
     /// # Errors
     /// If there is no such deployment.
-    pub async fn runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Run>> {
-        self.show_runs(tenant, deployment).await
+    pub async fn runs(&self, tenant: &Tenant, deployment: &str, page: Page) -> Result<Vec<Run>> {
+        self.show_runs(tenant, deployment, page).await
     }
 
     /// A run with its steps.

@@ -2,25 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{Beside, Deployment, DeploymentState, OutputValue, Run};
-use store::{DeploymentRow, ResourceRow};
+use api::{Deployment, DeploymentState, OutputValue, Run};
+use store::{DeploymentRow, Page, ResourceRow};
 
 use super::{Engine, outputs::Outputs};
 use crate::{Actor, Result, Tenant, secrets::attributes};
 
 impl Engine {
-    pub(super) async fn show_deployments(&self, tenant: &Tenant) -> Result<Vec<Deployment>> {
-        let rows = self.core.store.deployment_list(tenant).await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| Deployment {
-                template: String::new(),
-                beside: Beside::nothing(),
-                ..row.shown
-            })
-            .collect())
-    }
-
     pub(super) async fn show_deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
         self.show(tenant, id, None).await
     }
@@ -68,9 +56,13 @@ impl Engine {
         self.compute(&row.tenant, move || outputs.resolve()).await
     }
 
-    pub(super) async fn show_runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Run>> {
+    pub(super) async fn show_runs(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        page: Page,
+    ) -> Result<Vec<Run>> {
         self.deployment_row(tenant, deployment).await?;
-        let rows = self.core.store.run_list(tenant, deployment).await?;
-        Ok(rows.into_iter().map(|row| row.shown).collect())
+        Ok(self.core.store.run_list(tenant, deployment, page).await?)
     }
 }

@@ -43,6 +43,15 @@ impl Engine {
         let id = Uuid::now_v7().to_string();
         let (tenant, deployment) = (&new.actor.tenant, new.deployment);
         let mut workflow = self.with_timeouts(&new.workflow);
+        let open = transaction.run_count_unfinished(tenant).await?;
+        let limit = self.core.config.project_runs;
+        // What costs money can be removed at any time.
+        if new.kind != RunKind::Undeploy && open >= i64::from(limit) {
+            return Err(Error::ProjectFull {
+                what: "active runs",
+                limit,
+            });
+        }
         let uncertain = transaction
             .creation_list_uncertain(tenant, deployment)
             .await?;

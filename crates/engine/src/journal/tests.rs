@@ -171,8 +171,20 @@ async fn another_project_sees_nothing() {
         assert!(store.run_find(&stranger, "r").await.unwrap().is_none());
         let deployment = store.deployment_find(&stranger, "d").await;
         assert!(deployment.unwrap().is_none());
-        assert!(store.deployment_list(&stranger).await.unwrap().is_empty());
-        assert!(store.run_list(&stranger, "d").await.unwrap().is_empty());
+        assert!(
+            store
+                .deployment_list(&stranger, store::Page::ALL)
+                .await
+                .unwrap()
+                .is_empty()
+        );
+        assert!(
+            store
+                .run_list_open(&stranger, "d")
+                .await
+                .unwrap()
+                .is_empty()
+        );
         let unfinished = store.run_list_unfinished(&stranger).await.unwrap();
         assert!(unfinished.is_empty());
         assert!(store.step_list(&stranger, "r").await.unwrap().is_empty());

@@ -333,7 +333,7 @@ async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
     );
     let deployment = bench
         .engine
-        .deployments(&bench.tenant)
+        .deployments(&bench.tenant, engine::Page::ALL)
         .await
         .unwrap()
         .remove(0);

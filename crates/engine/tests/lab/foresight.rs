@@ -49,7 +49,11 @@ async fn a_design_that_needs_a_missing_service_is_refused() {
         panic!("{refused:?}");
     };
     assert_eq!(diagnostics[0].code, "service-missing");
-    let deployments = bench.engine.deployments(&bench.tenant).await.unwrap();
+    let deployments = bench
+        .engine
+        .deployments(&bench.tenant, engine::Page::ALL)
+        .await
+        .unwrap();
     assert!(deployments.is_empty());
 }
 

@@ -65,7 +65,7 @@ async fn a_design_is_deployed_shown_and_undeployed_without_a_trace() {
     assert_eq!(
         bench
             .engine
-            .runs(&bench.tenant, &started.deployment)
+            .runs(&bench.tenant, &started.deployment, engine::Page::ALL)
             .await
             .unwrap()
             .len(),
@@ -82,7 +82,12 @@ async fn a_name_is_free_again_once_its_deployment_is_gone() {
     bench.undeploy(&started.deployment).await;
     bench.deploy(NET).await;
     assert_eq!(
-        bench.engine.deployments(&bench.tenant).await.unwrap().len(),
+        bench
+            .engine
+            .deployments(&bench.tenant, engine::Page::ALL)
+            .await
+            .unwrap()
+            .len(),
         2
     );
 }
@@ -108,7 +113,7 @@ async fn a_run_that_cannot_start_stores_nothing() {
     assert!(
         bench
             .engine
-            .deployments(&bench.tenant)
+            .deployments(&bench.tenant, engine::Page::ALL)
             .await
             .unwrap()
             .is_empty()
@@ -122,13 +127,23 @@ async fn another_project_finds_nothing() {
     let (started, _) = bench.deploy(NET).await;
     let other = bench.log_in("other").await;
     let tenant = &other.tenant;
-    assert!(bench.engine.deployments(tenant).await.unwrap().is_empty());
+    assert!(
+        bench
+            .engine
+            .deployments(tenant, engine::Page::ALL)
+            .await
+            .unwrap()
+            .is_empty()
+    );
     assert!(matches!(
         bench.engine.deployment(tenant, &started.deployment).await,
         Err(Error::NotFound { .. })
     ));
     assert!(matches!(
-        bench.engine.runs(tenant, &started.deployment).await,
+        bench
+            .engine
+            .runs(tenant, &started.deployment, engine::Page::ALL)
+            .await,
         Err(Error::NotFound { .. })
     ));
     assert!(matches!(

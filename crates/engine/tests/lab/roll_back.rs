@@ -434,7 +434,11 @@ async fn a_users_action_ends_the_wait_for_a_roll_back() {
         ),
         (0, 0)
     );
-    let runs = bench.engine.runs(&bench.tenant, &deployment).await.unwrap();
+    let runs = bench
+        .engine
+        .runs(&bench.tenant, &deployment, engine::Page::ALL)
+        .await
+        .unwrap();
     assert_eq!(runs.len(), 3, "none of them leads back: {runs:#?}");
 }
 

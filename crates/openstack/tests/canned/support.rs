@@ -84,7 +84,9 @@ pub struct Canned {
 
 impl Canned {
     /// Starts the cloud; `answers` gets its URL and the request.
-    pub async fn start(answers: impl Fn(&str, &Request) -> Answer + Send + Sync + 'static) -> Canned {
+    pub async fn start(
+        answers: impl Fn(&str, &Request) -> Answer + Send + Sync + 'static,
+    ) -> Canned {
         Canned::listen(None, answers).await
     }
 

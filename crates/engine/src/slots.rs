@@ -1,0 +1,40 @@
+//! Slots for each key, such as a project: how many things of one owner are under way at once.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::Semaphore;
+
+/// Number of keys from which idle ones are forgotten.
+const KEYS_MAX: usize = 1000;
+
+/// The same number of slots for every key. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Slots<K> {
+    each: usize,
+    all: Arc<Mutex<HashMap<K, Arc<Semaphore>>>>,
+}
+
+impl<K: Eq + Hash + Clone> Slots<K> {
+    /// `each` slots for every key.
+    pub fn new(each: usize) -> Slots<K> {
+        Slots {
+            each,
+            all: Arc::default(),
+        }
+    }
+
+    /// The slots of a key. A permit keeps them known.
+    pub fn of(&self, key: &K) -> Arc<Semaphore> {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= KEYS_MAX {
+            all.retain(|_, slots| Arc::strong_count(slots) > 1);
+        }
+        let slots = all.entry(key.clone());
+        let slots = slots.or_insert_with(|| Arc::new(Semaphore::new(self.each)));
+        slots.clone()
+    }
+}
