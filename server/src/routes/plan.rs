@@ -9,7 +9,7 @@ use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 /// Plans a deployment: the changes and the workflow that makes them.
 ///
 /// The changes lead from the deployment (from nothing, without `deployment`) to the template. Problems are in
-/// `diagnostics`. If there is an error among them, there is no workflow.
+/// `diagnostics`. For a reader, each given value of a hidden parameter counts as changed. If there is an error among them, there is no workflow.
 #[utoipa::path(post, path = "/api/v1/plan", tag = "templates", request_body = PlanRequest, responses((status = 200, body = Object)))]
 pub async fn plan(
     State(services): State<Services>,
@@ -32,16 +32,15 @@ pub async fn plan(
             bundle.as_ref().unwrap_or(&Bundle::default()),
         )
         .await?;
-    let plan = services
-        .engine
-        .plan(
-            &caller.actor,
-            &template,
-            bundle.as_ref(),
-            &parameters,
-            deployment.as_deref(),
-            &facts,
-        )
-        .await?;
+    let (engine, actor, bundle) = (&services.engine, &caller.actor, bundle.as_ref());
+    let deployment = deployment.as_deref();
+    let plan = if caller.me.can_change {
+        let plan = engine.plan(actor, &template, bundle, &parameters, deployment, &facts);
+        plan.await?
+    } else {
+        let plan =
+            engine.plan_for_reader(actor, &template, bundle, &parameters, deployment, &facts);
+        plan.await?
+    };
     Ok(Json(plan))
 }

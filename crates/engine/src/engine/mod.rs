@@ -22,7 +22,7 @@ use store::{Operator, Page, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
-use update::Preview;
+use update::{Hidden, Preview};
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
@@ -158,6 +158,31 @@ impl Engine {
             bundle: bundle.cloned(),
             parameters: parameters.clone(),
             cloud: cloud.clone(),
+            hidden: Hidden::Compared,
+        };
+        self.plan_for(actor, preview, deployment).await
+    }
+
+    /// The same for a user who cannot read the stored values of hidden parameters: each given one counts as changed, so
+    /// that nobody learns one by guessing it.
+    ///
+    /// # Errors
+    /// If there is no such deployment.
+    pub async fn plan_for_reader(
+        &self,
+        actor: &Actor,
+        template: &str,
+        bundle: Option<&Bundle>,
+        parameters: &BTreeMap<String, Value>,
+        deployment: Option<&str>,
+        cloud: &CloudFacts,
+    ) -> Result<Plan> {
+        let preview = Preview {
+            template: template.to_owned(),
+            bundle: bundle.cloned(),
+            parameters: parameters.clone(),
+            cloud: cloud.clone(),
+            hidden: Hidden::Unknown,
         };
         self.plan_for(actor, preview, deployment).await
     }

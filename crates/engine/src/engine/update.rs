@@ -1,6 +1,6 @@
 //! An update: from the existing resources to a template.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started};
 use hot::{bundle::Bundle, diagnostic::Diagnostic, document::Document, merged::Merged};
@@ -47,6 +47,16 @@ pub(super) struct Preview {
     pub bundle: Option<Bundle>,
     pub parameters: BTreeMap<String, Value>,
     pub cloud: CloudFacts,
+    pub hidden: Hidden,
+}
+
+/// The use of the stored values of hidden parameters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// Given values are compared with them.
+    Compared,
+    /// The user cannot read them, so the plan must not depend on them.
+    Unknown,
 }
 
 /// The stored state of a deployment that a plan changes.
@@ -71,7 +81,10 @@ impl Engine {
                 let row = self.deployment_row(&actor.tenant, id).await?;
                 Some(Stored {
                     // A plan can be shown without the stored values.
-                    stored_hidden: self.stored_hidden_or_lost(actor, &row).await.ok(),
+                    stored_hidden: match preview.hidden {
+                        Hidden::Compared => self.stored_hidden_or_lost(actor, &row).await.ok(),
+                        Hidden::Unknown => None,
+                    },
                     there: self.core.store.resource_list(&actor.tenant, id).await?,
                     row,
                 })
@@ -103,6 +116,8 @@ impl Engine {
             given.retain(|_, value| !value.is_null());
             let merged = Merged::of(bundle, document.template());
             given.extend(merged.hidden_defaults());
+            let is_unknown = preview.hidden == Hidden::Unknown;
+            let unknown: BTreeSet<String> = given.keys().filter(|_| is_unknown).cloned().collect();
             let mut values = given.clone();
             let (hidden_changed, stored_hidden) = match stored_hidden {
                 Some(stored_hidden) => {
@@ -126,7 +141,9 @@ impl Engine {
                 hidden_changed,
                 stored_hidden,
                 pseudo: pseudo_parameters(&row.shown.name, id, &row.tenant),
-                ..compare::deployed(there, self.is_same(id, &values))
+                ..compare::deployed(there, |parameter, digest| {
+                    !unknown.contains(parameter) && self.is_same(id, &values)(parameter, digest)
+                })
             };
         }
         let bundle = bundle.unwrap_or_default();
