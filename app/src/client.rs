@@ -179,12 +179,11 @@ pub enum Force {
 }
 
 /// `DELETE /deployments/{id}`.
-pub async fn undeploy(id: &str, force: Force) -> Answer<Started> {
-    let query = if force == Force::Yes {
-        "?force=true"
-    } else {
-        ""
-    };
+pub async fn undeploy(id: &str, force: Force, base_run: Option<&str>) -> Answer<Started> {
+    let mut query = format!("?force={}", force == Force::Yes);
+    if let Some(run) = base_run {
+        query += &format!("&base_run={}", browser::encode(run));
+    }
     send(
         "DELETE",
         &format!("/deployments/{}{query}", browser::encode(id)),

@@ -187,6 +187,7 @@ impl From<engine::Error> for Error {
                 "Catalogue full"
             }
             engine::Error::ProjectFull { .. } => "Project full",
+            engine::Error::Changed { .. } => "Deployment changed",
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::ProjectComputes => "Too many templates at once",
             engine::Error::ServerComputes => "Server busy",

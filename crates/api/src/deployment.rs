@@ -27,6 +27,10 @@ pub struct DeployRequest {
     /// For an update: the reaction to its failure.
     #[serde(default, skip_serializing_if = "OnFailure::is_stop")]
     pub on_failure: OnFailure,
+    /// For an update: the `base_run` of the plan that the user has seen. Refused with `deployment-changed` if the
+    /// deployment has a newer run. Without it, nothing is checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_run: Option<String>,
     /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_quota: bool,

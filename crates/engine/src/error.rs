@@ -16,6 +16,7 @@ pub const CODES: &[&str] = &[
     "no-vault",
     "cloud-refused",
     "project-full",
+    "deployment-changed",
     "engine-unavailable",
     "project-busy",
     "server-busy",
@@ -93,6 +94,18 @@ pub enum Error {
     /// The project's items would exceed this many MiB together.
     #[error("this project's items would have more than {0} MiB together, all versions counted")]
     CatalogFull(i64),
+    /// Somebody else has started a run since the user looked.
+    #[error("`{name}` has changed since you looked: {author} started a run ({}) at {created}", store::to_text(.kind))]
+    Changed {
+        /// The deployment's name.
+        name: String,
+        /// The kind of the newer run.
+        kind: api::RunKind,
+        /// The user who started it.
+        author: String,
+        /// Its time, in RFC 3339.
+        created: String,
+    },
     /// The project has as many as this server allows.
     #[error("this project has {limit} {what}, which is the limit of this server")]
     ProjectFull {
@@ -138,6 +151,7 @@ impl Error {
             Error::ItemVersionTaken { .. } => "item-version-taken",
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::ProjectFull { .. } => "project-full",
+            Error::Changed { .. } => "deployment-changed",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
             Error::ProjectComputes => "project-busy",
@@ -162,7 +176,8 @@ impl Error {
             | Error::ItemVersionTaken { .. }
             | Error::TooManyVersions { .. }
             | Error::CatalogFull(_)
-            | Error::ProjectFull { .. } => 409,
+            | Error::ProjectFull { .. }
+            | Error::Changed { .. } => 409,
             Error::BadName(_)
             | Error::Refused(_)
             | Error::ItemRefused(_)
@@ -198,6 +213,9 @@ impl Error {
             }
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => {
                 "Ask the server's operator to remove versions that nobody uses."
+            }
+            Error::Changed { .. } => {
+                "Nothing was started. Look at the deployment and make a new plan, then decide again."
             }
             Error::ProjectFull { .. } => {
                 "Remove what is no longer used, or ask the server's operator for a higher limit."

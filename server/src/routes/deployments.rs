@@ -104,6 +104,7 @@ pub async fn update(
         design_version: wanted.design_version,
         cloud,
         rolls_back: false,
+        base_run: request.base_run,
         on_failure: request.on_failure,
         despite_quota: request.despite_quota,
     };
@@ -112,13 +113,23 @@ pub async fn update(
     ))
 }
 
+/// `?base_run=...`
+#[derive(Deserialize)]
+pub struct RollBackQuery {
+    base_run: Option<String>,
+}
+
 /// Starts a run that returns the deployment to its state before a failed change.
-#[utoipa::path(post, path = "/api/v1/deployments/{id}/rollback", tag = "deployments", params(("id" = String, Path)), responses((status = 202, body = Started)))]
+///
+/// With `base_run`, the newest run that the user has seen, it is refused if there is a newer one.
+#[utoipa::path(post, path = "/api/v1/deployments/{id}/rollback", tag = "deployments", params(("id" = String, Path), ("base_run" = Option<String>, Query)), responses((status = 202, body = Started)))]
 pub async fn roll_back(
     State(services): State<Services>,
     Member(caller): Member,
     Path(id): Path<String>,
+    Query(query): Query<RollBackQuery>,
 ) -> Result<impl IntoResponse> {
+    check_base(&services, &caller, &id, query.base_run.as_deref()).await?;
     let cloud = services.facts.of(&caller.actor).await;
     Ok(accepted(
         services
@@ -128,21 +139,39 @@ pub async fn roll_back(
     ))
 }
 
-/// `?force=true`
+/// `?force=true&base_run=...`
 #[derive(Deserialize)]
 pub struct UndeployQuery {
     #[serde(default)]
     force: bool,
+    base_run: Option<String>,
+}
+
+/// Refuses a change of a deployment that has a newer run than the user has seen.
+async fn check_base(
+    services: &Services,
+    caller: &Caller,
+    id: &str,
+    base: Option<&str>,
+) -> Result<()> {
+    if let Some(base) = base {
+        let engine = &services.engine;
+        engine.check_base(caller.tenant(), id, base).await?;
+    }
+    Ok(())
 }
 
 /// Starts a run that removes all resources. With `force` it skips resources that cannot be removed, and reports them.
-#[utoipa::path(delete, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path), ("force" = Option<bool>, Query)), responses((status = 202, body = Started)))]
+///
+/// With `base_run`, the newest run that the user has seen, it is refused if there is a newer one.
+#[utoipa::path(delete, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path), ("force" = Option<bool>, Query), ("base_run" = Option<String>, Query)), responses((status = 202, body = Started)))]
 pub async fn delete(
     State(services): State<Services>,
     Member(caller): Member,
     Path(id): Path<String>,
     Query(query): Query<UndeployQuery>,
 ) -> Result<impl IntoResponse> {
+    check_base(&services, &caller, &id, query.base_run.as_deref()).await?;
     let force = if query.force { Force::Yes } else { Force::No };
     Ok(accepted(
         services.engine.undeploy(&caller.actor, &id, force).await?,

@@ -13,6 +13,7 @@ mod exports;
 mod foresight;
 mod imports;
 mod lab;
+mod limits;
 mod login;
 mod pages;
 mod requests;

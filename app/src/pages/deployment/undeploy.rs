@@ -16,10 +16,11 @@ pub fn asker() -> Callback<(Deployment, Force)> {
     let navigate = StoredValue::new_local(use_navigate());
     Callback::new(move |(deployment, force): (Deployment, Force)| {
         let id = deployment.id.clone();
+        let seen = deployment.last_run.clone();
         confirm.ask(question(&deployment, force), move || {
-            let id = id.clone();
+            let (id, seen) = (id.clone(), seen.clone());
             leptos::task::spawn_local(async move {
-                match client::undeploy(&id, force).await {
+                match client::undeploy(&id, force, seen.as_deref()).await {
                     Ok(started) => {
                         navigate.try_with_value(|navigate| {
                             navigate(&format!("/runs/{}", started.run), Default::default())

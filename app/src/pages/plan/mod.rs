@@ -220,6 +220,10 @@ impl Starter {
             return;
         };
         let target = page.target.get_untracked();
+        let base_run = page.plan.with_untracked(|plan| match plan {
+            Loaded::Ready(plan) => plan.base_run.clone(),
+            _ => None,
+        });
         page.busy.set(true);
         page.refused.set(None);
         leptos::task::spawn_local(async move {
@@ -227,9 +231,11 @@ impl Starter {
                 name: page.name.get_untracked().trim().to_owned(),
                 design: Some(design.id),
                 parameters: page.form.values_untracked(),
-                beside: Default::default(),
+                // As planned: the design may have a newer version by now.
+                template: Some(design.template),
+                beside: design.beside,
                 on_failure: page.on_failure.get_untracked(),
-                template: None,
+                base_run,
                 despite_quota: over_quota == OverQuota::DeployAnyway,
             };
             let answer = match target {

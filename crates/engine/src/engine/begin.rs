@@ -239,6 +239,21 @@ impl Engine {
         }
     }
 
+    /// Checks that `base` is the newest run.
+    pub(super) async fn is_based_on(&self, row: &DeploymentRow, base: &str) -> Result<()> {
+        let newest = match row.shown.last_run.as_deref() {
+            Some(newest) if newest != base => newest,
+            _ => return Ok(()),
+        };
+        let run = self.run_row(&row.tenant, newest).await?.shown;
+        Err(Error::Changed {
+            name: row.shown.name.clone(),
+            kind: run.kind,
+            author: run.author,
+            created: run.created,
+        })
+    }
+
     pub(super) async fn check_idle(&self, row: &DeploymentRow) -> Result<()> {
         let store = &self.core.store;
         let runs = store.run_list_open(&row.tenant, &row.shown.id).await?;

@@ -80,6 +80,9 @@ pub struct Changes {
     pub cloud: CloudFacts,
     /// True for a roll-back to the last good state: the given parameters are not completed by the stored ones.
     pub rolls_back: bool,
+    /// The deployment's newest run when the user saw the plan. The update is refused if there is a newer one. `None`
+    /// checks nothing.
+    pub base_run: Option<String>,
     /// Reaction to a failure of the update.
     pub on_failure: OnFailure,
     /// True to start even if a quota is exceeded. Always true for a roll-back.
@@ -212,8 +215,16 @@ impl Engine {
             .await
     }
 
-    /// Rolls a deployment whose last change failed back to the inputs of its last successful run. Its paused run is
-    /// abandoned.
+    /// Checks that a deployment has no newer run than the one that the user has seen.
+    ///
+    /// # Errors
+    /// If it has one. The error names it.
+    pub async fn check_base(&self, tenant: &Tenant, deployment: &str, base: &str) -> Result<()> {
+        let row = self.deployment_row(tenant, deployment).await?;
+        self.is_based_on(&row, base).await
+    }
+
+    /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.
     ///
     /// # Errors
     /// If a run is active on it, the last change did not fail, or no run ever succeeded.

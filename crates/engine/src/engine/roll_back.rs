@@ -70,6 +70,7 @@ impl Engine {
             design_version,
             cloud: cloud.clone(),
             rolls_back: true,
+            base_run: None,
             on_failure: OnFailure::Stop,
             despite_quota: true,
         };

@@ -102,13 +102,10 @@ impl Engine {
         let (mut parameters, mut bundle) = (preview.parameters, preview.bundle);
         let mut deployed = Deployed::default();
         let mut lost = None;
-        if let Some(Stored {
-            row,
-            stored_hidden,
-            there,
-        }) = stored
-        {
+        let mut base_run = None;
+        if let Some(Stored { row, stored_hidden, there }) = stored {
             let id = row.shown.id.as_str();
+            base_run = row.shown.last_run.clone();
             let bundle = bundle.get_or_insert_with(|| stored_bundle(&row, &parameters));
             parameters = with_stored(&row, &parameters);
             let requested = with_environments(&document, bundle, &parameters);
@@ -151,6 +148,7 @@ impl Engine {
         let mut plan = plan_with(&document, &bundle, &parameters, &deployed, cloud, types);
         let lost = lost.map(|why| Diagnostic::warning("hidden-value-lost", "parameters", why));
         plan.diagnostics.extend(lost);
+        plan.base_run = base_run;
         plan
     }
 
@@ -176,6 +174,9 @@ impl Engine {
     ) -> Result<Started> {
         self.core.check_running()?;
         let row = self.live_row(&actor.tenant, deployment).await?;
+        if let Some(base) = &changes.base_run {
+            self.is_based_on(&row, base).await?;
+        }
         self.check_idle(&row).await?;
         let stored = Stored {
             stored_hidden: Some(self.stored_hidden_or_lost(actor, &row).await?),

@@ -74,6 +74,10 @@ pub struct Plan {
     pub quotas: Vec<QuotaUse>,
     /// The steps of a run.
     pub workflow: Option<Workflow>,
+    /// Id of the deployment's newest run when the plan was made. An update names it, so that it does not undo a later
+    /// change of somebody else. `None` for a new deployment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_run: Option<String>,
 }
 
 /// Plan for a template: checks it, runs the passes and compares.
@@ -202,6 +206,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
                 changes,
                 quotas,
                 workflow: Some(workflow),
+                ..Plan::default()
             }
         }
         None => Plan {
