@@ -10,7 +10,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest,
+    AuditEvent, CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest,
     DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest, Imported,
     LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, Stray, ValidateRequest,
     ValidateResponse,
@@ -132,6 +132,11 @@ pub async fn validate(request: &ValidateRequest) -> Answer<ValidateResponse> {
 /// `POST /plan`.
 pub async fn plan(request: &PlanRequest) -> Answer<Plan> {
     send("POST", "/plan", Some(request)).await
+}
+
+/// `GET /audit`.
+pub async fn audit() -> Answer<Vec<AuditEvent>> {
+    get("/audit").await
 }
 
 /// `GET /deployments`.

@@ -14,7 +14,7 @@ use leptos_router::LazyRoute;
 use crate::{
     browser, client, designer,
     opening::Missing,
-    pages::{catalog, catalog_item, deployment, deployments, plan},
+    pages::{audit, catalog, catalog_item, deployment, deployments, plan},
     run,
     ui::ProblemCard,
 };
@@ -31,6 +31,7 @@ enum Page {
     Run,
     Catalog,
     CatalogItem,
+    Audit,
 }
 
 #[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, preload(fetch_designer), fallible)]
@@ -47,6 +48,7 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
         Page::Run => view! { <run::RunPage /> }.into_any(),
         Page::Catalog => view! { <catalog::CatalogPage /> }.into_any(),
         Page::CatalogItem => view! { <catalog_item::CatalogItemPage /> }.into_any(),
+        Page::Audit => view! { <audit::AuditPage /> }.into_any(),
     })
 }
 
@@ -124,4 +126,6 @@ routes! {
     Catalog: "pages", fetch_pages, pages_piece(Page::Catalog);
     /// `/catalog/:item`
     CatalogItem: "pages", fetch_pages, pages_piece(Page::CatalogItem);
+    /// `/audit`
+    Audit: "pages", fetch_pages, pages_piece(Page::Audit);
 }

@@ -21,6 +21,7 @@ use tower_sessions::{Expiry, Session, session::Id};
 
 use crate::{
     attempts::Place,
+    audit::Who,
     client::ClientAddress,
     codes,
     config::Config,
@@ -122,7 +123,11 @@ impl FromRequestParts<Services> for Caller {
         }
         let session = openstack_session(services, &login).await?;
         let cloud = session.cloud().clone();
-        Caller::new(&services.config, &cloud, session, login.vault_key())
+        let caller = Caller::new(&services.config, &cloud, session, login.vault_key())?;
+        if let Some(who) = parts.extensions.get::<Who>() {
+            who.is(&caller);
+        }
+        Ok(caller)
     }
 }
 

@@ -83,7 +83,8 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         config,
     };
     tokio::spawn(check_regions(services.clouds.clone()));
-    tokio::spawn(sweep(operator, services.closing.clone()));
+    let audit_days = services.config.audit_days;
+    tokio::spawn(sweep(operator, audit_days, services.closing.clone()));
     Ok(Server {
         router: router(services.clone()),
         services,
@@ -266,7 +267,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
     Error::internal("answering this request", what).into_response()
 }
 
-async fn sweep(operator: Operator, closing: CancellationToken) {
+async fn sweep(operator: Operator, audit_days: u32, closing: CancellationToken) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
     every.set_missed_tick_behavior(MissedTickBehavior::Skip);
     while closing.run_until_cancelled(every.tick()).await.is_some() {
@@ -275,6 +276,11 @@ async fn sweep(operator: Operator, closing: CancellationToken) {
             Ok(0) => {}
             Ok(swept) => tracing::info!(swept, "expired sessions were removed"),
             Err(error) => tracing::warn!("expired sessions could not be removed: {error}"),
+        }
+        let kept = jiff::SignedDuration::from_hours(24 * i64::from(audit_days));
+        let before = (jiff::Timestamp::now() - kept).to_string();
+        if let Err(error) = operator.audit_sweep(&before).await {
+            tracing::warn!("old audit events could not be removed: {error}");
         }
     }
 }

@@ -177,6 +177,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_METRICS_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<String>,
 
+    /// Days for which audit events are kept.
+    #[arg(long, env = "STACKLOOM_AUDIT_DAYS", default_value_t = 365)]
+    pub audit_days: u32,
+
     /// Filter of log lines, such as `info` or `server=debug,info`.
     #[arg(
         long,

@@ -12,6 +12,7 @@ mod services;
 
 // Authentication and responses.
 mod attempts;
+mod audit;
 mod auth;
 mod client;
 pub mod codes;

@@ -19,6 +19,10 @@ const BUSY_FOR: Duration = Duration::from_secs(5);
 /// The result of a route.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The code of a problem, as an extension of its response.
+#[derive(Clone, Debug)]
+pub struct ProblemCode(pub String);
+
 /// A problem for the client.
 #[derive(Debug)]
 pub struct Error {
@@ -150,7 +154,9 @@ impl IntoResponse for Error {
         } else {
             tracing::debug!(code = problem.code, cause, "{}", problem.detail);
         }
+        let code = ProblemCode(problem.code.clone());
         let mut response = (status, Json(problem)).into_response();
+        response.extensions_mut().insert(code);
         response.headers_mut().insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),

@@ -1,5 +1,6 @@
 //! The pages, one file each.
 
+pub mod audit;
 pub mod catalog;
 pub mod catalog_item;
 pub mod deployment;

@@ -3,6 +3,7 @@
 //! The OpenAPI document of the REST API is made from these types by the feature `openapi`, which only the server
 //! enables. Read in this order:
 
+mod audit;
 mod beside;
 mod catalog;
 mod deployment;
@@ -13,6 +14,7 @@ mod problem;
 mod run;
 mod session;
 
+pub use audit::AuditEvent;
 pub use beside::Beside;
 pub use catalog::{CatalogEntry, Uploaded};
 pub use deployment::{

@@ -38,6 +38,7 @@ mod migrations;
 mod tenant;
 
 mod append;
+mod audit;
 mod catalog;
 mod creation;
 mod deployment;
@@ -57,6 +58,7 @@ mod operator;
 pub mod testing;
 
 pub use append::{Appended, Appender, Write};
+pub use audit::NewAuditEvent;
 pub use catalog::{ItemRow, Pin};
 pub use column::{now_text, to_json, to_text};
 pub use connect::DatabaseUrl;

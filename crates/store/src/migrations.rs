@@ -37,6 +37,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0401_store_kinds"
     "0402_store_resumed_from"
     "0403_store_json_columns"
+    "0501_store_audit"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {

@@ -193,6 +193,19 @@ impl Operator {
         Ok(done.rows_affected())
     }
 
+    /// Deletes the audit events before a time, in RFC 3339. Returns their number.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn audit_sweep(&self, before: &str) -> Result<u64> {
+        let done = sqlx::query("DELETE FROM audit_events WHERE time < $1")
+            .bind(before)
+            .execute(&self.store.pool)
+            .await
+            .map_err(Error::at("removing old audit events"))?;
+        Ok(done.rows_affected())
+    }
+
     /// Number of sessions that have not expired at `now`, in Unix seconds.
     ///
     /// # Errors

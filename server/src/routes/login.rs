@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use api::{LoginRequest, Me};
-use axum::{extract::State, http::StatusCode};
+use axum::{Extension, extract::State, http::StatusCode};
 use engine::VaultKey;
 use openstack::{CloudConfig, Credentials, Domain, Identifier, LoginMethod, Scope};
 use serde_json::Value;
@@ -11,6 +11,7 @@ use tower_sessions::Session;
 
 use crate::{
     attempts::{Account, Place},
+    audit::Who,
     auth::{self, Caller},
     client::ClientAddress,
     codes,
@@ -29,6 +30,7 @@ pub async fn login(
     State(services): State<Services>,
     session: Session,
     ClientAddress(address): ClientAddress,
+    Extension(who): Extension<Who>,
     SmallJson(request): SmallJson<Value>,
 ) -> Result<Json<Me>> {
     let request = read(request)?;
@@ -49,6 +51,7 @@ pub async fn login(
         services.attempts.withdraw(place);
         attempt.inspect(|attempt| services.attempts.undecided(*attempt));
     })?;
+    who.claims_to_be(&cloud.name, user_name(&request));
     let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
     if !matches!(opened, Err(openstack::Error::WrongCredentials { .. })) {
         services.attempts.withdraw(place);
@@ -72,6 +75,7 @@ pub async fn login(
         .map_err(|error| Error::internal("deriving a key", error))?;
     drop(door);
     let caller = Caller::new(&services.config, cloud, opened, vault_key)?;
+    who.is(&caller);
     services.tokens.remember(&caller.actor.session);
     auth::sign_in(&session, &caller).await?;
     tracing::info!(
@@ -180,6 +184,18 @@ fn credentials(request: &LoginRequest, cloud: &CloudConfig) -> (Credentials, Opt
             )
         }
         LoginRequest::Token { token, .. } => (Credentials::token(token.as_str()), None),
+    }
+}
+
+/// The name in a login, for the audit trail. Never a secret.
+fn user_name(request: &LoginRequest) -> &str {
+    match request {
+        LoginRequest::Password { user, .. } => user,
+        LoginRequest::ApplicationCredential {
+            application_credential_id: id,
+            ..
+        } => id,
+        LoginRequest::Token { .. } => "(token)",
     }
 }
 

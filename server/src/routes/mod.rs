@@ -2,6 +2,7 @@
 //!
 //! A new route is a function with its `utoipa::path`, a line in [`api`], and a line in `openapi`.
 
+mod audit;
 mod catalog;
 mod cloud;
 mod clouds;
@@ -36,6 +37,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/login", post(login::login))
         .route("/logout", post(login::logout))
         .route("/clouds", get(clouds::list))
+        .route("/audit", get(audit::list))
         .route("/me", get(me::get))
         .route("/cloud", get(cloud::get))
         .route("/designs", get(designs::list).post(designs::create))
@@ -76,6 +78,10 @@ pub fn api(services: &Services) -> Router<Services> {
         .layer(middleware::from_fn_with_state(
             services.clone(),
             origin::guard,
+        ))
+        .layer(middleware::from_fn_with_state(
+            services.clone(),
+            crate::audit::record,
         ))
         .layer(middleware::from_fn(headers::no_store));
     Router::new().nest("/api/v1", v1)

@@ -7,6 +7,7 @@ mod keystone;
 mod stack;
 
 mod attacks;
+mod audit;
 mod catalog;
 mod designs;
 mod exports;

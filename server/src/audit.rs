@@ -1,0 +1,133 @@
+//! The audit trail: logins, refusals and every change.
+//!
+//! A middleware around the API records requests by their method, so that a route that is added later is recorded, too.
+//! The caller is known once the route has checked the login: [`Who`] carries it from there to the middleware. Recorded
+//! are all requests of known callers that may change something, and the logins that the cloud decided about. Requests
+//! of strangers are in the log only: anybody can send any number of them.
+//!
+//! An event is stored before the answer is sent. If that fails, the answer is sent all the same, and the log has both.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::AuditEvent;
+use axum::{
+    extract::{FromRequestParts, MatchedPath, OriginalUri, Request, State},
+    http::{Method, StatusCode, header},
+    middleware::Next,
+    response::Response,
+};
+use engine::Tenant;
+use store::{NewAuditEvent, now_text};
+use tower_http::request_id::RequestId;
+
+use crate::{auth::Caller, client::ClientAddress, problem::ProblemCode, services::Services};
+
+/// Paths below `/api/v1` that only look, whatever their method is.
+const ONLY_LOOK: [&str; 4] = ["/validate", "/plan", "/export", "/import"];
+
+/// The user of a request, as far as it is known.
+#[derive(Clone, Default)]
+pub struct Who(Arc<Mutex<Option<Known>>>);
+
+#[derive(Clone)]
+struct Known {
+    user: String,
+    cloud: String,
+    project_id: Option<String>,
+}
+
+impl Who {
+    /// Notes an authenticated user.
+    pub fn is(&self, caller: &Caller) {
+        let Tenant { cloud, project_id } = caller.tenant().clone();
+        self.note(Known {
+            user: caller.me.user.clone(),
+            cloud,
+            project_id: Some(project_id),
+        });
+    }
+
+    /// Notes the user of a login that is about to be decided.
+    pub fn claims_to_be(&self, cloud: &str, user: &str) {
+        self.note(Known {
+            user: user.to_owned(),
+            cloud: cloud.to_owned(),
+            project_id: None,
+        });
+    }
+
+    fn note(&self, known: Known) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+    }
+
+    fn known(&self) -> Option<Known> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone()
+    }
+}
+
+/// The middleware, for the API.
+pub async fn record(State(services): State<Services>, request: Request, next: Next) -> Response {
+    let who = Who::default();
+    let (mut parts, body) = request.into_parts();
+    let whole = parts.extensions.get::<OriginalUri>();
+    let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+    let path = path.to_owned();
+    let pattern = parts.extensions.get::<MatchedPath>();
+    let pattern = pattern.map_or(path.clone(), |path| path.as_str().to_owned());
+    let request_id = parts.extensions.get::<RequestId>();
+    let request_id = request_id.and_then(|id| id.header_value().to_str().ok());
+    let request_id = request_id.unwrap_or_default().to_owned();
+    let Ok(ClientAddress(address)) =
+        ClientAddress::from_request_parts(&mut parts, &services).await;
+    let method = parts.method.clone();
+    parts.extensions.insert(who.clone());
+    let response = next.run(Request::from_parts(parts, body)).await;
+
+    let status = response.status();
+    let looks = method == Method::GET
+        || ONLY_LOOK
+            .iter()
+            .any(|only| pattern.ends_with(&format!("/v1{only}")));
+    let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let Some(known) = who.known().filter(|_| !looks || is_refused) else {
+        return response;
+    };
+    let location = response.headers().get(header::LOCATION);
+    let location = location.and_then(|location| location.to_str().ok());
+    let event = AuditEvent {
+        id: uuid::Uuid::now_v7().to_string(),
+        time: now_text(),
+        user: known.user,
+        address: address.map(|address| address.to_string()),
+        action: format!("{method} {pattern}"),
+        target: location.unwrap_or(&path).to_owned(),
+        status: u32::from(status.as_u16()),
+        code: response
+            .extensions()
+            .get::<ProblemCode>()
+            .map(|code| code.0.clone()),
+        request_id,
+    };
+    tracing::info!(
+        target: "audit",
+        user = event.user,
+        cloud = known.cloud,
+        project_id = known.project_id,
+        address = event.address,
+        action = event.action,
+        on = event.target,
+        status = event.status,
+        code = event.code,
+        request_id = event.request_id,
+    );
+    let new = NewAuditEvent {
+        cloud: known.cloud,
+        project_id: known.project_id,
+        event,
+    };
+    if let Err(error) = services.store.audit_insert(&new).await {
+        tracing::error!("an audit event could not be stored: {error}");
+    }
+    response
+}

@@ -1,0 +1,19 @@
+//! The audit trail of the project.
+
+use api::AuditEvent;
+use axum::{extract::State, response::Response};
+
+use crate::{auth::Member, extract::Paged, problem::Result, services::Services};
+
+/// Logins, changes and refusals of the project, newest first. For members.
+///
+/// At most `limit` (default 500, maximum 1,000). A full page has a header `Link` to the next one.
+#[utoipa::path(get, path = "/api/v1/audit", tag = "audit", params(("limit" = Option<u32>, Query), ("offset" = Option<u32>, Query)), responses((status = 200, body = Vec<AuditEvent>)))]
+pub async fn list(
+    State(services): State<Services>,
+    Member(caller): Member,
+    paged: Paged,
+) -> Result<Response> {
+    let events = services.store.audit_list(caller.tenant(), paged.page).await?;
+    Ok(paged.answer(events))
+}
