@@ -1,58 +1,98 @@
 //! Removes secrets from text before it is stored.
 //!
-//! Masks exact values, and their JSON-escaped and base64 forms. Each line of a longer secret is masked separately,
-//! because logs consist of lines. Very short values are not masked: masking every `a` would hide the log, and the gaps
-//! would reveal the secret.
+//! Masks exact values, also in their JSON-escaped and base64 forms. Each line of a longer secret is masked separately, since logs
+//! come in lines. Very short values are not masked: masking every `a` would hide the log, and the gaps would reveal the
+//! secret.
+//!
+//! One pass of an Aho-Corasick automaton finds all secrets, so that the time is in proportion to the text, however many
+//! secrets there are and however they overlap.
 
 use std::{
     borrow::Cow,
+    collections::HashSet,
     sync::{PoisonError, RwLock},
 };
 
+use aho_corasick::{Anchored, automaton::Automaton, nfa::contiguous::NFA};
 use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD},
 };
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 /// The secrets of one run. Steps add new secrets, for example a private key.
 #[derive(Default)]
 pub struct Mask {
-    /// Longest first, so that no part of a longer secret remains.
-    words: RwLock<Vec<Zeroizing<String>>>,
+    words: RwLock<Words>,
+}
+
+#[derive(Default)]
+struct Words {
+    all: Vec<Zeroizing<String>>,
+    /// Digests of the words, so that none is kept twice.
+    known: HashSet<[u8; 32]>,
+    bytes: usize,
+    /// Finds all words in one pass. `None` after a word was added.
+    finder: Option<NFA>,
 }
 
 /// The text in place of a secret.
 const HIDDEN: &str = "***";
 /// Minimum length of a masked secret in characters.
 const SHORTEST: usize = 4;
+/// Maximum size of all words together, in bytes. With more, nothing is shown at all.
+const WORDS_BYTES_MAX: usize = 4 << 20;
+
+impl Words {
+    fn is_full(&self) -> bool {
+        self.bytes > WORDS_BYTES_MAX
+    }
+
+    fn add(&mut self, word: String) {
+        let boundary = word.starts_with("-----");
+        if self.is_full() || boundary || word.chars().count() < SHORTEST {
+            return;
+        }
+        let bytes = word.len();
+        if self.known.insert(Sha256::digest(&word).into()) {
+            self.all.push(Zeroizing::new(word));
+            self.bytes += bytes;
+            self.finder = None;
+        }
+    }
+
+    /// The finder. `None` if there are too many words.
+    fn finder(&mut self) -> Option<&NFA> {
+        if self.is_full() {
+            return None;
+        }
+        if self.finder.is_none() {
+            let words = self.all.iter().map(|word| word.as_bytes());
+            self.finder = NFA::new(words).ok();
+        }
+        self.finder.as_ref()
+    }
+}
 
 impl Mask {
     /// Adds a text to mask.
     pub fn add(&self, secret: &str) {
         let mut known = self.words.write().unwrap_or_else(PoisonError::into_inner);
         let whole = secret.trim();
-        let mut words = vec![whole.to_owned()];
+        known.add(whole.to_owned());
         for text in [whole, secret, &format!("{whole}\n")] {
-            words.push(STANDARD.encode(text));
-            words.push(STANDARD_NO_PAD.encode(text));
-            words.push(URL_SAFE.encode(text));
-            words.push(URL_SAFE_NO_PAD.encode(text));
+            known.add(STANDARD.encode(text));
+            known.add(STANDARD_NO_PAD.encode(text));
+            known.add(URL_SAFE.encode(text));
+            known.add(URL_SAFE_NO_PAD.encode(text));
         }
-        words.extend(whole.lines().map(|line| line.trim().to_owned()));
+        for line in whole.lines() {
+            known.add(line.trim().to_owned());
+        }
         let escaped = Value::String(whole.to_owned()).to_string();
-        words.push(escaped[1..escaped.len() - 1].to_owned());
-        for word in words {
-            let boundary = word.starts_with("-----");
-            if word.chars().count() >= SHORTEST
-                && !boundary
-                && !known.iter().any(|known| known.as_str() == word)
-            {
-                known.push(Zeroizing::new(word));
-            }
-        }
-        known.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        known.add(escaped[1..escaped.len() - 1].to_owned());
     }
 
     /// Adds every text and number inside a value.
@@ -66,21 +106,51 @@ impl Mask {
         }
     }
 
-    /// The text with secrets masked.
+    /// The text with secrets masked. Where secrets overlap, the union of both is masked.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut masked = Cow::Borrowed(text);
-        for word in self
-            .words
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
-            if masked.contains(word.as_str()) {
-                masked = Cow::Owned(masked.replace(word.as_str(), HIDDEN));
-            }
+        let known = self.words.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(finder) = &known.finder {
+            return masked(finder, text);
         }
-        masked
+        drop(known);
+        let mut known = self.words.write().unwrap_or_else(PoisonError::into_inner);
+        match known.finder() {
+            Some(finder) => masked(finder, text),
+            None => Cow::Borrowed(HIDDEN),
+        }
     }
+}
+
+fn masked<'a>(finder: &NFA, text: &'a str) -> Cow<'a, str> {
+    let Ok(mut state) = finder.start_state(Anchored::No) else {
+        return Cow::Borrowed(HIDDEN);
+    };
+    // Words have whole characters, so their bounds are bounds of characters.
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        state = finder.next_state(Anchored::No, state, byte);
+        if !finder.is_match(state) {
+            continue;
+        }
+        // The first pattern of a state is the longest word that ends here; the others are inside it.
+        let end = at + 1;
+        let mut start = end - finder.pattern_len(finder.match_pattern(state, 0));
+        while let Some((before, _)) = spans.pop_if(|(_, end)| *end > start) {
+            start = start.min(before);
+        }
+        spans.push((start, end));
+    }
+    if spans.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (start, end) in spans {
+        out.push_str(&text[at..start]);
+        out.push_str(HIDDEN);
+        at = end;
+    }
+    out.push_str(&text[at..]);
+    Cow::Owned(out)
 }
 
 impl std::fmt::Debug for Mask {
@@ -146,6 +216,35 @@ mod tests {
     #[test]
     fn very_short_secrets_are_not_masked() {
         assert_eq!(masked(&["a", ""], "a banana"), "a banana");
+    }
+
+    #[test]
+    fn overlapping_secrets_leave_nothing_behind() {
+        assert_eq!(masked(&["abcdef", "efghij"], "-abcdefghij-"), "-***-");
+        assert_eq!(masked(&["cdef", "abcdefgh", "ghij"], "abcdefghij"), "***");
+        assert_eq!(masked(&["bcde", "abcde"], "abcdef"), "***f");
+    }
+
+    #[test]
+    fn many_secrets_do_not_slow_a_log_down_and_too_many_hide_it() {
+        let mask = Mask::default();
+        for number in 0..10_000 {
+            mask.add(&format!("secret-number-{number}"));
+        }
+        let begun = std::time::Instant::now();
+        for _ in 0..10_000 {
+            let line = "a line of a log with secret-number-1234.";
+            assert_eq!(mask.apply(line), "a line of a log with ***.");
+        }
+        // One pass a line takes milliseconds in all; a pass for each secret took minutes.
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+        // Words that end with each other are all found at each byte; only the longest counts.
+        for length in SHORTEST..500 {
+            mask.add(&"a".repeat(length));
+        }
+        assert_eq!(mask.apply(&"a".repeat(1_000_000)), "***");
+        mask.add(&"x".repeat(WORDS_BYTES_MAX));
+        assert_eq!(mask.apply("anything"), "***");
     }
 
     #[test]
