@@ -17,7 +17,7 @@ use std::{
 
 use tokio::{
     sync::{Semaphore, oneshot},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 use yaql::stop::{self, Stop};
 
@@ -73,10 +73,10 @@ impl Computations {
         tenant: &Tenant,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let patience = self.limits.patience;
-        let project = timeout(patience, self.projects.of(tenant).acquire_owned());
+        let late = Instant::now() + self.limits.patience;
+        let project = timeout_at(late, self.projects.of(tenant).acquire_owned());
         let project = project.await.map_err(|_late| Error::ProjectComputes)?;
-        let slot = timeout(patience, self.slots.clone().acquire_owned());
+        let slot = timeout_at(late, self.slots.clone().acquire_owned());
         let slot = slot.await.map_err(|_late| Error::ServerComputes)?;
         let stop = Stop::default();
         let _end = EndOnDrop(stop.clone());
@@ -182,6 +182,28 @@ mod tests {
         let _busy = all.slots.clone().acquire_owned().await.unwrap();
         let refused = all.run(&tenant("a"), || ()).await;
         assert!(matches!(refused, Err(Error::ServerComputes)));
+    }
+
+    #[tokio::test]
+    async fn both_slots_are_waited_for_within_one_time() {
+        let all = Computations::new(Limits {
+            parallel: 1,
+            per_project: 1,
+            patience: Duration::from_millis(400),
+            deadline: LONG,
+        });
+        let patience = all.limits.patience;
+        let project = all.projects.of(&tenant("a")).acquire_owned().await.unwrap();
+        let _busy = all.slots.clone().acquire_owned().await.unwrap();
+        let begun = Instant::now();
+        let release = async {
+            tokio::time::sleep(patience * 3 / 4).await;
+            drop(project);
+        };
+        let tenant = tenant("a");
+        let (refused, ()) = tokio::join!(all.run(&tenant, || ()), release);
+        assert!(matches!(refused, Err(Error::ServerComputes)));
+        assert!(begun.elapsed() < patience * 3 / 2);
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Slots for each key, such as a project: how many things of one owner are under way at once.
+//! Semaphores by key: a limit on what one project, or one client address, has under way at the same time.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::Semaphore;
 
-/// Number of keys from which idle ones are forgotten.
+/// Number of keys from which idle ones are removed.
 const KEYS_MAX: usize = 1000;
 
 /// The same number of slots for every key. Clones share them.
@@ -27,7 +27,7 @@ impl<K: Eq + Hash + Clone> Slots<K> {
         }
     }
 
-    /// The slots of a key. A permit keeps them known.
+    /// The slots of a key. They stay the same while somebody holds or awaits a permit.
     pub fn of(&self, key: &K) -> Arc<Semaphore> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= KEYS_MAX {
