@@ -23,6 +23,8 @@ impl Hub {
     /// The batches of a run from now on.
     pub fn watch(&self, run: &str) -> broadcast::Receiver<Batch> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        // Viewers of ended runs leave without a batch that would tell.
+        runs.retain(|_, viewers| viewers.receiver_count() > 0);
         runs.entry(run.to_owned())
             .or_insert_with(|| broadcast::channel(BACKLOG).0)
             .subscribe()
@@ -36,5 +38,20 @@ impl Hub {
         {
             runs.remove(run);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn viewers_of_ended_runs_leave_nothing_behind() {
+        let hub = Hub::default();
+        for run in 0..10 {
+            drop(hub.watch(&run.to_string()));
+        }
+        let _viewer = hub.watch("last");
+        assert_eq!(hub.runs.lock().unwrap().len(), 1);
     }
 }
