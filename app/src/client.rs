@@ -10,9 +10,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    AuditEvent, CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest,
-    DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest, Imported,
-    LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, Stray, ValidateRequest,
+    AuditEvent, CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design,
+    DesignRequest, DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest,
+    Imported, LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, Stray, ValidateRequest,
     ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};

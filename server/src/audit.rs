@@ -78,8 +78,7 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
     let request_id = parts.extensions.get::<RequestId>();
     let request_id = request_id.and_then(|id| id.header_value().to_str().ok());
     let request_id = request_id.unwrap_or_default().to_owned();
-    let Ok(ClientAddress(address)) =
-        ClientAddress::from_request_parts(&mut parts, &services).await;
+    let Ok(ClientAddress(address)) = ClientAddress::from_request_parts(&mut parts, &services).await;
     let method = parts.method.clone();
     parts.extensions.insert(who.clone());
     let response = next.run(Request::from_parts(parts, body)).await;

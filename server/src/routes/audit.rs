@@ -14,6 +14,9 @@ pub async fn list(
     Member(caller): Member,
     paged: Paged,
 ) -> Result<Response> {
-    let events = services.store.audit_list(caller.tenant(), paged.page).await?;
+    let events = services
+        .store
+        .audit_list(caller.tenant(), paged.page)
+        .await?;
     Ok(paged.answer(events))
 }

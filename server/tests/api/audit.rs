@@ -43,7 +43,12 @@ async fn logins_changes_and_refusals_are_recorded_for_the_project() {
         event("demo", "POST /api/v1/login", 200, ""),
         event("ada", "POST /api/v1/login", 200, ""),
         event("demo", "POST /api/v1/designs", 201, ""),
-        event("ada", &format!("DELETE {design}"), 403, "reader-cannot-change"),
+        event(
+            "ada",
+            &format!("DELETE {design}"),
+            403,
+            "reader-cannot-change",
+        ),
         event("demo", &format!("DELETE {design}"), 204, ""),
     ];
     assert_eq!(trail(&demo).await, expected);

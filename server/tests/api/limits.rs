@@ -29,7 +29,10 @@ async fn a_project_has_only_so_many_designs_and_another_has_its_own() {
         json(demo.post("/api/v1/designs", &body).await, 201).await;
     }
     let full = (409, "project-full".to_owned());
-    assert_eq!(problem(demo.post("/api/v1/designs", &body).await).await, full);
+    assert_eq!(
+        problem(demo.post("/api/v1/designs", &body).await).await,
+        full
+    );
     let other = stack.login("other").await;
     json(other.post("/api/v1/designs", &body).await, 201).await;
 
@@ -50,7 +53,8 @@ async fn a_project_has_only_so_many_designs_and_another_has_its_own() {
 async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
     let stack = Stack::start().await;
     let stack = stack.restart_with(&["--project-uploads=1"]).await;
-    let long = json!({"cloud": "test", "user": "x".repeat(100_000), "password": "x", "project": "x"});
+    let long =
+        json!({"cloud": "test", "user": "x".repeat(100_000), "password": "x", "project": "x"});
     let answer = stack.stranger().post("/api/v1/login", &long).await;
     assert_eq!(problem(answer).await, (413, "too-large".into()));
 
@@ -145,7 +149,9 @@ async fn a_change_that_somebody_made_in_between_is_not_undone() {
     let refused = (409, "deployment-changed".to_owned());
     let removal = demo.delete(&format!("{path}?{stale}")).await;
     assert_eq!(problem(removal).await, refused);
-    let back = demo.post(&format!("{path}/rollback?{stale}"), &json!({})).await;
+    let back = demo
+        .post(&format!("{path}/rollback?{stale}"), &json!({}))
+        .await;
     assert_eq!(problem(back).await, refused);
 
     let fresh = format!("base_run={}", between["run"].as_str().unwrap());

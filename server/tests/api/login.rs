@@ -46,6 +46,20 @@ async fn what_went_wrong_is_told_apart() {
 }
 
 #[tokio::test]
+async fn one_wrong_password_is_one_attempt_at_the_cloud() {
+    let stack = Stack::start().await;
+    let wrong = credentials("demo", "wrong", "demo");
+    stack.stranger().post("/api/v1/login", &wrong).await;
+    assert_eq!(
+        stack.asked.attempts(),
+        1,
+        "clouds lock users out after a few"
+    );
+    stack.login("demo").await;
+    assert_eq!(stack.asked.attempts(), 2);
+}
+
+#[tokio::test]
 async fn a_second_factor_is_asked_for_and_taken() {
     let stack = Stack::start().await;
     let mut body = credentials("max", "max", "demo");

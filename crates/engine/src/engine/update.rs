@@ -103,7 +103,12 @@ impl Engine {
         let mut deployed = Deployed::default();
         let mut lost = None;
         let mut base_run = None;
-        if let Some(Stored { row, stored_hidden, there }) = stored {
+        if let Some(Stored {
+            row,
+            stored_hidden,
+            there,
+        }) = stored
+        {
             let id = row.shown.id.as_str();
             base_run = row.shown.last_run.clone();
             let bundle = bundle.get_or_insert_with(|| stored_bundle(&row, &parameters));

@@ -1,9 +1,8 @@
 //! Login: from credentials to a [`Session`].
 //!
-//! Keystone answers 401 both to a wrong password and to an unknown project. To tell them apart, a refused password
-//! login is repeated once without a project. If that works, the project is wrong, and the error lists the accessible
-//! projects. This costs a second attempt on clouds that count wrong passwords, but a misleading error message costs
-//! more.
+//! Keystone answers 401 to a wrong password and to a project that does not exist alike. To tell a person which it was, a
+//! password first gets a token without a project, and that token gets the one of the project. So a wrong password is one
+//! attempt where a cloud counts them, and a refusal of the second token means that the project is at fault.
 
 use std::sync::Arc;
 
@@ -50,29 +49,40 @@ impl Session {
         // An application credential is bound to one project; Keystone refuses another scope with it.
         let scope =
             scope.filter(|_| !matches!(credentials, Credentials::ApplicationCredential { .. }));
-        let refused = match door.authenticate(credentials, scope).await {
+        let Some(scope @ Scope::Project(project)) = scope else {
+            return door.authenticate(credentials, scope).await;
+        };
+        let unscoped = match credentials {
+            Credentials::Token { .. } => None,
+            _ => Some(
+                door.authenticate(credentials, Some(&Scope::Unscoped))
+                    .await?,
+            ),
+        };
+        let proof = unscoped.as_ref().map_or(credentials.clone(), |unscoped| {
+            Credentials::token(unscoped.token().clone())
+        });
+        let refused = match door.authenticate(&proof, Some(scope)).await {
             Err(error @ Error::WrongCredentials { .. }) => error,
             other => return other,
         };
-        match scope {
-            Some(scope @ Scope::Project(project)) if *scope != Scope::Unscoped => {
-                match door.authenticate(credentials, Some(&Scope::Unscoped)).await {
-                    Ok(unscoped) => {
-                        let accessible = accessible_projects(&unscoped).await;
-                        if !matches!(credentials, Credentials::Token { .. }) {
-                            let _ = unscoped.revoke().await;
-                        }
-                        Err(Error::UnknownProject {
-                            cloud: cloud.name.clone(),
-                            project: project.as_str().into(),
-                            accessible: accessible.unwrap_or_default(),
-                        })
-                    }
-                    Err(_) => Err(refused),
-                }
+        let accessible = match &unscoped {
+            Some(unscoped) => {
+                let accessible = accessible_projects(unscoped).await;
+                let _ = unscoped.revoke().await;
+                accessible
             }
-            _ => Err(refused),
-        }
+            // The token itself may be at fault.
+            None => match door.authenticate(&proof, Some(&Scope::Unscoped)).await {
+                Ok(unscoped) => accessible_projects(&unscoped).await,
+                Err(_) => return Err(refused),
+            },
+        };
+        Err(Error::UnknownProject {
+            cloud: cloud.name.clone(),
+            project: project.as_str().into(),
+            accessible: accessible.unwrap_or_default(),
+        })
     }
 
     /// A session of the same user in another project, without another password.

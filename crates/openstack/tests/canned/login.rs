@@ -48,8 +48,11 @@ async fn a_session_knows_user_project_and_catalogue() {
 
 #[tokio::test]
 async fn wrong_password() {
-    let (_canned, config) = good_cloud().await;
+    let (canned, config) = good_cloud().await;
     let error = login(&config, "wrong", "demo").await.unwrap_err();
+    let requests = canned.requests().into_iter();
+    let attempts = requests.filter(|one| one.method == "POST").count();
+    assert_eq!(attempts, 1, "clouds lock users out after a few");
     assert!(matches!(error, Error::WrongCredentials { .. }), "{error}");
     assert_eq!(error.request_id(), Some("req-401"));
     assert!(!error.to_string().contains("wrong"), "{error}");
@@ -78,8 +81,9 @@ async fn a_second_factor_is_asked_for_and_given() {
     let scope = Scope::project("demo", "Default");
     let session = Session::login(&config, &credentials, Some(&scope)).await;
     assert_eq!(session.unwrap().user().name, "demo");
-    let identity = &canned.requests().pop().unwrap().body["auth"]["identity"];
-    assert_eq!(identity["totp"]["user"]["passcode"], "123456");
+    let mut requests = canned.requests().into_iter();
+    let code = json!("123456");
+    assert!(requests.any(|one| one.body["auth"]["identity"]["totp"]["user"]["passcode"] == code));
 }
 
 #[tokio::test]

@@ -21,7 +21,8 @@ fn wide(url: &str, request: &Request) -> Answer {
 fn token(url: &str, auth: &Value) -> Answer {
     let domain = json!({"id": "default", "name": "Default"});
     let wanted = &auth["scope"]["project"]["name"];
-    let rescoped = auth["identity"]["token"]["id"] == "token-of-one";
+    let proof = auth["identity"]["token"]["id"].as_str();
+    let rescoped = proof.is_some_and(|token| token.starts_with("token-of-"));
     if !(rescoped || auth["identity"]["password"]["user"]["password"] == "demo") {
         return answer(401, json!({"error": {"message": "no"}}));
     }
@@ -40,13 +41,18 @@ fn token(url: &str, auth: &Value) -> Answer {
         service("network", "network"),
         service("block-store", "volume/v3/p1"),
     ]);
-    let body = json!({"token": {
+    let mut body = json!({"token": {
         "expires_at": "2126-01-01T00:00:00.000000Z",
         "user": {"id": "u1", "name": "demo", "domain": domain},
         "project": {"id": wanted, "name": wanted, "domain": domain},
         "roles": [{"id": "r1", "name": "member"}],
         "catalog": catalog,
     }});
+    if auth["scope"] == "unscoped" {
+        for scoped in ["project", "roles", "catalog"] {
+            body["token"].as_object_mut().unwrap().remove(scoped);
+        }
+    }
     let token = format!("token-of-{}", wanted.as_str().unwrap_or_default());
     answer(201, body).with("x-subject-token", &token)
 }

@@ -139,7 +139,7 @@ async fn a_code_beside_the_password() {
             w.is(
                 "both methods stand in the token",
                 json!(methods),
-                json!(["password", "totp"]),
+                json!(["password", "token", "totp"]),
             );
             // A session can change to another project without a code.
             let again = session.in_scope(&scope).await;
