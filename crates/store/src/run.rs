@@ -144,6 +144,23 @@ impl Store {
         read_all(rows, run, "listing runs")
     }
 
+    /// True if a run of the project has not ended, or waits for its roll-back: it still needs a token.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_needs_token(&self, tenant: &Tenant) -> Result<bool> {
+        let count: i64 = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM runs WHERE cloud = $1 AND project_id = $2 \
+             AND (state NOT IN ('succeeded', 'failed', 'cancelled') OR roll_back IS NOT NULL)",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(&self.pool)
+        .await
+        .map_err(Error::at("looking for active runs"))?;
+        Ok(count > 0)
+    }
+
     /// A run.
     ///
     /// # Errors

@@ -88,14 +88,42 @@ pub async fn login(
     Ok(Json(me))
 }
 
-/// Ends the session. Runs continue, because each has a token of its own.
+/// Ends the session. Runs continue with the token that they began with.
+///
+/// The cloud's token is revoked, unless a run of the project may still work with it, or it was the user's own.
 #[utoipa::path(post, path = "/api/v1/logout", tag = "session", responses((status = 204)))]
-pub async fn logout(session: Session) -> Result<StatusCode> {
+pub async fn logout(
+    State(services): State<Services>,
+    session: Session,
+    caller: Result<Caller>,
+) -> Result<StatusCode> {
     session
         .flush()
         .await
         .map_err(|error| Error::internal("ending the session", error))?;
+    // A token that the user brought is not ours to end. It gave no key.
+    if let Ok(caller) = caller
+        && caller.actor.vault_key.is_some()
+    {
+        end_token(&services, &caller).await;
+    }
     Ok(DONE)
+}
+
+/// Revokes a session's token, if no active run of the project uses it. A token that stays ends by itself.
+async fn end_token(services: &Services, caller: &Caller) {
+    let openstack = &caller.actor.session;
+    match services.engine.needs_token(caller.tenant()).await {
+        Ok(false) => {}
+        Ok(true) => return,
+        Err(error) => return tracing::warn!("a token stays valid: {error}"),
+    }
+    services
+        .tokens
+        .forget(&caller.me.cloud, openstack.token().expose());
+    if let Err(error) = openstack.revoke().await {
+        tracing::warn!("a token stays valid after a logout: {error}");
+    }
 }
 
 async fn resume_paused(services: Services, caller: Caller) {

@@ -104,3 +104,22 @@ async fn a_token_is_good_without_a_session_and_asked_about_once() {
         (422, "unknown-cloud".into())
     );
 }
+
+#[tokio::test]
+async fn a_logout_revokes_the_token_that_the_login_got() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let answer = browser.post("/api/v1/logout", &serde_json::json!({})).await;
+    assert_eq!(answer.status(), 204);
+    assert_eq!(stack.asked.revocations(), 1);
+
+    // A token that the user brought stays the user's.
+    let token = keystone::token("demo", "demo");
+    let own = serde_json::json!({"cloud": "test", "token": token});
+    let answer = stack.stranger().post("/api/v1/login", &own).await;
+    assert_eq!(answer.status(), 200);
+    let browser = stack.with_cookie(&crate::stack::cookie(&answer));
+    let answer = browser.post("/api/v1/logout", &serde_json::json!({})).await;
+    assert_eq!(answer.status(), 204);
+    assert_eq!(stack.asked.revocations(), 1);
+}
