@@ -192,6 +192,7 @@ impl From<engine::Error> for Error {
             engine::Error::TooManyVersions { .. } | engine::Error::CatalogFull(_) => {
                 "Catalogue full"
             }
+            engine::Error::ItemOwned { .. } => "Somebody else's item",
             engine::Error::ProjectFull { .. } => "Project full",
             engine::Error::Changed { .. } => "Deployment changed",
             engine::Error::Unavailable(_) => "Engine unavailable",

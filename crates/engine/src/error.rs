@@ -26,6 +26,7 @@ pub const CODES: &[&str] = &[
     "item-refused",
     "item-name-taken",
     "item-version-taken",
+    "item-owned",
     "catalog-full",
 ];
 
@@ -82,6 +83,14 @@ pub enum Error {
         name: String,
         /// The version that both have.
         version: String,
+    },
+    /// Another user published the item first.
+    #[error("`{name}` was published by {owner}, who alone publishes its versions")]
+    ItemOwned {
+        /// The item's name.
+        name: String,
+        /// The user who published its first version.
+        owner: String,
     },
     /// An item has the maximum number of versions.
     #[error("`{name}` has {limit} versions already; no more are kept")]
@@ -149,6 +158,7 @@ impl Error {
             Error::ItemRefused(_) => "item-refused",
             Error::ItemNameTaken(_) => "item-name-taken",
             Error::ItemVersionTaken { .. } => "item-version-taken",
+            Error::ItemOwned { .. } => "item-owned",
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::ProjectFull { .. } => "project-full",
             Error::Changed { .. } => "deployment-changed",
@@ -166,6 +176,7 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Error::NotFound { .. } => 404,
+            Error::ItemOwned { .. } => 403,
             Error::NameTaken(_)
             | Error::QuotaExceeded(_)
             | Error::Busy(_)
@@ -210,6 +221,9 @@ impl Error {
             Error::ItemNameTaken(_) => "Give your item another `name` in `item.yml`.",
             Error::ItemVersionTaken { .. } => {
                 "Raise `version` in `item.yml`: deployments rely on a version to stay as it is."
+            }
+            Error::ItemOwned { .. } => {
+                "Ask the owner or an administrator of the project to publish it, or give your item another `name`."
             }
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => {
                 "Ask the server's operator to remove versions that nobody uses."

@@ -83,7 +83,7 @@ pub mod catalog;
 mod testing;
 
 pub use config::Config;
-pub use engine::{Changes, Engine, Force, NewDeployment};
+pub use engine::{Changes, Engine, Force, Hidden, NewDeployment, Preview};
 pub use error::{CODES, Error, Result};
 pub use store::Page;
 pub use tenant::{Actor, Tenant, VaultKey};

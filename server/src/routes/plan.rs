@@ -2,6 +2,7 @@
 
 use api::{Plan, PlanRequest};
 use axum::extract::State;
+use engine::{Hidden, Preview};
 use hot::bundle::Bundle;
 
 use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
@@ -9,7 +10,8 @@ use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 /// Plans a deployment: the changes and the workflow that makes them.
 ///
 /// The changes lead from the deployment (from nothing, without `deployment`) to the template. Problems are in
-/// `diagnostics`. For a reader, each given value of a hidden parameter counts as changed. If there is an error among them, there is no workflow.
+/// `diagnostics`. If there is an error among them, there is no workflow. For a reader, each given value of a hidden
+/// parameter counts as changed.
 #[utoipa::path(post, path = "/api/v1/plan", tag = "templates", request_body = PlanRequest, responses((status = 200, body = Object)))]
 pub async fn plan(
     State(services): State<Services>,
@@ -32,15 +34,20 @@ pub async fn plan(
             bundle.as_ref().unwrap_or(&Bundle::default()),
         )
         .await?;
-    let (engine, actor, bundle) = (&services.engine, &caller.actor, bundle.as_ref());
-    let deployment = deployment.as_deref();
-    let plan = if caller.me.can_change {
-        let plan = engine.plan(actor, &template, bundle, &parameters, deployment, &facts);
-        plan.await?
+    let hidden = if caller.me.can_change {
+        Hidden::Compared
     } else {
-        let plan =
-            engine.plan_for_reader(actor, &template, bundle, &parameters, deployment, &facts);
-        plan.await?
+        Hidden::Unknown
     };
-    Ok(Json(plan))
+    let preview = Preview {
+        template,
+        bundle,
+        parameters,
+        cloud: facts,
+        hidden,
+    };
+    let plan = services
+        .engine
+        .plan(&caller.actor, preview, deployment.as_deref());
+    Ok(Json(plan.await?))
 }

@@ -22,11 +22,11 @@ use store::{Operator, Page, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
-use update::{Hidden, Preview};
+pub use update::{Hidden, Preview};
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
-    catalog::{Catalog, Published},
+    catalog::{Catalog, Published, Rank},
     run::{ActiveRuns, Command},
     shared::Core,
 };
@@ -128,7 +128,14 @@ impl Engine {
     pub async fn publish(&self, actor: &Actor, archive: Vec<u8>) -> Result<Published> {
         self.core.check_running()?;
         let catalogs = &self.core.catalogs;
-        catalogs.publish(&actor.tenant, &actor.user, archive).await
+        let is_administrator = actor.session.has_role("admin");
+        let rank = if is_administrator {
+            Rank::Administrator
+        } else {
+            Rank::Member
+        };
+        let publisher = (actor.user.as_str(), rank);
+        catalogs.publish(&actor.tenant, publisher, archive).await
     }
 
     /// Computes on a project's template, within the limits of [`crate::compute`].
@@ -143,50 +150,17 @@ impl Engine {
         self.core.computations.run(tenant, work).await
     }
 
-    /// The plan of a new deployment, or of an update of `deployment`. The plan contains the template's problems.
+    /// The plan of a new deployment, or of an update of `deployment`. The plan contains the template's problems. It tells
+    /// that a hidden value differs from the stored one, and nothing else about it.
     ///
     /// # Errors
     /// If there is no such deployment.
     pub async fn plan(
         &self,
         actor: &Actor,
-        template: &str,
-        bundle: Option<&Bundle>,
-        parameters: &BTreeMap<String, Value>,
+        preview: Preview,
         deployment: Option<&str>,
-        cloud: &CloudFacts,
     ) -> Result<Plan> {
-        let preview = Preview {
-            template: template.to_owned(),
-            bundle: bundle.cloned(),
-            parameters: parameters.clone(),
-            cloud: cloud.clone(),
-            hidden: Hidden::Compared,
-        };
-        self.plan_for(actor, preview, deployment).await
-    }
-
-    /// The same for a user who cannot read the stored values of hidden parameters: each given one counts as changed, so
-    /// that nobody learns one by guessing it.
-    ///
-    /// # Errors
-    /// If there is no such deployment.
-    pub async fn plan_for_reader(
-        &self,
-        actor: &Actor,
-        template: &str,
-        bundle: Option<&Bundle>,
-        parameters: &BTreeMap<String, Value>,
-        deployment: Option<&str>,
-        cloud: &CloudFacts,
-    ) -> Result<Plan> {
-        let preview = Preview {
-            template: template.to_owned(),
-            bundle: bundle.cloned(),
-            parameters: parameters.clone(),
-            cloud: cloud.clone(),
-            hidden: Hidden::Unknown,
-        };
         self.plan_for(actor, preview, deployment).await
     }
 
@@ -270,6 +244,15 @@ impl Engine {
         let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
         self.to_its_end(async move { engine.go_on(&actor, &id).await })
             .await
+    }
+
+    /// True if a run of the project may use a user's token: one that has not ended, or that waits for its roll-back.
+    /// Whose token it is does not matter, for a user may have resumed a run of another.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn needs_token(&self, tenant: &Tenant) -> Result<bool> {
+        Ok(self.core.store.run_needs_token(tenant).await?)
     }
 
     /// Resumes all runs of the project that paused because their token expired. Call it at login. Returns their ids.

@@ -41,21 +41,28 @@ struct Update<'a> {
 }
 
 /// The input of a plan that is only shown.
-pub(super) struct Preview {
+#[derive(Clone, Debug, Default)]
+pub struct Preview {
+    /// The template.
     pub template: String,
-    /// `None` keeps the files of the deployment.
+    /// The files beside it. `None` keeps the files of the deployment.
     pub bundle: Option<Bundle>,
+    /// Values of parameters. An update keeps the stored values of the others.
     pub parameters: BTreeMap<String, Value>,
+    /// What the cloud has.
     pub cloud: CloudFacts,
+    /// The use of stored values of hidden parameters.
     pub hidden: Hidden,
 }
 
-/// The use of the stored values of hidden parameters.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hidden {
-    /// Given values are compared with them.
+/// The use of the stored values of hidden parameters in a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hidden {
+    /// A given value is compared with the stored one.
+    #[default]
     Compared,
-    /// The user cannot read them, so the plan must not depend on them.
+    /// Each given value counts as changed. For users who may not read the stored values, so that they learn none by
+    /// guessing.
     Unknown,
 }
 
@@ -68,7 +75,6 @@ struct Stored {
 }
 
 impl Engine {
-    /// A plan for display. Of a hidden value, it shows only that it differs from the stored one.
     pub(super) async fn plan_for(
         &self,
         actor: &Actor,

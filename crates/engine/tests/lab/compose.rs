@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::{DeploymentState, RunState};
-use engine::{Changes, NewDeployment};
+use engine::{Changes, NewDeployment, Preview};
 use hot::bundle::Bundle;
 use serde_json::{Value, json};
 
@@ -187,10 +187,15 @@ resources:
     let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
     let bench = Bench::new().await;
     let bundle = Bundle::new(files, []);
-    let none = BTreeMap::new();
+    let preview = Preview {
+        template: TEMPLATE.into(),
+        bundle: Some(bundle.clone()),
+        cloud: facts(),
+        ..Preview::default()
+    };
     let plan = bench
         .engine
-        .plan(&bench.actor, TEMPLATE, Some(&bundle), &none, None, &facts())
+        .plan(&bench.actor, preview, None)
         .await
         .unwrap();
     let warned = plan

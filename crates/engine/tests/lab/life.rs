@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::{DeploymentState, EventBody, ResourceState, RunState, StepState};
-use engine::{Changes, Error, Force};
+use engine::{Changes, Error, Force, Preview};
 use serde_json::json;
 
 use crate::bench::{Bench, NET, TWO_NETS, TWO_SERVERS, facts, steps};
@@ -176,15 +176,14 @@ async fn another_project_finds_nothing() {
             .await,
         Err(Error::NotFound { .. })
     ));
-    let (nothing, cloud) = (BTreeMap::new(), facts());
-    let plan = bench.engine.plan(
-        &other,
-        NET,
-        None,
-        &nothing,
-        Some(&started.deployment),
-        &cloud,
-    );
+    let preview = Preview {
+        template: NET.into(),
+        cloud: facts(),
+        ..Preview::default()
+    };
+    let plan = bench
+        .engine
+        .plan(&other, preview, Some(&started.deployment));
     assert!(matches!(plan.await, Err(Error::NotFound { .. })));
     assert!(bench.engine.stream(tenant, &started.run, 0).await.is_err());
 }

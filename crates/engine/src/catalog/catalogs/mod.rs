@@ -47,6 +47,15 @@ pub struct Catalogs {
     unpacking: Semaphore,
 }
 
+/// The rank of a user who publishes an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// Publishes new items, and versions of items that the user published first.
+    Member,
+    /// Publishes versions of all items.
+    Administrator,
+}
+
 /// The result of an upload.
 #[derive(Clone, Debug)]
 pub struct Published {
@@ -141,12 +150,12 @@ impl Catalogs {
     /// Adds an item from a tar.gz to a project's catalogue.
     ///
     /// # Errors
-    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, or the
-    /// project has no space left.
+    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, somebody else
+    /// owns the item, or the project has no room left.
     pub async fn publish(
         &self,
         tenant: &Tenant,
-        user: &str,
+        (user, rank): (&str, Rank),
         archive: Vec<u8>,
     ) -> Result<Published> {
         let turn = self.unpacking.acquire().await;
@@ -172,6 +181,19 @@ impl Catalogs {
             Some(_) => true,
             None => false,
         };
+        // Everybody deploys the newest version next, so only its owner publishes one.
+        let versions = rows.iter().filter(|row| row.name == name);
+        let first = versions.min_by(|one, other| one.uploaded.cmp(&other.uploaded));
+        if let Some(first) = first
+            && !was_there
+            && rank != Rank::Administrator
+            && first.author != user
+        {
+            return Err(Error::ItemOwned {
+                owner: first.author.clone(),
+                name,
+            });
+        }
         let bytes = bytes_on_disk(&files);
         if !was_there {
             if rows.iter().filter(|row| row.name == name).count() >= VERSIONS_MAX {

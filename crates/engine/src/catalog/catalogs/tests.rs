@@ -49,7 +49,10 @@ async fn a_deployment_keeps_the_version_that_it_was_made_with() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |version: &str, word: &str| {
         let archive = archive("hello", version, word);
-        catalogs.publish(&demo, "ada", archive).await.unwrap()
+        catalogs
+            .publish(&demo, ("ada", Rank::Member), archive)
+            .await
+            .unwrap()
     };
     publish("1.9.0", "first").await;
     store::testing::deployment_insert(&catalogs.store, &demo, "d").await;
@@ -100,7 +103,9 @@ async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |name: &str, word: &str| {
         let archive = archive(name, "1.0.0", word);
-        catalogs.publish(&demo, "ada", archive).await
+        catalogs
+            .publish(&demo, ("ada", Rank::Member), archive)
+            .await
     };
     assert!(!publish("hello", "first").await.unwrap().was_there);
     assert!(publish("hello", "first").await.unwrap().was_there);
@@ -110,7 +115,9 @@ async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
         publish("nginx", "x").await.unwrap_err().code(),
         "item-name-taken"
     );
-    let refused = catalogs.publish(&demo, "ada", b"PK".to_vec()).await;
+    let refused = catalogs
+        .publish(&demo, ("ada", Rank::Member), b"PK".to_vec())
+        .await;
     assert_eq!(refused.unwrap_err().code(), "item-refused");
     assert!(says(&catalogs.of(&demo).await.unwrap(), "first"));
     assert!(
@@ -129,7 +136,7 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let first = archive("hello", "1.0.0", "first");
     let item = catalogs
-        .publish(&demo, "ada", first.clone())
+        .publish(&demo, ("ada", Rank::Member), first.clone())
         .await
         .unwrap()
         .item;
@@ -138,7 +145,10 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
     };
     std::fs::write(place.join("tasks/main.yml"), "- evil").unwrap();
     assert!(item.files().is_err());
-    catalogs.publish(&demo, "ada", first).await.unwrap();
+    catalogs
+        .publish(&demo, ("ada", Rank::Member), first)
+        .await
+        .unwrap();
     assert!(
         says(&catalogs.of(&demo).await.unwrap(), "first"),
         "an upload mends it"
@@ -150,7 +160,11 @@ async fn an_item_that_was_unreadable_for_a_moment_is_available_again() {
     let folder = tempfile::tempdir().unwrap();
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let archive = archive("hello", "1.0.0", "first");
-    let item = catalogs.publish(&demo, "ada", archive).await.unwrap().item;
+    let item = catalogs
+        .publish(&demo, ("ada", Rank::Member), archive)
+        .await
+        .unwrap()
+        .item;
     let Content::Stored(place, _) = &item.content else {
         panic!("it is stored");
     };
@@ -167,7 +181,10 @@ async fn small_files_count_with_their_size_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let first = archive("hello", "1.0.0", "first");
-    catalogs.publish(&demo, "ada", first).await.unwrap();
+    catalogs
+        .publish(&demo, ("ada", Rank::Member), first)
+        .await
+        .unwrap();
     let bytes = catalogs.store.item_bytes(&demo).await.unwrap();
     let block = BLOCK_BYTES as i64;
     assert_eq!(bytes, 6 * block, "three files in three folders");
@@ -181,7 +198,9 @@ async fn the_number_of_versions_of_an_item_is_limited() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |name: &str, version: &str| {
         let archive = archive(name, version, "first");
-        catalogs.publish(&demo, "ada", archive).await
+        catalogs
+            .publish(&demo, ("ada", Rank::Member), archive)
+            .await
     };
     publish("hello", "1.0.0").await.unwrap();
     for minor in 1..VERSIONS_MAX {
@@ -195,4 +214,22 @@ async fn the_number_of_versions_of_an_item_is_limited() {
     assert_eq!(refused.code(), "catalog-full");
     assert!(publish("hello", "1.0.0").await.unwrap().was_there);
     assert!(!publish("bye", "1.0.0").await.unwrap().was_there);
+}
+
+#[tokio::test]
+async fn only_the_owner_and_administrators_publish_versions() {
+    let folder = tempfile::tempdir().unwrap();
+    let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
+    let publish = async |user, rank, version: &str| {
+        let archive = archive("hello", version, "x");
+        catalogs.publish(&demo, (user, rank), archive).await
+    };
+    publish("ada", Rank::Member, "1.0.0").await.unwrap();
+    let refused = publish("eve", Rank::Member, "2.0.0").await.unwrap_err();
+    assert_eq!(refused.code(), "item-owned");
+    assert!(refused.to_string().contains("published by ada"));
+    publish("ada", Rank::Member, "2.0.0").await.unwrap();
+    publish("root", Rank::Administrator, "3.0.0").await.unwrap();
+    // An administrator's version does not change the owner.
+    publish("ada", Rank::Member, "4.0.0").await.unwrap();
 }

@@ -4,8 +4,8 @@ mod sealed;
 
 use std::collections::BTreeMap;
 
-use api::{CloudFacts, RunState, Started};
-use engine::{Changes, Error, NewDeployment};
+use api::{RunState, Started};
+use engine::{Changes, Error, NewDeployment, Preview};
 use hot::bundle::Bundle;
 use lab::{CallFault, Fault};
 use serde_json::{Value, json};
@@ -197,17 +197,15 @@ async fn a_previewed_plan_shows_a_changed_hidden_value() {
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
     for (value, changes) in [("first", false), ("another", true)] {
-        let cloud: CloudFacts = facts();
+        let preview = Preview {
+            template: WORD.into(),
+            parameters: word(value),
+            cloud: facts(),
+            ..Preview::default()
+        };
         let plan = bench
             .engine
-            .plan(
-                &bench.actor,
-                WORD,
-                None,
-                &word(value),
-                Some(&started.deployment),
-                &cloud,
-            )
+            .plan(&bench.actor, preview, Some(&started.deployment))
             .await
             .unwrap();
         let is_changed = plan
@@ -289,10 +287,13 @@ async fn a_lost_hidden_value_is_requested_again() {
         let (bench, started) = (&bench, &started);
         async move {
             let id = Some(started.deployment.as_str());
-            let facts = facts();
-            let plan = bench
-                .engine
-                .plan(&bench.actor, WORD, None, &parameters, id, &facts);
+            let preview = Preview {
+                template: WORD.into(),
+                parameters,
+                cloud: facts(),
+                ..Preview::default()
+            };
+            let plan = bench.engine.plan(&bench.actor, preview, id);
             let plan = plan.await.unwrap();
             plan.diagnostics
                 .into_iter()

@@ -58,16 +58,15 @@ outputs:
         let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
         Bundle::new(files, ["env.yaml".to_owned()])
     };
+    let preview = Preview {
+        template: SITE.into(),
+        bundle: Some(bundle("xyzzy-4711")),
+        cloud: facts(),
+        ..Preview::default()
+    };
     let plan = bench
         .engine
-        .plan(
-            &bench.actor,
-            SITE,
-            Some(&bundle("xyzzy-4711")),
-            &BTreeMap::new(),
-            None,
-            &facts(),
-        )
+        .plan(&bench.actor, preview, None)
         .await
         .unwrap();
     let answer = serde_json::to_string(&plan).unwrap();
@@ -103,16 +102,14 @@ outputs:
     let run = bench.update(&started.deployment, changes).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!((called("xyzzy-4711"), called("xyzzy-4712")), (0, 2));
+    let preview = Preview {
+        template: two.clone(),
+        cloud: facts(),
+        ..Preview::default()
+    };
     let plan = bench
         .engine
-        .plan(
-            &bench.actor,
-            &two,
-            None,
-            &BTreeMap::new(),
-            Some(&started.deployment),
-            &facts(),
-        )
+        .plan(&bench.actor, preview, Some(&started.deployment))
         .await
         .unwrap();
     let steps = plan.workflow.map(|workflow| workflow.steps.len());
