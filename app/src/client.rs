@@ -57,7 +57,7 @@ pub async fn cloud_facts() -> Answer<CloudFacts> {
 
 /// `GET /designs`.
 pub async fn designs() -> Answer<Vec<DesignSummary>> {
-    get("/designs").await
+    get_all("/designs").await
 }
 
 /// `GET /designs/{id}`.
@@ -134,14 +134,34 @@ pub async fn plan(request: &PlanRequest) -> Answer<Plan> {
     send("POST", "/plan", Some(request)).await
 }
 
-/// `GET /audit`.
-pub async fn audit() -> Answer<Vec<AuditEvent>> {
-    get("/audit").await
+/// Number of items that a page of a list has.
+pub const PAGE: usize = 500;
+
+/// All items of a list, page by page.
+async fn get_all<T: DeserializeOwned>(path: &str) -> Answer<Vec<T>> {
+    let mut all: Vec<T> = Vec::new();
+    loop {
+        let page = get_page::<T>(path, all.len()).await?;
+        let is_last = page.len() < PAGE;
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
+    }
+}
+
+async fn get_page<T: DeserializeOwned>(path: &str, offset: usize) -> Answer<Vec<T>> {
+    get(&format!("{path}?limit={PAGE}&offset={offset}")).await
+}
+
+/// `GET /audit`: the events after the newest `offset`.
+pub async fn audit(offset: usize) -> Answer<Vec<AuditEvent>> {
+    get_page("/audit", offset).await
 }
 
 /// `GET /deployments`.
 pub async fn deployments() -> Answer<Vec<Deployment>> {
-    get("/deployments").await
+    get_all("/deployments").await
 }
 
 /// `GET /deployments/{id}`.

@@ -6,13 +6,16 @@
 //! of strangers are in the log only: anybody can send any number of them.
 //!
 //! An event is stored before the answer is sent. If that fails, the answer is sent all the same, and the log has both.
+//!
+//! Texts that a client chooses are cut, and a project keeps its newest events only ([`EVENTS_MAX`]), so that nobody fills
+//! the disk. The server's log (target `audit`) has every event, also those that a flood pushed out.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::AuditEvent;
 use axum::{
     extract::{FromRequestParts, MatchedPath, OriginalUri, Request, State},
-    http::{Method, StatusCode, header},
+    http::{StatusCode, header},
     middleware::Next,
     response::Response,
 };
@@ -24,6 +27,11 @@ use crate::{auth::Caller, client::ClientAddress, problem::ProblemCode, services:
 
 /// Paths below `/api/v1` that only look, whatever their method is.
 const ONLY_LOOK: [&str; 4] = ["/validate", "/plan", "/export", "/import"];
+
+/// Maximum number of events that are kept of one project.
+pub const EVENTS_MAX: u32 = 100_000;
+/// Maximum length of a stored text, in characters.
+const TEXT_CHARS_MAX: usize = 250;
 
 /// The user of a request, as far as it is known.
 #[derive(Clone, Default)]
@@ -84,7 +92,7 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
     let response = next.run(Request::from_parts(parts, body)).await;
 
     let status = response.status();
-    let looks = method == Method::GET
+    let looks = method.is_safe()
         || ONLY_LOOK
             .iter()
             .any(|only| pattern.ends_with(&format!("/v1{only}")));
@@ -97,10 +105,10 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
     let event = AuditEvent {
         id: uuid::Uuid::now_v7().to_string(),
         time: now_text(),
-        user: known.user,
+        user: cut(&known.user),
         address: address.map(|address| address.to_string()),
-        action: format!("{method} {pattern}"),
-        target: location.unwrap_or(&path).to_owned(),
+        action: cut(&format!("{method} {pattern}")),
+        target: cut(location.unwrap_or(&path)),
         status: u32::from(status.as_u16()),
         code: response
             .extensions()
@@ -129,4 +137,9 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
         tracing::error!("an audit event could not be stored: {error}");
     }
     response
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> String {
+    text.chars().take(TEXT_CHARS_MAX).collect()
 }

@@ -34,8 +34,8 @@ use tower_http::{
 use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
-    attempts::Attempts, auth, config::Config, designs::Designs, doors::Doors, facts::Facts,
-    headers, metrics, pages, problem::Error, routes, serve, services::Services,
+    attempts::Attempts, audit::EVENTS_MAX, auth, config::Config, designs::Designs, doors::Doors,
+    facts::Facts, headers, metrics, pages, problem::Error, routes, serve, services::Services,
     session_store::SealedStore, token_logins::TokenLogins,
 };
 
@@ -279,7 +279,7 @@ async fn sweep(operator: Operator, audit_days: u32, closing: CancellationToken) 
         }
         let kept = jiff::SignedDuration::from_hours(24 * i64::from(audit_days));
         let before = (jiff::Timestamp::now() - kept).to_string();
-        if let Err(error) = operator.audit_sweep(&before).await {
+        if let Err(error) = operator.audit_sweep(&before, EVENTS_MAX).await {
             tracing::warn!("old audit events could not be removed: {error}");
         }
     }

@@ -43,8 +43,10 @@ pub struct Services {
     /// Stored designs.
     pub designs: Designs,
     /// Open sockets, by project.
+    #[from_ref(skip)]
     pub sockets: Slots<Tenant>,
     /// Uploads under way, by project.
+    #[from_ref(skip)]
     pub uploads: Slots<Tenant>,
     /// Facts of clouds, cached briefly.
     pub facts: Facts,

@@ -16,17 +16,19 @@ use crate::{
 #[component]
 pub fn AuditPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Audit log")]);
-    let events = Load::new(client::audit);
+    let offset = RwSignal::new(0);
+    let events = Load::new(move || client::audit(offset.get()));
     let list = events.view(
         || skeleton::rows(8),
-        |events: Vec<AuditEvent>| {
-            if events.is_empty() {
+        move |events: Vec<AuditEvent>| {
+            if events.is_empty() && offset.get_untracked() == 0 {
                 return view! {
                     <Empty icon="eye" title="No events yet" text="Logins, changes and refusals of this project appear here." />
                 }
                 .into_any();
             }
-            view! { <EventTable events /> }.into_any()
+            let is_full = events.len() >= client::PAGE;
+            view! { <EventTable events /> <Turner offset is_full /> }.into_any()
         },
     );
     view! {
@@ -41,6 +43,22 @@ pub fn AuditPage() -> impl IntoView {
             {list}
         </div>
     }
+}
+
+/// Buttons to newer and older events, where there may be some.
+#[component]
+fn Turner(offset: RwSignal<usize>, is_full: bool) -> impl IntoView {
+    let turn = move |to: usize| move |_| offset.set(to);
+    let at = offset.get_untracked();
+    let newer = (at > 0).then(|| {
+        let to = at.saturating_sub(client::PAGE);
+        view! { <button type="button" class="button" on:click=turn(to)>"Newer events"</button> }
+    });
+    let older = is_full.then(|| {
+        let to = at + client::PAGE;
+        view! { <button type="button" class="button" on:click=turn(to)>"Older events"</button> }
+    });
+    view! { {newer} {older} }
 }
 
 #[component]

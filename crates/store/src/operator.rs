@@ -193,13 +193,18 @@ impl Operator {
         Ok(done.rows_affected())
     }
 
-    /// Deletes the audit events before a time, in RFC 3339. Returns their number.
+    /// Deletes the audit events before a time, in RFC 3339, and all but the newest `keep` of each project. Returns their
+    /// number.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn audit_sweep(&self, before: &str) -> Result<u64> {
-        let done = sqlx::query("DELETE FROM audit_events WHERE time < $1")
+    pub async fn audit_sweep(&self, before: &str, keep: u32) -> Result<u64> {
+        let statement = "DELETE FROM audit_events WHERE time < $1 OR id IN \
+            (SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY cloud, project_id ORDER BY id DESC) AS place \
+             FROM audit_events) AS numbered WHERE place > $2)";
+        let done = sqlx::query(statement)
             .bind(before)
+            .bind(i64::from(keep))
             .execute(&self.store.pool)
             .await
             .map_err(Error::at("removing old audit events"))?;

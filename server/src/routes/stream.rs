@@ -91,7 +91,7 @@ pub async fn open(
     let closing = services.closing.clone();
     Ok(upgrade
         .max_message_size(4096)
-        .on_upgrade(async move |socket| {
+        .on_upgrade(move |socket| async move {
             serve(socket, events, closing, login).await;
             drop(slot);
         }))
