@@ -43,6 +43,7 @@ const SQLITE: &[(&str, &str)] = &files! {
 const POSTGRES: &[(&str, &str)] = &files! {
     "postgres":
     "0403_baseline"
+    "0501_store_audit"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {
