@@ -23,7 +23,7 @@ use engine::Tenant;
 use store::{NewAuditEvent, now_text};
 use tower_http::request_id::RequestId;
 
-use crate::{auth::Caller, client::ClientAddress, problem::ProblemCode, services::Services};
+use crate::{client::ClientAddress, problem::ProblemCode, services::Services};
 
 /// Paths below `/api/v1` that only look, whatever their method is.
 const ONLY_LOOK: [&str; 4] = ["/validate", "/plan", "/export", "/import"];
@@ -46,10 +46,10 @@ struct Known {
 
 impl Who {
     /// Notes an authenticated user.
-    pub fn is(&self, caller: &Caller) {
-        let Tenant { cloud, project_id } = caller.tenant().clone();
+    pub fn is(&self, user: &str, tenant: &Tenant) {
+        let Tenant { cloud, project_id } = tenant.clone();
         self.note(Known {
-            user: caller.me.user.clone(),
+            user: user.to_owned(),
             cloud,
             project_id: Some(project_id),
         });

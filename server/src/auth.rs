@@ -125,7 +125,7 @@ impl FromRequestParts<Services> for Caller {
         let cloud = session.cloud().clone();
         let caller = Caller::new(&services.config, &cloud, session, login.vault_key())?;
         if let Some(who) = parts.extensions.get::<Who>() {
-            who.is(&caller);
+            who.is(&caller.me.user, caller.tenant());
         }
         Ok(caller)
     }

@@ -75,7 +75,7 @@ pub async fn login(
         .map_err(|error| Error::internal("deriving a key", error))?;
     drop(door);
     let caller = Caller::new(&services.config, cloud, opened, vault_key)?;
-    who.is(&caller);
+    who.is(&caller.me.user, caller.tenant());
     services.tokens.remember(&caller.actor.session);
     auth::sign_in(&session, &caller).await?;
     tracing::info!(
