@@ -9,6 +9,7 @@ use crate::stack::{Client, Stack, json, problem};
 /// The server's own items, by name.
 const OWN: &[&str] = &[
     "apache",
+    "application",
     "baseline",
     "haproxy",
     "job",

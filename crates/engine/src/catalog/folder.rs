@@ -157,6 +157,7 @@ mod tests {
         assert!(catalog.problems.is_empty(), "{:?}", catalog.problems);
         for name in [
             "apache",
+            "application",
             "baseline",
             "haproxy",
             "job",
