@@ -20,6 +20,7 @@ mod doctor;
 mod http;
 mod lab;
 mod needs;
+mod package;
 mod paths;
 mod pictures;
 mod postgres;
@@ -59,6 +60,8 @@ enum Command {
     Contract(contract::Options),
     /// Build the files for the browser: wasm, style sheet, fonts and icons.
     Build(build::Options),
+    /// Build and pack what an installation needs: docs/production.md.
+    Package(package::Options),
     /// Show present and missing requirements. Changes nothing.
     Doctor,
     /// Commands for the lab cloud.
@@ -76,6 +79,7 @@ fn main() -> std::process::ExitCode {
         Command::Fuzz(options) => trials::fuzz(&options),
         Command::Contract(options) => contract::run(&options),
         Command::Build(options) => build::run(&options),
+        Command::Package(options) => package::run(&options),
         Command::Doctor => doctor::run(),
         Command::Lab(options) => lab::run(&options),
     };
