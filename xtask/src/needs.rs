@@ -74,6 +74,12 @@ const SSH: Need = Need {
     is_there: || shell::has("ssh") && shell::has("ssh-keygen"),
     packages: &["openssh-client"],
 };
+const SQLITE: Need = Need {
+    name: "sqlite3",
+    purpose: "a backup, as docs/production.md says, in tests",
+    is_there: || shell::has("sqlite3"),
+    packages: &["sqlite3"],
+};
 /// The requirement of tests with the `openstack` command line.
 pub const PYTHON: Need = Need {
     name: "Python with venv",
@@ -124,7 +130,7 @@ pub fn for_running_on_postgres() -> Vec<Need> {
 /// The requirements of `test`.
 pub fn for_testing() -> Vec<Need> {
     let mut needs = for_running_on_postgres();
-    needs.push(CHROMIUM);
+    needs.extend([CHROMIUM, SQLITE]);
     needs
 }
 

@@ -55,8 +55,16 @@ pub fn run(options: &Options) -> Result<()> {
     copy(&root.join("crates/engine/images/sandbox"), &folder)?;
 
     let archive = paths::target().join(format!("{NAME}.tar.gz"));
-    let mut tar = cmd("tar", ["--owner=0", "--group=0", "--create", "--gzip", "--file"]);
-    shell::run(tar.arg(&archive).arg("--directory").arg(paths::target()).arg(NAME))?;
+    let mut tar = cmd(
+        "tar",
+        ["--owner=0", "--group=0", "--create", "--gzip", "--file"],
+    );
+    shell::run(
+        tar.arg(&archive)
+            .arg("--directory")
+            .arg(paths::target())
+            .arg(NAME),
+    )?;
     eprintln!("packed {}", archive.display());
     if options.image {
         let mut build = cmd("docker", ["build", "--quiet", "--tag", NAME, "--file"]);

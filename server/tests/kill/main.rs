@@ -11,6 +11,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod backup;
 mod belongings;
 mod program;
 
@@ -43,6 +44,18 @@ struct Target {
     horizon: Duration,
     /// Shortest and longest pause between the kill and the restart.
     pauses: [Duration; 2],
+}
+
+impl Target {
+    /// The body of a login.
+    fn login(&self) -> Value {
+        json!({"cloud": self.cloud, "user": self.user, "password": self.password, "project": self.project})
+    }
+
+    /// The body of a new deployment.
+    fn deployment(&self, name: &str) -> Value {
+        json!({"name": name, "template": template(), "parameters": self.parameters})
+    }
 }
 
 /// The template: a network behind a router, and [`SERVERS`] servers with a port and a floating IP each.
@@ -89,16 +102,14 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
     let before = Belongings::of(&target.session).await;
     let folder = tempfile::tempdir().unwrap();
     let mut program = Program::start(folder.path(), &target.clouds, target.horizon).await;
-    program
-        .login(&json!({"cloud": target.cloud, "user": target.user, "password": target.password, "project": target.project}))
-        .await;
+    program.login(&target.login()).await;
     let started = program
         .post(
             "/api/v1/deployments",
-            &json!({"name": format!("kill-{number}"), "template": template(), "parameters": target.parameters}),
+            &target.deployment(&format!("kill-{number}")),
         )
         .await;
-    let (deployment, run) = (text(&started, "deployment"), text(&started, "run"));
+    let run = text(&started, "run");
 
     // The kind of resources in creation at the kill, and the number of earlier checks with enough of them.
     let kind = ["port", "fip", "web"][random.random_range(0..3)];
@@ -119,7 +130,6 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
         }
     };
     program.kill();
-    let killed = Instant::now();
     eprintln!(
         "round {number}: killed with {} creations in flight ({}), restarted after {:.1} s",
         in_flight.len(),
@@ -129,9 +139,31 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
     // The time until the restart is a part of the test case, not a wait for a condition.
     tokio::time::sleep(pause).await;
     program.restart().await;
+    ends_well(
+        &program,
+        target,
+        &before,
+        &started,
+        &format!("round {number}"),
+    )
+    .await;
+    in_flight.len() >= IN_FLIGHT
+}
+
+/// The end of a deployment after an interruption: the run succeeds, each resource exists once, and an undeployment leaves the
+/// project as it was before.
+async fn ends_well(
+    program: &Program,
+    target: &Target,
+    before: &Belongings,
+    started: &Value,
+    label: &str,
+) {
+    let (deployment, run) = (text(started, "deployment"), text(started, "run"));
+    let begun = Instant::now();
     program.until_over(&run).await;
     let ended = program.get(&format!("/api/v1/runs/{run}")).await;
-    assert_eq!(ended["state"], "succeeded", "round {number}: {ended:#}");
+    assert_eq!(ended["state"], "succeeded", "{label}: {ended:#}");
 
     let shown = program
         .get(&format!("/api/v1/deployments/{deployment}"))
@@ -143,14 +175,14 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
         .filter_map(|one| one["physical_id"].as_str().map(str::to_owned))
         .collect();
     let there = Belongings::of(&target.session).await;
-    let unrecorded = there.without(&before).not_in(&recorded);
+    let unrecorded = there.without(before).not_in(&recorded);
     assert!(
         unrecorded.is_empty(),
-        "round {number}: exist although no resource of the deployment: {unrecorded:?}"
+        "{label}: exist although no resource of the deployment: {unrecorded:?}"
     );
     eprintln!(
-        "round {number}: the run succeeded {:.1} s after the kill",
-        killed.elapsed().as_secs_f32()
+        "{label}: the run succeeded {:.1} s after the restart",
+        begun.elapsed().as_secs_f32()
     );
 
     let begun = Instant::now();
@@ -160,17 +192,16 @@ async fn round(target: &Target, number: u64, random: &mut StdRng) -> bool {
     let run = text(&gone, "run");
     program.until_over(&run).await;
     let ended = program.get(&format!("/api/v1/runs/{run}")).await;
-    assert_eq!(ended["state"], "succeeded", "round {number}: {ended:#}");
+    assert_eq!(ended["state"], "succeeded", "{label}: {ended:#}");
     assert_eq!(
         Belongings::of(&target.session).await,
-        before,
-        "round {number}: the project is as it was"
+        *before,
+        "{label}: the project is as it was"
     );
     eprintln!(
-        "round {number}: undeployed in {:.1} s, the project is as it was",
+        "{label}: undeployed in {:.1} s, the project is as it was",
         begun.elapsed().as_secs_f32()
     );
-    in_flight.len() >= IN_FLIGHT
 }
 
 fn text(value: &Value, name: &str) -> String {
@@ -199,11 +230,10 @@ async fn rounds(target: &Target, default_rounds: u64) {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn killed_while_creating_on_the_lab() {
+/// A lab whose creations have a delayed response, and are carried out even if their client is gone.
+async fn slow_lab() -> (lab::Lab, Target) {
     program::install_tls_provider();
     let lab = lab::Lab::memory().await.unwrap();
-    // Every creation has a delayed response, and is carried out even if its client is gone.
     for service in ["network", "compute"] {
         lab.faults().add(lab::Fault::Call(lab::CallFault {
             service: Some(service.into()),
@@ -235,6 +265,12 @@ async fn killed_while_creating_on_the_lab() {
         horizon: Duration::from_secs(3),
         pauses: [Duration::from_millis(10), Duration::from_millis(300)],
     };
+    (lab, target)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_while_creating_on_the_lab() {
+    let (_lab, target) = slow_lab().await;
     rounds(&target, 4).await;
 }
 

@@ -65,6 +65,18 @@ impl Program {
         self.until_ready().await;
     }
 
+    /// Copies database and key into a folder while the program runs, as docs/production.md says.
+    pub fn back_up(&self, folder: &Path) {
+        let data = self.folder.join("data");
+        let copy = folder.join("stackloom.db");
+        let done = Command::new("sqlite3")
+            .arg(data.join("stackloom.db"))
+            .arg(format!(".backup '{}'", copy.display()))
+            .status();
+        assert!(done.unwrap().success());
+        std::fs::copy(data.join("engine.key"), folder.join("engine.key")).unwrap();
+    }
+
     async fn until_ready(&mut self) {
         let ready = async {
             loop {
