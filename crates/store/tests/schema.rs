@@ -175,7 +175,9 @@ async fn of_postgres(pool: &PgPool) -> Schema {
         let def = text(&row, "def");
         let (_, columns) = def.split_once(" USING btree (").unwrap();
         let (columns, rest) = columns.split_once(')').unwrap();
-        let columns: Vec<String> = columns.split(", ").map(str::to_owned).collect();
+        // PostgreSQL quotes columns that are named like a keyword: `time`.
+        let columns = columns.split(", ").map(|column| column.replace('"', ""));
+        let columns: Vec<String> = columns.collect();
         let filter = rest.split_once(" WHERE ").map_or("", |(_, filter)| filter);
         let line = index(&text(&row, "name"), row.get("only"), &columns, filter);
         schema.get_mut(&text(&row, "t")).unwrap().insert(line);
