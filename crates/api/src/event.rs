@@ -61,7 +61,7 @@ pub enum EventBody {
 pub struct LogLine {
     /// Id of the step.
     pub step: String,
-    /// Server that it is about, by resource name.
+    /// Server of the task, by resource name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Name of Ansible's play.
@@ -74,8 +74,7 @@ pub struct LogLine {
     pub stream: LogStream,
     /// Log level.
     pub level: LogLevel,
-    /// One line with secrets masked, at most 16 KiB. Colours and carriage returns are those of the program that wrote
-    /// it: a client must escape control characters before it shows the line.
+    /// One line with secrets masked and control characters escaped, at most 16 KiB.
     pub text: String,
     /// End of the stored output of a program on a server, at the last of the lines that were stored together. An
     /// interrupted read of the output continues there.

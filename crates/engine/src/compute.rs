@@ -189,7 +189,7 @@ mod tests {
         let all = Computations::new(Limits {
             parallel: 1,
             per_project: 1,
-            patience: Duration::from_millis(400),
+            patience: Duration::from_secs(1),
             deadline: LONG,
         });
         let patience = all.limits.patience;
@@ -197,6 +197,7 @@ mod tests {
         let _busy = all.slots.clone().acquire_owned().await.unwrap();
         let begun = Instant::now();
         let release = async {
+            // The wait for the first slot is the case that is tested.
             tokio::time::sleep(patience * 3 / 4).await;
             drop(project);
         };

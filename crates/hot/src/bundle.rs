@@ -1,7 +1,7 @@
 //! Bundles: the files and environments beside a template.
 //!
 //! A template can use other files: nested templates as a `type`, texts by `get_file`. An environment can name more.
-//! None of them is read from a disk: the client that opens or posts a template sends the files with it, by name or
+//! The client that opens or posts a template sends the files with it; none is read from a disk. They have a name or
 //! relative path. A name is resolved against the folder of the file that contains it, as in Heat's clients. Browsers
 //! often provide no folders. So if no path matches, a file name that is unique in the bundle is sufficient.
 

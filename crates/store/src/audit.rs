@@ -1,4 +1,5 @@
-//! The audit trail: who did what, from where, with which result. Rows are never changed, and removed by age only.
+//! The audit trail: user, address, action and result of each recorded request. Rows are never changed. They are removed by
+//! age, and beyond the newest of a project.
 
 use api::AuditEvent;
 use sqlx::Row as _;
@@ -16,7 +17,7 @@ pub struct NewAuditEvent {
     pub cloud: String,
     /// The project. `None` for a failed login.
     pub project_id: Option<String>,
-    /// What the API shows.
+    /// Fields that the API shows.
     pub event: AuditEvent,
 }
 

@@ -173,7 +173,7 @@ pub enum Sent {
     Once,
     /// On creation, and on updates that change it.
     IfChanged,
-    /// Never: a driver reads the property, or it has no effect.
+    /// Not in any request: a driver reads the property, or it has no effect.
     Never,
 }
 

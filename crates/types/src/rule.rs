@@ -29,7 +29,7 @@ pub struct Rule {
         deserialize_with = "one_or_many"
     )]
     pub needs: Vec<String>,
-    /// None of these can be given.
+    /// Properties that cannot be given with it.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "one_or_many"

@@ -6,7 +6,7 @@ use crate::stack::{Client, Stack, credentials, json, problem};
 
 const TEMPLATE: &str = "heat_template_version: 2021-04-16\nresources: {}\n";
 
-/// Who did what with which result, oldest first.
+/// User, action, status and code of each event, oldest first.
 async fn trail(browser: &Client) -> Vec<(String, String, u64, String)> {
     let events = json(browser.get("/api/v1/audit").await, 200).await;
     let text = |event: &Value, field: &str| event[field].as_str().unwrap_or_default().to_owned();

@@ -49,7 +49,7 @@ pub struct Preview {
     pub bundle: Option<Bundle>,
     /// Values of parameters. An update keeps the stored values of the others.
     pub parameters: BTreeMap<String, Value>,
-    /// What the cloud has.
+    /// Images, flavors and other lists of the cloud.
     pub cloud: CloudFacts,
     /// The use of stored values of hidden parameters.
     pub hidden: Hidden,

@@ -193,7 +193,7 @@ async fn delete(call: Call) -> Answer {
     empty(202)
 }
 
-/// Who may use a flavor that is not everybody's.
+/// Projects with access to a private flavor.
 fn access_document(row: &Flavor) -> Value {
     let one = |project: &String| json!({"flavor_id": row.id, "tenant_id": project});
     json!({"flavor_access": row.projects.iter().map(one).collect::<Vec<_>>()})

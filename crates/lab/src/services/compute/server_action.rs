@@ -16,7 +16,7 @@ pub struct ServerAction {
     pub action: String,
     /// The call that asked for it.
     pub request_id: String,
-    /// Who asked.
+    /// User of the request.
     pub user_id: String,
     pub started: String,
     /// When it ended, if it has.
