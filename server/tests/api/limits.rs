@@ -64,14 +64,16 @@ async fn a_login_is_small_and_an_upload_has_its_slot_before_it_is_read() {
         request.header(header::CONTENT_TYPE, "application/gzip")
     };
     let address = stack.base.strip_prefix("http://").unwrap();
-    let mut slow = std::net::TcpStream::connect(address).unwrap();
     let cookie = demo.cookie.as_deref().unwrap();
     let head = format!(
         "POST /api/v1/catalog HTTP/1.1\r\nhost: x\r\ncookie: {cookie}\r\ncontent-type: application/gzip\r\ncontent-length: 1000\r\n\r\n"
     );
-    slow.write_all(head.as_bytes()).unwrap();
-    // The other request may be first.
+    // A slow upload whose request arrives while another has the slot is refused itself: each attempt starts one more.
+    let mut slow = Vec::new();
     let refused = loop {
+        let mut connection = std::net::TcpStream::connect(address).unwrap();
+        connection.write_all(head.as_bytes()).unwrap();
+        slow.push(connection);
         let (status, code) = problem(upload(&demo).body("x").send().await.unwrap()).await;
         if status == 429 {
             break code;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -13,6 +13,9 @@ use crate::shell;
 
 /// Time limit for the output after the end of the runner.
 const LAST_WORDS: Duration = Duration::from_secs(30);
+
+/// Time limit for a runner without output: a test hangs. Longer than the longest test.
+const SILENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Numbers of tests.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -45,7 +48,14 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Runs a test runner. Ends it early if `stop` is set.
+/// What a runner has printed so far.
+struct Progress {
+    counts: Counts,
+    last_line: String,
+    last_output: Instant,
+}
+
+/// Runs a test runner. Ends it early if `stop` is set, and if it prints nothing for [`SILENCE`].
 pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let shown: Vec<_> = words
@@ -57,11 +67,16 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()),
     )?;
     let output = child.take_output().context("the runner has no output")?;
-    let counts = Arc::new(Mutex::new(Counts::default()));
+    let progress = Arc::new(Mutex::new(Progress {
+        counts: Counts::default(),
+        last_line: String::new(),
+        last_output: Instant::now(),
+    }));
     let reader = {
-        let counts = Arc::clone(&counts);
-        std::thread::spawn(move || pass_on(BufReader::new(output), &counts))
+        let progress = Arc::clone(&progress);
+        std::thread::spawn(move || pass_on(BufReader::new(output), &progress))
     };
+    let read = || progress.lock().unwrap_or_else(PoisonError::into_inner);
     let status = loop {
         if let Some(status) = child.exit_status() {
             break status;
@@ -70,13 +85,22 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
             drop(child);
             bail!("`{shown}` was stopped");
         }
+        let hangs = {
+            let progress = read();
+            (progress.last_output.elapsed() > SILENCE).then(|| progress.last_line.clone())
+        };
+        if let Some(last_line) = hangs {
+            drop(child);
+            let error = format!("`{shown}` hangs; its last line: {last_line}");
+            return Err(Failed(read().counts, error).into());
+        }
         std::thread::sleep(Duration::from_millis(50));
     };
     // A process that a test left running can hold the pipe open. The totals have been read by then.
     if !shell::wait_until(LAST_WORDS, || reader.is_finished()) {
         eprintln!("something that `{shown}` started is still there");
     }
-    let counts = *counts.lock().unwrap_or_else(PoisonError::into_inner);
+    let counts = read().counts;
     if status.success() {
         Ok(counts)
     } else {
@@ -84,7 +108,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
     }
 }
 
-fn pass_on(mut output: impl BufRead, counts: &Mutex<Counts>) {
+fn pass_on(mut output: impl BufRead, progress: &Mutex<Progress>) {
     let mut line = Vec::new();
     while output
         .read_until(b'\n', &mut line)
@@ -92,8 +116,12 @@ fn pass_on(mut output: impl BufRead, counts: &Mutex<Counts>) {
     {
         // A closed standard output must not block the runner.
         let _ = std::io::stdout().write_all(&line);
-        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts = counts.plus(totals(&String::from_utf8_lossy(&line)));
+        let text = String::from_utf8_lossy(&line);
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.counts = progress.counts.plus(totals(&text));
+        progress.last_line = text.trim_end().to_owned();
+        progress.last_output = Instant::now();
+        drop(progress);
         line.clear();
     }
     let _ = std::io::stdout().flush();
