@@ -259,6 +259,31 @@ pub async fn events(run: &str, after: u64, limit: u32) -> Answer<Vec<Event>> {
     .await
 }
 
+/// `GET /runs/{id}/events`, backward: the last events before a number, or the last log lines of a step.
+pub async fn events_before(
+    run: &str,
+    before: u64,
+    limit: u32,
+    step: Option<&str>,
+) -> Answer<Vec<Event>> {
+    let step = step.map(|step| format!("&step={}", browser::encode(step)));
+    let step = step.unwrap_or_default();
+    get(&format!(
+        "/runs/{}/events?before={before}&limit={limit}{step}",
+        browser::encode(run)
+    ))
+    .await
+}
+
+/// `GET /runs/{id}/events`, without log lines.
+pub async fn moves(run: &str, after: u64, limit: u32) -> Answer<Vec<Event>> {
+    get(&format!(
+        "/runs/{}/events?moves=true&after={after}&limit={limit}",
+        browser::encode(run)
+    ))
+    .await
+}
+
 /// `GET /catalog`.
 pub async fn catalog() -> Answer<Vec<CatalogEntry>> {
     get("/catalog").await

@@ -135,7 +135,7 @@ pub fn ago(time: &str, now: Option<f64>) -> String {
 }
 
 /// Date of an RFC 3339 time.
-fn day(time: &str) -> &str {
+pub fn day(time: &str) -> &str {
     time.get(..10).unwrap_or(time)
 }
 

@@ -18,7 +18,7 @@ use axum::{
     middleware,
     response::{IntoResponse, Response},
 };
-use engine::{compute::Limits, slots::Slots};
+use engine::{LogQuota, compute::Limits, slots::Slots};
 use store::Operator;
 use time::OffsetDateTime;
 use tokio::{net::TcpListener, time::MissedTickBehavior};
@@ -83,8 +83,8 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         config,
     };
     tokio::spawn(check_regions(services.clouds.clone()));
-    let audit_days = services.config.audit_days;
-    tokio::spawn(sweep(operator, audit_days, services.closing.clone()));
+    let days = (services.config.audit_days, services.config.log_days);
+    tokio::spawn(sweep(operator, days, services.closing.clone()));
     Ok(Server {
         router: router(services.clone()),
         services,
@@ -198,6 +198,10 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.parallel_steps = config.parallel_steps;
     engine.project_deployments = config.project_deployments;
     engine.project_runs = config.project_runs;
+    engine.log_quota = LogQuota {
+        step_bytes: config.step_log_mib << 20,
+        project_bytes: config.project_log_mib << 20,
+    };
     engine.computations = Limits {
         parallel: config.computations,
         per_project: config.project_computations,
@@ -267,7 +271,8 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
     Error::internal("answering this request", what).into_response()
 }
 
-async fn sweep(operator: Operator, audit_days: u32, closing: CancellationToken) {
+/// Deletes expired sessions, old audit events and old logs.
+async fn sweep(operator: Operator, (audit_days, log_days): (u32, u32), closing: CancellationToken) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
     every.set_missed_tick_behavior(MissedTickBehavior::Skip);
     while closing.run_until_cancelled(every.tick()).await.is_some() {
@@ -281,6 +286,16 @@ async fn sweep(operator: Operator, audit_days: u32, closing: CancellationToken) 
         let before = (jiff::Timestamp::now() - kept).to_string();
         if let Err(error) = operator.audit_sweep(&before, EVENTS_MAX).await {
             tracing::warn!("old audit events could not be removed: {error}");
+        }
+        if log_days == 0 {
+            continue;
+        }
+        let before =
+            jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(log_days));
+        match operator.log_sweep(before).await {
+            Ok(0) => {}
+            Ok(runs) => tracing::info!(runs, log_days, "the logs of old runs were deleted"),
+            Err(error) => tracing::warn!("the logs of old runs could not be deleted: {error}"),
         }
     }
 }

@@ -100,6 +100,18 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value_t = engine_defaults::PARALLEL_STEPS)]
     pub parallel_steps: usize,
 
+    /// Stored output of one step, in MiB. The log says what was cut.
+    #[arg(long, env = "STACKLOOM_STEP_LOG_MIB", default_value_t = engine_defaults::STEP_LOG_BYTES >> 20, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub step_log_mib: u64,
+
+    /// Stored output of all runs of a project, in MiB.
+    #[arg(long, env = "STACKLOOM_PROJECT_LOG_MIB", default_value_t = engine_defaults::PROJECT_LOG_BYTES >> 20, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    pub project_log_mib: u64,
+
+    /// Days after the end of a run at which its log lines are deleted. 0 keeps them.
+    #[arg(long, env = "STACKLOOM_LOG_DAYS", default_value_t = 90)]
+    pub log_days: u32,
+
     /// Maximum number of open connections.
     #[arg(long, env = "STACKLOOM_CONNECTIONS", default_value_t = 1024)]
     pub connections: usize,

@@ -1,8 +1,8 @@
 //! The data of the run page, kept up to date.
 //!
 //! 1. The run's snapshot is displayed at once.
-//! 2. The events so far are fetched in pages over REST. Log lines are displayed as they arrive. States are displayed
-//!    when the replay is complete, so that they never go back in time.
+//! 2. The last log lines and all moves are fetched over REST; see [`history`](super::history). States are displayed when the
+//!    replay is complete, so that they never go back in time.
 //! 3. The websocket continues after the last event number.
 //!
 //! Event numbers have no gaps. A duplicate is dropped, and a missing event is fetched. A socket that is lost, or silent
@@ -19,6 +19,7 @@ use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{CloseEvent, MessageEvent, WebSocket};
 
 use super::{
+    history::{End, first},
     log_store::LogStore,
     model::{Model, Sequence},
 };
@@ -140,10 +141,7 @@ impl Feed {
 
     /// Fetches the run again, for example after a resume or a lost connection.
     pub fn load(self) {
-        let Some((id, generation)) = self
-            .inner
-            .try_with_value(|inner| (inner.id.clone(), inner.generation))
-        else {
+        let Some((id, generation)) = self.at() else {
             return;
         };
         self.problem.try_set(None);
@@ -159,7 +157,13 @@ impl Feed {
         });
     }
 
-    fn is_current(self, generation: u32) -> bool {
+    /// The run, and the number of the current load.
+    pub(super) fn at(self) -> Option<(String, u32)> {
+        self.inner
+            .try_with_value(|inner| (inner.id.clone(), inner.generation))
+    }
+
+    pub(super) fn is_current(self, generation: u32) -> bool {
         self.inner
             .try_with_value(|inner| inner.generation == generation)
             == Some(true)
@@ -177,37 +181,20 @@ impl Feed {
             .model
             .try_with_untracked(Option::is_none)
             .unwrap_or(true);
-        let mut replay = is_first.then(|| Model::beginning(&run));
-        if is_first {
+        let is_here = if is_first {
             self.model.try_set(Some(Model::new(run.clone())));
             self.freshness.try_set(Freshness::Loading);
+            self.open(&run, generation).await
+        } else {
+            self.catch_up(&run.id, generation).await
+        };
+        if !self.is_current(generation) {
+            return;
         }
-        loop {
-            let answer = client::events(&run.id, self.last(), PAGE).await;
-            if !self.is_current(generation) {
-                return;
-            }
-            let Ok(page) = answer else {
-                self.freshness.try_set(Freshness::Lost);
-                self.retry();
-                return;
-            };
-            let is_all = page.len() < PAGE as usize;
-            let fresh = self.take(page);
-            if let Some(replay) = &mut replay {
-                for event in &fresh {
-                    replay.apply(event);
-                }
-                self.add_lines(fresh);
-            } else {
-                self.apply(fresh);
-            }
-            if is_all {
-                break;
-            }
-        }
-        if let Some(replay) = replay {
-            self.model.try_set(Some(settled(replay, &run)));
+        if is_here.is_err() {
+            self.freshness.try_set(Freshness::Lost);
+            self.retry();
+            return;
         }
         // Events of a run that was just resumed can be late, but the snapshot is right. A failed run can still be
         // rolled back, with events about it. Otherwise the stream ends at once.
@@ -218,7 +205,49 @@ impl Feed {
         }
     }
 
-    /// True if the run has ended and its last event is loaded.
+    /// Fetches the end of the run.
+    async fn open(self, run: &Run, generation: u32) -> Result<(), Problem> {
+        let end = End::fetch(&run.id).await?;
+        if !self.is_current(generation) {
+            return Ok(());
+        }
+        let mut replay = Model::beginning(run);
+        for event in &end.moves {
+            replay.apply(event);
+        }
+        self.inner
+            .try_update_value(|inner| inner.sequence.last = end.last());
+        self.log.try_update_value(|log| {
+            let from = first(&end.tail);
+            log.insert(end.tail, None, from);
+        });
+        self.log_version.try_update(|version| *version += 1);
+        let cause = replay.cause().map(|step| step.id.clone());
+        self.model.try_set(Some(settled(replay, run)));
+        // Its last lines explain the failure. They may be older than the end.
+        match cause {
+            Some(step) => self.load_older(Some(step)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Fetches the events after the last number.
+    async fn catch_up(self, run: &str, generation: u32) -> Result<(), Problem> {
+        loop {
+            let page = client::events(run, self.last(), PAGE).await?;
+            if !self.is_current(generation) {
+                return Ok(());
+            }
+            let is_all = page.len() < PAGE as usize;
+            let fresh = self.take(page);
+            self.apply(fresh);
+            if is_all {
+                return Ok(());
+            }
+        }
+    }
+
+    /// True if the run has ended and its last event is here.
     fn is_over(self) -> bool {
         self.model
             .try_with_untracked(|model| {
@@ -336,10 +365,7 @@ impl Feed {
     }
 
     fn connect(self) {
-        let Some((id, generation)) = self
-            .inner
-            .try_with_value(|inner| (inner.id.clone(), inner.generation))
-        else {
+        let Some((id, generation)) = self.at() else {
             return;
         };
         let Some(location) = browser::window().map(|window| window.location()) else {
@@ -450,10 +476,7 @@ impl Feed {
             Some(Freshness::Complete) if self.can_be_resumed() => true,
             _ => return,
         };
-        let Some((id, generation)) = self
-            .inner
-            .try_with_value(|inner| (inner.id.clone(), inner.generation))
-        else {
+        let Some((id, generation)) = self.at() else {
             return;
         };
         let before = self.last();

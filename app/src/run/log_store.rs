@@ -1,6 +1,7 @@
-//! All log lines of a run, and the visible part of them. Pure.
+//! The loaded log lines of a run, and the part of them that is on the screen. Pure.
 //!
-//! Lines are stored once, in order. A view is a list of the line numbers that pass the filter. Its heights are counted
+//! A run is read from its end: all lines from a number on are here, and for some steps older ones, too. Lines are stored once, in
+//! order. A view is a list of the line numbers that pass the filter. Its heights are counted
 //! in rows of text, so that every line has a known position, wrapped or not, and a million lines do not need a million
 //! elements.
 
@@ -44,6 +45,10 @@ pub struct Look {
 #[derive(Debug, Default)]
 pub struct LogStore {
     lines: Vec<Line>,
+    /// All lines from this number on are here. 0 and 1 mean all lines of the run.
+    from: u64,
+    /// For some steps, all lines from this number on are here.
+    from_of_step: HashMap<String, u64>,
     steps: Vec<String>,
     step_numbers: HashMap<String, u32>,
     look: Look,
@@ -55,13 +60,57 @@ pub struct LogStore {
     widest: u32,
     /// Indices into `view` of the lines with a hit.
     hits: Vec<u32>,
+    /// Number of insertions of older lines.
+    insertions: u32,
+    /// Rows by which they have moved the lines of the view, all together.
+    moved: u32,
 }
 
 impl LogStore {
-    /// Adds the event's line, if there is one.
+    /// Adds the event's line at the end, if it has one.
     pub fn push(&mut self, event: Event) {
+        if let Some(line) = self.line_of(event) {
+            self.lines.push(line);
+            self.show(self.lines.len() as u32 - 1);
+        }
+    }
+
+    /// Adds older lines: all from the number `from` on, of one step or of all.
+    pub fn insert(&mut self, events: Vec<Event>, step: Option<&str>, from: u64) {
+        let first = self.line(0).map(|line| line.seq);
+        for event in events {
+            let line = self.line_of(event);
+            self.lines.extend(line);
+        }
+        self.lines.sort_by_key(|line| line.seq);
+        self.lines.dedup_by_key(|line| line.seq);
+        match step {
+            Some(step) => {
+                self.from_of_step.insert(step.to_owned(), from);
+            }
+            None => self.from = from,
+        }
+        self.show_all();
+        self.insertions += 1;
+        self.moved += first.map_or(0, |first| self.row_of(self.place_of(first)));
+    }
+
+    /// The number of insertions of older lines, and the rows by which they have moved the lines of the view.
+    pub fn insertions(&self) -> (u32, u32) {
+        (self.insertions, self.moved)
+    }
+
+    /// The number from which on all lines are here, of one step or of all. 1 if none is missing.
+    pub fn from(&self, step: Option<&str>) -> u64 {
+        let of_step = step.and_then(|step| self.from_of_step.get(step));
+        of_step
+            .map_or(self.from, |from| self.from.min(*from))
+            .max(1)
+    }
+
+    fn line_of(&mut self, event: Event) -> Option<Line> {
         let EventBody::Log(line) = event.body else {
-            return;
+            return None;
         };
         let step = self.step_number(line.step);
         let mut text = ansi::settled(&line.text).to_owned();
@@ -69,7 +118,7 @@ impl LogStore {
             text = text.replace('\t', "    ");
         }
         let columns = ansi::plain(&text).chars().count() as u32;
-        self.lines.push(Line {
+        Some(Line {
             seq: event.seq,
             time_ms: crate::time::parse(&event.time).unwrap_or_default(),
             step,
@@ -77,8 +126,7 @@ impl LogStore {
             level: line.level,
             text: text.into(),
             columns,
-        });
-        self.show(self.lines.len() as u32 - 1);
+        })
     }
 
     fn step_number(&mut self, name: String) -> u32 {
@@ -97,6 +145,10 @@ impl LogStore {
             return;
         }
         self.look = look;
+        self.show_all();
+    }
+
+    fn show_all(&mut self) {
         self.view.clear();
         self.rows.clear();
         self.hits.clear();
@@ -109,9 +161,12 @@ impl LogStore {
 
     fn show(&mut self, at: u32) {
         let line = &self.lines[at as usize];
-        if let Some(step) = &self.look.step
-            && self.steps[line.step as usize] != *step
-        {
+        let is_shown = match &self.look.step {
+            Some(step) => self.steps[line.step as usize] == *step,
+            // Older ones are a part of what was there.
+            None => line.seq >= self.from,
+        };
+        if !is_shown {
             return;
         }
         if !self.look.needle.is_empty()
@@ -128,6 +183,12 @@ impl LogStore {
                 self.row_count += line.columns.max(1).div_ceil(columns.max(1));
             }
         }
+    }
+
+    /// The index in the view of the first line from a number on.
+    pub fn place_of(&self, seq: u64) -> usize {
+        self.view
+            .partition_point(|at| self.lines[*at as usize].seq < seq)
     }
 
     /// Number of all lines, without the filter.
@@ -244,10 +305,10 @@ mod tests {
 
     use super::*;
 
-    fn store(lines: &[(&str, &str)]) -> LogStore {
-        let mut store = LogStore::default();
-        for (index, (step, text)) in lines.iter().enumerate() {
-            store.push(Event {
+    fn events(lines: &[(&str, &str)]) -> Vec<Event> {
+        let lines = lines.iter().enumerate();
+        lines
+            .map(|(index, (step, text))| Event {
                 seq: index as u64 + 1,
                 time: String::from("2026-01-01T00:00:00Z"),
                 body: EventBody::Log(LogLine {
@@ -264,7 +325,14 @@ mod tests {
                     text: (*text).to_owned(),
                     position: None,
                 }),
-            });
+            })
+            .collect()
+    }
+
+    fn store(lines: &[(&str, &str)]) -> LogStore {
+        let mut store = LogStore::default();
+        for event in events(lines) {
+            store.push(event);
         }
         store
     }
@@ -286,6 +354,31 @@ mod tests {
         assert_eq!(shown(&store), ["one", "three"]);
         store.set_look(Look::default());
         assert_eq!(shown(&store), ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn older_lines_come_before_the_others() {
+        let mut all = events(&[("a", "1"), ("b", "2"), ("a", "3"), ("b", "4"), ("a", "5")]);
+        let mut store = LogStore::default();
+        store.insert(all.split_off(3), None, 4);
+        assert_eq!((store.from(None), store.from(Some("a"))), (4, 4));
+        assert_eq!(shown(&store), ["4", "5"]);
+
+        let of_a = vec![all[0].clone(), all[2].clone()];
+        store.insert(of_a, Some("a"), 1);
+        assert_eq!(shown(&store), ["4", "5"], "lines of `b` are missing");
+        assert_eq!((store.from(None), store.from(Some("a"))), (4, 1));
+        store.set_look(Look {
+            step: Some(String::from("a")),
+            ..Look::default()
+        });
+        assert_eq!(shown(&store), ["1", "3", "5"]);
+
+        store.set_look(Look::default());
+        store.insert(all, None, 1);
+        assert_eq!(shown(&store), ["1", "2", "3", "4", "5"]);
+        assert_eq!((store.from(None), store.place_of(4)), (1, 3));
+        assert_eq!(store.insertions(), (3, 3), "line 4 was the first one");
     }
 
     #[test]

@@ -251,6 +251,7 @@ mod tests {
         };
         Run {
             rolls_back: false,
+            log_deleted: None,
             id: String::from("r"),
             deployment: String::from("d"),
             kind: RunKind::Deploy,

@@ -29,6 +29,9 @@ pub struct Run {
     pub started: Option<String>,
     /// Time of the end, in RFC 3339.
     pub ended: Option<String>,
+    /// When its log lines were deleted, because it ended long ago.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_deleted: Option<String>,
     /// Steps in the workflow's order. Empty in lists.
     #[serde(default)]
     pub steps: Vec<RunStep>,

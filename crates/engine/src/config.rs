@@ -2,6 +2,8 @@
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
+use store::LogQuota;
+
 use crate::{compute, sandbox::OutputLimits};
 
 /// Default image of sandboxes.
@@ -19,6 +21,10 @@ pub const COMMIT_HORIZON: Duration = Duration::from_secs(120);
 pub const PARALLEL_STEPS: usize = 50;
 /// Default of [`Config::parallel_sandboxes`].
 pub const PARALLEL_SANDBOXES: usize = 8;
+/// Default of [`LogQuota::step_bytes`].
+pub const STEP_LOG_BYTES: u64 = 64 << 20;
+/// Default of [`LogQuota::project_bytes`].
+pub const PROJECT_LOG_BYTES: u64 = 10 << 30;
 
 /// Default of [`compute::Limits::parallel`].
 pub const COMPUTATIONS: usize = 4;
@@ -90,6 +96,8 @@ pub struct Config {
     pub docker_hosts: Vec<String>,
     /// Limits of the output of one sandbox.
     pub output_limits: OutputLimits,
+    /// Limits of stored log lines.
+    pub log_quota: LogQuota,
 }
 
 impl Config {
@@ -121,6 +129,10 @@ impl Config {
             sandbox_memory_bytes: 512 * 1024 * 1024,
             docker_hosts: Vec::new(),
             output_limits: OutputLimits::default(),
+            log_quota: LogQuota {
+                step_bytes: STEP_LOG_BYTES,
+                project_bytes: PROJECT_LOG_BYTES,
+            },
         }
     }
 }

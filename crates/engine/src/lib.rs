@@ -85,5 +85,5 @@ mod testing;
 pub use config::Config;
 pub use engine::{Changes, Engine, Force, Hidden, NewDeployment, Preview};
 pub use error::{CODES, Error, Result};
-pub use store::Page;
+pub use store::{EventFilter, LogQuota, Page, Range};
 pub use tenant::{Actor, Tenant, VaultKey};

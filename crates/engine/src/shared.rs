@@ -69,7 +69,7 @@ impl Core {
         let store = operator.store().clone();
         Ok(Arc::new(Core {
             catalogs: Catalogs::new(catalog, &config.data_dir, store.clone()),
-            journal: Journal::start(store.clone()),
+            journal: Journal::start(store.clone(), config.log_quota),
             store,
             operator,
             key,

@@ -1,22 +1,31 @@
 //! Appends to the journal of runs: changed rows and new events, in one transaction.
 //!
-//! An event gets the number after the last one of its run. The numbers have no gaps because `(run, seq)` is a key. If
-//! another appender has added events, an appender gets a conflict, reads the last number again, and repeats the
+//! An event gets the number after the last one of its run. The numbers are dense because an appender raises the last number only
+//! if it is the one that the appender knows. Else another appender was here: it reads the number again, and repeats the
 //! transaction.
+//!
+//! Log lines above a quota are dropped here, before they have a number, so that no viewer sees a line that is not stored.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, HashMap, hash_map},
+    time::{Duration, Instant},
+};
 
-use api::{Event, EventBody, StepState};
+use api::{Event, EventBody, LogLevel, LogLine, LogStream, StepState};
 
 use crate::{
-    Entry, Error, Outcome, Result, Store, Tenant,
+    Entry, Error, LogQuota, Outcome, Result, Store, Tenant,
     column::{now_text, to_json},
     creation,
     database::Connection,
     deployment,
     event::{self, NewEvent},
+    log::{self, Tail, Usage, Verdict},
     resource, run, step,
 };
+
+/// Time until the bytes of a project's logs are counted again: retention and other servers change them, too.
+const COUNT_AGAIN: Duration = Duration::from_secs(60);
 
 /// Entries of one run that are stored together.
 #[derive(Clone, Debug)]
@@ -38,11 +47,13 @@ pub struct Appended {
     pub events: Vec<Event>,
 }
 
-/// Appends entries. Caches the last event number of recently written runs.
+/// Appends entries. Remembers the last event number of each run that it wrote to recently, and the logs of its steps.
 #[derive(Debug)]
 pub struct Appender {
     store: Store,
+    quota: LogQuota,
     runs: HashMap<String, Position>,
+    projects: HashMap<Tenant, (u64, Instant)>,
 }
 
 /// Maximum number of attempts to store a batch, in case of conflicts with other transactions.
@@ -54,14 +65,36 @@ struct Position {
     tenant: Tenant,
     deployment: String,
     seq: u64,
+    logs: HashMap<String, StepLog>,
+}
+
+/// The log of a step so far.
+#[derive(Clone, Debug)]
+struct StepLog {
+    usage: Usage,
+    tail: Tail,
+}
+
+/// New events of a run, before they are stored.
+struct Draft {
+    position: Position,
+    /// The last number before them.
+    from: u64,
+    events: Vec<Event>,
+    /// Log lines of the events, by step.
+    lines: BTreeMap<String, Vec<(u64, LogLine)>>,
+    /// Steps whose attempt ends.
+    ended: Vec<String>,
 }
 
 impl Store {
     /// An appender.
-    pub fn appender(&self) -> Appender {
+    pub fn appender(&self, quota: LogQuota) -> Appender {
         Appender {
             store: self.clone(),
+            quota,
             runs: HashMap::new(),
+            projects: HashMap::new(),
         }
     }
 }
@@ -77,18 +110,17 @@ impl Appender {
         loop {
             tries += 1;
             match self.try_append(writes).await {
-                Ok(stored) => return Ok(stored),
-                Err(error) if tries < TRIES && is_repeatable(&error) => {
-                    for write in writes {
-                        self.runs.remove(&write.run);
-                    }
-                }
+                Ok(Some(stored)) => return Ok(stored),
+                // Another appender was here: its numbers are known now.
+                Ok(None) => {}
+                Err(error) if tries < TRIES && is_repeatable(&error) => {}
                 Err(error) => return Err(Error::at("writing to the journal")(error)),
             }
         }
     }
 
-    async fn try_append(&mut self, writes: &[&Write]) -> sqlx::Result<Vec<Appended>> {
+    /// Stores all writes. `None` if another appender has added events to one of the runs; then none is stored.
+    async fn try_append(&mut self, writes: &[&Write]) -> sqlx::Result<Option<Vec<Appended>>> {
         let time = now_text();
         let mut connection = self.store.pool.acquire().await?;
         let is_durable = writes
@@ -98,66 +130,205 @@ impl Appender {
         kind.set_durable(&mut connection, is_durable).await?;
         let mut transaction = sqlx::Connection::begin_with(&mut *connection, kind.begin()).await?;
 
-        let mut runs = HashMap::<&str, Position>::new();
-        let mut appended: Vec<Appended> = Vec::new();
-        let mut rows: Vec<NewEvent<'_>> = Vec::new();
+        let mut drafts: Vec<(&str, Draft)> = Vec::new();
+        let mut projects = HashMap::<Tenant, (u64, Instant)>::new();
+        let mut moves: Vec<NewEvent<'_>> = Vec::new();
         for write in writes {
             let id = write.run.as_str();
-            let known = runs.get(id).or_else(|| self.runs.get(id));
-            let mut position = match known.filter(|known| known.tenant == write.tenant) {
-                Some(known) => known.clone(),
-                None => position(&mut transaction, &write.tenant, id).await?,
+            let tenant = &write.tenant;
+            let at = match drafts.iter().position(|(run, _)| *run == id) {
+                Some(at) if drafts[at].1.position.tenant == *tenant => at,
+                _ => {
+                    // Not kept if this fails: then it is read again.
+                    let known = self.runs.remove(id);
+                    let position = match known.filter(|known| known.tenant == *tenant) {
+                        Some(known) => known,
+                        None => position(&mut transaction, tenant, id).await?,
+                    };
+                    drafts.push((id, Draft::new(position)));
+                    drafts.len() - 1
+                }
             };
-            let mut events = Vec::with_capacity(write.entries.len());
+            let draft = &mut drafts[at].1;
             for entry in &write.entries {
-                if apply(&mut transaction, &position, id, entry, &time).await? == Outcome::Conflict
-                {
+                if let Entry::Log(line) = entry {
+                    let project = match projects.entry(tenant.clone()) {
+                        hash_map::Entry::Occupied(known) => known.into_mut(),
+                        hash_map::Entry::Vacant(unknown) => {
+                            unknown.insert(self.project(&mut transaction, tenant).await?)
+                        }
+                    };
+                    let log = draft.log(&mut transaction, id, &line.step).await?;
+                    match log.usage.admit(self.quota, &mut project.0, line) {
+                        Verdict::Store => draft.add_line(&time, line.clone()),
+                        Verdict::CutBegins(notice) => {
+                            draft.add_line(&time, word(&line.step, notice));
+                        }
+                        Verdict::Cut => {}
+                    }
                     continue;
                 }
-                position.seq += 1;
+                let applied = apply(&mut transaction, &draft.position, id, entry, &time).await?;
+                if applied == Outcome::Conflict {
+                    continue;
+                }
+                if let Entry::Step { step, state, .. } = entry
+                    && *state != StepState::Running
+                {
+                    draft.end_of_step(&time, step);
+                }
                 let body = entry.event();
-                rows.push(NewEvent {
+                moves.push(NewEvent {
                     run: id,
-                    seq: position.seq,
+                    seq: draft.position.seq + 1,
                     kind: entry.kind(),
                     body: to_json(&body),
                 });
-                events.push(Event {
-                    seq: position.seq,
-                    time: time.clone(),
-                    body,
-                });
-            }
-            runs.insert(id, position);
-            match appended.iter_mut().find(|known| known.run == id) {
-                Some(known) => known.events.extend(events),
-                None => appended.push(Appended {
-                    run: id.to_owned(),
-                    events,
-                }),
+                draft.add(&time, body);
             }
         }
-        event::insert_all(&mut transaction, &rows, &time).await?;
+        for (run, draft) in &mut drafts {
+            if draft.store(&mut transaction, run, &time).await? == Outcome::Conflict {
+                return Ok(None);
+            }
+        }
+        event::insert_all(&mut transaction, &moves, &time).await?;
         transaction.commit().await?;
 
-        let runs = runs.into_iter().map(|(id, at)| (id.to_owned(), at));
-        self.runs.extend(runs.collect::<Vec<_>>());
-        for Appended { run, events } in &appended {
+        self.projects.extend(projects);
+        let mut appended = Vec::with_capacity(drafts.len());
+        for (run, draft) in drafts {
             let is_end = |event: &Event| matches!(event.body, EventBody::Run { state, .. } if state.is_final());
-            if events.iter().any(is_end) {
+            if draft.events.iter().any(is_end) {
                 self.runs.remove(run);
+            } else {
+                self.runs.insert(run.to_owned(), draft.position);
             }
+            appended.push(Appended {
+                run: run.to_owned(),
+                events: draft.events,
+            });
         }
-        Ok(appended)
+        Ok(Some(appended))
+    }
+
+    /// The bytes of a project's logs, and the time at which they were counted.
+    async fn project(
+        &self,
+        connection: &mut Connection,
+        tenant: &Tenant,
+    ) -> sqlx::Result<(u64, Instant)> {
+        let known = self.projects.get(tenant);
+        match known.filter(|(_, counted)| counted.elapsed() < COUNT_AGAIN) {
+            Some(known) => Ok(*known),
+            None => Ok((
+                log::bytes_of_project(connection, tenant).await?,
+                Instant::now(),
+            )),
+        }
     }
 }
 
-/// True if the same transaction can succeed at once: another appender has used the number, or PostgreSQL rolled it back
-/// because of another transaction (serialisation failure, deadlock).
+impl Draft {
+    fn new(position: Position) -> Draft {
+        Draft {
+            from: position.seq,
+            position,
+            events: Vec::new(),
+            lines: BTreeMap::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, time: &str, body: EventBody) {
+        self.position.seq += 1;
+        self.events.push(Event {
+            seq: self.position.seq,
+            time: time.to_owned(),
+            body,
+        });
+    }
+
+    fn add_line(&mut self, time: &str, line: LogLine) {
+        self.add(time, EventBody::Log(line.clone()));
+        let lines = self.lines.entry(line.step.clone()).or_default();
+        lines.push((self.position.seq, line));
+    }
+
+    async fn log(
+        &mut self,
+        connection: &mut Connection,
+        run: &str,
+        step: &str,
+    ) -> sqlx::Result<&mut StepLog> {
+        if !self.position.logs.contains_key(step) {
+            let stored = log::bytes_of_step(connection, run, step).await?;
+            let log = StepLog {
+                usage: Usage::new(stored),
+                tail: Tail::default(),
+            };
+            self.position.logs.insert(step.to_owned(), log);
+        }
+        Ok(self.position.logs.get_mut(step).expect("it is there"))
+    }
+
+    /// Reports what was cut of a step's log, before the event of its end.
+    fn end_of_step(&mut self, time: &str, step: &str) {
+        self.ended.push(step.to_owned());
+        let log = self.position.logs.get_mut(step);
+        if let Some(extent) = log.and_then(|log| log.usage.end()) {
+            self.add_line(time, word(step, extent));
+        }
+    }
+
+    /// Stores the numbers and the log lines.
+    async fn store(
+        &mut self,
+        connection: &mut Connection,
+        run: &str,
+        time: &str,
+    ) -> sqlx::Result<Outcome> {
+        let lines = self.lines.values().flatten();
+        let bytes = lines.map(|(_, line)| line.text.len() as u64).sum();
+        let (from, to) = (self.from, self.position.seq);
+        if log::advance(connection, run, (from, to), bytes).await? == Outcome::Conflict {
+            return Ok(Outcome::Conflict);
+        }
+        for (step, lines) in &self.lines {
+            if let Some(log) = self.position.logs.get_mut(step) {
+                let tail = &mut log.tail;
+                log::insert_lines(connection, (run, step), time, lines, tail).await?;
+            }
+        }
+        for step in &self.ended {
+            if let Some(log) = self.position.logs.get_mut(step) {
+                log::close(connection, (run, step), &mut log.tail).await?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// A line of the engine about a step's log.
+fn word(step: &str, text: String) -> LogLine {
+    LogLine {
+        step: step.to_owned(),
+        host: None,
+        play: None,
+        task: None,
+        stream: LogStream::Engine,
+        level: LogLevel::Warning,
+        text,
+        position: None,
+    }
+}
+
+/// True if the same transaction may succeed at once: PostgreSQL rolled it back for the sake of another one (serialisation failure,
+/// deadlock).
 fn is_repeatable(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| {
-        error.is_unique_violation() || matches!(error.code().as_deref(), Some("40001" | "40P01"))
-    })
+    error
+        .as_database_error()
+        .is_some_and(|error| matches!(error.code().as_deref(), Some("40001" | "40P01")))
 }
 
 async fn position(
@@ -176,7 +347,8 @@ async fn position(
     Ok(Position {
         tenant: tenant.clone(),
         deployment,
-        seq: event::last_seq(connection, run).await?,
+        seq: log::last_seq(connection, run).await?,
+        logs: HashMap::new(),
     })
 }
 
@@ -224,8 +396,6 @@ async fn apply(
 
 #[cfg(test)]
 mod tests {
-    use api::{LogLevel, LogLine, LogStream};
-
     use super::*;
     use crate::testing::{Database, deployment_insert, run_insert, strangers, tenant};
 
@@ -263,7 +433,10 @@ mod tests {
     #[tokio::test]
     async fn two_appenders_share_the_numbers_of_a_run() {
         for database in databases().await {
-            let mut appenders = [database.store.appender(), database.store.appender()];
+            let mut appenders = [
+                database.store.appender(LogQuota::NONE),
+                database.store.appender(LogQuota::NONE),
+            ];
             for round in 0..6 {
                 let appender = &mut appenders[round % 2];
                 let stored = appender.append(&[&lines(2), &lines(1)]).await.unwrap();
@@ -278,7 +451,7 @@ mod tests {
     #[tokio::test]
     async fn a_run_of_another_tenant_is_not_written_to() {
         for database in databases().await {
-            let mut appender = database.store.appender();
+            let mut appender = database.store.appender(LogQuota::NONE);
             appender.append(&[&lines(1)]).await.unwrap();
             for tenant in strangers() {
                 let write = Write { tenant, ..lines(1) };

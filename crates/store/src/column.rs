@@ -46,6 +46,11 @@ pub(crate) fn from_text<T: DeserializeOwned>(text: &str) -> sqlx::Result<T> {
         .map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
+/// A number of events or bytes for a column. Larger ones than there can be are the largest.
+pub(crate) fn to_i64(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// A count from a column of 64 bits.
 pub(crate) fn to_u32(number: i64) -> sqlx::Result<u32> {
     u32::try_from(number).map_err(|error| sqlx::Error::Decode(Box::new(error)))

@@ -1,23 +1,38 @@
-//! The events of a run. Rows are only added; `seq` starts at 1 per run and has no gaps.
+//! The events of a run. They are only added; `seq` is dense per run, from 1.
+//!
+//! Each move is a row here. Log lines are in segments, see [`log`](crate::log). When old log lines are deleted, their numbers are
+//! missing, and only then.
 
 use api::{Event, EventBody, RunState};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::{
     Result, Store, Tenant,
-    column::{from_json, to_json},
-    database::{Connection, Row, parameters, read_all},
+    column::{from_json, to_i64, to_json},
+    database::{Connection, Row, parameters, read_all, statement},
+    log::{self, Range},
 };
 
 /// Maximum number of rows in one `INSERT`: five values each, far below SQLite's limit of 32,766 and PostgreSQL's of
 /// 65,535.
 const ROWS: usize = 500;
 
+/// Kinds of events that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventFilter<'a> {
+    /// Moves and log lines.
+    All,
+    /// No log lines.
+    Moves,
+    /// The log lines of this step.
+    LogOf(&'a str),
+}
+
 impl Store {
     /// A run's events after number `after`, at most `limit`.
     ///
     /// # Errors
-    /// If the database fails.
+    /// If the database fails, or a segment of the log is damaged.
     pub async fn event_list(
         &self,
         tenant: &Tenant,
@@ -25,18 +40,93 @@ impl Store {
         after: u64,
         limit: u32,
     ) -> Result<Vec<Event>> {
-        let rows = sqlx::query(
-            "SELECT seq, time, body FROM events WHERE run = $1 AND seq > $2 \
-             AND EXISTS (SELECT 1 FROM runs WHERE id = $1 AND cloud = $3 AND project_id = $4) ORDER BY seq LIMIT $5",
-        )
+        let range = Range::after(after, limit);
+        self.event_list_in(tenant, run, range, EventFilter::All)
+            .await
+    }
+
+    /// A run's events in a range. Where log lines were deleted, fewer than `limit` may be returned although there are more; none
+    /// are returned only if there are none.
+    ///
+    /// # Errors
+    /// If the database fails, or a segment of the log is damaged.
+    pub async fn event_list_in(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        range: Range,
+        filter: EventFilter<'_>,
+    ) -> Result<Vec<Event>> {
+        match filter {
+            EventFilter::All => self.event_list_all(tenant, run, range).await,
+            EventFilter::Moves => self.event_list_moves(tenant, run, range).await,
+            EventFilter::LogOf(step) => self.log_list_of_step(tenant, run, step, range).await,
+        }
+    }
+
+    async fn event_list_all(&self, tenant: &Tenant, run: &str, range: Range) -> Result<Vec<Event>> {
+        // All events up to this number are visible to both queries. Newer ones might be so to the second one only.
+        let Some(last) = self.event_last(tenant, run).await? else {
+            return Ok(Vec::new());
+        };
+        let limit = u64::from(range.limit);
+        let end = last.min(range.before.map_or(last, |before| before.saturating_sub(1)));
+        let (low, high) = match range.before {
+            None => (range.after, end.min(range.after.saturating_add(limit))),
+            Some(_) => (range.after.max(end.saturating_sub(limit)), end),
+        };
+        if low >= high {
+            return Ok(Vec::new());
+        }
+        let numbers = Range {
+            after: low,
+            before: Some(high + 1),
+            limit: range.limit,
+        };
+        let mut events = self.event_list_moves(tenant, run, numbers).await?;
+        events.extend(self.log_list_between(tenant, run, low, high).await?);
+        events.sort_by_key(|event| event.seq);
+        if !events.is_empty() {
+            return Ok(events);
+        }
+        // The lines of these numbers were deleted. The nearest event beyond them is a move: lines came before it or follow it.
+        let beyond = match range.before {
+            None => Range::after(high, 1),
+            Some(_) => Range {
+                after: range.after,
+                before: Some(low + 1),
+                limit: 1,
+            },
+        };
+        self.event_list_moves(tenant, run, beyond).await
+    }
+
+    async fn event_list_moves(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        range: Range,
+    ) -> Result<Vec<Event>> {
+        let order = match range.before {
+            None => "ORDER BY seq LIMIT $6",
+            Some(_) => "ORDER BY seq DESC LIMIT $6",
+        };
+        let rows = sqlx::query(statement(&[
+            "SELECT seq, time, body FROM events WHERE run = $1 AND seq > $2 AND seq < $3 \
+             AND EXISTS (SELECT 1 FROM runs WHERE id = $1 AND cloud = $4 AND project_id = $5) ",
+            order,
+        ]))
         .bind(run)
-        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(to_i64(range.after))
+        .bind(range.before.map_or(i64::MAX, to_i64))
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
-        .bind(i64::from(limit))
+        .bind(i64::from(range.limit))
         .fetch_all(&self.pool)
         .await;
-        read_all(rows, event, "reading events")
+        let mut events = read_all(rows, event, "reading events")?;
+        events.sort_by_key(|event| event.seq);
+        Ok(events)
     }
 
     /// Number of times that a run has ended without success. It can be resumed after each of them.
@@ -67,15 +157,6 @@ impl Store {
     }
 }
 
-/// The number of a run's last event. 0 if it has none.
-pub(crate) async fn last_seq(connection: &mut Connection, run: &str) -> sqlx::Result<u64> {
-    let last: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM events WHERE run = $1")
-        .bind(run)
-        .fetch_one(connection)
-        .await?;
-    Ok(last.cast_unsigned())
-}
-
 /// The first event of a new run.
 pub(crate) async fn insert_queued(
     connection: &mut Connection,
@@ -90,9 +171,9 @@ pub(crate) async fn insert_queued(
         .bind(run)
         .bind(time)
         .bind(to_json(&body))
-        .execute(connection)
-        .await
-        .map(drop)
+        .execute(&mut *connection)
+        .await?;
+    log::begin(connection, run).await
 }
 
 /// A new event of a run.
@@ -103,6 +184,7 @@ pub(crate) struct NewEvent<'a> {
     pub body: String,
 }
 
+/// Inserts moves.
 pub(crate) async fn insert_all(
     connection: &mut Connection,
     events: &[NewEvent<'_>],

@@ -38,12 +38,14 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0402_store_resumed_from"
     "0403_store_json_columns"
     "0501_store_audit"
+    "0701_log_segments"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
     "postgres":
     "0403_baseline"
     "0501_store_audit"
+    "0701_log_segments"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

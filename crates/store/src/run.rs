@@ -83,7 +83,7 @@ pub enum Standing {
 }
 
 pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, \
-    ended, rolls_back, resumed_from, roll_back FROM runs";
+    ended, rolls_back, resumed_from, roll_back, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
 
 impl Store {
     /// A page of a deployment's runs, newest first, without workflows.
@@ -433,6 +433,7 @@ fn shown(row: &Row) -> sqlx::Result<Run> {
         created: row.try_get("created")?,
         started: row.try_get("started")?,
         ended: row.try_get("ended")?,
+        log_deleted: row.try_get("log_deleted")?,
         steps: Vec::new(),
     })
 }

@@ -55,6 +55,7 @@ async fn migrations_keep_the_rows_of_a_filled_database() {
            ('f', 'net:create', 0, 'create', 'net', '[]', 'failed', 2, 'no'), ('r', 'net:create', 0, 'create', 'net', '[]', 'waiting', 0, NULL)",
         r#"INSERT INTO events (run, seq, time, type, body) VALUES
            ('f', 1, 'x', 'run', '{"type":"run","state":"queued"}'), ('f', 2, 'x', 'run', '{"type":"run","state":"failed"}'),
+           ('f', 3, 'x', 'log', '{"type":"log","step":"net:create","stream":"engine","level":"info","text":"hellö"}'),
            ('r', 1, 'x', 'run', '{"type":"run","state":"queued"}')"#,
     ] {
         sqlx::query(statement).execute(&pool).await.unwrap();
@@ -89,7 +90,13 @@ async fn migrations_keep_the_rows_of_a_filled_database() {
         (2, Some("no"))
     );
     let events = store.event_list(&tenant, "f", 0, 10).await.unwrap();
-    assert_eq!(events.len(), 2);
+    assert_eq!(events.len(), 3);
+    assert!(
+        matches!(&events[2].body, EventBody::Log(line) if line.step == "net:create" && line.text == "hellö")
+    );
+    let range = store::Range::before(4, 10);
+    let lines = store.event_list_in(&tenant, "f", range, store::EventFilter::LogOf("net:create"));
+    assert_eq!(lines.await.unwrap(), events[2..]);
     assert!(matches!(
         events[1].body,
         EventBody::Run {
@@ -165,7 +172,7 @@ async fn migrations_keep_the_rows_of_a_filled_database() {
         .await
         .unwrap();
     sqlx::query(
-        "INSERT INTO events (run, seq, time, type, body) VALUES ('f', 3, 'x', 'note', '{}')",
+        "INSERT INTO events (run, seq, time, type, body) VALUES ('f', 4, 'x', 'note', '{}')",
     )
     .execute(&pool)
     .await

@@ -1,6 +1,7 @@
 //! The log: every line of the run, with elements only for the visible ones.
 //!
-//! It scrolls with new lines until the user scrolls up. Then it displays the number of new lines instead.
+//! It scrolls with new lines until the user scrolls up. Then it displays the number of new lines instead. Older lines are
+//! fetched near the top of what is loaded.
 
 mod line;
 mod tools;
@@ -10,12 +11,14 @@ use wasm_bindgen::{JsCast, closure::Closure};
 
 use self::{line::LineView, tools::LogTools};
 use super::{feed::Feed, log_store::Look};
-use crate::browser;
+use crate::{browser, time::day};
 
 /// Height of a row of text in pixels, as in `log.css`.
 const ROW: f64 = 20.0;
 /// Number of rows above and below the visible part that are rendered too.
 const SPARE: f64 = 12.0;
+/// Rows above the visible part below which older lines are fetched.
+const AHEAD: f64 = 100.0;
 
 /// State shared by the parts of the log.
 #[derive(Clone, Copy)]
@@ -36,6 +39,8 @@ pub struct LogState {
     view: RwSignal<u32>,
     /// Changes when the view is extended or replaced.
     changed: RwSignal<u32>,
+    /// True while older lines are fetched.
+    is_loading: RwSignal<bool>,
 }
 
 /// Scroll position and size of the visible part, in pixels.
@@ -67,6 +72,7 @@ pub fn LogView(
         place: RwSignal::new(Place::default()),
         view: RwSignal::new(0),
         changed: RwSignal::new(0),
+        is_loading: RwSignal::new(false),
     };
     Effect::new(move |_| {
         state
@@ -76,6 +82,7 @@ pub fn LogView(
     measure(state);
     look_again(state);
     keep_up(state);
+    reach_back(state);
 
     let rows = move || {
         state.changed.track();
@@ -110,10 +117,17 @@ pub fn LogView(
     };
     let empty = move || {
         (rows() == 0).then(|| {
-            let text = match (step.get(), feed.model.with(Option::is_some)) {
-                (_, false) => "",
-                (Some(_), _) => "This step has no log lines yet.",
-                (None, _) => "No log lines yet. They appear here during the run.",
+            let deleted = feed
+                .model
+                .with(|model| model.as_ref().map(|model| model.run.log_deleted.clone()));
+            let text = match (step.get(), deleted) {
+                (_, None) => String::new(),
+                (_, Some(Some(time))) => format!(
+                    "The log lines of this run were deleted on {}, because it ended long ago.",
+                    day(&time)
+                ),
+                (Some(_), _) => String::from("This step has no log lines yet."),
+                (None, _) => String::from("No log lines yet. They appear here during the run."),
             };
             view! { <p class="log-none">{text}</p> }
         })
@@ -212,9 +226,18 @@ fn look_again(state: LogState) {
         state.view.update(|view| *view += 1);
         state.changed.update(|changed| *changed += 1);
     });
-    Effect::new(move |_| {
+    Effect::new(move |before: Option<(u32, u32)>| {
         state.feed.log_version.track();
+        let now = state.feed.log.try_with_value(|log| log.insertions());
+        let (insertions, moved) = now.unwrap_or_default();
+        let (insertions_before, moved_before) = before.unwrap_or_default();
+        if insertions != insertions_before {
+            // Every line has another index.
+            state.view.update(|view| *view += 1);
+            state.stay(moved.saturating_sub(moved_before));
+        }
         state.changed.update(|changed| *changed += 1);
+        (insertions, moved)
     });
 }
 
@@ -242,7 +265,50 @@ fn keep_up(state: LogState) {
     });
 }
 
+/// Fetches older lines when the top of what is here comes into sight, and all of them for a search.
+fn reach_back(state: LogState) {
+    Effect::new(move |_| {
+        state.changed.track();
+        let follows = state.follow.get();
+        let rows = state.feed.log.try_with_value(|log| log.rows());
+        let height = f64::from(rows.unwrap_or_default()) * ROW;
+        let is_near = state.place.with(|place| {
+            let fits = height <= place.height;
+            place.height > 0.0 && (fits || !follows && place.top < AHEAD * ROW)
+        });
+        let is_search = state.query.with(|query| !query.trim().is_empty());
+        let step = state.step.get();
+        if (is_near || is_search) && state.feed.has_older(step.as_deref()) {
+            state.load_older(step);
+        }
+    });
+}
+
 impl LogState {
+    /// Keeps the visible lines in sight after this many rows were inserted above them.
+    fn stay(self, rows: u32) {
+        browser::on_next_frame(move || {
+            if self.follow.try_get_untracked() == Some(false)
+                && let Some(element) = self.scroll.try_get_untracked().flatten()
+            {
+                element.set_scroll_top(element.scroll_top() + (f64::from(rows) * ROW) as i32);
+            }
+        });
+    }
+
+    /// Fetches a page of older lines.
+    fn load_older(self, step: Option<String>) {
+        if self.is_loading.get_untracked() {
+            return;
+        }
+        self.is_loading.set(true);
+        leptos::task::spawn_local(async move {
+            // After an error, the next move of the view tries again.
+            let _ = self.feed.load_older(step).await;
+            self.is_loading.try_set(false);
+        });
+    }
+
     fn scrolled(self) {
         let Some(element) = self.scroll.get_untracked() else {
             return;

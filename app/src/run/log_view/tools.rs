@@ -19,10 +19,19 @@ pub fn LogTools(state: LogState) -> impl IntoView {
             .try_with_value(|log| log.text())
             .unwrap_or_default()
     };
+    let is_complete = async move || {
+        let loaded = state.feed.load_all(state.step.get_untracked()).await;
+        if loaded.is_err() {
+            toasts.warn("The older lines could not be fetched. Try again.");
+        }
+        loaded.is_ok()
+    };
     let copy = move |_| {
-        let text = text();
         leptos::task::spawn_local(async move {
-            if browser::copy(&text).await {
+            if !is_complete().await {
+                return;
+            }
+            if browser::copy(&text()).await {
                 toasts.done("The log was copied.");
             } else {
                 toasts.warn("The browser did not allow copying. Use Download instead.");
@@ -34,7 +43,11 @@ pub fn LogTools(state: LogState) -> impl IntoView {
             || String::from("run.log"),
             |step| format!("{}.log", step.replace(':', "-")),
         );
-        browser::download(&name, "text/plain", &text());
+        leptos::task::spawn_local(async move {
+            if is_complete().await {
+                browser::download(&name, "text/plain", &text());
+            }
+        });
     };
     let on_key = move |event: KeyboardEvent| {
         if event.key() == "Enter" {

@@ -18,7 +18,7 @@ use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState,
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use serde_json::Value;
-use store::{Operator, Page, RunRow};
+use store::{EventFilter, Operator, Page, Range, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
@@ -348,6 +348,22 @@ impl Engine {
         let store = &self.core.store;
         let limit = limit.clamp(1, 10_000);
         Ok(store.event_list(tenant, run, after, limit).await?)
+    }
+
+    /// Stored events of a range.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn events_in(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        range: Range,
+        filter: EventFilter<'_>,
+    ) -> Result<Vec<Event>> {
+        self.run_row(tenant, run).await?;
+        let store = &self.core.store;
+        Ok(store.event_list_in(tenant, run, range, filter).await?)
     }
 
     /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's

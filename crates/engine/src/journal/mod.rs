@@ -18,7 +18,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use store::{Entry, Store};
+use store::{Entry, LogQuota, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{Error, Result, Tenant};
@@ -37,11 +37,11 @@ pub struct Journal {
 const QUEUE: usize = 4096;
 
 impl Journal {
-    /// Starts the writer. It ends when the last handle is dropped.
-    pub fn start(store: Store) -> Journal {
+    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored.
+    pub fn start(store: Store, quota: LogQuota) -> Journal {
         let (writes, queue) = mpsc::channel(QUEUE);
         let hub = Arc::new(Hub::default());
-        tokio::spawn(Writer::new(store.appender(), hub.clone()).work(queue));
+        tokio::spawn(Writer::new(store.appender(quota), hub.clone()).work(queue));
         Journal { store, writes, hub }
     }
 

@@ -27,7 +27,7 @@ async fn journal() -> (Journal, Database) {
     let workflow = json!({"steps": [{"id": "net:create", "kind": "create", "resource": null, "after": [], "timeout_seconds": 60}], "resources": {}});
     let workflow = serde_json::from_value(workflow).unwrap();
     store::testing::run_insert(store, &tenant, "d", "r", &workflow).await;
-    (Journal::start(store.clone()), database)
+    (Journal::start(store.clone(), LogQuota::NONE), database)
 }
 
 fn line(number: usize) -> Entry {
@@ -391,7 +391,7 @@ async fn numbers_go_on_after_a_restart() {
         .write(&tenant(), "r", vec![line(1), line(2)])
         .await
         .unwrap();
-    let again = Journal::start(journal.store.clone());
+    let again = Journal::start(journal.store.clone(), LogQuota::NONE);
     again.write(&tenant(), "r", vec![line(3)]).await.unwrap();
     let events = Arc::new(again.store.event_list(&tenant(), "r", 0, 10).await.unwrap());
     assert!(is_dense(&events) && events.len() == 3);

@@ -128,11 +128,12 @@ pub async fn run_insert(
     let inserted = transaction.run_insert(tenant, new).await;
     assert_eq!(inserted.expect("a run"), Outcome::Done);
     transaction.commit().await.expect("stored");
-    execute(
-        store,
-        sqlx::query("DELETE FROM events WHERE run = $1").bind(id),
-    )
-    .await;
+    for statement in [
+        "DELETE FROM events WHERE run = $1",
+        "UPDATE journals SET last_seq = 0 WHERE run = $1",
+    ] {
+        execute(store, sqlx::query(statement).bind(id)).await;
+    }
 }
 
 /// Stores or removes the request to roll a run back, with the cloud's facts in JSON.

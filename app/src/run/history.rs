@@ -1,0 +1,98 @@
+//! The part of a run that lies before the page was opened.
+//!
+//! The page opens a run at its end: the last lines, and all moves, which are few. Older lines are fetched when somebody scrolls up
+//! to them, and all of them for a search, a copy or a download. The lines of a step are fetched apart from the others when only
+//! they are shown.
+
+use api::Event;
+use leptos::prelude::*;
+
+use super::feed::Feed;
+use crate::client::{self, Answer};
+
+/// Lines that are fetched when a run is opened.
+const END: u32 = 2_000;
+/// Events per further request.
+const PAGE: u32 = 5_000;
+/// A number beyond every end.
+const BEYOND: u64 = u64::MAX;
+
+/// The last lines of a run, and all its moves.
+pub struct End {
+    /// The last events.
+    pub tail: Vec<Event>,
+    /// The moves up to the last event.
+    pub moves: Vec<Event>,
+}
+
+impl End {
+    /// Fetches the end of a run.
+    pub async fn fetch(run: &str) -> Answer<End> {
+        let tail = client::events_before(run, BEYOND, END, None).await?;
+        let last = tail.last().map_or(0, |event| event.seq);
+        let mut moves: Vec<Event> = Vec::new();
+        loop {
+            let after = moves.last().map_or(0, |event| event.seq);
+            let page = client::moves(run, after, PAGE).await?;
+            let is_all = page.len() < PAGE as usize;
+            // The socket sends those that have come meanwhile.
+            moves.extend(page.into_iter().filter(|event| event.seq <= last));
+            if is_all {
+                return Ok(End { tail, moves });
+            }
+        }
+    }
+
+    /// The number of the last event.
+    pub fn last(&self) -> u64 {
+        self.tail.last().map_or(0, |event| event.seq)
+    }
+}
+
+/// The number from which on all events are here, after a backward page.
+pub fn first(page: &[Event]) -> u64 {
+    page.first().map_or(1, |event| event.seq)
+}
+
+impl Feed {
+    /// True if older lines can be fetched, of one step or of all.
+    pub fn has_older(self, step: Option<&str>) -> bool {
+        self.log
+            .try_with_value(|log| log.from(step) > 1)
+            .unwrap_or_default()
+    }
+
+    /// Fetches a page of older lines, of one step or of all.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub async fn load_older(self, step: Option<String>) -> Answer<()> {
+        let Some((run, generation)) = self.at() else {
+            return Ok(());
+        };
+        let before = self.log.try_with_value(|log| log.from(step.as_deref()));
+        let before = before.unwrap_or(1);
+        if before <= 1 {
+            return Ok(());
+        }
+        let page = client::events_before(&run, before, PAGE, step.as_deref()).await?;
+        if self.is_current(generation) {
+            let from = first(&page);
+            self.log
+                .try_update_value(|log| log.insert(page, step.as_deref(), from));
+            self.log_version.try_update(|version| *version += 1);
+        }
+        Ok(())
+    }
+
+    /// Fetches all older lines, of one step or of all.
+    ///
+    /// # Errors
+    /// If the server cannot be reached. Some lines may be here then.
+    pub async fn load_all(self, step: Option<String>) -> Answer<()> {
+        while self.has_older(step.as_deref()) {
+            self.load_older(step.clone()).await?;
+        }
+        Ok(())
+    }
+}

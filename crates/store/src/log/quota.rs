@@ -1,0 +1,177 @@
+//! Quotas of log lines. Pure.
+//!
+//! Lines of the engine are always stored: they are few, and say what happened. Output of programs above a quota is cut, and two
+//! lines say so: one where the cut begins, one with its extent when the step or its attempt ends.
+
+use std::fmt;
+
+use api::{LogLine, LogStream};
+
+/// Limits of stored log lines, in bytes of their text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogQuota {
+    /// Limit of one step.
+    pub step_bytes: u64,
+    /// Limit of all runs of a project.
+    pub project_bytes: u64,
+}
+
+impl LogQuota {
+    /// No limits.
+    pub const NONE: LogQuota = LogQuota {
+        step_bytes: u64::MAX,
+        project_bytes: u64::MAX,
+    };
+}
+
+/// The log of a step so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// Bytes of stored lines.
+    pub stored: u64,
+    cut: Option<Cut>,
+}
+
+/// Lines that were not stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cut {
+    lines: u64,
+    bytes: u64,
+}
+
+/// What becomes of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Store,
+    /// It is cut, as is what follows. This is to be stored in its place.
+    CutBegins(String),
+    Cut,
+}
+
+impl Usage {
+    /// The usage of a step of which this many bytes are stored.
+    pub fn new(stored: u64) -> Usage {
+        Usage { stored, cut: None }
+    }
+
+    /// Decides about a line. `project` is the number of bytes of all lines of the project.
+    pub fn admit(&mut self, quota: LogQuota, project: &mut u64, line: &LogLine) -> Verdict {
+        let bytes = line.text.len() as u64;
+        let reached = if line.stream == LogStream::Engine {
+            None
+        } else if self.stored + bytes > quota.step_bytes {
+            Some(format!(
+                "it has reached its limit of {} (STACKLOOM_STEP_LOG_MIB)",
+                Bytes(quota.step_bytes)
+            ))
+        } else if *project + bytes > quota.project_bytes {
+            Some(format!(
+                "the logs of this project have reached their limit of {} (STACKLOOM_PROJECT_LOG_MIB)",
+                Bytes(quota.project_bytes)
+            ))
+        } else {
+            None
+        };
+        let Some(reason) = reached else {
+            self.stored += bytes;
+            *project += bytes;
+            return Verdict::Store;
+        };
+        let is_first = self.cut.is_none();
+        let cut = self.cut.get_or_insert_default();
+        cut.lines += 1;
+        cut.bytes += bytes;
+        if is_first {
+            Verdict::CutBegins(format!(
+                "Output of this step is not stored from here on: {reason}. The step itself goes on."
+            ))
+        } else {
+            Verdict::Cut
+        }
+    }
+
+    /// The extent of the cut, if there is one. The next attempt begins without one.
+    pub fn end(&mut self) -> Option<String> {
+        let Cut { lines, bytes } = self.cut.take()?;
+        let lines = match lines {
+            1 => "1 line".to_owned(),
+            many => format!("{many} lines"),
+        };
+        Some(format!(
+            "{lines} ({}) of output were not stored.",
+            Bytes(bytes)
+        ))
+    }
+}
+
+/// A number of bytes for people.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes if bytes >= 1 << 30 => write!(f, "{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+            bytes if bytes >= 1 << 20 => write!(f, "{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
+            bytes => write!(f, "{bytes} bytes"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::LogLevel;
+
+    use super::*;
+
+    fn line(stream: LogStream, text: &str) -> LogLine {
+        LogLine {
+            step: "web:software".into(),
+            host: None,
+            play: None,
+            task: None,
+            stream,
+            level: LogLevel::Info,
+            text: text.into(),
+            position: None,
+        }
+    }
+
+    #[test]
+    fn output_above_the_steps_quota_is_cut_and_counted() {
+        let quota = LogQuota {
+            step_bytes: 10,
+            ..LogQuota::NONE
+        };
+        let (mut usage, mut project) = (Usage::default(), 0);
+        let output = line(LogStream::Stdout, "12345678");
+        assert_eq!(usage.admit(quota, &mut project, &output), Verdict::Store);
+        let Verdict::CutBegins(notice) = usage.admit(quota, &mut project, &output) else {
+            panic!("the quota is reached");
+        };
+        assert!(notice.contains("limit of 10 bytes"), "{notice}");
+        assert_eq!(usage.admit(quota, &mut project, &output), Verdict::Cut);
+        let engine = line(LogStream::Engine, "what happened");
+        assert_eq!(usage.admit(quota, &mut project, &engine), Verdict::Store);
+        let extent = usage.end();
+        assert_eq!(
+            extent.as_deref(),
+            Some("2 lines (16 bytes) of output were not stored.")
+        );
+        assert_eq!(usage.end(), None);
+        assert_eq!((usage.stored, project), (21, 21));
+    }
+
+    #[test]
+    fn the_steps_of_a_project_share_its_quota() {
+        let quota = LogQuota {
+            project_bytes: 10,
+            ..LogQuota::NONE
+        };
+        let mut project = 0;
+        let output = line(LogStream::Ansible, "12345678");
+        let verdict = Usage::default().admit(quota, &mut project, &output);
+        assert_eq!(verdict, Verdict::Store);
+        let verdict = Usage::default().admit(quota, &mut project, &output);
+        assert!(matches!(verdict, Verdict::CutBegins(notice) if notice.contains("this project")));
+    }
+}
