@@ -80,8 +80,12 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Browser => browser()?,
             Figure::Log => log()?,
             Figure::Heat => heat(options)?,
-            Figure::Lab => told("lab", "scale", "ten_thousand_servers")?,
-            Figure::Engine => told("engine", "lab", "thousands_of_servers")?,
+            Figure::Lab => told("lab", &["--test", "scale"], "ten_thousand_servers")?,
+            Figure::Engine => {
+                told("engine", &["--test", "lab"], "thousands_of_servers")?;
+                told("engine", &["--lib"], "run::figures")?;
+                told("store", &["--test", "log"], "a_line_on_the_disk")?;
+            }
         }
     }
     Ok(())
@@ -105,9 +109,9 @@ fn heat(options: &Options) -> Result<()> {
 }
 
 /// Prints the figures from a test of a crate. Their lines begin with the crate's name: name, value, unit.
-fn told(package: &str, file: &str, name: &str) -> Result<()> {
+fn told(package: &str, target: &[&str], name: &str) -> Result<()> {
     let mut test = shell::cargo(["test", "--quiet", "--release", "--package", package]);
-    test.args(["--test", file, "--", name]);
+    test.args(target).args(["--", name]);
     test.args(["--include-ignored", "--nocapture"]);
     let said = shell::read(&mut test)?;
     let start = format!("{package}, ");

@@ -278,3 +278,45 @@ async fn old_logs_are_deleted_and_the_moves_stay() {
         assert_eq!((forward.len(), forward.last().unwrap().seq), (34, last + 2));
     }
 }
+
+/// The size of a line on the disk, as a row of `events` and in a segment.
+#[tokio::test]
+async fn a_line_on_the_disk_takes_a_fraction_of_a_row() {
+    const LINES: u32 = 20_000;
+    let text = |nth| {
+        format!(
+            "Get:{nth} http://deb.debian.org/debian bookworm/main amd64 libexample{nth} amd64 1.{nth}-2 [{} kB]",
+            nth * 37 % 991
+        )
+    };
+    let database = Database::new().await;
+    deployment_insert(&database.store, &tenant(), "d").await;
+    let workflow: Workflow = serde_json::from_str(r#"{"steps": [], "resources": {}}"#).unwrap();
+    let run = "0197f3a0-0000-7000-8000-000000000000";
+    run_insert(&database.store, &tenant(), "d", run, &workflow).await;
+    let empty = database.bytes().await;
+    let mut appender = database.store.appender(LogQuota::NONE);
+    // A step writes ten lines at a time.
+    for ten in 0..LINES / 10 {
+        let entries = (0..10).map(|nth| output("web:software", text(10 * ten + nth)));
+        let write = Write {
+            tenant: tenant(),
+            run: run.into(),
+            entries: entries.collect(),
+        };
+        appender.append(&[&write]).await.unwrap();
+    }
+    let segments = database.bytes().await - empty;
+    let events = database.store.event_list(&tenant(), run, 0, LINES).await;
+    let before = database.bytes().await;
+    store::testing::event_insert_rows(&database.store, run, &events.unwrap()).await;
+    let rows = database.bytes().await - before;
+    for (name, bytes) in [("a row each", rows), ("segments", segments)] {
+        let bytes = bytes as f64 / f64::from(LINES);
+        println!("store, a log line on the disk, {name}\t{bytes:.1}\tbytes");
+    }
+    assert!(
+        segments * 5 < rows,
+        "{segments} bytes in segments, {rows} in rows"
+    );
+}

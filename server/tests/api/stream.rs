@@ -106,6 +106,39 @@ async fn a_viewer_who_comes_back_misses_nothing_and_sees_nothing_twice() {
     );
 }
 
+#[tokio::test]
+async fn events_are_read_from_the_end_by_step_and_without_log_lines() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let (_, run) = deploy(&browser, "shop").await;
+    let (all, _) = watch(&browser, &run, 0).await;
+    let read = async |query: &str| {
+        let path = format!("/api/v1/runs/{run}/events?{query}");
+        let events = json(browser.get(&path).await, 200).await;
+        events.as_array().unwrap().clone()
+    };
+    let is_line = |event: &&Value| event["type"] == "log";
+    assert!(all.iter().any(|event| is_line(&event)), "{all:?}");
+
+    assert_eq!(read("before=1000000&limit=2").await, all[all.len() - 2..]);
+    assert_eq!(read("before=4&limit=2").await, all[1..3]);
+    assert_eq!(read("before=4&after=2").await, all[2..3]);
+    assert_eq!(read("before=1").await, Vec::<Value>::new());
+    let moves: Vec<Value> = all
+        .iter()
+        .filter(|event| !is_line(event))
+        .cloned()
+        .collect();
+    assert_eq!(read("moves=true").await, moves);
+    let step = all.iter().find(is_line).unwrap()["step"].as_str().unwrap();
+    let of_step = |event: &&Value| is_line(event) && event["step"] == step;
+    let lines: Vec<Value> = all.iter().filter(of_step).cloned().collect();
+    assert_eq!(read(&format!("step={step}")).await, lines);
+    let path = format!("/api/v1/runs/{run}/events?step={step}&moves=true");
+    let (status, code) = problem(browser.get(&path).await).await;
+    assert_eq!((status, code.as_str()), (422, "invalid-request"));
+}
+
 /// If the server closed the connection at once, the viewer's last message would cause a reset, and the last events
 /// would be lost.
 #[tokio::test]

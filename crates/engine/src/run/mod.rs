@@ -5,6 +5,8 @@ mod ansible;
 mod change;
 mod context;
 mod create;
+#[cfg(test)]
+mod figures;
 mod log;
 mod origin;
 mod outcome;

@@ -10,9 +10,10 @@ use tempfile::TempDir;
 
 use crate::{
     Creation, DeploymentContent, Error, NewRun, Operator, Outcome, SealedKind, Store, Tenant,
-    column::to_text,
+    column::{to_json, to_text},
     connect,
     database::{self, Kind},
+    event::{self, NewEvent},
 };
 
 pub use postgres::Postgres;
@@ -46,6 +47,15 @@ impl Database {
     /// An empty database of each kind, for tests of the whole store.
     pub async fn each() -> [Database; 2] {
         [Database::new().await, Database::postgres().await]
+    }
+
+    /// Size of a database in a file, after its write-ahead log is merged and freed pages are given back.
+    pub async fn bytes(&self) -> u64 {
+        for statement in ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"] {
+            execute(&self.store, sqlx::query(statement)).await;
+        }
+        let file = self.folder.path().join("test.db");
+        file.metadata().expect("a file").len()
     }
 
     fn of(operator: Operator, folder: TempDir) -> Database {
@@ -134,6 +144,25 @@ pub async fn run_insert(
     ] {
         execute(store, sqlx::query(statement).bind(id)).await;
     }
+}
+
+/// Stores log lines as rows of their own, as before there were segments.
+pub async fn event_insert_rows(store: &Store, run: &str, lines: &[api::Event]) {
+    let mut transaction = store.begin("testing").await.expect("a transaction");
+    let rows: Vec<NewEvent<'_>> = lines
+        .iter()
+        .map(|line| NewEvent {
+            run,
+            seq: line.seq,
+            kind: "log",
+            body: to_json(&line.body),
+        })
+        .collect();
+    let time = &lines[0].time;
+    event::insert_all(transaction.connection(), &rows, time)
+        .await
+        .expect("rows");
+    transaction.commit().await.expect("stored");
 }
 
 /// Stores or removes the request to roll a run back, with the cloud's facts in JSON.
