@@ -119,7 +119,8 @@ async fn the_end_of_a_long_log_is_read_at_once() {
     ] {
         let began = Instant::now();
         let range = Range::before(before, 2_000);
-        let events = database.store.event_list_in(&tenant(), "r", range, filter);
+        let tenant = tenant();
+        let events = database.store.event_list_in(&tenant, "r", range, filter);
         assert_eq!(events.await.unwrap().len(), 2_000);
         let took_ms = began.elapsed().as_secs_f64() * 1e3;
         println!("engine, 2,000 of 100,000 log lines, {name}\t{took_ms:.1}\tms");
