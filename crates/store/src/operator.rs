@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use api::RunState;
+use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     connect::{self, DatabaseUrl},
     creation,
     database::{Row, parameters, read_all, statement},
-    run,
+    log, run,
 };
 
 /// Opens a database file, creates it if it is missing, and applies the migrations.
@@ -209,6 +210,14 @@ impl Operator {
             .await
             .map_err(Error::at("removing old audit events"))?;
         Ok(done.rows_affected())
+    }
+
+    /// Deletes the log lines of runs that ended before a time. Their other events stay. Returns the number of runs.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn log_sweep(&self, before: Timestamp) -> Result<u64> {
+        log::sweep(&self.store, before).await
     }
 
     /// Number of sessions that have not expired at `now`, in Unix seconds.

@@ -97,7 +97,8 @@ impl Store {
         page: Page,
     ) -> Result<Vec<Run>> {
         let rows = sqlx::query(
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back FROM runs \
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, \
+             (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs \
              WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC LIMIT $4 OFFSET $5",
         )
         .bind(deployment)

@@ -18,7 +18,7 @@ pub(crate) use segment::Tail;
 
 use self::segment::{Change, SPAN, Segment, lines_of};
 use crate::{
-    Error, Operator, Outcome, Result, Store, Tenant,
+    Error, Outcome, Result, Store, Tenant,
     column::{now_text, to_i64},
     database::{Connection, Row, read_all, statement},
 };
@@ -178,30 +178,25 @@ impl Store {
     }
 }
 
-impl Operator {
-    /// Deletes the log lines of runs that ended before a time. Their other events stay. Returns the number of runs.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn log_sweep(&self, before: Timestamp) -> Result<u64> {
-        let before = format!("{before:.3}");
-        let mut transaction = self.store().begin("deleting old logs").await?;
-        sqlx::query("DELETE FROM log_segments WHERE run IN (SELECT id FROM runs WHERE ended < $1)")
-            .bind(&before)
-            .execute(transaction.connection())
-            .await
-            .map_err(transaction.failed())?;
-        let done = sqlx::query(
-            "UPDATE journals SET log_bytes = 0, log_deleted = $1 WHERE log_bytes > 0 AND run IN (SELECT id FROM runs WHERE ended < $2)",
-        )
-        .bind(now_text())
+/// Deletes the log lines of runs that ended before a time. Their other events stay. Returns the number of runs.
+pub(crate) async fn sweep(store: &Store, before: Timestamp) -> Result<u64> {
+    let before = format!("{before:.3}");
+    let mut transaction = store.begin("deleting old logs").await?;
+    sqlx::query("DELETE FROM log_segments WHERE run IN (SELECT id FROM runs WHERE ended < $1)")
         .bind(&before)
         .execute(transaction.connection())
         .await
         .map_err(transaction.failed())?;
-        transaction.commit().await?;
-        Ok(done.rows_affected())
-    }
+    let done = sqlx::query(
+        "UPDATE journals SET log_bytes = 0, log_deleted = $1 WHERE log_bytes > 0 AND run IN (SELECT id FROM runs WHERE ended < $2)",
+    )
+    .bind(now_text())
+    .bind(before)
+    .execute(transaction.connection())
+    .await
+    .map_err(transaction.failed())?;
+    transaction.commit().await?;
+    Ok(done.rows_affected())
 }
 
 /// A segment's row.
