@@ -38,6 +38,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0402_store_resumed_from"
     "0403_store_json_columns"
     "0501_store_audit"
+    "0502_store_crashes"
     "0701_log_segments"
 };
 

@@ -5,7 +5,7 @@ use planner::workflow::StepKind;
 use sqlx::Row as _;
 
 use crate::{
-    Result, Store, Tenant,
+    Error, Result, Store, Tenant,
     column::{from_json, from_text, to_json, to_text, to_u32},
     database::{Connection, Row, read_all},
 };
@@ -27,6 +27,57 @@ impl Store {
         .fetch_all(&self.pool)
         .await;
         read_all(rows, step, "reading steps")
+    }
+
+    /// Counts a crash of the program for the steps of a run that were running. Returns their ids, each with its number of
+    /// crashes in a row.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn step_crashed(&self, tenant: &Tenant, run: &str) -> Result<Vec<(String, u32)>> {
+        let doing = "counting a crash";
+        self.add_crashes(tenant, run, 1, doing).await?;
+        let rows = sqlx::query(
+            "SELECT s.id, s.crashes FROM steps s JOIN runs r ON r.id = s.run \
+             WHERE s.run = $1 AND r.cloud = $2 AND r.project_id = $3 AND s.state = 'running'",
+        )
+        .bind(run)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        let counted = |row: &Row| Ok((row.try_get("id")?, to_u32(row.try_get("crashes")?)?));
+        read_all(rows, counted, doing)
+    }
+
+    /// Notes that the program stops in an orderly way, so that [`Store::step_crashed`] at its next start counts no crash.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn step_let_go(&self, tenant: &Tenant, run: &str) -> Result<()> {
+        let doing = "noting an orderly stop";
+        self.add_crashes(tenant, run, -1, doing).await
+    }
+
+    async fn add_crashes(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        number: i64,
+        doing: &'static str,
+    ) -> Result<()> {
+        sqlx::query(
+            "UPDATE steps SET crashes = crashes + $1 WHERE run = $2 AND state = 'running' \
+             AND EXISTS (SELECT 1 FROM runs r WHERE r.id = run AND r.cloud = $3 AND r.project_id = $4)",
+        )
+        .bind(number)
+        .bind(run)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(&self.pool)
+        .await
+        .map(drop)
+        .map_err(Error::at(doing))
     }
 }
 
@@ -62,7 +113,7 @@ pub(crate) async fn set_state(
     let started = (state == StepState::Running).then_some(time);
     let ended = state.is_final().then_some(time);
     sqlx::query(
-        "UPDATE steps SET state = $1, attempts = $2, started = COALESCE(started, $3), ended = $4, error = $5 \
+        "UPDATE steps SET state = $1, attempts = $2, started = COALESCE(started, $3), ended = $4, error = $5, crashes = 0 \
          WHERE run = $6 AND id = $7",
     )
     .bind(to_text(&state))

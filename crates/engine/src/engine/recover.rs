@@ -48,7 +48,11 @@ impl Engine {
         if let Some(state) = row.resumed_from {
             row.shown.state = state;
         }
-        let machine = self.restore(&row).await?;
+        let mut machine = self.restore(&row).await?;
+        let store = &self.core.store;
+        for (step, crashes) in store.step_crashed(&row.tenant, &row.shown.id).await? {
+            machine.crashed(&step, crashes);
+        }
         let deployment = self
             .deployment_row(&row.tenant, &row.shown.deployment)
             .await?;

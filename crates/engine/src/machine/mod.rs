@@ -43,6 +43,9 @@ pub use store::Ending;
 use ledger::Ledger;
 use settle::Work;
 
+/// Number of crashes in a row after which a step that was running at each of them fails. It may be their cause.
+pub const CRASHES_MAX: u32 = 3;
+
 /// The parameters of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -106,6 +109,8 @@ pub struct StepStatus {
     pub retries: Retries,
     /// The reason why the step is being stopped. `None` if it is not.
     pub stopping: Option<Stopping>,
+    /// Number of crashes of the program in a row while the step was running.
+    pub crashes: u32,
 }
 
 /// The reason why a step is stopped.
@@ -130,6 +135,7 @@ impl Default for StepStatus {
             retry_at: None,
             retries: Retries::default(),
             stopping: None,
+            crashes: 0,
         }
     }
 }
@@ -139,7 +145,7 @@ impl Default for StepStatus {
 pub enum Event {
     /// The engine starts the run.
     Start,
-    /// The engine has restarted. Nothing is running any more.
+    /// The engine has restarted. Nothing is running any more. A step that was running at [`CRASHES_MAX`] crashes in a row fails.
     Recover,
     /// The engine has restarted, and the token has expired meanwhile.
     RecoverWithoutToken,
@@ -257,6 +263,14 @@ impl Run {
             reason,
             give_up_at: None,
             steps,
+        }
+    }
+
+    /// Notes how often in a row the program crashed while a step was running.
+    pub fn crashed(&mut self, step: &str, crashes: u32) {
+        let mut nodes = self.graph.nodes().iter();
+        if let Some(step) = nodes.position(|node| node.id == step) {
+            self.steps[step].crashes = crashes;
         }
     }
 

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use planner::workflow::StepKind;
 
 use super::{
-    Advance, Effect, Ending, Failure, FailureClass, Move, OnFailure, Run, StepIndex, StepStatus,
-    Stopping,
+    Advance, CRASHES_MAX, Effect, Ending, Failure, FailureClass, Move, OnFailure, Run, StepIndex,
+    StepStatus, Stopping,
 };
 
 /// A run during a move.
@@ -66,6 +66,17 @@ impl Work<'_> {
                     self.end(step, StepState::Cancelled, None);
                 }
                 StepState::Running if self.paused => self.to(step, StepState::Ready, None),
+                StepState::Running
+                    if status.crashes >= CRASHES_MAX
+                        && !self.run.graph.nodes()[step].always_run =>
+                {
+                    let message = format!(
+                        "it was running at each of the last {} crashes of the server, so it is not started again. The server's log \
+                         may tell why. Resume the run to try once more",
+                        status.crashes
+                    );
+                    self.fail(step, message, FailureClass::Lasting);
+                }
                 StepState::Running => {
                     status.stopping = None;
                     status.queued_at = None;

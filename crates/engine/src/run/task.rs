@@ -146,6 +146,7 @@ impl RunTask {
                 () = stopping.cancelled() => {
                     // As after a crash: resources of running steps are found again.
                     self.active.values().for_each(|active| active.handle.abort());
+                    self.core.store.step_let_go(&self.tenant, &self.id).await?;
                     return Ok(self.run.state);
                 }
                 Some(outcome) = self.outcomes.recv() => {

@@ -131,11 +131,26 @@ impl Bench {
         log_in(&self.clouds, user).await
     }
 
-    /// Restarts the engine like after a kill of the process.
+    /// Stops the engine in the middle of everything, and starts it again.
     pub async fn crash(&mut self) {
         self.engine.shutdown().await;
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
         self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
+    }
+
+    /// Starts another engine on this one's data, waits until it has taken up its runs, and kills it without a word.
+    pub async fn start_and_kill(&self) {
+        let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
+        let file = self.folder.path().join("test.db");
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+        let start = async move {
+            let operator = store::open(&file).await.unwrap();
+            Engine::start(config, operator).await.unwrap()
+        };
+        let engine = runtime.spawn(start).await.unwrap();
+        runtime.shutdown_background();
+        drop(engine);
     }
 
     pub async fn try_deploy(

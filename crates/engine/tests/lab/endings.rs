@@ -115,6 +115,42 @@ async fn a_crash_in_the_middle_makes_nothing_twice() {
 }
 
 #[tokio::test]
+async fn a_step_that_was_running_at_repeated_crashes_fails() {
+    let mut bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*gate*".into(),
+        fault: ServerTrouble::NeverActive,
+        times: Some(1),
+    }));
+    let started = bench.start(TWO_SERVERS).await;
+    bench
+        .until_step(&started.run, "gate:create", StepState::Running)
+        .await;
+    // An operator may restart the server as often as they like.
+    for _ in 0..4 {
+        bench.crash().await;
+    }
+    bench.engine.shutdown().await;
+    for _ in 0..3 {
+        bench.start_and_kill().await;
+    }
+    bench.crash().await;
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let reason = run.reason.unwrap();
+    assert!(reason.contains("at each of the last 3 crashes"), "{reason}");
+
+    bench
+        .engine
+        .resume(&bench.actor, &started.run)
+        .await
+        .unwrap();
+    bench
+        .until_step(&started.run, "gate:create", StepState::Running)
+        .await;
+}
+
+#[tokio::test]
 async fn a_token_that_ends_pauses_the_run_and_a_login_continues_it() {
     let bench = Bench::new().await;
     bench.lab.faults().add(Fault::Server(ServerFault {

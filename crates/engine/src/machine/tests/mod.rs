@@ -396,6 +396,32 @@ fn after_a_crash_running_steps_start_again() {
 }
 
 #[test]
+fn a_step_that_was_running_at_repeated_crashes_fails() {
+    let mut walk = Walk::started(&software());
+    let running = walk.active.clone();
+    let name = walk.run.graph.nodes()[running[0]].id.clone();
+    walk.run.crashed(&name, CRASHES_MAX - 1);
+    walk.take(Event::Recover);
+    assert_eq!(walk.active, running);
+    walk.run.crashed(&name, CRASHES_MAX);
+    walk.take(Event::Recover);
+    assert_eq!(walk.run.steps[running[0]].state, StepState::Failed);
+    assert_eq!(walk.run.state, RunState::Failing);
+    let reason = walk.run.reason.as_deref().unwrap();
+    assert!(reason.contains("last 3 crashes"), "{reason}");
+}
+
+#[test]
+fn an_always_run_step_starts_after_any_number_of_crashes() {
+    let mut walk = Walk::started(&software());
+    walk.take(Event::TokenEnded(0)).take(Event::Cancel);
+    walk.take(Event::Resume);
+    walk.run.crashed("bastion:close", CRASHES_MAX);
+    walk.take(Event::Recover);
+    assert_eq!(walk.active, [walk.index("bastion:close")]);
+}
+
+#[test]
 fn a_forced_run_continues_past_failures_and_reports_them() {
     let steps = workflow([
         step("web:delete", StepKind::Delete, &[]),
