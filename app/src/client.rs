@@ -12,8 +12,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use api::{
     AuditEvent, CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design,
     DesignRequest, DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest,
-    Imported, LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, Stray, ValidateRequest,
-    ValidateResponse,
+    Imported, LoginRequest, LoginSession, Me, Plan, PlanRequest, Problem, Run, Started, Stray,
+    ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -43,6 +43,16 @@ pub async fn login(request: &LoginRequest) -> Answer<Me> {
 /// `POST /logout`.
 pub async fn logout() -> Answer<()> {
     done("POST", "/logout").await
+}
+
+/// `GET /sessions`.
+pub async fn sessions() -> Answer<Vec<LoginSession>> {
+    get("/sessions").await
+}
+
+/// `DELETE /sessions/{id}`.
+pub async fn session_end(id: &str) -> Answer<()> {
+    done("DELETE", &format!("/sessions/{}", browser::encode(id))).await
 }
 
 /// `GET /me`.

@@ -209,6 +209,10 @@ fn PersonMenu() -> impl IntoView {
         <Menu id="person-menu" label="Person and settings" button=face>
             <div class="menu-head">{who}</div>
             <div class="menu-row"><span>"Theme"</span><ThemeSwitch /></div>
+            <a class="menu-item" href="/sessions">
+                <Icon name="key" />
+                "Your sessions"
+            </a>
             <a class="menu-item" href="/audit">
                 <Icon name="eye" />
                 "Audit log"

@@ -14,7 +14,7 @@ use leptos_router::LazyRoute;
 use crate::{
     browser, client, designer,
     opening::Missing,
-    pages::{audit, catalog, catalog_item, deployment, deployments, plan},
+    pages::{audit, catalog, catalog_item, deployment, deployments, plan, sessions},
     run,
     ui::ProblemCard,
 };
@@ -32,6 +32,7 @@ enum Page {
     Catalog,
     CatalogItem,
     Audit,
+    Sessions,
 }
 
 #[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, preload(fetch_designer), fallible)]
@@ -48,6 +49,7 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
         Page::Run => view! { <run::RunPage /> }.into_any(),
         Page::Catalog => view! { <catalog::CatalogPage /> }.into_any(),
         Page::CatalogItem => view! { <catalog_item::CatalogItemPage /> }.into_any(),
+        Page::Sessions => view! { <sessions::SessionsPage /> }.into_any(),
         Page::Audit => view! { <audit::AuditPage /> }.into_any(),
     })
 }
@@ -126,6 +128,8 @@ routes! {
     Catalog: "pages", fetch_pages, pages_piece(Page::Catalog);
     /// `/catalog/:item`
     CatalogItem: "pages", fetch_pages, pages_piece(Page::CatalogItem);
+    /// `/sessions`
+    Sessions: "pages", fetch_pages, pages_piece(Page::Sessions);
     /// `/audit`
     Audit: "pages", fetch_pages, pages_piece(Page::Audit);
 }

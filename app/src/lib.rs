@@ -69,6 +69,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/deployments/:id") view={Lazy::<lazy::Deployment>::new()} />
                     <Route path=path!("/runs/:id") view={Lazy::<lazy::Run>::new()} />
                     <Route path=path!("/catalog") view={Lazy::<lazy::Catalog>::new()} />
+                    <Route path=path!("/sessions") view={Lazy::<lazy::Sessions>::new()} />
                     <Route path=path!("/audit") view={Lazy::<lazy::Audit>::new()} />
                     <Route path=path!("/catalog/:item") view={Lazy::<lazy::CatalogItem>::new()} />
                 </ParentRoute>

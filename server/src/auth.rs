@@ -5,7 +5,7 @@
 //! `X-Stackloom-Cloud` instead. Both result in a [`Caller`]: a route with this parameter responds 401 to all others, a
 //! route with a [`Member`] responds 403 to users with read access only.
 
-use std::time::Instant;
+use std::{net::IpAddr, time::Instant};
 
 use api::Me;
 use axum::{
@@ -16,6 +16,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use engine::{Actor, Tenant, VaultKey};
 use openstack::CloudConfig;
 use serde::{Deserialize, Serialize};
+use store::SessionOwner;
 use time::OffsetDateTime;
 use tower_sessions::{Expiry, Session, session::Id};
 
@@ -107,7 +108,15 @@ impl Caller {
         })
     }
 
-    /// The caller's project.
+    /// The owner of the caller's sessions.
+    pub fn owner(&self) -> SessionOwner {
+        SessionOwner {
+            cloud: self.me.cloud.clone(),
+            user_id: self.actor.session.user().id.clone(),
+        }
+    }
+
+    /// The project that the caller works in.
     pub fn tenant(&self) -> &Tenant {
         &self.actor.tenant
     }
@@ -201,7 +210,12 @@ impl FromRequestParts<Services> for Member {
 }
 
 /// Stores the caller in the session under a new id, against session fixation.
-pub async fn sign_in(session: &Session, caller: &Caller) -> Result<()> {
+pub async fn sign_in(
+    services: &Services,
+    session: &Session,
+    caller: &Caller,
+    address: Option<IpAddr>,
+) -> Result<()> {
     let failed = |error| Error::internal("opening the session", error);
     session.cycle_id().await.map_err(failed)?;
     session
@@ -212,6 +226,11 @@ pub async fn sign_in(session: &Session, caller: &Caller) -> Result<()> {
         OffsetDateTime::from_unix_timestamp(caller.actor.session.expires_at().as_second())
             .map_err(|error| Error::internal("reading the token's end", error))?;
     session.set_expiry(Some(Expiry::AtDateTime(expires)));
+    session.save().await.map_err(failed)?;
+    if let Some(id) = session.id() {
+        let given = services.sessions.give(&id, &caller.owner(), address);
+        given.await?;
+    }
     Ok(())
 }
 

@@ -67,7 +67,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         .context("the engine did not start")?;
     let services = Services {
         clouds,
-        sessions: SealedStore::new(store.clone()),
+        sessions: SealedStore::new(store.clone(), config.session_idle.0),
         tokens: TokenLogins::default(),
         attempts: Attempts::new(config.address_failures),
         doors: Doors::new(config.logins, config.address_logins),
@@ -84,7 +84,8 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
     };
     tokio::spawn(check_regions(services.clouds.clone()));
     let days = (services.config.audit_days, services.config.log_days);
-    tokio::spawn(sweep(operator, days, services.closing.clone()));
+    let (sessions, closing) = (services.sessions.clone(), services.closing.clone());
+    tokio::spawn(sweep(operator, sessions, days, closing));
     Ok(Server {
         router: router(services.clone()),
         services,
@@ -272,12 +273,17 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
 }
 
 /// Deletes expired sessions, old audit events and old logs.
-async fn sweep(operator: Operator, (audit_days, log_days): (u32, u32), closing: CancellationToken) {
+async fn sweep(
+    operator: Operator,
+    sessions: SealedStore,
+    (audit_days, log_days): (u32, u32),
+    closing: CancellationToken,
+) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
     every.set_missed_tick_behavior(MissedTickBehavior::Skip);
     while closing.run_until_cancelled(every.tick()).await.is_some() {
         let now = OffsetDateTime::now_utc().unix_timestamp();
-        match operator.session_sweep(now).await {
+        match operator.session_sweep(sessions.open_now()).await {
             Ok(0) => {}
             Ok(swept) => tracing::info!(swept, "expired sessions were removed"),
             Err(error) => tracing::warn!("expired sessions could not be removed: {error}"),

@@ -140,6 +140,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_ADDRESS_FAILURES", default_value_t = 30)]
     pub address_failures: u32,
 
+    /// Time without a request after which a login ends, in seconds. It ends with the cloud's token in any case.
+    #[arg(long, env = "STACKLOOM_SESSION_IDLE", default_value_t = Seconds(Duration::from_secs(4 * 3600)))]
+    pub session_idle: Seconds,
+
     /// Designs of one project.
     #[arg(long, env = "STACKLOOM_PROJECT_DESIGNS", default_value_t = 2000)]
     pub project_designs: u32,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use jiff::Timestamp;
 use tokio::{sync::broadcast, time::timeout};
-use tower_sessions::{SessionStore, session::Id};
+use tower_sessions::session::Id;
 
 use crate::{
     auth::{self, Login},
@@ -79,9 +79,9 @@ impl LiveLogin {
             return false;
         }
         if let Some(session) = &self.session {
-            match self.services.sessions.load(session).await {
-                Ok(Some(_)) => {}
-                Ok(None) => return false,
+            match self.services.sessions.is_open(session).await {
+                Ok(true) => {}
+                Ok(false) => return false,
                 Err(error) => tracing::warn!("a session cannot be checked now: {error}"),
             }
         }

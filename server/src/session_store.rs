@@ -8,8 +8,9 @@
 //! The id's hash and the expiry are bound to the record as associated data: a row cannot be moved to another id or
 //! extended.
 
-use std::fmt;
+use std::{fmt, net::IpAddr, time::Duration};
 
+use api::LoginSession;
 use async_trait::async_trait;
 use chacha20poly1305::{
     AeadCore, KeyInit, XChaCha20Poly1305, XNonce,
@@ -17,7 +18,7 @@ use chacha20poly1305::{
 };
 use hkdf::Hkdf;
 use sha2::{Digest, Sha256};
-use store::{Outcome, SessionRow, Store};
+use store::{OpenSessions, Outcome, SessionOwner, SessionRow, Store};
 use time::OffsetDateTime;
 use tokio::sync::broadcast;
 use tower_sessions::{
@@ -28,13 +29,17 @@ use tower_sessions::{
 
 const NONCE_BYTES: usize = 24;
 
-/// Capacity of the channel for ended sessions. A listener with a larger lag checks its session itself.
+/// Time between two notes of a session's use, in seconds. Shorter if idle sessions end soon.
+const SEEN_EVERY_S: i64 = 60;
+
+/// Capacity of the channel for ended sessions. A listener that lags further behind checks its session itself.
 const ENDS: usize = 256;
 
 /// The store; see the module documentation.
 #[derive(Clone)]
 pub struct SealedStore {
     store: Store,
+    idle: Duration,
     ends: broadcast::Sender<Ended>,
 }
 
@@ -56,10 +61,11 @@ impl fmt::Debug for SealedStore {
 }
 
 impl SealedStore {
-    /// The sessions in this database.
-    pub fn new(store: Store) -> SealedStore {
+    /// The sessions in this database. Each ends after the time `idle` without a request.
+    pub fn new(store: Store, idle: Duration) -> SealedStore {
         SealedStore {
             store,
+            idle,
             ends: broadcast::Sender::new(ENDS),
         }
     }
@@ -67,6 +73,66 @@ impl SealedStore {
     /// Subscribes to sessions that are ended from now on. Expiries are not reported.
     pub fn ends(&self) -> broadcast::Receiver<Ended> {
         self.ends.subscribe()
+    }
+
+    /// The sessions that are open now.
+    pub fn open_now(&self) -> OpenSessions {
+        let now = OffsetDateTime::now_utc().unix_timestamp();
+        let idle = i64::try_from(self.idle.as_secs()).unwrap_or(i64::MAX);
+        OpenSessions {
+            now,
+            idle_since: now.saturating_sub(idle),
+        }
+    }
+
+    /// True if the session is open. Does not count as a request.
+    pub async fn is_open(&self, id: &Id) -> Result<bool> {
+        let found = self.store.session_find(&id_hash(id), self.open_now()).await;
+        Ok(found.map_err(backend)?.is_some())
+    }
+
+    /// Stores the owner of a new session.
+    pub async fn give(
+        &self,
+        id: &Id,
+        owner: &SessionOwner,
+        address: Option<IpAddr>,
+    ) -> store::Result<()> {
+        let address = address.map(|address| address.to_string());
+        let given = self
+            .store
+            .session_give(&id_hash(id), owner, address.as_deref());
+        given.await
+    }
+
+    /// The open sessions of a user. The one with the id `current` is marked.
+    pub async fn list(
+        &self,
+        owner: &SessionOwner,
+        current: Option<Id>,
+    ) -> store::Result<Vec<LoginSession>> {
+        let current = current.map(|id| id_hash(&id));
+        let all = self.store.session_list(owner, self.open_now()).await?;
+        let shown = all.into_iter().map(|session| LoginSession {
+            id: hex(&session.id_hash),
+            created: rfc3339(session.created),
+            seen: rfc3339(session.seen),
+            is_current: current == Some(session.id_hash),
+            address: session.address,
+        });
+        Ok(shown.collect())
+    }
+
+    /// Ends a session of a user. False if the user has no such session.
+    pub async fn end(&self, owner: &SessionOwner, id: &str) -> store::Result<bool> {
+        let all = self.store.session_list(owner, self.open_now()).await?;
+        let Some(session) = all.into_iter().find(|one| hex(&one.id_hash) == id) else {
+            return Ok(false);
+        };
+        let ended = self.store.session_end(owner, &session.id_hash).await?;
+        // Usually there is no listener.
+        let _ = self.ends.send(Ended(session.id_hash));
+        Ok(ended == Outcome::Done)
     }
 }
 
@@ -83,17 +149,25 @@ impl SessionStore for SealedStore {
     }
 
     async fn save(&self, record: &Record) -> Result<()> {
-        let row = seal(record)?;
-        self.store.session_save(&row).await.map_err(backend)
+        let saved = self.store.session_save(&seal(record)?).await;
+        if saved.map_err(backend)? == Outcome::Conflict {
+            tracing::debug!("a session that has ended is not saved");
+        }
+        Ok(())
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
-        let now = OffsetDateTime::now_utc().unix_timestamp();
-        let found = self.store.session_find(&id_hash(id), now).await;
-        found
-            .map_err(backend)?
-            .map(|row| open(id, row.expires, &row.sealed))
-            .transpose()
+        let open_now = self.open_now();
+        let found = self.store.session_find(&id_hash(id), open_now).await;
+        let Some(row) = found.map_err(backend)? else {
+            return Ok(None);
+        };
+        let seen_every = SEEN_EVERY_S.min((open_now.now - open_now.idle_since) / 10);
+        if open_now.now - row.seen >= seen_every {
+            let seen = self.store.session_seen(&row.id_hash, open_now.now).await;
+            seen.map_err(backend)?;
+        }
+        open(id, row.expires, &row.sealed).map(Some)
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
@@ -125,6 +199,7 @@ fn seal(record: &Record) -> Result<SessionRow> {
     Ok(SessionRow {
         id_hash,
         expires,
+        seen: OffsetDateTime::now_utc().unix_timestamp(),
         sealed,
     })
 }
@@ -169,6 +244,15 @@ fn bound(id_hash: &[u8; 32], expires: i64) -> Vec<u8> {
     [id_hash.as_slice(), &expires.to_le_bytes()].concat()
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn rfc3339(unix_seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(unix_seconds);
+    time.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
+}
+
 fn backend(error: store::Error) -> Error {
     Error::Backend(crate::problem::chain(&error))
 }
@@ -177,16 +261,14 @@ fn backend(error: store::Error) -> Error {
 mod tests {
     use std::collections::HashMap;
 
-    use serde_json::json;
-    use time::Duration;
-
     use super::*;
+    use serde_json::json;
 
     fn record() -> Record {
         Record {
             id: Id::default(),
             data: HashMap::from([("token".to_owned(), json!("gAAAAAB-secret"))]),
-            expiry_date: OffsetDateTime::now_utc() + Duration::hours(1),
+            expiry_date: OffsetDateTime::now_utc() + Duration::from_secs(3600),
         }
     }
 

@@ -9,3 +9,4 @@ pub mod designs;
 pub mod login;
 pub mod not_found;
 pub mod plan;
+pub mod sessions;

@@ -36,4 +36,4 @@ pub use planner::{
 };
 pub use problem::Problem;
 pub use run::{Run, RunKind, RunState, RunStep, StepState};
-pub use session::{CloudInfo, LoginRequest, Me, is_own_page};
+pub use session::{CloudInfo, LoginRequest, LoginSession, Me, is_own_page};

@@ -99,7 +99,24 @@ impl LoginRequest {
     }
 }
 
-/// True if an address is a path of this server, and browsers do not resolve it to another site.
+/// A login session of the user, in a browser.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LoginSession {
+    /// Id. It does not open the session.
+    pub id: String,
+    /// Time of the login in RFC 3339.
+    pub created: String,
+    /// Time of the last request in RFC 3339, at most a minute too early.
+    pub seen: String,
+    /// The client's address at login.
+    #[serde(default)]
+    pub address: Option<String>,
+    /// True for the session of this request.
+    pub is_current: bool,
+}
+
+/// True if an address is a path of this server that no browser takes for another site's.
 ///
 /// The target after a login comes from the address bar and can be forged. Browsers read `\` as `/`, and remove tabs and
 /// line ends first (WHATWG URL, section 4.4).

@@ -75,5 +75,5 @@ pub use operator::{Operator, connect, open};
 pub use resource::ResourceRow;
 pub use run::{NewRun, RunRow, Standing};
 pub use sealed::SealedKind;
-pub use session::SessionRow;
+pub use session::{OpenSessions, OwnedSession, SessionOwner, SessionRow};
 pub use tenant::Tenant;

@@ -39,6 +39,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0403_store_json_columns"
     "0501_store_audit"
     "0502_store_crashes"
+    "0503_store_session_owners"
     "0701_log_segments"
 };
 

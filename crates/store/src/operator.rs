@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::{
-    CreationKey, CreationsNow, Error, Result, RunRow, Store, Tenant,
+    CreationKey, CreationsNow, Error, OpenSessions, Result, RunRow, Store, Tenant,
     column::{from_text, now_text, to_u32},
     connect::{self, DatabaseUrl},
     creation,
@@ -181,13 +181,14 @@ impl Operator {
 
     // ---- sessions and metrics ----
 
-    /// Deletes the sessions that have expired at `now`, in Unix seconds. Returns their number.
+    /// Deletes all sessions but the open ones. Returns their number.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn session_sweep(&self, now: i64) -> Result<u64> {
-        let done = sqlx::query("DELETE FROM sessions WHERE expires <= $1")
-            .bind(now)
+    pub async fn session_sweep(&self, open: OpenSessions) -> Result<u64> {
+        let done = sqlx::query("DELETE FROM sessions WHERE expires <= $1 OR seen <= $2")
+            .bind(open.now)
+            .bind(open.idle_since)
             .execute(&self.store.pool)
             .await
             .map_err(Error::at("removing expired sessions"))?;

@@ -77,7 +77,7 @@ pub async fn login(
     let caller = Caller::new(&services.config, cloud, opened, vault_key)?;
     who.is(&caller.me.user, caller.tenant());
     services.tokens.remember(&caller.actor.session);
-    auth::sign_in(&session, &caller).await?;
+    auth::sign_in(&services, &session, &caller, address).await?;
     tracing::info!(
         cloud = caller.me.cloud,
         project_id = caller.me.project_id,

@@ -19,6 +19,7 @@ pub mod openapi;
 mod plan;
 mod resource_types;
 mod runs;
+mod sessions;
 mod stream;
 mod validate;
 
@@ -26,7 +27,7 @@ use axum::{
     Router,
     extract::Request,
     middleware,
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 
 use crate::{codes, headers, origin, problem::Error, services::Services};
@@ -36,6 +37,8 @@ pub fn api(services: &Services) -> Router<Services> {
     let v1 = Router::new()
         .route("/login", post(login::login))
         .route("/logout", post(login::logout))
+        .route("/sessions", get(sessions::list))
+        .route("/sessions/{id}", delete(sessions::end))
         .route("/clouds", get(clouds::list))
         .route("/audit", get(audit::list))
         .route("/me", get(me::get))

@@ -25,7 +25,7 @@ use crate::auth;
         description = "Draw it, deploy it, watch it: designs, deployments and runs on OpenStack. Errors are RFC 9457 problem details with a stable `code`; `/errors/<code>` explains each."
     ),
     paths(
-        super::audit::list, super::login::login, super::login::logout, super::clouds::list, super::me::get, super::cloud::get,
+        super::audit::list, super::login::login, super::login::logout, super::sessions::list, super::sessions::end, super::clouds::list, super::me::get, super::cloud::get,
         super::designs::list, super::designs::create, super::designs::get, super::designs::save,
         super::designs::delete, super::designs::versions,
         super::export::design, super::export::template, super::import::template,

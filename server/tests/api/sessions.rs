@@ -123,3 +123,43 @@ async fn a_logout_revokes_the_token_that_the_login_got() {
     assert_eq!(answer.status(), 204);
     assert_eq!(stack.asked.revocations(), 1);
 }
+
+#[tokio::test]
+async fn a_user_sees_and_ends_their_own_sessions() {
+    let stack = Stack::start().await;
+    let (here, there) = (stack.login("demo").await, stack.login("demo").await);
+    let reader = stack.login("ada").await;
+    let sessions = json(here.get("/api/v1/sessions").await, 200).await;
+    let sessions = sessions.as_array().unwrap();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    assert!(sessions.iter().all(|one| one["address"] == "127.0.0.1"));
+    let mut others = sessions.iter().filter(|one| one["is_current"] == false);
+    let other = others.next().unwrap()["id"].as_str().unwrap();
+    assert!(!there.cookie.as_deref().unwrap().contains(other));
+
+    let path = format!("/api/v1/sessions/{other}");
+    let refused = problem(reader.delete(&path).await).await;
+    assert_eq!(refused, (404, "not-found".into()), "somebody else's");
+    assert_eq!(there.get("/api/v1/me").await.status(), 200);
+    assert_eq!(here.delete(&path).await.status(), 204);
+    assert_eq!(there.get("/api/v1/me").await.status(), 401);
+    assert_eq!(here.get("/api/v1/me").await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_login_without_requests_ends() {
+    let stack = Stack::start().await;
+    let stack = stack.restart_with(&["--session-idle=2"]).await;
+    let (idle, busy) = (stack.login("demo").await, stack.login("demo").await);
+    let ended = async {
+        loop {
+            let open = json(busy.get("/api/v1/sessions").await, 200).await;
+            if open.as_array().unwrap().len() == 1 {
+                break;
+            }
+        }
+    };
+    let patience = std::time::Duration::from_secs(30);
+    tokio::time::timeout(patience, ended).await.unwrap();
+    assert_eq!(idle.get("/api/v1/me").await.status(), 401);
+}
