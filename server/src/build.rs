@@ -40,6 +40,9 @@ use crate::{
 };
 
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
+/// Time for which a paused run keeps its sealed secrets. A user who resumes it later brings a new token, and hidden
+/// parameters come from the deployment's own store.
+const PAUSED_SECRETS_KEPT: jiff::SignedDuration = jiff::SignedDuration::from_hours(14 * 24);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A server that is ready to accept connections.
@@ -196,6 +199,8 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.commit_horizon = config.commit_horizon.0;
     engine.grace = config.grace.0;
     engine.retry_pause = config.retry_pause.0;
+    engine.keys = config.key_source();
+    engine.despite_lost_keys = config.despite_lost_keys;
     engine.parallel_steps = config.parallel_steps;
     engine.project_deployments = config.project_deployments;
     engine.project_runs = config.project_runs;
@@ -292,6 +297,12 @@ async fn sweep(
         let before = (jiff::Timestamp::now() - kept).to_string();
         if let Err(error) = operator.audit_sweep(&before, EVENTS_MAX).await {
             tracing::warn!("old audit events could not be removed: {error}");
+        }
+        let before = (jiff::Timestamp::now() - PAUSED_SECRETS_KEPT).to_string();
+        match operator.sealed_sweep_paused(&before).await {
+            Ok(0) => {}
+            Ok(swept) => tracing::info!(swept, "secrets of long paused runs were removed"),
+            Err(error) => tracing::warn!("secrets of paused runs could not be removed: {error}"),
         }
         if log_days == 0 {
             continue;

@@ -3,8 +3,11 @@
 use std::{fmt, net::IpAddr, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Parser, ValueEnum};
-use engine::config as engine_defaults;
+use engine::{config as engine_defaults, secrets::KeySource};
 use store::DatabaseUrl;
+
+/// Name of the systemd credential with the server's keys (`LoadCredential=`).
+const KEYS_CREDENTIAL: &str = "stackloom-keys";
 
 /// Settings of the server.
 #[derive(Clone, Debug, Parser)]
@@ -30,6 +33,19 @@ pub struct Config {
     /// the data folder. The password can be in `PGPASSWORD` or `~/.pgpass` instead.
     #[arg(long, env = "STACKLOOM_DATABASE", hide_env_values = true)]
     pub database: Option<DatabaseUrl>,
+
+    /// File with the server's own keys, one in base64 a line, the newest first. Without it: the systemd credential
+    /// `stackloom-keys`, else `engine.key` in the data folder, which is created.
+    #[arg(long, env = "STACKLOOM_KEY_FILE")]
+    pub key_file: Option<PathBuf>,
+
+    /// The same keys, separated by commas. For the environment only: everybody on the machine sees flags.
+    #[arg(long, env = "STACKLOOM_KEYS", hide_env_values = true)]
+    pub keys: Option<String>,
+
+    /// Starts although the key of stored secrets is gone. Runs then pause until their users log in.
+    #[arg(long, env = "STACKLOOM_DESPITE_LOST_KEYS", default_value_t = false)]
+    pub despite_lost_keys: bool,
 
     /// Folder of the server's own catalogue items, one folder each.
     #[arg(long, env = "STACKLOOM_CATALOG", default_value = "catalog")]
@@ -234,6 +250,21 @@ impl Config {
              that you trust",
             self.addr
         )
+    }
+
+    /// The place of the server's own keys.
+    pub fn key_source(&self) -> KeySource {
+        if let Some(keys) = &self.keys {
+            return KeySource::Text(keys.clone().into());
+        }
+        let credential = || {
+            let folder = PathBuf::from(std::env::var_os("CREDENTIALS_DIRECTORY")?);
+            Some(folder.join(KEYS_CREDENTIAL)).filter(|file| file.exists())
+        };
+        match self.key_file.clone().or_else(credential) {
+            Some(file) => KeySource::File(file),
+            None => KeySource::DataFolder,
+        }
     }
 
     /// True if browsers connect over TLS.

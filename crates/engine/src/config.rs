@@ -4,7 +4,7 @@ use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use store::LogQuota;
 
-use crate::{compute, sandbox::OutputLimits};
+use crate::{compute, sandbox::OutputLimits, secrets::KeySource};
 
 /// Default image of sandboxes.
 pub const SANDBOX_IMAGE: &str = "stackloom-sandbox";
@@ -80,6 +80,10 @@ pub struct Config {
     pub read_patience: Duration,
     /// Time for a stopped step to reach a safe point before it is aborted.
     pub stop_patience: Duration,
+    /// The place of the server's keys.
+    pub keys: KeySource,
+    /// True if the engine starts although the key of stored secrets is gone.
+    pub despite_lost_keys: bool,
     /// Maximum number of running steps of one run.
     pub parallel_steps: usize,
     /// Maximum number of live deployments of a project.
@@ -121,6 +125,8 @@ impl Config {
             poll_longest: Duration::from_secs(2),
             read_patience: Duration::from_secs(5),
             stop_patience: Duration::from_secs(10),
+            keys: KeySource::default(),
+            despite_lost_keys: false,
             parallel_steps: PARALLEL_STEPS,
             project_deployments: PROJECT_DEPLOYMENTS,
             project_runs: PROJECT_RUNS,

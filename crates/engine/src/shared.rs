@@ -12,7 +12,7 @@ use crate::{
     compute::Computations,
     journal::Journal,
     sandbox::{DockerHost, Host, Sandboxes},
-    secrets::{RunSecrets, SealingKey},
+    secrets::{RunSecrets, SealingKeys},
 };
 
 /// The engine's core; one per engine.
@@ -23,7 +23,7 @@ pub struct Core {
     /// For sweeps, which need the ids that any deployment has recorded.
     pub operator: Operator,
     pub catalogs: Catalogs,
-    pub key: SealingKey,
+    pub keys: SealingKeys,
     pub sandboxes: Sandboxes,
     pub computations: Computations,
     /// Cancelled when the engine stops and drops its runs.
@@ -43,13 +43,8 @@ impl Core {
                 error,
             )
         })?;
-        let key_file = config.data_dir.join("engine.key");
-        let key = SealingKey::from_file(&key_file).map_err(|error| {
-            unavailable(
-                &format!("the key {} cannot be read", key_file.display()),
-                error,
-            )
-        })?;
+        let keys = SealingKeys::read(&config.keys, &config.data_dir)
+            .map_err(|error| unavailable("the server's keys cannot be read", error))?;
         let catalog = Catalog::load(&config.catalog).map_err(|error| {
             unavailable(
                 &format!("the catalogue {} cannot be read", config.catalog.display()),
@@ -72,7 +67,7 @@ impl Core {
             journal: Journal::start(store.clone(), config.log_quota),
             store,
             operator,
-            key,
+            keys,
             sandboxes,
             computations: Computations::new(config.computations),
             config,

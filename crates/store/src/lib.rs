@@ -74,6 +74,6 @@ pub use log::{LogQuota, Range};
 pub use operator::{Operator, connect, open};
 pub use resource::ResourceRow;
 pub use run::{NewRun, RunRow, Standing};
-pub use sealed::SealedKind;
+pub use sealed::{SealedKind, SealedResource, SealedRun};
 pub use session::{OpenSessions, OwnedSession, SessionOwner, SessionRow};
 pub use tenant::Tenant;

@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::{
-    CreationKey, CreationsNow, Error, OpenSessions, Result, RunRow, Store, Tenant,
-    column::{from_text, now_text, to_u32},
+    CreationKey, CreationsNow, Error, OpenSessions, Result, RunRow, SealedResource, SealedRun,
+    Store, Tenant,
+    column::{from_json_column, from_text, now_text, to_json, to_u32},
     connect::{self, DatabaseUrl},
     creation,
     database::{Row, parameters, read_all, statement},
@@ -193,6 +194,107 @@ impl Operator {
             .await
             .map_err(Error::at("removing expired sessions"))?;
         Ok(done.rows_affected())
+    }
+
+    // ---- sealed values ----
+
+    /// The sealed secrets of all runs.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn sealed_list_runs(&self) -> Result<Vec<SealedRun>> {
+        let rows =
+            sqlx::query("SELECT cloud, project_id, name, box FROM sealed WHERE kind = 'run'")
+                .fetch_all(&self.store.pool)
+                .await;
+        let sealed = |row: &Row| {
+            Ok(SealedRun {
+                tenant: Tenant {
+                    cloud: row.try_get("cloud")?,
+                    project_id: row.try_get("project_id")?,
+                },
+                run: row.try_get("name")?,
+                text: row.try_get("box")?,
+            })
+        };
+        read_all(rows, sealed, "listing sealed values")
+    }
+
+    /// Replaces the sealed secrets of a run, unless they have changed meanwhile.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn sealed_replace(&self, old: &SealedRun, text: &str) -> Result<()> {
+        sqlx::query(
+            "UPDATE sealed SET box = $1 WHERE kind = 'run' AND cloud = $2 AND project_id = $3 AND name = $4 AND box = $5",
+        )
+        .bind(text)
+        .bind(&old.tenant.cloud)
+        .bind(&old.tenant.project_id)
+        .bind(&old.run)
+        .bind(&old.text)
+        .execute(&self.store.pool)
+        .await
+        .map(drop)
+        .map_err(Error::at("sealing a value anew"))
+    }
+
+    /// Deletes the sealed secrets of runs that have been paused since before a time, in RFC 3339. Returns their number.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn sealed_sweep_paused(&self, before: &str) -> Result<u64> {
+        let done = sqlx::query(
+            "DELETE FROM sealed WHERE kind = 'run' AND name IN (SELECT r.id FROM runs r WHERE r.state = 'paused' \
+             AND NOT EXISTS (SELECT 1 FROM events e WHERE e.run = r.id AND e.time >= $1))",
+        )
+        .bind(before)
+        .execute(&self.store.pool)
+        .await
+        .map_err(Error::at("removing secrets of paused runs"))?;
+        Ok(done.rows_affected())
+    }
+
+    /// The columns of all resources that may have sealed values or keyed digests.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn resource_list_sealed(&self) -> Result<Vec<SealedResource>> {
+        let rows = sqlx::query(
+            "SELECT deployment, name, reference, attributes, made_with FROM resources WHERE state <> 'deleted' \
+             AND (reference LIKE '%Stackloom::Sealed%' OR attributes LIKE '%Stackloom::Sealed%' OR made_with LIKE '%\":\"%')",
+        )
+        .fetch_all(&self.store.pool)
+        .await;
+        let sealed = |row: &Row| {
+            Ok(SealedResource {
+                deployment: row.try_get("deployment")?,
+                name: row.try_get("name")?,
+                reference: from_json_column(row.try_get("reference")?)?,
+                attributes: from_json_column(row.try_get("attributes")?)?,
+                made_with: from_json_column(row.try_get("made_with")?)?,
+            })
+        };
+        read_all(rows, sealed, "listing resources with secrets")
+    }
+
+    /// Stores these columns of a resource.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn resource_replace_sealed(&self, sealed: &SealedResource) -> Result<()> {
+        sqlx::query(
+            "UPDATE resources SET reference = $1, attributes = $2, made_with = $3 WHERE deployment = $4 AND name = $5",
+        )
+        .bind(sealed.reference.as_ref().map(to_json))
+        .bind(sealed.attributes.as_ref().map(to_json))
+        .bind(sealed.made_with.as_ref().map(to_json))
+        .bind(&sealed.deployment)
+        .bind(&sealed.name)
+        .execute(&self.store.pool)
+        .await
+        .map(drop)
+        .map_err(Error::at("sealing attributes anew"))
     }
 
     /// Deletes the audit events before a time, in RFC 3339, and all but the newest `keep` of each project. Returns their

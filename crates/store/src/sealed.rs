@@ -1,5 +1,9 @@
 //! Sealed values. The caller seals and opens them; the store cannot read their text.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
 use crate::{Error, Result, Store, Tenant, Transaction, database::Database};
 
 /// The kind of a sealed value.
@@ -11,6 +15,32 @@ pub enum SealedKind {
     /// A private key or hidden parameters, sealed with a key that only the user can derive, for clouds without a key
     /// manager.
     Vault,
+}
+
+/// The sealed secrets of a run, as stored.
+#[derive(Clone, Debug)]
+pub struct SealedRun {
+    /// Owner of the run.
+    pub tenant: Tenant,
+    /// Id of the run.
+    pub run: String,
+    /// The sealed text.
+    pub text: String,
+}
+
+/// The columns of a resource that may have sealed values or keyed digests.
+#[derive(Clone, Debug)]
+pub struct SealedResource {
+    /// Id of the deployment.
+    pub deployment: String,
+    /// Name of the resource.
+    pub name: String,
+    /// Value of `get_resource`.
+    pub reference: Option<Value>,
+    /// Values of `get_attr`.
+    pub attributes: Option<Map<String, Value>>,
+    /// Keyed digests of the hidden parameters' values.
+    pub made_with: Option<BTreeMap<String, String>>,
 }
 
 impl SealedKind {

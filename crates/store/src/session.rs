@@ -177,7 +177,7 @@ impl Store {
         .await;
         let read = |row: &Row| {
             let id_hash: Vec<u8> = row.try_get("id_hash")?;
-            let id_hash = id_hash.try_into();
+            let id_hash = <[u8; 32]>::try_from(id_hash);
             Ok(OwnedSession {
                 id_hash: id_hash.map_err(|_| sqlx::Error::Decode("a hash has 32 bytes".into()))?,
                 created: row.try_get("created")?,

@@ -3,6 +3,7 @@
 mod begin;
 mod compare;
 mod hidden;
+mod keys;
 mod outputs;
 mod recover;
 mod roll_back;
@@ -103,12 +104,13 @@ impl Engine {
     /// Starts an engine and continues unfinished runs.
     ///
     /// # Errors
-    /// If the database, the key file or the catalogue cannot be read.
+    /// If the database, the keys or the catalogue cannot be read, or the key of stored secrets is gone.
     pub async fn start(config: Config, operator: Operator) -> Result<Engine> {
         let engine = Engine {
             core: Core::start(config, operator)?,
             active_runs: Arc::default(),
         };
+        engine.reseal_all().await?;
         engine.recover().await?;
         Ok(engine)
     }

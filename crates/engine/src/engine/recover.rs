@@ -98,7 +98,7 @@ impl Engine {
     }
 
     async fn secrets_of(&self, row: &RunRow) -> Result<Option<RunSecrets>> {
-        let (store, key) = (&self.core.store, &self.core.key);
+        let (store, key) = (&self.core.store, &self.core.keys);
         load_run(store, key, &row.tenant, &row.shown.id).await
     }
 
@@ -136,8 +136,8 @@ impl Engine {
                 )));
             }
         }
-        // Hidden values come from the vault, or from the sealed record of the paused run.
-        let hidden = match load_run(&self.core.store, &self.core.key, &actor.tenant, run).await? {
+        // Hidden values come from the vault, or from what the paused run still has sealed.
+        let hidden = match load_run(&self.core.store, &self.core.keys, &actor.tenant, run).await? {
             Some(sealed) => sealed.parameters.clone(),
             // A deletion needs only ids.
             None if row.shown.kind == RunKind::Undeploy => self
@@ -164,7 +164,7 @@ impl Engine {
             }
             return begun;
         }
-        let sealed = seal_run(&self.core.key, run, &secrets);
+        let sealed = seal_run(&self.core.keys, run, &secrets);
         let store = &self.core.store;
         store
             .sealed_put(&actor.tenant, SealedKind::Run, run, &sealed)
@@ -206,7 +206,7 @@ impl Engine {
         if run == Outcome::Conflict {
             return Err(taken());
         }
-        let sealed = seal_run(&self.core.key, id, secrets);
+        let sealed = seal_run(&self.core.keys, id, secrets);
         transaction
             .sealed_put(tenant, SealedKind::Run, id, &sealed)
             .await?;

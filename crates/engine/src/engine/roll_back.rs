@@ -204,7 +204,7 @@ impl RequestedRollBack {
     async fn begin(&self, row: &RunRow) -> Result<Started> {
         let ended = || Error::NotNow("the login for which the run acted has ended".into());
         let store = &self.engine.core.store;
-        let sealed = load_run(store, &self.engine.core.key, &row.tenant, &self.run).await?;
+        let sealed = load_run(store, &self.engine.core.keys, &row.tenant, &self.run).await?;
         let sealed = sealed.ok_or_else(ended)?;
         let session = match &self.session {
             Some(session) => session.clone(),

@@ -42,7 +42,7 @@ impl Engine {
         resources: Vec<ResourceRow>,
         actor: Option<&Actor>,
     ) -> Result<BTreeMap<String, OutputValue>> {
-        let resources = attributes::open(&self.core.key, &row.shown.id, resources);
+        let resources = attributes::open(&self.core.keys, &row.shown.id, resources);
         let stored = row.clone();
         let work = move || Outputs::of(stored, resources);
         let mut outputs = self.compute(&row.tenant, work).await?;

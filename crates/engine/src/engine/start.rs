@@ -93,7 +93,7 @@ impl Engine {
         }
         // This run replaces a requested roll-back of the previous run.
         transaction.run_supersede(tenant, deployment, &id).await?;
-        let sealed = seal_run(&self.core.key, &id, &new.secrets);
+        let sealed = seal_run(&self.core.keys, &id, &new.secrets);
         transaction
             .sealed_put(tenant, SealedKind::Run, &id, &sealed)
             .await?;
@@ -164,7 +164,7 @@ impl Engine {
         let deployment = self
             .deployment_row(&actor.tenant, &row.shown.deployment)
             .await?;
-        let secrets = load_run(&self.core.store, &self.core.key, &actor.tenant, run)
+        let secrets = load_run(&self.core.store, &self.core.keys, &actor.tenant, run)
             .await?
             .ok_or_else(missing)?;
         let machine = self.restore(row).await?;

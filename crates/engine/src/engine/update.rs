@@ -172,7 +172,7 @@ impl Engine {
         move |parameter, digest| {
             let value = values.get(parameter);
             value.is_none_or(|value| {
-                attributes::digest(&self.core.key, deployment, parameter, value) == digest
+                attributes::may_match(&self.core.keys, deployment, parameter, value, digest)
             })
         }
     }

@@ -96,7 +96,7 @@ impl Opening<'_> {
             None => {
                 let id = &deployment.shown.id;
                 let rows = core.store.resource_list_all(&run.tenant, id).await?;
-                let known = ResourceTable::of(attributes::open(&core.key, id, rows));
+                let known = ResourceTable::of(attributes::open(&core.keys, id, rows));
                 let last = core.store.creation_last_incarnations(&run.tenant, id);
                 Arc::new(known.with_incarnations(last.await?))
             }

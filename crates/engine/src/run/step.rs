@@ -211,7 +211,7 @@ impl Attempt {
         let Some(thing) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
-        let (key, deployment) = (&self.run_context.core.key, &self.run_context.deployment);
+        let (key, deployment) = (&self.run_context.core.keys, &self.run_context.deployment);
         made_with(&thing.spec, &self.run_context.hidden, |parameter| {
             let value = self.run_context.parameters.get(parameter)?;
             Some(attributes::digest(key, deployment, parameter, value))
@@ -247,7 +247,7 @@ impl Attempt {
         reference: &Value,
         attributes: &Map<String, Value>,
     ) -> (Value, Map<String, Value>) {
-        let (key, deployment) = (&self.run_context.core.key, &self.run_context.deployment);
+        let (key, deployment) = (&self.run_context.core.keys, &self.run_context.deployment);
         let (reference_is_secret, secret) = self.with_origins(|origins| {
             let secret: Vec<&str> = attributes
                 .iter()

@@ -1,9 +1,11 @@
 //! Secret attributes in the journal: sealed with the server's own key, and bound to their resource.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use super::SealingKey;
-use store::ResourceRow;
+use super::{SealingKeys, Unsealable};
+use store::{ResourceRow, SealedResource};
 
 /// The only key of a map with a sealed value.
 const SEALED: &str = "Stackloom::Sealed";
@@ -14,7 +16,7 @@ fn purpose(deployment: &str, resource: &str, attribute: &str) -> String {
 
 /// The stored form of a secret value.
 pub(crate) fn seal(
-    key: &SealingKey,
+    key: &SealingKeys,
     deployment: &str,
     resource: &str,
     attribute: &str,
@@ -26,7 +28,7 @@ pub(crate) fn seal(
 
 /// The stored form of attributes: the named ones are sealed.
 pub(crate) fn seal_all(
-    key: &SealingKey,
+    key: &SealingKeys,
     deployment: &str,
     resource: &str,
     secrets: &[&str],
@@ -45,7 +47,7 @@ pub(crate) fn seal_all(
 
 /// Rows with all sealed values opened. Values that were sealed with another key count as unknown.
 pub(crate) fn open(
-    key: &SealingKey,
+    key: &SealingKeys,
     deployment: &str,
     mut rows: Vec<ResourceRow>,
 ) -> Vec<ResourceRow> {
@@ -68,17 +70,13 @@ pub(crate) fn open(
 }
 
 fn open_one(
-    key: &SealingKey,
+    key: &SealingKeys,
     deployment: &str,
     resource: &str,
     attribute: &str,
     value: Value,
 ) -> Option<Value> {
-    let sealed = match &value {
-        Value::Object(map) if map.len() == 1 => map.get(SEALED).and_then(Value::as_str),
-        _ => None,
-    };
-    let Some(sealed) = sealed else {
+    let Some(sealed) = sealed_in(&value) else {
         return Some(value);
     };
     let opened = key
@@ -87,23 +85,75 @@ fn open_one(
     serde_json::from_str(&opened).ok()
 }
 
-/// A digest that shows if a hidden parameter of a deployment has the same value at two times.
-pub fn digest(key: &SealingKey, deployment: &str, parameter: &str, value: &Value) -> String {
-    key.digest(
-        &format!("hidden {deployment} {parameter}"),
-        &value.to_string(),
-    )
+fn sealed_in(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(map) if map.len() == 1 => map.get(SEALED).and_then(Value::as_str),
+        _ => None,
+    }
+}
+
+/// Seals the secrets of a stored resource with the newest key. True if one has changed.
+///
+/// # Errors
+/// If a secret was sealed with an unknown key.
+pub(crate) fn reseal(key: &SealingKeys, stored: &mut SealedResource) -> Result<bool, Unsealable> {
+    let deployment = &stored.deployment;
+    let name = planner::workflow::copy_of(&stored.name).unwrap_or(&stored.name);
+    let mut changed = false;
+    let attributes = stored.attributes.iter_mut().flatten();
+    let attributes = attributes.map(|(attribute, value)| (attribute.as_str(), value));
+    let reference = stored.reference.iter_mut().map(|value| ("", value));
+    for (attribute, value) in attributes.chain(reference) {
+        if let Some(sealed) = sealed_in(value)
+            && let Some(anew) = key.reseal(&purpose(deployment, name, attribute), sealed)?
+        {
+            *value = json!({ SEALED: anew });
+            changed = true;
+        }
+    }
+    for digest in stored.made_with.iter_mut().flat_map(BTreeMap::values_mut) {
+        if let Some(named) = key.name_digest(digest) {
+            *digest = named;
+            changed = true;
+        }
+    }
+    Ok(changed)
+}
+
+/// A digest that tells if a hidden parameter of a deployment has the same value at two times.
+pub fn digest(key: &SealingKeys, deployment: &str, parameter: &str, value: &Value) -> String {
+    key.digest(&digest_purpose(deployment, parameter), &value.to_string())
+}
+
+/// False if a digest is of another value.
+pub fn may_match(
+    key: &SealingKeys,
+    deployment: &str,
+    parameter: &str,
+    value: &Value,
+    digest: &str,
+) -> bool {
+    let purpose = digest_purpose(deployment, parameter);
+    key.may_match(&purpose, &value.to_string(), digest)
+}
+
+fn digest_purpose(deployment: &str, parameter: &str) -> String {
+    format!("hidden {deployment} {parameter}")
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
     use zeroize::Zeroizing;
 
     use super::*;
+    use crate::secrets::KeySource;
 
     #[test]
     fn a_sealed_attribute_opens_for_its_own_resource_only() {
-        let key = SealingKey::new(Zeroizing::new([7; 32]));
+        let text = STANDARD.encode([7; 32]);
+        let source = KeySource::Text(Zeroizing::new(text));
+        let key = SealingKeys::read(&source, "".as_ref()).unwrap();
         let attributes = json!({"value": "s3cret", "plain": 1})
             .as_object()
             .unwrap()

@@ -1,19 +1,21 @@
 //! Secrets: sealing, storage, and masking in logs.
 //!
-//! There are two keys with two lifetimes. Secrets of a *run* (the token, hidden parameters, the vault key) are sealed
-//! with the server's own key and removed when the run ends. Secrets of a *deployment* (private keys, hidden parameters)
-//! are in the cloud's key manager under the user's token, or sealed with a key that only the user can derive: without
-//! the user, neither the server nor its operator can open them.
+//! There are two keys with two lifetimes. Secrets of a *run* (the token, hidden parameters, the vault key) are sealed under the
+//! server's own key ([`SealingKeys`]) and removed when the run ends. Secrets of a *deployment* (private keys, hidden parameters) are in the cloud's
+//! key manager under the user's token, or sealed under a key that only the user can derive: without them, neither the server nor
+//! its operator can open these secrets.
 
 pub(crate) mod attributes;
 pub(crate) mod hidden_parameters;
+mod keys;
 mod mask;
 mod run;
 mod seal;
 mod vault;
 
+pub use keys::{KeySource, SealingKeys};
 pub use mask::Mask;
 pub use run::RunSecrets;
-pub(crate) use run::{load_run, seal_run};
+pub(crate) use run::{load_run, purpose as run_purpose, seal_run};
 pub use seal::{SealingKey, Unsealable};
 pub use vault::RunVault;

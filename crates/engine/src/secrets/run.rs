@@ -8,7 +8,7 @@ use serde_json::Value;
 use store::{SealedKind, Store};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::SealingKey;
+use super::SealingKeys;
 use crate::{Result, Tenant, VaultKey};
 
 /// Token, hidden parameters, and the key of the sealed vault if there is no key manager.
@@ -56,12 +56,12 @@ impl std::fmt::Debug for RunSecrets {
     }
 }
 
-fn purpose(run: &str) -> String {
+pub(crate) fn purpose(run: &str) -> String {
     format!("run/{run}")
 }
 
 /// Seals a run's secrets for [`SealedKind::Run`].
-pub(crate) fn seal_run(key: &SealingKey, run: &str, secrets: &RunSecrets) -> String {
+pub(crate) fn seal_run(key: &SealingKeys, run: &str, secrets: &RunSecrets) -> String {
     let text = Zeroizing::new(store::to_json(secrets));
     key.seal(&purpose(run), &text)
 }
@@ -69,7 +69,7 @@ pub(crate) fn seal_run(key: &SealingKey, run: &str, secrets: &RunSecrets) -> Str
 /// Reads and opens a run's secrets. `None` if they are missing, or sealed with another key.
 pub(crate) async fn load_run(
     store: &Store,
-    key: &SealingKey,
+    key: &SealingKeys,
     tenant: &Tenant,
     run: &str,
 ) -> Result<Option<RunSecrets>> {

@@ -1,14 +1,11 @@
 //! Sealing: XChaCha20-Poly1305 with a random nonce per text, bound to a purpose.
 
-use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path};
-
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use chacha20poly1305::{
     KeyInit, XChaCha20Poly1305, XNonce,
     aead::{Aead, Payload},
 };
 use hkdf::Hkdf;
-use rand::TryRngCore;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
@@ -29,38 +26,15 @@ impl SealingKey {
         SealingKey(bytes)
     }
 
-    /// The server's own key, from a file that only the server can read. The file is created if it is missing.
-    ///
-    /// # Errors
-    /// If the file cannot be read or created, or is not a key.
-    pub fn from_file(path: &Path) -> io::Result<SealingKey> {
-        match fs::read(path) {
-            Ok(bytes) => {
-                let bytes = Zeroizing::new(bytes);
-                let key: [u8; 32] = bytes.as_slice().try_into().map_err(|_length| {
-                    io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        format!("{} is not a key of 32 bytes", path.display()),
-                    )
-                })?;
-                Ok(SealingKey(Zeroizing::new(key)))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut key = Zeroizing::new([0u8; 32]);
-                rand::rngs::OsRng
-                    .try_fill_bytes(key.as_mut())
-                    .map_err(io::Error::other)?;
-                let mut file = fs::OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .mode(0o600)
-                    .open(path)?;
-                file.write_all(key.as_ref())?;
-                file.sync_all()?;
-                Ok(SealingKey(key))
-            }
-            Err(error) => Err(error),
-        }
+    /// The key's id: a digest that tells keys apart and reveals nothing else.
+    pub fn id(&self) -> String {
+        let mut id = [0u8; 4];
+        let expander =
+            Hkdf::<Sha256>::from_prk(self.0.as_ref()).expect("a key is as long as a digest");
+        expander
+            .expand(b"key id", &mut id)
+            .expect("a few bytes can always be made");
+        id.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Seals a text for a purpose. It can be opened only with the same purpose.
@@ -124,8 +98,6 @@ impl std::fmt::Debug for SealingKey {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn key(byte: u8) -> SealingKey {
@@ -146,27 +118,6 @@ mod tests {
             key(1).seal("run/7", "hunter2"),
             "the nonce is new each time"
         );
-    }
-
-    #[test]
-    fn the_key_file_is_made_once_and_for_its_owner_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key");
-        let sealed = SealingKey::from_file(&path).unwrap().seal("x", "y");
-        assert_eq!(
-            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-        assert_eq!(
-            SealingKey::from_file(&path)
-                .unwrap()
-                .open("x", &sealed)
-                .unwrap()
-                .as_str(),
-            "y"
-        );
-        fs::write(&path, "short").unwrap();
-        assert!(SealingKey::from_file(&path).is_err());
     }
 
     #[test]

@@ -7,7 +7,10 @@ use std::{
 };
 
 use api::{CloudFacts, Event, EventBody, Run, RunState, Started, StepKind};
-use engine::{Actor, Config, Engine, Error, Force, NewDeployment, Tenant, VaultKey};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use engine::{
+    Actor, Config, Engine, Error, Force, NewDeployment, Tenant, VaultKey, secrets::KeySource,
+};
 use futures::StreamExt;
 use lab::Lab;
 use openstack::{Clouds, Credentials, Scope, Session};
@@ -136,6 +139,19 @@ impl Bench {
         self.engine.shutdown().await;
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
         self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
+    }
+
+    /// Restarts the engine with these keys, the newest first.
+    pub async fn restart_with_keys(&mut self, keys: &[u8]) -> Result<(), Error> {
+        self.engine.shutdown().await;
+        let lines = keys.iter().map(|byte| STANDARD.encode([*byte; 32]));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let config = Config {
+            keys: KeySource::Text(text.into()),
+            ..config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout)
+        };
+        self.engine = Engine::start(config, self.operator.clone()).await?;
+        Ok(())
     }
 
     /// Starts another engine on this one's data, waits until it has taken up its runs, and kills it without a word.

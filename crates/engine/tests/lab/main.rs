@@ -11,6 +11,7 @@ mod faults;
 mod foresight;
 mod hand_over;
 mod hidden;
+mod keys;
 mod late;
 mod life;
 #[path = "../common/marked.rs"]

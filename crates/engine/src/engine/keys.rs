@@ -1,0 +1,55 @@
+//! The start-up pass over sealed values: each opens with a key of the server, and is sealed with the newest one.
+
+use super::Engine;
+use crate::{
+    Error, Result,
+    secrets::{attributes, run_purpose},
+};
+
+impl Engine {
+    /// Seals with the newest key what an older one has sealed.
+    ///
+    /// # Errors
+    /// If something is sealed with a key that the server does not have, unless that is permitted.
+    pub(super) async fn reseal_all(&self) -> Result<()> {
+        let (keys, operator) = (&self.core.keys, &self.core.operator);
+        let (mut anew, mut lost) = (0_usize, 0_usize);
+        for sealed in operator.sealed_list_runs().await? {
+            match keys.reseal(&run_purpose(&sealed.run), &sealed.text) {
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    operator.sealed_replace(&sealed, &text).await?;
+                    anew += 1;
+                }
+                Err(_unsealable) => lost += 1,
+            }
+        }
+        for mut resource in operator.resource_list_sealed().await? {
+            match attributes::reseal(keys, &mut resource) {
+                Ok(false) => {}
+                Ok(true) => {
+                    operator.resource_replace_sealed(&resource).await?;
+                    anew += 1;
+                }
+                Err(_unsealable) => lost += 1,
+            }
+        }
+        if anew > 0 {
+            tracing::info!(anew, "secrets were sealed with the newest key");
+        }
+        if lost == 0 {
+            return Ok(());
+        }
+        let why = format!(
+            "{lost} stored secrets of runs and resources are sealed with a key that this server does not have; it has {}. \
+             Start it with their key as well (STACKLOOM_KEY_FILE). If that key is lost, start it with --despite-lost-keys: \
+             runs then pause until their users log in, and secret attributes count as unknown",
+            keys.ids().join(", ")
+        );
+        if self.core.config.despite_lost_keys {
+            tracing::warn!("{why}");
+            return Ok(());
+        }
+        Err(Error::Unavailable(why))
+    }
+}
