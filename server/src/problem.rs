@@ -90,6 +90,21 @@ impl Error {
         Error::new(code, sentence(&error.to_string())).caused_by(chain(error))
     }
 
+    /// An error of a cloud for somebody who is not logged in: nothing about addresses and certificates inside. The log has the
+    /// cause.
+    pub fn from_login(error: &openstack::Error) -> Error {
+        let (openstack::Error::Unreachable { cloud, .. }
+        | openstack::Error::Untrusted { cloud, .. }
+        | openstack::Error::NotOpenStack { cloud, .. }) = error
+        else {
+            return Error::from_cloud(error);
+        };
+        let detail = format!("Cloud `{cloud}` cannot be reached from this server.");
+        Error::new(codes::CLOUD_UNREACHABLE, detail)
+            .hint("Try again later, or ask the server's operator. The server's log has the cause.")
+            .caused_by(chain(error))
+    }
+
     /// True if the problem has this code.
     pub fn is(&self, code: Code) -> bool {
         self.problem.code == code.name

@@ -82,7 +82,7 @@ impl TokenLogins {
                 self.forget(&cloud.name, token);
                 Err(not_signed_in())
             }
-            Err(error) => Err(Error::from_cloud(&error)),
+            Err(error) => Err(Error::from_login(&error)),
         }
     }
 

@@ -20,6 +20,8 @@ pub struct ItemRow {
     pub digest: String,
     /// The user who uploaded it.
     pub author: String,
+    /// The cloud's id of this user. `None` for an upload from before ids were stored.
+    pub author_id: Option<String>,
     /// Time of the upload, RFC 3339.
     pub uploaded: String,
 }
@@ -40,7 +42,7 @@ impl Store {
     /// If the database fails.
     pub async fn item_list(&self, tenant: &Tenant) -> Result<Vec<ItemRow>> {
         let rows = sqlx::query(
-            "SELECT name, version, digest, author, uploaded FROM catalog_items WHERE cloud = $1 AND project_id = $2",
+            "SELECT name, version, digest, author, author_id, uploaded FROM catalog_items WHERE cloud = $1 AND project_id = $2",
         )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
@@ -74,11 +76,11 @@ impl Store {
         (name, version): (&str, &str),
         digest: &str,
         bytes: i64,
-        author: &str,
+        (author, author_id): (&str, &str),
     ) -> Result<Outcome> {
         let done = sqlx::query(
-            "INSERT INTO catalog_items (cloud, project_id, name, version, digest, bytes, author, uploaded) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (cloud, project_id, name, version) DO NOTHING",
+            "INSERT INTO catalog_items (cloud, project_id, name, version, digest, bytes, author, author_id, uploaded) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (cloud, project_id, name, version) DO NOTHING",
         )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
@@ -87,6 +89,7 @@ impl Store {
         .bind(digest)
         .bind(bytes)
         .bind(author)
+        .bind(author_id)
         .bind(now_text())
         .execute(&self.pool)
         .await
@@ -163,6 +166,7 @@ fn item(row: &Row) -> sqlx::Result<ItemRow> {
         version: row.try_get("version")?,
         digest: row.try_get("digest")?,
         author: row.try_get("author")?,
+        author_id: row.try_get("author_id")?,
         uploaded: row.try_get("uploaded")?,
     })
 }

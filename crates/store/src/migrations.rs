@@ -40,6 +40,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0501_store_audit"
     "0502_store_crashes"
     "0503_store_session_owners"
+    "0504_store_author_ids"
     "0701_log_segments"
 };
 

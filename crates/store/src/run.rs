@@ -27,6 +27,8 @@ pub struct RunRow {
     pub roll_back: Option<String>,
     /// The workflow as JSON. See [`RunRow::workflow`].
     pub workflow: String,
+    /// The cloud's id of the user who started it. `None` for a run from before ids were stored.
+    pub author_id: Option<String>,
 }
 
 impl RunRow {
@@ -69,6 +71,8 @@ pub struct NewRun<'a> {
     pub workflow: &'a Workflow,
     /// The user who started it.
     pub author: &'a str,
+    /// Id of this user in the cloud.
+    pub author_id: &'a str,
 }
 
 /// The progress of a run for its viewers.
@@ -82,7 +86,7 @@ pub enum Standing {
     Over,
 }
 
-pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, \
+pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, author_id, created, started, \
     ended, rolls_back, resumed_from, roll_back, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
 
 impl Store {
@@ -243,8 +247,8 @@ impl Transaction {
     pub async fn run_insert(&mut self, tenant: &Tenant, new: NewRun<'_>) -> Result<Outcome> {
         let now = now_text();
         let done = sqlx::query(
-            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, created) \
-             VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, author_id, created) \
+             VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
         )
         .bind(new.id)
         .bind(new.deployment)
@@ -256,6 +260,7 @@ impl Transaction {
         .bind(new.roll_back.map(to_json))
         .bind(to_json(new.workflow))
         .bind(new.author)
+        .bind(new.author_id)
         .bind(&now)
         .execute(self.connection())
         .await
@@ -418,6 +423,7 @@ pub(crate) fn run(row: &Row) -> sqlx::Result<RunRow> {
         resumed_from: resumed_from.as_deref().map(from_text).transpose()?,
         roll_back: row.try_get("roll_back")?,
         workflow: row.try_get("workflow")?,
+        author_id: row.try_get("author_id")?,
         shown: shown(row)?,
     })
 }

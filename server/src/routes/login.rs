@@ -68,7 +68,7 @@ pub async fn login(
         (Some(_), Err(openstack::Error::WrongCredentials { .. })) | (None, _) => {}
         (Some(attempt), Err(_)) => services.attempts.undecided(attempt),
     }
-    let opened = opened.map_err(|error| Error::from_cloud(&error).path(field_at_fault(&error)))?;
+    let opened = opened.map_err(|error| Error::from_login(&error).path(field_at_fault(&error)))?;
     let user_id = opened.user().id.clone();
     let vault_key = tokio::task::spawn_blocking(move || VaultKey::derive(&credentials, &user_id))
         .await

@@ -37,7 +37,14 @@ async fn what_went_wrong_is_told_apart() {
         attempt(credentials("demo", "demo", "secret-project")).await,
         (403, "unknown-project".into())
     );
-    assert_eq!(attempt(dead).await, (502, "cloud-unreachable".into()));
+    let unreachable = stack.stranger().post("/api/v1/login", &dead).await;
+    let unreachable = json(unreachable, 502).await;
+    assert_eq!(unreachable["code"], "cloud-unreachable");
+    let shown = unreachable.to_string();
+    assert!(
+        !shown.contains("127.0.0.1"),
+        "addresses are internal: {shown}"
+    );
     assert_eq!(attempt(nowhere).await, (422, "unknown-cloud".into()));
     assert_eq!(
         attempt(json!({"cloud": "test", "user": "demo"})).await,

@@ -30,7 +30,7 @@ use hot::diagnostic::Diagnostic;
 use sha2::{Digest, Sha256};
 use types::{Registry, catalog::CatalogItem};
 
-pub use catalogs::{Catalogs, Published, Rank};
+pub use catalogs::{Catalogs, Published, Publisher, Rank};
 pub use unpack::{Limits, unpack};
 
 /// The files of a role, by path inside its folder.

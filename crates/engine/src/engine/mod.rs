@@ -27,7 +27,7 @@ pub use update::{Hidden, Preview};
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
-    catalog::{Catalog, Published, Rank},
+    catalog::{Catalog, Published, Publisher, Rank},
     run::{ActiveRuns, Command},
     shared::Core,
 };
@@ -136,7 +136,11 @@ impl Engine {
         } else {
             Rank::Member
         };
-        let publisher = (actor.user.as_str(), rank);
+        let publisher = Publisher {
+            user: &actor.user,
+            user_id: &actor.session.user().id,
+            rank,
+        };
         catalogs.publish(&actor.tenant, publisher, archive).await
     }
 
@@ -264,10 +268,15 @@ impl Engine {
     pub async fn resume_paused(&self, actor: &Actor) -> Result<Vec<String>> {
         let store = &self.core.store;
         let unfinished = store.run_list_unfinished(&actor.tenant).await?;
+        let user_id = &actor.session.user().id;
+        let is_own = |row: &RunRow| match &row.author_id {
+            Some(id) => id == user_id,
+            None => row.shown.author == actor.user,
+        };
         let mut resumed = Vec::new();
         for row in unfinished
             .into_iter()
-            .filter(|row| row.shown.state == RunState::Paused && row.shown.author == actor.user)
+            .filter(|row| row.shown.state == RunState::Paused && is_own(row))
         {
             match self.go_on(actor, &row.shown.id).await {
                 Ok(()) => resumed.push(row.shown.id),

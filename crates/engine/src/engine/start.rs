@@ -75,6 +75,7 @@ impl Engine {
                 roll_back: new.roll_back,
                 workflow: &workflow,
                 author: &new.actor.user,
+                author_id: &new.actor.session.user().id,
             },
         );
         // Another request came first.

@@ -167,6 +167,14 @@ async fn a_token_that_ends_pauses_the_run_and_a_login_continues_it() {
     let run = bench.engine.run(&bench.tenant, &started.run).await.unwrap();
     assert!(run.reason.unwrap().contains("log in again"));
 
+    let namesake = engine::Actor {
+        tenant: bench.tenant.clone(),
+        user: bench.actor.user.clone(),
+        ..bench.log_in("other").await
+    };
+    let resumed = bench.engine.resume_paused(&namesake).await.unwrap();
+    assert!(resumed.is_empty(), "the run of a user of the same name");
+
     let again = bench.log_in("demo").await;
     assert_eq!(
         bench.engine.resume_paused(&again).await.unwrap(),

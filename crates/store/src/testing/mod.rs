@@ -134,6 +134,7 @@ pub async fn run_insert(
         roll_back: None,
         workflow,
         author: "demo",
+        author_id: "demo-id",
     };
     let inserted = transaction.run_insert(tenant, new).await;
     assert_eq!(inserted.expect("a run"), Outcome::Done);

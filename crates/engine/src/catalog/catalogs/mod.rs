@@ -47,6 +47,17 @@ pub struct Catalogs {
     unpacking: Semaphore,
 }
 
+/// A user who publishes an item.
+#[derive(Clone, Copy, Debug)]
+pub struct Publisher<'a> {
+    /// The user's name.
+    pub user: &'a str,
+    /// The user's id in the cloud.
+    pub user_id: &'a str,
+    /// The user's rank.
+    pub rank: Rank,
+}
+
 /// The rank of a user who publishes an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
@@ -54,6 +65,15 @@ pub enum Rank {
     Member,
     /// Publishes versions of all items.
     Administrator,
+}
+
+impl Publisher<'_> {
+    fn is_author_of(&self, row: &ItemRow) -> bool {
+        match &row.author_id {
+            Some(id) => id == self.user_id,
+            None => row.author == self.user,
+        }
+    }
 }
 
 /// The result of an upload.
@@ -155,7 +175,7 @@ impl Catalogs {
     pub async fn publish(
         &self,
         tenant: &Tenant,
-        (user, rank): (&str, Rank),
+        publisher: Publisher<'_>,
         archive: Vec<u8>,
     ) -> Result<Published> {
         let turn = self.unpacking.acquire().await;
@@ -186,8 +206,8 @@ impl Catalogs {
         let first = versions.min_by(|one, other| one.uploaded.cmp(&other.uploaded));
         if let Some(first) = first
             && !was_there
-            && rank != Rank::Administrator
-            && first.author != user
+            && publisher.rank != Rank::Administrator
+            && !publisher.is_author_of(first)
         {
             return Err(Error::ItemOwned {
                 owner: first.author.clone(),
@@ -207,8 +227,9 @@ impl Catalogs {
         self.write(tenant, &name, &digest, files).await?;
         if !was_there {
             let key = (name.as_str(), version.as_str());
-            let inserted = self.store.item_insert(tenant, key, &digest, bytes, user);
-            // Another server with the same database was faster.
+            let author = (publisher.user, publisher.user_id);
+            let inserted = self.store.item_insert(tenant, key, &digest, bytes, author);
+            // Another server on the same database was faster.
             if inserted.await? == Outcome::Conflict {
                 return Err(Error::ItemVersionTaken { name, version });
             }

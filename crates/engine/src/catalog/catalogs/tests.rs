@@ -43,6 +43,14 @@ fn says(catalog: &Catalog, word: &str) -> bool {
     String::from_utf8_lossy(&files["tasks/main.yml"]).contains(word)
 }
 
+fn member(user: &str) -> Publisher<'_> {
+    Publisher {
+        user,
+        user_id: user,
+        rank: Rank::Member,
+    }
+}
+
 #[tokio::test]
 async fn a_deployment_keeps_the_version_that_it_was_made_with() {
     let folder = tempfile::tempdir().unwrap();
@@ -50,7 +58,7 @@ async fn a_deployment_keeps_the_version_that_it_was_made_with() {
     let publish = async |version: &str, word: &str| {
         let archive = archive("hello", version, word);
         catalogs
-            .publish(&demo, ("ada", Rank::Member), archive)
+            .publish(&demo, member("ada"), archive)
             .await
             .unwrap()
     };
@@ -103,9 +111,7 @@ async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |name: &str, word: &str| {
         let archive = archive(name, "1.0.0", word);
-        catalogs
-            .publish(&demo, ("ada", Rank::Member), archive)
-            .await
+        catalogs.publish(&demo, member("ada"), archive).await
     };
     assert!(!publish("hello", "first").await.unwrap().was_there);
     assert!(publish("hello", "first").await.unwrap().was_there);
@@ -115,9 +121,7 @@ async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
         publish("nginx", "x").await.unwrap_err().code(),
         "item-name-taken"
     );
-    let refused = catalogs
-        .publish(&demo, ("ada", Rank::Member), b"PK".to_vec())
-        .await;
+    let refused = catalogs.publish(&demo, member("ada"), b"PK".to_vec()).await;
     assert_eq!(refused.unwrap_err().code(), "item-refused");
     assert!(says(&catalogs.of(&demo).await.unwrap(), "first"));
     assert!(
@@ -136,7 +140,7 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let first = archive("hello", "1.0.0", "first");
     let item = catalogs
-        .publish(&demo, ("ada", Rank::Member), first.clone())
+        .publish(&demo, member("ada"), first.clone())
         .await
         .unwrap()
         .item;
@@ -145,10 +149,7 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
     };
     std::fs::write(place.join("tasks/main.yml"), "- evil").unwrap();
     assert!(item.files().is_err());
-    catalogs
-        .publish(&demo, ("ada", Rank::Member), first)
-        .await
-        .unwrap();
+    catalogs.publish(&demo, member("ada"), first).await.unwrap();
     assert!(
         says(&catalogs.of(&demo).await.unwrap(), "first"),
         "an upload mends it"
@@ -161,7 +162,7 @@ async fn an_item_that_was_unreadable_for_a_moment_is_available_again() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let archive = archive("hello", "1.0.0", "first");
     let item = catalogs
-        .publish(&demo, ("ada", Rank::Member), archive)
+        .publish(&demo, member("ada"), archive)
         .await
         .unwrap()
         .item;
@@ -181,10 +182,7 @@ async fn small_files_count_with_their_size_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let first = archive("hello", "1.0.0", "first");
-    catalogs
-        .publish(&demo, ("ada", Rank::Member), first)
-        .await
-        .unwrap();
+    catalogs.publish(&demo, member("ada"), first).await.unwrap();
     let bytes = catalogs.store.item_bytes(&demo).await.unwrap();
     let block = BLOCK_BYTES as i64;
     assert_eq!(bytes, 6 * block, "three files in three folders");
@@ -198,16 +196,15 @@ async fn the_number_of_versions_of_an_item_is_limited() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |name: &str, version: &str| {
         let archive = archive(name, version, "first");
-        catalogs
-            .publish(&demo, ("ada", Rank::Member), archive)
-            .await
+        catalogs.publish(&demo, member("ada"), archive).await
     };
     publish("hello", "1.0.0").await.unwrap();
     for minor in 1..VERSIONS_MAX {
         let store = &catalogs.store;
         let first = store.item_list(&demo).await.unwrap().remove(0);
         let (name, version) = (first.name.as_str(), format!("1.{minor}.0"));
-        let inserted = store.item_insert(&demo, (name, &version), &first.digest, 4096, "ada");
+        let inserted =
+            store.item_insert(&demo, (name, &version), &first.digest, 4096, ("ada", "ada"));
         assert_eq!(inserted.await.unwrap(), Outcome::Done);
     }
     let refused = publish("hello", "2.0.0").await.unwrap_err();
@@ -222,7 +219,11 @@ async fn only_the_owner_and_administrators_publish_versions() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |user, rank, version: &str| {
         let archive = archive("hello", version, "x");
-        catalogs.publish(&demo, (user, rank), archive).await
+        let publisher = Publisher {
+            rank,
+            ..member(user)
+        };
+        catalogs.publish(&demo, publisher, archive).await
     };
     publish("ada", Rank::Member, "1.0.0").await.unwrap();
     let refused = publish("eve", Rank::Member, "2.0.0").await.unwrap_err();
@@ -232,4 +233,12 @@ async fn only_the_owner_and_administrators_publish_versions() {
     publish("root", Rank::Administrator, "3.0.0").await.unwrap();
     // An administrator's version does not change the owner.
     publish("ada", Rank::Member, "4.0.0").await.unwrap();
+    // The user of this name in another domain.
+    let other = Publisher {
+        user_id: "other-id",
+        ..member("ada")
+    };
+    let archive = archive("hello", "5.0.0", "x");
+    let refused = catalogs.publish(&demo, other, archive).await.unwrap_err();
+    assert_eq!(refused.code(), "item-owned");
 }
