@@ -208,6 +208,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
         step_bytes: config.step_log_mib << 20,
         project_bytes: config.project_log_mib << 20,
     };
+    engine.project_ssh_attempts = config.project_ssh_attempts;
     engine.computations = Limits {
         parallel: config.computations,
         per_project: config.project_computations,

@@ -172,6 +172,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PROJECT_RUNS", default_value_t = engine_defaults::PROJECT_RUNS)]
     pub project_runs: u32,
 
+    /// Servers of one project that are logged in to at the same time, to see if they have booted.
+    #[arg(long, env = "STACKLOOM_PROJECT_SSH_ATTEMPTS", default_value_t = engine_defaults::PROJECT_SSH_ATTEMPTS)]
+    pub project_ssh_attempts: usize,
+
     /// Open websockets of one project.
     #[arg(long, env = "STACKLOOM_PROJECT_SOCKETS", default_value_t = 500)]
     pub project_sockets: usize,

@@ -39,6 +39,8 @@ pub const COMPUTATION_DEADLINE: Duration = Duration::from_secs(30);
 pub const PROJECT_DEPLOYMENTS: u32 = 500;
 /// Default of [`Config::project_runs`].
 pub const PROJECT_RUNS: u32 = 200;
+/// Default of [`Config::project_ssh_attempts`].
+pub const PROJECT_SSH_ATTEMPTS: usize = 200;
 
 impl Default for compute::Limits {
     fn default() -> compute::Limits {
@@ -90,6 +92,8 @@ pub struct Config {
     pub project_deployments: u32,
     /// Maximum number of active runs of a project. Undeployments are always accepted.
     pub project_runs: u32,
+    /// Maximum number of servers that a project tries to log in to at the same time.
+    pub project_ssh_attempts: usize,
     /// Limits of computations on templates.
     pub computations: compute::Limits,
     /// Maximum number of sandboxes of all runs.
@@ -130,6 +134,7 @@ impl Config {
             parallel_steps: PARALLEL_STEPS,
             project_deployments: PROJECT_DEPLOYMENTS,
             project_runs: PROJECT_RUNS,
+            project_ssh_attempts: PROJECT_SSH_ATTEMPTS,
             computations: compute::Limits::default(),
             parallel_sandboxes: PARALLEL_SANDBOXES,
             sandbox_memory_bytes: 512 * 1024 * 1024,

@@ -7,12 +7,13 @@ use store::{Operator, RunRow, Store};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Config, Error, Result,
+    Config, Error, Result, Tenant,
     catalog::{Catalog, Catalogs},
     compute::Computations,
     journal::Journal,
     sandbox::{DockerHost, Host, Sandboxes},
     secrets::{RunSecrets, SealingKeys},
+    slots::Slots,
 };
 
 /// The engine's core; one per engine.
@@ -26,6 +27,8 @@ pub struct Core {
     pub keys: SealingKeys,
     pub sandboxes: Sandboxes,
     pub computations: Computations,
+    /// Attempts to log in to servers that boot, by project.
+    pub ssh_attempts: Slots<Tenant>,
     /// Cancelled when the engine stops and drops its runs.
     pub stopping: CancellationToken,
     /// Tasks of runs.
@@ -70,6 +73,7 @@ impl Core {
             keys,
             sandboxes,
             computations: Computations::new(config.computations),
+            ssh_attempts: Slots::new(config.project_ssh_attempts),
             config,
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),

@@ -14,6 +14,7 @@ use sshd::{Sshd, USER, sshd};
 use tokio::{
     io::AsyncReadExt,
     net::TcpListener,
+    sync::Semaphore,
     task::JoinSet,
     time::{Instant, timeout},
 };
@@ -24,13 +25,18 @@ fn pair() -> Pair {
     keys::make("test").unwrap()
 }
 
-/// Waits until a login to a server succeeds.
+fn slots(number: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(number))
+}
+
+/// Waits until a server lets us in.
 async fn up(server: &Sshd, bastion: Option<&Sshd>, pair: &Pair) {
     let gateway = Gateway::default();
     let mut wait = Wait::new(
         server.behind(bastion),
         pair.private.clone(),
         &gateway,
+        slots(1),
         PATIENCE,
     );
     loop {
@@ -73,7 +79,7 @@ async fn a_thousand_servers_that_boot_cost_a_few_kilobytes_each_and_no_thread() 
             user: USER.into(),
         };
         waiting.spawn(async move {
-            Wait::new(route, private, &gateway, Duration::from_secs(600))
+            Wait::new(route, private, &gateway, slots(1), Duration::from_secs(600))
                 .news()
                 .await
         });
@@ -97,6 +103,37 @@ async fn a_thousand_servers_that_boot_cost_a_few_kilobytes_each_and_no_thread() 
 }
 
 #[tokio::test]
+async fn an_attempt_waits_for_a_slot_of_its_project() {
+    // The kernel answers at once and sshd never does.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let pair = pair();
+    let mut host = Host::new("web", "127.0.0.1", pair.public.as_str());
+    host.port = silent.local_addr().unwrap().port();
+    let route = Route {
+        host,
+        bastion: None,
+        user: USER.into(),
+    };
+    let slots = slots(1);
+    let taken = slots.clone().acquire_owned().await.unwrap();
+    let (gateway, patience) = (Gateway::default(), Duration::from_secs(1));
+    let mut wait = Wait::new(
+        route,
+        pair.private.clone(),
+        &gateway,
+        slots.clone(),
+        patience,
+    );
+    let queue = timeout(2 * patience, wait.news()).await;
+    assert!(queue.is_err(), "no attempt without a slot: {queue:?}");
+    drop(taken);
+    let (news, accepted) = tokio::join!(wait.news(), silent.accept());
+    assert!(accepted.is_ok(), "an attempt was made");
+    assert!(matches!(news, News::TimeIsUp(_)), "{news:?}");
+    assert_eq!(slots.available_permits(), 1);
+}
+
+#[tokio::test]
 async fn a_server_that_nobody_answers_for_ends_the_wait_in_time() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let pair = pair();
@@ -114,6 +151,7 @@ async fn a_server_that_nobody_answers_for_ends_the_wait_in_time() {
         route,
         pair.private.clone(),
         &gateway,
+        slots(1),
         Duration::from_secs(2),
     );
     let first = wait.news().await;
@@ -210,7 +248,7 @@ async fn checks_behind_a_bastion_share_one_login_there() {
             pair.private.clone(),
         );
         checks.spawn(async move {
-            let mut wait = Wait::new(route, key, &gateway, PATIENCE);
+            let mut wait = Wait::new(route, key, &gateway, slots(1), PATIENCE);
             loop {
                 match wait.news().await {
                     News::NotYet(_) => {}

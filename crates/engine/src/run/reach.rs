@@ -36,7 +36,9 @@ impl Attempt {
             ))
             .await;
         let key = self.private_key().await?;
-        let mut wait = Wait::new(route, key, &self.run_context.gateway, patience);
+        let core = &self.run_context.core;
+        let slots = core.ssh_attempts.of(&self.run_context.tenant);
+        let mut wait = Wait::new(route, key, &self.run_context.gateway, slots, patience);
         loop {
             let news = tokio::select! {
                 news = wait.news() => news,

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep, timeout},
+};
 use zeroize::Zeroizing;
 
 use super::{Client, Gateway, Route, SshError};
@@ -21,7 +24,9 @@ pub struct Wait<'a> {
     route: Route,
     private_key: Zeroizing<String>,
     gateway: &'a Gateway,
-    /// Held during the wait, so that each attempt uses the open connection to the bastion.
+    /// The attempts that the project may make at the same time.
+    slots: Arc<Semaphore>,
+    /// Held while the wait lasts, so that each attempt finds the bastion's connection open.
     gate: Option<Arc<Client>>,
     until: Instant,
     pause: Duration,
@@ -42,17 +47,19 @@ pub enum News {
 }
 
 impl<'a> Wait<'a> {
-    /// A wait that ends after `patience`.
+    /// A wait that ends after `patience`. Each attempt takes one of the slots; the time in their queue does not count.
     pub fn new(
         route: Route,
         private_key: Zeroizing<String>,
         gateway: &'a Gateway,
+        slots: Arc<Semaphore>,
         patience: Duration,
     ) -> Wait<'a> {
         Wait {
             route,
             private_key,
             gateway,
+            slots,
             gate: None,
             until: Instant::now() + patience,
             pause: PAUSE_FIRST,
@@ -64,9 +71,13 @@ impl<'a> Wait<'a> {
     /// have a hundred equal lines.
     pub async fn news(&mut self) -> News {
         loop {
+            let queued = Instant::now();
+            let slot = self.slots.clone().acquire_owned().await;
+            self.until += queued.elapsed();
             let left = self.until.saturating_duration_since(Instant::now());
             let limit = left.clamp(ATTEMPT_LEAST, ATTEMPT);
             let attempt = timeout(limit, self.attempt()).await;
+            drop(slot);
             let error = match attempt {
                 Ok(Ok(())) => return News::LoggedIn,
                 Ok(Err(error)) => error,
