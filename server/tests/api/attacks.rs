@@ -1,66 +1,23 @@
-//! Attacks that exhaust the server: each gets a clear error, and other clients are served meanwhile.
+//! Attacks that exhaust the server: each is answered clearly, and everybody else is served meanwhile.
+//!
+//! Attacks on what colleagues have are in `limits`, attacks out of a sandbox in the engine's tests `sandbox`.
 
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
 use futures::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use tokio_tungstenite::tungstenite;
 
-use crate::stack::{Client, Stack, credentials, json, problem};
-
-/// Maximum response time of `/healthz`. The aim is 50 ms on a dedicated machine; tests share theirs.
-const ALIVE_WITHIN: Duration = Duration::from_millis(500);
-
-/// Requests `/healthz` repeatedly, from a separate thread.
-struct Pulse {
-    stop: Arc<AtomicBool>,
-    beats: std::thread::JoinHandle<Vec<Duration>>,
-}
-
-impl Pulse {
-    fn of(stack: &Stack) -> Pulse {
-        let address = stack.base.strip_prefix("http://").unwrap().to_owned();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let beats = std::thread::spawn(move || {
-            let mut beats = Vec::new();
-            while !stopped.load(Ordering::Relaxed) {
-                let begun = Instant::now();
-                let mut stream = TcpStream::connect(&address).unwrap();
-                let request =
-                    "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-                stream.write_all(request.as_bytes()).unwrap();
-                let mut answer = String::new();
-                stream.read_to_string(&mut answer).unwrap();
-                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-                beats.push(begun.elapsed());
-            }
-            beats
-        });
-        Pulse { stop, beats }
-    }
-
-    /// Checks the longest response time.
-    fn check(self, attack: &str) {
-        self.stop.store(true, Ordering::Relaxed);
-        let mut beats = self.beats.join().unwrap();
-        beats.sort();
-        let [median, longest] = [beats[beats.len() / 2], beats[beats.len() - 1]];
-        println!(
-            "{attack}: /healthz {} times, median {median:?}, longest {longest:?}",
-            beats.len()
-        );
-        assert!(longest < ALIVE_WITHIN, "{attack}: {longest:?}");
-    }
-}
+use crate::{
+    pulse::Pulse,
+    stack::{Client, Stack, credentials, json, problem},
+    stream::{LASTING, try_open},
+};
 
 /// A template with these YAQL expressions in its resources.
 fn asking(expressions: &[String]) -> String {
@@ -250,4 +207,69 @@ async fn one_address_cannot_take_all_connections() {
     };
     let again = tokio::time::timeout(Duration::from_secs(10), again).await;
     assert!(again.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_project_cannot_fill_the_server() {
+    let stack = Stack::start().await;
+    let settings = [
+        "--project-deployments=3",
+        "--project-runs=2",
+        "--project-sockets=1",
+    ];
+    let stack = stack.restart_with(&settings).await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let pulse = Pulse::of(&stack);
+    let deploy = async |browser: &Client, name: String| {
+        let body = json!({"name": name, "template": LASTING});
+        browser.post("/api/v1/deployments", &body).await
+    };
+    let mut runs = Vec::new();
+    for number in 0..2 {
+        let started = json(deploy(&demo, format!("long-{number}")).await, 202).await;
+        runs.push(started["run"].as_str().unwrap().to_owned());
+    }
+    let full = (409, "project-full".to_owned());
+    for number in 2..40 {
+        let refused = problem(deploy(&demo, format!("long-{number}")).await).await;
+        assert_eq!(refused, full);
+    }
+    json(deploy(&other, "long".into()).await, 202).await;
+
+    let _socket = try_open(&demo, &runs[0], 0).await.unwrap();
+    let tungstenite::Error::Http(refused) = try_open(&demo, &runs[1], 0).await.err().unwrap()
+    else {
+        panic!("an answer");
+    };
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+
+    // A run that has ended makes room, and undeployed deployments do not count.
+    let cancel = format!("/api/v1/runs/{}/cancel", runs[1]);
+    assert!(demo.post(&cancel, &json!({})).await.status().is_success());
+    let third = async {
+        loop {
+            let answer = deploy(&demo, "third".into()).await;
+            if answer.status() == StatusCode::ACCEPTED {
+                break;
+            }
+        }
+    };
+    let third = tokio::time::timeout(Duration::from_secs(60), third).await;
+    assert!(third.is_ok());
+    let cancel = format!("/api/v1/runs/{}/cancel", runs[0]);
+    assert!(demo.post(&cancel, &json!({})).await.status().is_success());
+    let fourth = async {
+        loop {
+            let (status, code) = problem(deploy(&demo, "fourth".into()).await).await;
+            let list = json(demo.get("/api/v1/deployments?limit=1").await, 200).await;
+            assert_eq!((status, code.as_str()), (409, "project-full"), "{list}");
+            let runs = demo.get(&format!("/api/v1/runs/{}", runs[0])).await;
+            if json(runs, 200).await["state"] == "cancelled" {
+                break problem(deploy(&demo, "fourth".into()).await).await;
+            }
+        }
+    };
+    let fourth = tokio::time::timeout(Duration::from_secs(60), fourth).await;
+    assert_eq!(fourth.unwrap(), full, "three deployments are the limit");
+    pulse.check("a greedy project");
 }

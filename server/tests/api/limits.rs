@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     lab::ended,
+    pulse::Pulse,
     stack::{Client, Stack, json, problem},
 };
 
@@ -103,7 +104,7 @@ async fn deployed(browser: &Client, request: &Value) -> (String, Value) {
     (format!("/api/v1/deployments/{id}"), started)
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_learns_nothing_by_guessing_a_hidden_value() {
     let lab = Lab::memory().await.unwrap();
     let stack = Stack::with_cloud(&lab.auth_url()).await;
@@ -120,10 +121,12 @@ async fn a_reader_learns_nothing_by_guessing_a_hidden_value() {
         });
         json(reader.post("/api/v1/plan", &request).await, 200).await
     };
+    let pulse = Pulse::of(&stack);
     assert_eq!(plan("1234").await, plan("9999").await);
+    pulse.check("guesses of a hidden value");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_somebody_made_in_between_is_not_undone() {
     let lab = Lab::memory().await.unwrap();
     let stack = Stack::with_cloud(&lab.auth_url()).await;
@@ -141,6 +144,7 @@ async fn a_change_that_somebody_made_in_between_is_not_undone() {
     let between = json(demo.put(&path, &request("side")).await, 202).await;
     assert_eq!(ended(&demo, &between).await, "succeeded");
 
+    let pulse = Pulse::of(&stack);
     let mut update = request("back");
     update["base_run"] = plan["base_run"].clone();
     let refused = json(demo.put(&path, &update).await, 409).await;
@@ -156,6 +160,7 @@ async fn a_change_that_somebody_made_in_between_is_not_undone() {
         .await;
     assert_eq!(problem(back).await, refused);
 
+    pulse.check("stale changes");
     let fresh = format!("base_run={}", between["run"].as_str().unwrap());
     let removal = demo.delete(&format!("{path}?{fresh}")).await;
     let removing = json(removal, 202).await;

@@ -17,6 +17,7 @@ mod lab;
 mod limits;
 mod login;
 mod pages;
+mod pulse;
 mod requests;
 mod security;
 mod sessions;

@@ -17,7 +17,7 @@ const TEMPLATE: &str =
     "heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n";
 
 /// A template that needs no cloud and runs longer than any test.
-const LASTING: &str = "heat_template_version: 2021-04-16\nresources:\n  long: {type: OS::Heat::Delay, properties: {min_wait: 500}}\n";
+pub const LASTING: &str = "heat_template_version: 2021-04-16\nresources:\n  long: {type: OS::Heat::Delay, properties: {min_wait: 500}}\n";
 
 /// Starts a run. Returns the ids of the deployment and the run.
 async fn deploy(browser: &Client, name: &str) -> (String, String) {
@@ -34,14 +34,14 @@ async fn deploy_this(browser: &Client, name: &str, template: &str) -> (String, S
 /// Time limit for expected events, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// The event socket of a run.
 async fn open(browser: &Client, run: &str, after: u64) -> Socket {
     try_open(browser, run, after).await.unwrap()
 }
 
-async fn try_open(browser: &Client, run: &str, after: u64) -> tungstenite::Result<Socket> {
+pub async fn try_open(browser: &Client, run: &str, after: u64) -> tungstenite::Result<Socket> {
     let url = format!(
         "{}/api/v1/runs/{run}/stream?after={after}",
         browser.base.replace("http", "ws")
