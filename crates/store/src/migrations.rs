@@ -48,6 +48,9 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "postgres":
     "0403_baseline"
     "0501_store_audit"
+    "0502_store_crashes"
+    "0503_store_session_owners"
+    "0504_store_author_ids"
     "0701_log_segments"
 };
 

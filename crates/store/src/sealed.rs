@@ -186,4 +186,49 @@ mod tests {
             assert_eq!(store.sealed_find(&owner, run, "n").await.unwrap(), None);
         }
     }
+
+    #[tokio::test]
+    async fn an_operator_seals_the_secrets_of_runs_anew() {
+        for database in crate::testing::Database::each().await {
+            let (store, operator) = (&database.store, &database.operator);
+            let (owner, run) = (tenant(), SealedKind::Run);
+            store.sealed_put(&owner, run, "r", "first").await.unwrap();
+            store
+                .sealed_put(&owner, SealedKind::Vault, "v", "theirs")
+                .await
+                .unwrap();
+            let listed = operator.sealed_list_runs().await.unwrap();
+            assert_eq!(listed.len(), 1);
+            operator.sealed_replace(&listed[0], "second").await.unwrap();
+            operator.sealed_replace(&listed[0], "late").await.unwrap();
+            let found = store.sealed_find(&owner, run, "r").await.unwrap();
+            assert_eq!(found.as_deref(), Some("second"));
+            assert!(operator.resource_list_sealed().await.unwrap().is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn secrets_of_long_paused_runs_are_removed() {
+        for database in crate::testing::Database::each().await {
+            let (store, operator) = (&database.store, &database.operator);
+            let (owner, run) = (tenant(), SealedKind::Run);
+            for (id, state) in [("paused", "paused"), ("running", "running")] {
+                crate::testing::deployment_insert(store, &owner, id).await;
+                let workflow = Default::default();
+                crate::testing::run_insert(store, &owner, id, id, &workflow).await;
+                let state = sqlx::query("UPDATE runs SET state = $1 WHERE id = $2").bind(state);
+                crate::testing::execute(store, state.bind(id)).await;
+                store.sealed_put(&owner, run, id, "secret").await.unwrap();
+                let event = sqlx::query(
+                    "INSERT INTO events (run, seq, time, type, body) VALUES ($1, 1, '2026-01-02T00:00:00Z', 'run', '{}')",
+                );
+                crate::testing::execute(store, event.bind(id)).await;
+            }
+            let sweep = async |before| operator.sealed_sweep_paused(before).await.unwrap();
+            assert_eq!(sweep("2026-01-01T00:00:00Z").await, 0);
+            assert_eq!(sweep("2026-01-03T00:00:00Z").await, 1);
+            let left = operator.sealed_list_runs().await.unwrap();
+            assert_eq!(left[0].run, "running");
+        }
+    }
 }

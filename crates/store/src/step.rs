@@ -141,3 +141,38 @@ fn step(row: &Row) -> sqlx::Result<RunStep> {
         error: row.try_get("error")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use planner::workflow::Workflow;
+
+    use super::*;
+    use crate::column::now_text;
+    use crate::testing::{Database, deployment_insert, run_insert, run_step, strangers, tenant};
+
+    #[tokio::test]
+    async fn crashes_in_a_row_are_counted_and_orderly_stops_are_not() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert(store, &tenant, "d").await;
+            run_insert(store, &tenant, "d", "r", &Workflow::default()).await;
+            run_step(store, "r", "web:create").await;
+            let crashed = async |tenant: &Tenant| store.step_crashed(tenant, "r").await.unwrap();
+            let counted = |crashes| vec![("web:create".to_owned(), crashes)];
+            assert_eq!(crashed(&tenant).await, counted(1));
+            for stranger in strangers() {
+                assert_eq!(crashed(&stranger).await, []);
+                store.step_let_go(&stranger, "r").await.unwrap();
+            }
+            assert_eq!(crashed(&tenant).await, counted(2));
+            store.step_let_go(&tenant, "r").await.unwrap();
+            assert_eq!(crashed(&tenant).await, counted(2));
+
+            let mut connection = store.pool.acquire().await.unwrap();
+            let running = (StepState::Running, 2, None);
+            let moved = set_state(&mut connection, "r", "web:create", running, &now_text());
+            moved.await.unwrap();
+            assert_eq!(crashed(&tenant).await, counted(1), "a new row of crashes");
+        }
+    }
+}

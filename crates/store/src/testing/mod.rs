@@ -166,6 +166,20 @@ pub async fn event_insert_rows(store: &Store, run: &str, lines: &[api::Event]) {
     transaction.commit().await.expect("stored");
 }
 
+/// Inserts a running step of a run.
+pub async fn run_step(store: &Store, run: &str, id: &str) {
+    execute(
+        store,
+        sqlx::query(
+            "INSERT INTO steps (run, id, position, kind, waits_for, state, attempts) \
+             VALUES ($1, $2, 0, 'create', '[]', 'running', 1)",
+        )
+        .bind(run)
+        .bind(id),
+    )
+    .await;
+}
+
 /// Stores or removes the request to roll a run back, with the cloud's facts in JSON.
 pub async fn run_set_roll_back(store: &Store, run: &str, facts: Option<&str>) {
     execute(
@@ -384,7 +398,7 @@ pub async fn all_tables(store: &Store) -> Vec<String> {
     all
 }
 
-async fn execute(
+pub(crate) async fn execute(
     store: &Store,
     query: sqlx::query::Query<'_, database::Database, sqlx::any::AnyArguments>,
 ) {
