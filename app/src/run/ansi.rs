@@ -1,7 +1,7 @@
 //! Colours in log lines: SGR sequences of terminals.
 //!
-//! A line becomes segments of text with one style each. Other escape sequences are dropped. A carriage return has the
-//! effect of a terminal: the text after it replaces the text before it.
+//! A line becomes segments of text with one style each. Other escape sequences and control characters are dropped. A
+//! carriage return has the effect of a terminal: the text after it replaces the text before it.
 
 /// Segment of text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn settled(line: &str) -> &str {
 
 /// Text without escape sequences.
 pub fn plain(line: &str) -> String {
-    if line.contains('\u{1b}') {
+    if line.contains(char::is_control) {
         stretches(line).into_iter().map(|it| it.text).collect()
     } else {
         line.to_owned()
@@ -69,9 +69,10 @@ pub fn stretches(line: &str) -> Vec<Stretch> {
 }
 
 fn push(found: &mut Vec<Stretch>, text: &str, style: Style) {
+    let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
     if !text.is_empty() {
         found.push(Stretch {
-            text: text.to_owned(),
+            text,
             colour: style.colour,
             bold: style.bold,
             hit: false,
@@ -215,6 +216,7 @@ mod tests {
             plain("\u{1b}[2K\u{1b}[1Ga\u{1b}]0;title\u{7}b\u{1b}(Bc"),
             "abBc"
         );
+        assert_eq!(plain("bell\u{7} and back\u{8}space"), "bell and backspace");
         assert_eq!(plain("broken \u{1b}[31"), "broken ");
         assert_eq!(plain("broken \u{1b}"), "broken ");
     }

@@ -10,6 +10,9 @@
 )]
 mod bench;
 
+#[path = "software/live.rs"]
+mod live;
+
 use std::time::{Duration, Instant};
 
 use api::{Event, EventBody, LogStream, Run, RunState};
@@ -414,9 +417,19 @@ async fn items_serve_their_clients_before_and_after_a_change() {
 }
 
 async fn on_docker(name: &str, public_cidr: &str, ssh_timeout: Duration) -> Bench {
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    on_docker_with(catalog, name, public_cidr, ssh_timeout).await
+}
+
+/// A bench with the items of another folder.
+async fn on_docker_with(
+    catalog: &str,
+    name: &str,
+    public_cidr: &str,
+    ssh_timeout: Duration,
+) -> Bench {
     let config = LabConfig::docker(name, public_cidr.parse().unwrap());
     let lab = Lab::start(config).await.unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
     Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), ssh_timeout).await
 }
 

@@ -129,8 +129,15 @@ impl Stage {
                     }
                     counted::run(test, stop)
                 });
+                let sample = if options.full {
+                    Ok(Counts::default())
+                } else {
+                    let mut test = build::lint(cargo(ALL));
+                    test.arg("--no-fail-fast").args(SAMPLE);
+                    counted::run(test, stop)
+                };
                 let [all, own] = results;
-                Ok(all?.plus(own?))
+                Ok(all?.plus(own?).plus(sample?))
             }
             Stage::Corpus => match std::env::var_os("STACKLOOM_CORPUS").filter(|_| options.full) {
                 Some(dir) => plain(trials::corpus_command(&PathBuf::from(dir))?, stop),
@@ -151,6 +158,19 @@ const ALL: &[&str] = &[
     "frontend",
     "--exclude",
     "xtask",
+];
+
+/// A sample of the tests with real servers and sandboxes. `--full` runs all of them.
+const SAMPLE: &[&str] = &[
+    "--test",
+    "sandbox",
+    "--test",
+    "software",
+    "--",
+    "--ignored",
+    "it_reaches_its_own_server_through_the_bastion_and_nothing_else",
+    "ten_ticks_in_ten_seconds_arrive_one_by_one",
+    "a_crash_in_the_middle_of_a_script_repeats_neither_the_script_nor_a_line",
 ];
 
 /// The tests of xtask.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use api::LogLevel;
+use api::{LogLevel, LogStream};
 use serde_json::{Map, Value, json};
 
+use super::jobs::{APT_CONFIG, LOCK_SECONDS, TaskKind};
 use crate::ssh::Route;
 
 /// `ssh_config`, `known_hosts` and `key` for the first server of a job. The sandbox has no network: the engine makes
@@ -39,7 +40,12 @@ pub fn play(
 ) -> BTreeMap<String, Vec<u8>> {
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
-    let play = json!([{"name": format!("{component} on {host}"), "hosts": "all", "become": true, "roles": [role]}]);
+    let waits = json!({"lock_timeout": LOCK_SECONDS});
+    let play = json!([{
+        "name": format!("{component} on {host}"), "hosts": "all", "become": true, "roles": [role],
+        "module_defaults": {"ansible.builtin.apt": waits, "ansible.builtin.dnf": waits, "ansible.builtin.yum": waits},
+        "environment": {"APT_CONFIG": APT_CONFIG},
+    }]);
     let mut given: Map<String, Value> = variables
         .iter()
         .map(|(name, value)| (name.clone(), as_it_is(value)))
@@ -97,6 +103,31 @@ pub struct Shown {
     pub failure: Option<String>,
     /// Values that the role set by `set_stats`, for its item's outputs.
     pub results: BTreeMap<String, String>,
+    /// The event behind the line, if it is one of a play.
+    pub event: Option<PlayEvent>,
+    /// Output in a task's result. It has been shown already if it was followed live.
+    pub output: Vec<(LogStream, LogLevel, String)>,
+}
+
+/// An event of a play.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlayEvent {
+    /// A play begins.
+    Play(String),
+    /// A task begins.
+    Task {
+        /// Its name.
+        name: String,
+        /// Its key, the same in a repetition of the play.
+        key: String,
+        /// The output that it has while it runs.
+        kind: TaskKind,
+    },
+    /// A task has ended, or an item of its loop.
+    Ended {
+        /// Its program, if it ran one that is followed.
+        program: Option<String>,
+    },
 }
 
 /// Parses a line.
@@ -134,10 +165,19 @@ pub fn show(line: &str) -> Shown {
     match text("event") {
         "play" => Shown {
             lines: vec![(LogLevel::Info, format!("PLAY [{}]", text("name")))],
+            event: Some(PlayEvent::Play(text("name").to_owned())),
             ..Shown::default()
         },
         "task" => Shown {
             lines: vec![(LogLevel::Info, format!("TASK [{}]", text("name")))],
+            event: Some(PlayEvent::Task {
+                name: text("name").to_owned(),
+                key: text("key").to_owned(),
+                kind: match text("kind") {
+                    "package" => TaskKind::Package,
+                    _ => TaskKind::Other,
+                },
+            }),
             ..Shown::default()
         },
         "result" => show_result(&event),
@@ -181,13 +221,22 @@ fn show_result(event: &Map<String, Value>) -> Shown {
         level,
         format!("{status}: [{}]{item}{ignored_text}", text("host")),
     )];
-    for key in ["msg", "stdout", "stderr", "module_stdout", "module_stderr"] {
+    for key in ["msg", "module_stdout", "module_stderr"] {
+        lines.extend(text(key).lines().map(|line| (level, format!("    {line}"))));
+    }
+    let mut output = Vec::new();
+    for (key, stream) in [("stdout", LogStream::Stdout), ("stderr", LogStream::Stderr)] {
         // Ansible sometimes repeats the message in `stderr`; it is shown once.
         let is_said = key == "stderr" && text("stderr") == text("msg");
-        if !text(key).is_empty() && !is_said {
-            lines.extend(text(key).lines().map(|line| (level, format!("    {line}"))));
+        if !is_said {
+            output.extend(
+                text(key)
+                    .lines()
+                    .map(|line| (stream, level, line.to_owned())),
+            );
         }
     }
+    let program = event.get("program").and_then(Value::as_str);
     let failure = (bad && !ignored).then(|| {
         let why = ["msg", "module_stderr", "stderr", "stdout"]
             .into_iter()
@@ -203,6 +252,10 @@ fn show_result(event: &Map<String, Value>) -> Shown {
     Shown {
         lines,
         failure,
+        event: Some(PlayEvent::Ended {
+            program: program.map(str::to_owned),
+        }),
+        output,
         ..Shown::default()
     }
 }
@@ -305,6 +358,35 @@ mod tests {
                 "stackloom_component": {"__ansible_unsafe": "hello"},
             })
         );
+    }
+
+    #[test]
+    fn package_managers_of_any_role_wait_for_their_lock() {
+        let files = play("nginx", "nginx", "web", &Map::new());
+        let play: Value = serde_json::from_slice(&files["play.json"]).unwrap();
+        for module in ["apt", "dnf", "yum"] {
+            let default = &play[0]["module_defaults"][format!("ansible.builtin.{module}")];
+            assert_eq!(default["lock_timeout"], LOCK_SECONDS);
+        }
+    }
+
+    #[test]
+    fn output_of_a_program_is_apart_from_the_lines_of_its_result() {
+        let shown = show(
+            r#"{"event": "result", "host": "web", "status": "changed", "task": "t", "program": "ab-1", "stdout": "one\ntwo", "stderr": "oh"}"#,
+        );
+        assert_eq!(shown.lines, [(LogLevel::Info, "changed: [web]".to_owned())]);
+        let output = |stream, text: &str| (stream, LogLevel::Info, text.to_owned());
+        assert_eq!(
+            shown.output,
+            [
+                output(LogStream::Stdout, "one"),
+                output(LogStream::Stdout, "two"),
+                output(LogStream::Stderr, "oh"),
+            ]
+        );
+        let program = Some("ab-1".to_owned());
+        assert_eq!(shown.event, Some(PlayEvent::Ended { program }));
     }
 
     #[test]

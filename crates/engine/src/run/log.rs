@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{LogLevel, LogLine, LogStream};
+use api::{LogLevel, LogLine, LogPosition, LogStream};
 use store::Entry;
 
 use crate::{Tenant, journal::Journal, secrets::Mask};
@@ -62,21 +62,56 @@ impl StepLog {
         lines: impl IntoIterator<Item = (LogLevel, T)>,
     ) {
         let source = source.into();
-        let mut entries = Vec::new();
+        let mut stored = Vec::new();
         for (level, text) in lines {
-            for text in lines_of(&self.mask.apply(text.as_ref())) {
-                entries.push(Entry::Log(LogLine {
-                    step: self.step.clone(),
-                    host: source.host.clone(),
-                    play: source.play.clone(),
-                    task: source.task.clone(),
-                    stream: source.stream,
-                    level,
-                    text,
-                    position: None,
-                }));
-            }
+            let texts = lines_of(&self.mask.apply(text.as_ref()));
+            stored.extend(
+                texts
+                    .into_iter()
+                    .map(|text| self.line(&source, level, text)),
+            );
         }
+        self.store(stored).await;
+    }
+
+    /// Logs lines of a program's output with the position after them, stored together.
+    pub async fn say_output(
+        &self,
+        source: LogSource,
+        level: LogLevel,
+        lines: &[String],
+        position: LogPosition,
+    ) {
+        let mut stored = Vec::new();
+        for line in lines {
+            let texts = pieces(&self.mask.apply(line));
+            stored.extend(
+                texts
+                    .into_iter()
+                    .map(|text| self.line(&source, level, text)),
+            );
+        }
+        if let Some(last) = stored.last_mut() {
+            last.position = Some(position);
+        }
+        self.store(stored).await;
+    }
+
+    fn line(&self, source: &LogSource, level: LogLevel, text: String) -> LogLine {
+        LogLine {
+            step: self.step.clone(),
+            host: source.host.clone(),
+            play: source.play.clone(),
+            task: source.task.clone(),
+            stream: source.stream,
+            level,
+            text,
+            position: None,
+        }
+    }
+
+    async fn store(&self, lines: Vec<LogLine>) {
+        let entries: Vec<Entry> = lines.into_iter().map(Entry::Log).collect();
         // The journal ends only together with the engine. Then the log has no readers.
         if !entries.is_empty()
             && self
@@ -98,39 +133,24 @@ impl StepLog {
     }
 }
 
-/// Lines of at most [`LINE_BYTES_MAX`] bytes, with control characters escaped.
+/// Lines of at most [`LINE_BYTES_MAX`] bytes.
 fn lines_of(text: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let mut rest = line.trim_end_matches('\r');
-        loop {
-            let cut = rest.floor_char_boundary(LINE_BYTES_MAX / 2);
-            let (head, tail) = rest.split_at(cut);
-            lines.push(plain(head));
-            rest = tail;
-            if rest.is_empty() {
-                break;
-            }
-        }
-    }
-    lines
+    text.lines().flat_map(pieces).collect()
 }
 
-/// Escapes control characters, which could move a terminal's cursor or hide text. Tabs stay.
-fn plain(text: &str) -> String {
-    if !text.chars().any(|c| c.is_control() && c != '\t') {
-        return text.to_owned();
-    }
-    let mut plain = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if c.is_control() && c != '\t' {
-            plain.extend(c.escape_default())
-        } else {
-            plain.push(c)
+/// A line in pieces of at most [`LINE_BYTES_MAX`] bytes. Colours, carriage returns and other control characters stay: the pages
+/// understand or leave out each of them. Only the null character goes, which PostgreSQL does not store.
+fn pieces(line: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut rest = line.trim_end_matches('\r');
+    loop {
+        let (head, tail) = rest.split_at(rest.floor_char_boundary(LINE_BYTES_MAX));
+        pieces.push(head.replace('\0', ""));
+        rest = tail;
+        if rest.is_empty() {
+            return pieces;
         }
     }
-    plain.truncate(plain.floor_char_boundary(LINE_BYTES_MAX));
-    plain
 }
 
 #[cfg(test)]
@@ -138,9 +158,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_lines_are_split_bounded_and_without_control_characters() {
+    fn log_lines_are_split_bounded_and_as_the_program_wrote_them() {
         assert_eq!(lines_of("a\nb\r\n"), ["a", "b"]);
-        assert_eq!(lines_of("\u{1b}[31mred\tx"), ["\\u{1b}[31mred\tx"]);
+        let written = "\u{1b}[31mred\tx 10 %\r100 % ü";
+        assert_eq!(lines_of(written), [written]);
+        assert_eq!(lines_of("a\0b"), ["ab"]);
+        assert_eq!(pieces(""), [""]);
         assert_eq!(lines_of(""), Vec::<String>::new());
         assert_eq!(lines_of("a\n\nb"), ["a", "", "b"]);
         let long = "ä".repeat(LINE_BYTES_MAX);

@@ -5,8 +5,10 @@ mod ansible;
 mod change;
 mod context;
 mod create;
+mod detached;
 #[cfg(test)]
 mod figures;
+mod jobs;
 mod log;
 mod origin;
 mod outcome;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{LogStream, ResourceState};
+use api::{LogLevel, LogStream, ResourceState};
 use async_trait::async_trait;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
@@ -10,8 +10,10 @@ use store::ResourceChange;
 use types::catalog::CatalogItem;
 
 use super::{
-    ansible,
-    log::StepLog,
+    ansible::{self, PlayEvent, Shown},
+    detached::Detached,
+    jobs::{Live, Positions},
+    log::{LogSource, StepLog},
     outcome::Ended,
     reach::HOST_KEY_CHANGED,
     step::{Attempt, QueueMove, StepResult},
@@ -78,6 +80,10 @@ impl Attempt {
                 .into_iter()
                 .map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes)),
         );
+        let detached = self.detach(&name, &route, &private_key).await?;
+        if let Some(detached) = &detached {
+            files.insert("jobs".into(), detached.folder.path().into_bytes());
+        }
         self.log
             .info(format!("running role `{role}` on `{host}`"))
             .await;
@@ -91,7 +97,7 @@ impl Attempt {
                 private_key,
             },
         };
-        let output = self.in_sandbox(&job, &item.described).await?;
+        let output = self.in_sandbox(&job, &item.described, detached).await?;
         let why = output.failure.unwrap_or_else(|| "see the log".into());
         if output.code != 0 {
             self.note_state(&name, ResourceState::Failed).await?;
@@ -231,11 +237,30 @@ impl Attempt {
     }
 
     /// The output of an execution, after its end.
-    async fn in_sandbox(&self, job: &Job, item: &CatalogItem) -> StepResult<Output> {
+    async fn in_sandbox(
+        &self,
+        job: &Job,
+        item: &CatalogItem,
+        detached: Option<Detached>,
+    ) -> StepResult<Output> {
         let slot = self.slot().await?;
+        let (server, stored) = match detached {
+            Some(detached) => (Some((detached.client, detached.folder)), detached.stored),
+            None => (None, Positions::new()),
+        };
+        let limits = self.run_context.core.config.output_limits;
         let mut sink = ToLog {
             log: &self.log,
             item,
+            live: Live::start(self.log.clone(), server, stored, limits),
+            source: LogSource {
+                host: job
+                    .servers
+                    .routes
+                    .first()
+                    .map(|route| route.host.name.clone()),
+                ..LogStream::Ansible.into()
+            },
             failure: None,
             results: BTreeMap::new(),
         };
@@ -288,11 +313,39 @@ struct Output {
 struct ToLog<'a> {
     log: &'a StepLog,
     item: &'a CatalogItem,
+    live: Live,
+    /// Server, play and task that Ansible is at.
+    source: LogSource,
     failure: Option<String>,
     results: BTreeMap<String, String>,
 }
 
 impl ToLog<'_> {
+    /// Follows Ansible to the next play or task. The lines of the result come after the rest of its program's output, and
+    /// without the output that was followed.
+    async fn follow(&mut self, shown: &mut Shown) {
+        match shown.event.take() {
+            None => {}
+            Some(PlayEvent::Play(name)) => {
+                (self.source.play, self.source.task) = (Some(name), None)
+            }
+            Some(PlayEvent::Task { name, key, kind }) => {
+                self.source.task = Some(name);
+                self.live.begin(&key, self.source.clone(), kind).await;
+            }
+            Some(PlayEvent::Ended { program }) => {
+                let is_logged = self.live.end(program).await;
+                if is_logged {
+                    shown.output.clear();
+                }
+            }
+        }
+    }
+
+    async fn flush(&self, lines: &mut Vec<(LogLevel, String)>) {
+        self.log.say(self.source.clone(), lines.drain(..)).await;
+    }
+
     /// Stores the values of declared outputs. Others are not attributes of the component, and their number is
     /// unlimited.
     fn keep(&mut self, results: BTreeMap<String, String>) {
@@ -310,14 +363,26 @@ impl LineSink for ToLog<'_> {
     async fn lines(&mut self, lines: Vec<String>) {
         let mut shown = Vec::with_capacity(lines.len());
         for line in lines {
-            let one = ansible::show(&line);
+            let mut one = ansible::show(&line);
+            if one.event.is_some() {
+                self.flush(&mut shown).await;
+            }
+            self.follow(&mut one).await;
             shown.extend(one.lines);
+            for (stream, level, line) in one.output {
+                self.flush(&mut shown).await;
+                let source = LogSource {
+                    stream,
+                    ..self.source.clone()
+                };
+                self.log.say(source, [(level, line)]).await;
+            }
             self.keep(one.results);
             // The first failure is the cause, later ones are its consequences.
             if self.failure.is_none() {
                 self.failure = one.failure;
             }
         }
-        self.log.say(LogStream::Ansible, shown).await;
+        self.flush(&mut shown).await;
     }
 }

@@ -3,9 +3,14 @@
 //! Every part can run twice: an existing resource in the cloud is found again, and a fact in the journal is not
 //! requested again. A waiting step uses no thread and no process.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use api::ResourceState;
+use futures::future::BoxFuture;
 use planner::workflow::{ResourceSpec, Step, StepKind, copy_of};
 use serde_json::{Map, Value};
 use store::{Entry, ResourceChange};
@@ -46,10 +51,12 @@ impl RunContext {
             let attempt = Attempt {
                 run_context: run_context.clone(),
                 step: step.clone(),
+                number: 0,
                 earlier: Earlier::Possible,
                 stop: CancellationToken::new(),
                 log,
                 report: Box::new(|_| {}),
+                tidying: Mutex::default(),
             };
             attempt.perform().await?;
         }
@@ -61,12 +68,16 @@ impl RunContext {
 pub struct Attempt {
     pub run_context: Arc<RunContext>,
     pub step: Step,
+    /// Its number, from 1. A repetition after a crash has the same one.
+    pub number: u32,
     /// Whether an earlier attempt can have created the step's resource.
     pub earlier: Earlier,
     pub stop: CancellationToken,
     pub log: StepLog,
     /// Reports to the run's task that the attempt enters or leaves a queue of the engine.
     pub report: Box<dyn Fn(QueueMove) + Send + Sync>,
+    /// Work that must not begin before the attempt's ending is in the journal.
+    pub tidying: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 /// A move of an attempt into a queue of the engine, or out of it. Its time limit is suspended in between.

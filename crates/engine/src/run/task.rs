@@ -7,12 +7,12 @@
 use std::{
     collections::{HashMap, HashSet},
     panic::AssertUnwindSafe,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
 use planner::workflow::{StepKind, Workflow};
 use store::{Entry, ResourceChange, RunRow};
@@ -73,6 +73,8 @@ struct Outcome {
     step: StepIndex,
     number: u64,
     event: Event,
+    /// Work that must not begin before the event is in the journal.
+    tidying: Option<BoxFuture<'static, ()>>,
 }
 
 impl RunTask {
@@ -150,11 +152,14 @@ impl RunTask {
                     return Ok(self.run.state);
                 }
                 Some(outcome) = self.outcomes.recv() => {
-                    let mut events: Vec<Event> = self.expected(outcome).into_iter().collect();
-                    while let Ok(outcome) = self.outcomes.try_recv() {
-                        events.extend(self.expected(outcome));
-                    }
+                    let mut outcomes = vec![outcome];
+                    outcomes.extend(std::iter::from_fn(|| self.outcomes.try_recv().ok()));
+                    let tidying: Vec<_> = outcomes.iter_mut().filter_map(|outcome| outcome.tidying.take()).collect();
+                    let events = outcomes.into_iter().filter_map(|outcome| self.expected(outcome)).collect();
                     self.take(events).await?;
+                    for tidying in tidying {
+                        self.core.tasks.spawn(tidying);
+                    }
                 }
                 Some(command) = self.commands.recv() => self.obey(command).await?,
                 () = tokio::time::sleep_until(wake.unwrap_or_else(far)), if wake.is_some() => self.take(vec![Event::Tick]).await?,
@@ -459,6 +464,7 @@ impl RunTask {
         let attempt = Attempt {
             run_context,
             step: described,
+            number: attempt_number,
             earlier: if self.never_tried.remove(&step) {
                 Earlier::None
             } else {
@@ -478,9 +484,11 @@ impl RunTask {
                         step,
                         number,
                         event,
+                        tidying: None,
                     }));
                 })
             },
+            tidying: Mutex::default(),
         };
         let ended = self.ended.clone();
         let depth = self.run.graph.nodes()[step].depth;
@@ -515,11 +523,14 @@ impl RunTask {
                     )
                 }
             };
+            let tidying = attempt.tidying.lock();
+            let tidying = tidying.unwrap_or_else(PoisonError::into_inner).take();
             // The run has ended without waiting for it.
             drop(ended.send(Outcome {
                 step,
                 number,
                 event,
+                tidying,
             }));
         };
         let handle = tokio::spawn(work.instrument(span));
@@ -552,6 +563,7 @@ impl RunTask {
                 step,
                 number,
                 event: Event::Stopped(step),
+                tidying: None,
             }));
         });
     }
@@ -566,6 +578,7 @@ impl RunTask {
             step,
             number: active.number,
             event: Event::Stopped(step),
+            tidying: None,
         }));
     }
 }

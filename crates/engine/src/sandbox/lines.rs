@@ -1,5 +1,9 @@
 //! Lines of a program's output.
 
+use std::sync::Arc;
+
+use crate::secrets::Mask;
+
 /// Maximum length of a raw line in bytes. A longer line is split.
 const RAW_LINE_BYTES_MAX: usize = 256 * 1024;
 
@@ -7,16 +11,36 @@ const RAW_LINE_BYTES_MAX: usize = 256 * 1024;
 #[derive(Default)]
 pub struct Lines {
     begun: Vec<u8>,
+    /// Secrets within which a long line is not split.
+    mask: Arc<Mask>,
 }
 
 impl Lines {
+    /// Lines that are masked later: a long one is split so that no secret is.
+    pub fn masked(mask: Arc<Mask>) -> Lines {
+        Lines {
+            mask,
+            ..Lines::default()
+        }
+    }
+
+    /// Number of bytes of the line that has not ended.
+    pub fn begun(&self) -> usize {
+        self.begun.len()
+    }
+
     /// The lines that end in these bytes.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.begun.extend_from_slice(piece);
-            if self.begun.ends_with(b"\n") || self.begun.len() >= RAW_LINE_BYTES_MAX {
+            if self.begun.ends_with(b"\n") {
                 lines.extend(self.rest());
+            }
+            while self.begun.len() >= RAW_LINE_BYTES_MAX {
+                let rest = self.begun.split_off(self.mask.cut(&self.begun));
+                lines.extend(self.rest());
+                self.begun = rest;
             }
         }
         lines
@@ -44,5 +68,28 @@ mod tests {
         assert_eq!(lines.rest(), None);
         assert_eq!(lines.take(&vec![b'x'; RAW_LINE_BYTES_MAX + 1]).len(), 1);
         assert_eq!(Lines::default().take(b"\xff\xfe\n"), ["\u{fffd}\u{fffd}"]);
+    }
+
+    #[test]
+    fn a_long_line_is_split_beside_a_secret_however_the_secret_arrives() {
+        let mask = Arc::new(Mask::default());
+        mask.add("correct horse battery staple");
+        let secret = b"correct horse battery staple";
+        for place in RAW_LINE_BYTES_MAX - secret.len() - 2..RAW_LINE_BYTES_MAX + 2 {
+            let mut bytes = vec![b'.'; place];
+            bytes.extend_from_slice(secret);
+            bytes.extend_from_slice(b"....\n");
+            for first in [RAW_LINE_BYTES_MAX, place + 7, bytes.len()] {
+                let mut lines = Lines::masked(mask.clone());
+                let mut all = lines.take(&bytes[..first]);
+                all.extend(lines.take(&bytes[first..]));
+                assert_eq!(all.concat().len() + 1, bytes.len());
+                let masked: String = all.iter().map(|line| mask.apply(line)).collect();
+                assert!(
+                    masked.contains("***") && !masked.contains("horse"),
+                    "at {place}"
+                );
+            }
+        }
     }
 }

@@ -26,8 +26,9 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 pub use docker::DockerHost;
+pub use lines::Lines;
 pub use queue::Slot;
-pub use session::{OutputLimits, Servers};
+pub use session::{Meter, OutputLimits, Permit, Servers};
 
 use crate::ssh::ByteStream;
 

@@ -216,22 +216,27 @@ async fn print(mut stream: Stream, sink: mpsc::Sender<Vec<String>>, meter: Arc<M
     }
 }
 
-/// Measures both outputs of an execution together.
-struct Meter {
+/// Measures the outputs of an execution together.
+pub struct Meter {
     limits: OutputLimits,
     bytes: u64,
     /// Time until which reading is paused.
     free_at: Instant,
 }
 
-enum Permit {
+/// A meter's answer for a piece of output.
+pub enum Permit {
+    /// It is within the limits.
     Whole,
+    /// It is above the limit. The line says so, once.
     Last(String),
+    /// It is above the limit, and so was output before it.
     Nothing,
 }
 
 impl Meter {
-    fn new(limits: OutputLimits) -> Meter {
+    /// A meter that has measured nothing yet.
+    pub fn new(limits: OutputLimits) -> Meter {
         Meter {
             limits,
             bytes: 0,
@@ -239,7 +244,8 @@ impl Meter {
         }
     }
 
-    async fn take(&mut self, count: usize) -> Permit {
+    /// Takes a number of bytes, and waits while they come too fast.
+    pub async fn take(&mut self, count: usize) -> Permit {
         let (before, count) = (self.bytes, count as u64);
         self.bytes = before.saturating_add(count);
         let max = self.limits.bytes_max;

@@ -106,6 +106,41 @@ impl Mask {
         }
     }
 
+    /// A place near the end of a long line at which it may be split: within no secret, and none has begun before it
+    /// that could go on after the end. Not 0, and at most the length. Secrets longer than half the line are not seen.
+    pub fn cut(&self, line: &[u8]) -> usize {
+        let known = self.words.read().unwrap_or_else(PoisonError::into_inner);
+        let half = line.len() / 2;
+        let words = known.all.iter().map(|word| word.as_bytes());
+        let words: Vec<&[u8]> = words.filter(|word| word.len() <= half).collect();
+        let longest = words
+            .iter()
+            .map(|word| word.len())
+            .max()
+            .unwrap_or(0)
+            .max(4);
+        let latest = line.len().saturating_sub(longest - 1);
+        let mut cut = latest;
+        let spanning = |cut: usize| {
+            words.iter().find_map(|word| {
+                let first = cut.saturating_sub(word.len() - 1);
+                let last = (cut + word.len() - 1).min(line.len());
+                let near = line.get(first..last)?;
+                let at = near.windows(word.len()).position(|part| part == *word)?;
+                Some(first + at)
+            })
+        };
+        while let Some(start) = spanning(cut) {
+            cut = start;
+        }
+        // A character is not split either.
+        while cut > 0 && line.get(cut).is_some_and(|byte| byte & 0xc0 == 0x80) {
+            cut -= 1;
+        }
+        // A line of nothing but secrets, or of no characters, is split where it is.
+        if cut == 0 { latest.max(1) } else { cut }
+    }
+
     /// The text with secrets masked. Where secrets overlap, the union of both is masked.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = self.words.read().unwrap_or_else(PoisonError::into_inner);

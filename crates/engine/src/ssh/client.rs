@@ -73,7 +73,7 @@ impl Client {
     }
 
     /// Logs in over a stream to the host's sshd.
-    async fn over(
+    pub(super) async fn over(
         stream: impl ByteStream + 'static,
         host: &Host,
         user: &str,

@@ -19,3 +19,13 @@ pub async fn dial(route: &Route, private_key: &str) -> Result<Box<dyn ByteStream
         }
     }
 }
+
+/// A login at a host over a connection of its own to the bastion, if there is one. Output that waits for its reader delays nobody
+/// else then.
+///
+/// # Errors
+/// See [`SshError`].
+pub async fn connect_alone(route: &Route, private_key: &str) -> Result<Client, SshError> {
+    let stream = dial(route, private_key).await?;
+    Client::over(stream, &route.host, &route.user, private_key).await
+}

@@ -55,6 +55,11 @@ impl Execution {
         Ok(None)
     }
 
+    /// The server's resource name.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
     /// Drops the rest of the output and returns the exit code.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ mod stream;
 mod wait;
 
 pub use client::Client;
-pub use dial::dial;
+pub use dial::{connect_alone, dial};
 pub use error::SshError;
 pub use execution::{Execution, Output};
 pub use gateway::Gateway;

@@ -5,6 +5,7 @@ The engine turns them into log lines. Ansible has taken out results of `no_log` 
 import json
 import sys
 
+import detach
 from ansible.plugins.callback import CallbackBase
 
 DOCUMENTATION = """
@@ -16,8 +17,18 @@ DOCUMENTATION = """
 
 # A line is at most this long in the log; longer ones are the engine's to split.
 LONGEST = 64 * 1024
+PACKAGES = ("apt", "dnf", "dnf5", "yum", "package")
+PROGRAMS = ("command", "shell", "script", "raw")
 # What a role tells is kept as an attribute.
 LONGEST_TOLD = 16 * 1024
+
+
+def cut(text):
+    """Text of limited length. It is cut between lines: half a secret would not be recognized as one."""
+    if len(text) <= LONGEST:
+        return text
+    kept = text[:LONGEST].rpartition("\n")[0]
+    return "%s\n(%d more characters)" % (kept, len(text) - len(kept))
 
 
 class CallbackModule(CallbackBase):
@@ -40,26 +51,35 @@ class CallbackModule(CallbackBase):
         else:
             for key in ("msg", "reason", "skip_reason"):
                 if data.get(key) not in (None, ""):
-                    fields["msg"] = str(data[key])[:LONGEST]
+                    fields["msg"] = cut(str(data[key]))
                     break
-            if status != "ok" or result._task.action in ("debug", "command", "shell", "script", "raw"):
+            if data.get("stackloom_program"):
+                fields["program"] = data["stackloom_program"]
+            if status != "ok" or self._action(result._task) in ("debug", *PROGRAMS):
                 for key in ("stdout", "stderr", "module_stderr", "module_stdout", "exception"):
                     text = data.get(key)
                     if isinstance(text, str) and text.strip():
-                        fields[key] = text[:LONGEST]
+                        fields[key] = cut(text)
             item = data.get("_ansible_item_label", data.get("item"))
             if item is not None:
                 fields["item"] = str(item)[:200]
         self._say("result", **fields)
 
+    def _action(self, task):
+        return task.action.rpartition(".")[2]
+
+    def _task(self, name, task):
+        is_package = self._action(task) in PACKAGES and not detach.is_hidden(task)
+        self._say("task", name=name, key=detach.begin(task), kind="package" if is_package else "other")
+
     def v2_playbook_on_play_start(self, play):
         self._say("play", name=play.get_name().strip())
 
     def v2_playbook_on_task_start(self, task, is_conditional):
-        self._say("task", name=task.get_name().strip())
+        self._task(task.get_name().strip(), task)
 
     def v2_playbook_on_handler_task_start(self, task):
-        self._say("task", name="handler: " + task.get_name().strip())
+        self._task("handler: " + task.get_name().strip(), task)
 
     def v2_runner_on_ok(self, result):
         # A loop has told its items one by one already.

@@ -1,0 +1,67 @@
+//! Readers of output on a server. Each passes on its pieces until it ends.
+
+use tokio::sync::mpsc;
+
+use super::JobFolder;
+use crate::{
+    sandbox::Lines,
+    ssh::{Client, Execution, Output, SshError},
+};
+
+/// News of a reader.
+pub enum Piece {
+    /// An execution has begun.
+    Program(String),
+    /// Output of an execution.
+    Output(String, Output),
+    /// An execution's output is complete, or broke off.
+    Complete(String, Result<(), SshError>),
+    /// Output of a package manager.
+    Package(Output),
+    /// No more executions are announced.
+    Lost(SshError),
+}
+
+/// Passes on the names of executions as they begin.
+pub async fn watch(client: &Client, folder: &JobFolder, sender: &mpsc::Sender<Piece>) {
+    let mut lines = Lines::default();
+    let ended = async {
+        let mut names = folder.watch(client).await?;
+        while let Some(output) = names.output().await? {
+            let Output::Out(bytes) = output else { continue };
+            for name in lines.take(&bytes) {
+                if is_name(&name) && sender.send(Piece::Program(name)).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+        names.code().await.map(drop)
+    };
+    let error = ended.await.err();
+    if let Some(error) = error {
+        // Nobody waits for it if the step has ended.
+        let _ = sender.send(Piece::Lost(error)).await;
+    }
+}
+
+/// True for the name of an execution. Any user of the server can write into the list of names.
+fn is_name(name: &str) -> bool {
+    name.len() <= 32
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// Passes on an execution's output until it ends.
+pub async fn read(
+    mut execution: Execution,
+    sender: &mpsc::Sender<Piece>,
+    piece: impl Fn(Output) -> Piece,
+) -> Result<(), SshError> {
+    while let Some(output) = execution.output().await? {
+        if sender.send(piece(output)).await.is_err() {
+            return Ok(());
+        }
+    }
+    execution.code().await.map(drop)
+}
