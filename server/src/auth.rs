@@ -228,8 +228,8 @@ pub async fn sign_in(
     session.set_expiry(Some(Expiry::AtDateTime(expires)));
     session.save().await.map_err(failed)?;
     if let Some(id) = session.id() {
-        let given = services.sessions.give(&id, &caller.owner(), address);
-        given.await?;
+        let owner = caller.owner();
+        services.sessions.give(&id, &owner, address).await?;
     }
     Ok(())
 }

@@ -20,7 +20,6 @@ use axum::{
 };
 use engine::{LogQuota, compute::Limits, slots::Slots};
 use store::Operator;
-use time::OffsetDateTime;
 use tokio::{net::TcpListener, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
@@ -288,7 +287,6 @@ async fn sweep(
     let mut every = tokio::time::interval(SWEEP_EVERY);
     every.set_missed_tick_behavior(MissedTickBehavior::Skip);
     while closing.run_until_cancelled(every.tick()).await.is_some() {
-        let now = OffsetDateTime::now_utc().unix_timestamp();
         match operator.session_sweep(sessions.open_now()).await {
             Ok(0) => {}
             Ok(swept) => tracing::info!(swept, "expired sessions were removed"),

@@ -99,10 +99,10 @@ impl SealedStore {
         address: Option<IpAddr>,
     ) -> store::Result<()> {
         let address = address.map(|address| address.to_string());
-        let given = self
-            .store
-            .session_give(&id_hash(id), owner, address.as_deref());
-        given.await
+        let hash = id_hash(id);
+        self.store
+            .session_give(&hash, owner, address.as_deref())
+            .await
     }
 
     /// The open sessions of a user. The one with the id `current` is marked.

@@ -170,7 +170,8 @@ mod tests {
 
             let mut connection = store.pool.acquire().await.unwrap();
             let running = (StepState::Running, 2, None);
-            let moved = set_state(&mut connection, "r", "web:create", running, &now_text());
+            let now = now_text();
+            let moved = set_state(&mut connection, "r", "web:create", running, &now);
             moved.await.unwrap();
             assert_eq!(crashed(&tenant).await, counted(1), "a new row of crashes");
         }

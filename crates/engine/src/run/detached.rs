@@ -42,7 +42,6 @@ impl Attempt {
     ) -> StepResult<Option<Detached>> {
         let context = &self.run_context;
         let folder = JobFolder::new(
-            &context.core.key,
             (&context.deployment, name),
             (&context.run, &self.step.id, self.number),
         );

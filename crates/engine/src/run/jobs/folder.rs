@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{
-    secrets::SealingKey,
-    ssh::{Client, Execution, Output, SshError},
-};
+use sha2::{Digest, Sha256};
+
+use crate::ssh::{Client, Execution, Output, SshError};
 
 const BEGIN: &str = include_str!("begin.sh");
 const END: &str = include_str!("end.sh");
@@ -45,15 +44,10 @@ pub enum Begun {
 impl JobFolder {
     /// The folder of an attempt at a resource's step.
     pub fn new(
-        key: &SealingKey,
         (deployment, resource): (&str, &str),
         (run, step, attempt): (&str, &str, u32),
     ) -> JobFolder {
-        let name = |text: String| {
-            let digest = key.digest("jobs", &text);
-            let letters = digest.chars().filter(char::is_ascii_alphanumeric);
-            letters.take(16).collect()
-        };
+        let name = |text: String| format!("{:x}", Sha256::digest(text))[..16].to_owned();
         JobFolder {
             place: name(format!("{deployment} {resource}")),
             generation: name(format!("{run} {step} {attempt}")),
@@ -167,14 +161,11 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use zeroize::Zeroizing;
-
     use super::*;
 
     #[test]
     fn an_attempt_has_one_folder_and_the_next_attempt_another_in_the_same_place() {
-        let key = SealingKey::new(Zeroizing::new([7; 32]));
-        let of = |run, attempt| JobFolder::new(&key, ("d", "web"), (run, "web:configure", attempt));
+        let of = |run, attempt| JobFolder::new(("d", "web"), (run, "web:configure", attempt));
         assert_eq!(of("r", 1), of("r", 1));
         assert_ne!(of("r", 1), of("r", 2));
         assert_ne!(of("r", 1), of("s", 1));
