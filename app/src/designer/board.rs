@@ -141,7 +141,7 @@ pub fn Board(
         let mut drawing = types.with(|types| {
             cloud.with(|cloud| draw(&template.get(), &bundle, &layout.get(), types, cloud))
         });
-        members.with(|members| drawing.know_members(members.iter().map(String::as_str)));
+        members.with(|members| drawing.add_run_members(members.iter().map(String::as_str)));
         scene.show(&drawing);
         bounds.set(drawing.bounds());
         if !touched.get_value() {

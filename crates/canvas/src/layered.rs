@@ -79,7 +79,7 @@ pub fn draw(lanes: &[Lane], edges: &[(usize, usize)], sizes: Sizes) -> Drawing {
     let layers = columns(count, &order, &kept);
 
     let mut grid = Grid::new(lanes, &layers, &kept);
-    grid.untangle();
+    grid.reduce_crossings();
     grid.settle(sizes);
     grid.drawing(lanes, &layers, &kept, sizes)
 }
@@ -214,7 +214,7 @@ impl Grid {
     }
 
     /// Orders every column by the middle of its neighbours on one side, then on the other, in several sweeps.
-    fn untangle(&mut self) {
+    fn reduce_crossings(&mut self) {
         for column in 0..self.columns.len() {
             self.number(column);
         }
@@ -296,13 +296,13 @@ impl Grid {
                 } else {
                     last - 1 - step
                 };
-                self.draw_near(column, side, sizes);
+                self.align_column(column, side, sizes);
             }
         }
     }
 
     /// Least squares with a fixed order: groups of touching items move together.
-    fn draw_near(&mut self, column: usize, side: Side, sizes: Sizes) {
+    fn align_column(&mut self, column: usize, side: Side, sizes: Sizes) {
         let items = self.columns[column].clone();
         let mut pools: Vec<(f64, usize)> = Vec::new();
         let mut offsets = Vec::with_capacity(items.len());

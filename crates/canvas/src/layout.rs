@@ -259,7 +259,7 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
 
     set_routers(nodes, edges, &mut taken, &is_placed);
     set_internet(nodes, edges, &mut taken, &is_placed);
-    set_the_rest(nodes, &mut taken, &is_placed);
+    set_other_nodes(nodes, &mut taken, &is_placed);
 
     // The position of a chip follows from its server.
     for at in 0..nodes.len() {
@@ -383,7 +383,7 @@ fn set_internet(
 }
 
 /// Places servers without a network and all other cards in rows below.
-fn set_the_rest(nodes: &mut [Node], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
+fn set_other_nodes(nodes: &mut [Node], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
     let all = Rect::around(taken.iter().copied());
     let start = all
         .map(|rect| CanvasPoint::new(rect.x, rect.bottom() + FRAME_GAP))

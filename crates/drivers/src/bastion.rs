@@ -9,7 +9,7 @@ use openstack::Session;
 use openstack::network::SecurityGroupRule;
 use serde_json::json;
 
-use super::{mark, record, rules};
+use super::{marker, record, rules};
 use crate::driver::{DriverError, Marker};
 
 /// Allows `address` alone to connect to port 22 of the group's ports.
@@ -72,7 +72,7 @@ pub fn description(marker: &Marker) -> String {
         resource: name.to_owned(),
         ..marker.clone()
     };
-    format!("{} ssh for the run", mark::text(&bastion))
+    format!("{} ssh for the run", marker::text(&bastion))
 }
 
 async fn find(session: &Session, marker: &Marker) -> Result<Vec<SecurityGroupRule>, DriverError> {

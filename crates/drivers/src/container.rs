@@ -43,16 +43,16 @@ impl KeyManagerType for Container {
     async fn attributes(
         &self,
         _keys: &KeyManager<'_>,
-        about: &Value,
+        metadata: &Value,
     ) -> Result<Map<String, Value>, DriverError> {
-        let listed = about["secret_refs"].as_array();
+        let listed = metadata["secret_refs"].as_array();
         let by_name = listed.into_iter().flatten().map(|one| {
             let name = one["name"].as_str().unwrap_or_default();
             (name.to_owned(), one["secret_ref"].clone())
         });
         Ok(Map::from_iter([
             ("secret_refs".to_owned(), Value::Object(by_name.collect())),
-            ("consumers".to_owned(), about["consumers"].clone()),
+            ("consumers".to_owned(), metadata["consumers"].clone()),
         ]))
     }
 }

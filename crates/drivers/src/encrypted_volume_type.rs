@@ -20,7 +20,7 @@ pub(super) struct EncryptedVolumeType;
 #[async_trait]
 impl Driver for EncryptedVolumeType {
     fn duplicates(&self) -> Duplicates<'_> {
-        Duplicates::Inside
+        Duplicates::Nested
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {

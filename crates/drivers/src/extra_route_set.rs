@@ -41,7 +41,7 @@ impl Driver for Routes {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let router = self.router(context).await?;
         let routes = (self.read)(context.properties)?;
-        refuse_anothers(context, &router, &routes).await?;
+        refuse_existing(context, &router, &routes).await?;
         Ok(id(&router, &routes))
     }
 
@@ -51,14 +51,14 @@ impl Driver for Routes {
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
         let (router, routes) = parse(physical_id);
-        let there = match there(context, &router).await {
-            Ok(there) => there,
+        let current_routes = match current_routes(context, &router).await {
+            Ok(current_routes) => current_routes,
             Err(DriverError::Cloud(error)) if error.is_not_found() => {
                 return Ok(Progress::Failed("the router is gone".into()));
             }
             Err(error) => return Err(error),
         };
-        let missing = only_in(&routes, &there);
+        let missing = only_in(&routes, &current_routes);
         if !missing.is_empty() {
             act(context, &router, "add_extraroutes", &missing).await?;
         }
@@ -73,7 +73,7 @@ impl Driver for Routes {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (router, before) = parse(physical_id);
         let routes = (self.read)(context.properties)?;
-        refuse_anothers(context, &router, &only_in(&routes, &before)).await?;
+        refuse_existing(context, &router, &only_in(&routes, &before)).await?;
         let removed = only_in(&before, &routes);
         if !removed.is_empty() {
             act(context, &router, "remove_extraroutes", &removed).await?;
@@ -132,7 +132,7 @@ fn routes(properties: &Map<String, Value>) -> Result<Vec<Route>, DriverError> {
 }
 
 /// The routes of a router.
-async fn there(context: &Context<'_>, router: &str) -> Result<Vec<Route>, DriverError> {
+async fn current_routes(context: &Context<'_>, router: &str) -> Result<Vec<Route>, DriverError> {
     let router: Router = context.session.network().get(router).await?;
     let routes = router.other.get("routes").and_then(Value::as_array);
     let text = |route: &Value, field: &str| Some(route.get(field)?.as_str()?.to_owned());
@@ -143,13 +143,13 @@ async fn there(context: &Context<'_>, router: &str) -> Result<Vec<Route>, Driver
 }
 
 /// Refuses existing routes: they belong to somebody else, and would be deleted with ours.
-async fn refuse_anothers(
+async fn refuse_existing(
     context: &Context<'_>,
     router: &str,
     routes: &[Route],
 ) -> Result<(), DriverError> {
-    let there = there(context, router).await?;
-    match routes.iter().find(|route| there.contains(route)) {
+    let current_routes = current_routes(context, router).await?;
+    match routes.iter().find(|route| current_routes.contains(route)) {
         None => Ok(()),
         Some((destination, nexthop)) => Err(DriverError::Property {
             property: "routes".to_owned(),

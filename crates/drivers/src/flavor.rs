@@ -13,7 +13,7 @@ use super::described::lookup::{keys, members};
 use super::described::{Hooks, Occasion};
 use super::properties::Properties;
 use super::record::done_if_gone;
-use super::volume_type::done_if_so_already;
+use super::volume_type::ignore_conflict;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Flavor;
@@ -22,11 +22,11 @@ const PUBLIC: &str = "os-flavor-access:is_public";
 
 #[async_trait]
 impl Hooks for Flavor {
-    fn takes_away(&self) -> &'static [&'static str] {
+    fn removable_entries(&self) -> &'static [&'static str] {
         &["extra_specs", "tenants"]
     }
 
-    async fn settle(
+    async fn after_change(
         &self,
         context: &Context<'_>,
         id: &str,
@@ -57,7 +57,7 @@ impl Hooks for Flavor {
         for (action, projects) in [("addTenantAccess", coming), ("removeTenantAccess", leaving)] {
             for project in projects {
                 let done = flavors.act(id, &json!({action: {"tenant": project}})).await;
-                done_if_so_already(done)?;
+                ignore_conflict(done)?;
             }
         }
         Ok(())

@@ -34,19 +34,19 @@ impl Hooks for FloatingIp {
 
 #[async_trait]
 impl Handover for FloatingIp {
-    async fn give_up(
+    async fn hand_over(
         &self,
         context: &Context<'_>,
         id: &str,
         _taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
-        lead_nowhere(context, id).await?;
+        disassociate(context, id).await?;
         Ok(Progress::done())
     }
 }
 
 /// Disassociates a floating IP. A missing floating IP is success.
-pub(super) async fn lead_nowhere(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+pub(super) async fn disassociate(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
     let nowhere = json!({"port_id": null});
     let network = context.session.network();
     let cut = network.update::<api::FloatingIp>(id, &nowhere).await;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use openstack::network::{FloatingIp, Port};
 use serde_json::{Map, Value, json};
 
-use super::floating_ip::lead_nowhere;
+use super::floating_ip::disassociate;
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Handover, Progress, Ready};
 
@@ -26,7 +26,7 @@ impl Driver for FloatingIpAssociation {
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let id = Properties::of(context.properties).required("floatingip_id")?;
-        lead(context, &id).await?;
+        associate(context, &id).await?;
         Ok(id)
     }
 
@@ -55,9 +55,9 @@ impl Driver for FloatingIpAssociation {
         let wanted = Properties::of(context.properties).required("floatingip_id")?;
         if wanted != physical_id {
             // The former floating IP is disassociated first: a port has one.
-            lead_nowhere(context, physical_id).await?;
+            disassociate(context, physical_id).await?;
         }
-        lead(context, &wanted).await
+        associate(context, &wanted).await
     }
 
     async fn id_after_update(
@@ -84,7 +84,7 @@ impl Driver for FloatingIpAssociation {
         if find(context, &id).await?.is_none() {
             return Ok(());
         }
-        lead_nowhere(context, &id).await
+        disassociate(context, &id).await
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
@@ -94,19 +94,19 @@ impl Driver for FloatingIpAssociation {
 
 #[async_trait]
 impl Handover for FloatingIpAssociation {
-    async fn give_up(
+    async fn hand_over(
         &self,
         context: &Context<'_>,
         physical_id: &str,
         _taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
-        lead_nowhere(context, physical_id).await?;
+        disassociate(context, physical_id).await?;
         Ok(Progress::done())
     }
 }
 
 /// Associates the floating IP. Repeating it changes nothing, so there is no check before.
-async fn lead(context: &Context<'_>, floating_ip: &str) -> Result<(), DriverError> {
+async fn associate(context: &Context<'_>, floating_ip: &str) -> Result<(), DriverError> {
     let properties = Properties::of(context.properties);
     let port = properties.required("port_id")?;
     let port = properties

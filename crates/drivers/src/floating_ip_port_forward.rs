@@ -5,14 +5,14 @@
 //! error message. Source: Networking API v2.0, "Floating IPs port forwarding".
 
 use async_trait::async_trait;
-use openstack::inside::Inside;
 use openstack::looks_like_id;
+use openstack::nested::NestedCollection;
 use openstack::network::{FloatingIp, Port};
 use serde_json::{Map, Value};
 
 use super::properties::Properties;
 use super::record::done_if_gone;
-use super::{inside, mark};
+use super::{marker, nested};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
 
 pub(super) struct FloatingIpPortForward;
@@ -22,7 +22,7 @@ const TITLE: &str = "port forwarding";
 #[async_trait]
 impl Driver for FloatingIpPortForward {
     fn duplicates(&self) -> Duplicates<'_> {
-        Duplicates::Inside
+        Duplicates::Nested
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -34,7 +34,7 @@ impl Driver for FloatingIpPortForward {
         }
         let fields = Value::Object(fields(context).await?);
         let made = all(context, &owner).create(&fields).await.map_err(named)?;
-        Ok(inside::physical_id(&owner, &made))
+        Ok(nested::physical_id(&owner, &made))
     }
 
     async fn progress(
@@ -42,12 +42,12 @@ impl Driver for FloatingIpPortForward {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let (owner, id) = inside::parse(physical_id)?;
-        inside::progress(&all(context, owner), id, TITLE).await
+        let (owner, id) = nested::parse(physical_id)?;
+        nested::progress(&all(context, owner), id, TITLE).await
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let (owner, id) = inside::parse(physical_id)?;
+        let (owner, id) = nested::parse(physical_id)?;
         let fields = Value::Object(fields(context).await?);
         let updated = all(context, owner).update(id, &fields).await;
         updated.map_err(named)?;
@@ -73,13 +73,13 @@ impl Driver for FloatingIpPortForward {
                 }
             }
         };
-        let (owner, id) = inside::parse(&id)?;
+        let (owner, id) = nested::parse(&id)?;
         done_if_gone(all(context, owner).delete(id).await)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let (owner, id) = inside::parse(physical_id)?;
-        inside::is_gone(&all(context, owner), id).await
+        let (owner, id) = nested::parse(physical_id)?;
+        nested::is_gone(&all(context, owner), id).await
     }
 }
 
@@ -95,7 +95,7 @@ fn named(error: openstack::Error) -> DriverError {
     }
 }
 
-fn all<'a>(context: &'a Context<'_>, floating_ip: &str) -> Inside<'a> {
+fn all<'a>(context: &'a Context<'_>, floating_ip: &str) -> NestedCollection<'a> {
     context.session.network().port_forwardings(floating_ip)
 }
 
@@ -128,9 +128,9 @@ async fn find(context: &Context<'_>, owner: &str) -> Result<Option<String>, Driv
     };
     let ours = pieces.iter().find(|piece| {
         let description = piece.get("description").and_then(Value::as_str);
-        mark::carries(description.unwrap_or_default(), context.marker)
+        marker::carries(description.unwrap_or_default(), context.marker)
     });
-    Ok(ours.map(|piece| inside::physical_id(owner, piece)))
+    Ok(ours.map(|piece| nested::physical_id(owner, piece)))
 }
 
 async fn fields(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
@@ -143,7 +143,7 @@ async fn fields(context: &Context<'_>) -> Result<Map<String, Value>, DriverError
         ("internal_port_id".to_owned(), port.into()),
         (
             "description".to_owned(),
-            mark::description(context.marker, None).into(),
+            marker::description(context.marker, None).into(),
         ),
     ]);
     properties.copy(&["internal_ip_address", "protocol"], &mut body);

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::described::lookup::{keys, moves};
 use super::described::{Hooks, KEY, Occasion};
-use super::mark;
+use super::marker;
 use super::properties::Properties;
 use super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
@@ -21,11 +21,11 @@ pub(super) struct HostAggregate;
 
 #[async_trait]
 impl Hooks for HostAggregate {
-    fn takes_away(&self) -> &'static [&'static str] {
+    fn removable_entries(&self) -> &'static [&'static str] {
         &["hosts", "metadata"]
     }
 
-    async fn settle(
+    async fn after_change(
         &self,
         context: &Context<'_>,
         id: &str,
@@ -36,7 +36,7 @@ impl Hooks for HostAggregate {
         let compute = context.session.compute();
         let (leaving, mut metadata) = keys(context, "metadata")?;
         metadata.extend(leaving.into_iter().map(|key| (key, Value::Null)));
-        metadata.insert(KEY.into(), mark::text(context.marker).into());
+        metadata.insert(KEY.into(), marker::text(context.marker).into());
         let metadata = json!({ "metadata": metadata });
         compute.aggregate_act(id, "set_metadata", metadata).await?;
         let mut fields = Map::new();
@@ -68,7 +68,7 @@ impl Hooks for HostAggregate {
         Ok(())
     }
 
-    async fn let_go(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    async fn before_delete(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
         let there = context.session.records(&AGGREGATES).get(id).await?;
         let hosts = there["hosts"].as_array().cloned().unwrap_or_default();
         for host in hosts {

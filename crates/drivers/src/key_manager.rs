@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind};
 use serde_json::{Map, Value};
 
-use super::mark;
-use super::mark::Texts;
+use super::marker;
+use super::marker::MarkerIndex;
 use super::properties::Properties;
 use crate::driver::{
     ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes,
@@ -55,18 +55,18 @@ pub(super) trait KeyManagerType: Send + Sync {
 
     /// Whether the resource is gone.
     async fn is_gone(&self, keys: &KeyManager<'_>, id: &str) -> Result<bool, DriverError> {
-        Ok(about(keys, Self::KIND, id).await?.is_none())
+        Ok(metadata(keys, Self::KIND, id).await?.is_none())
     }
 }
 
 /// The record of a resource. `None` if it is gone.
-pub(super) async fn about(
+pub(super) async fn metadata(
     keys: &KeyManager<'_>,
     kind: Kind,
     id: &str,
 ) -> Result<Option<Value>, DriverError> {
-    match keys.about(kind, id).await {
-        Ok(about) => Ok(Some(about)),
+    match keys.metadata(kind, id).await {
+        Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -98,7 +98,7 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
         let properties = Properties::of(context.properties);
         let given = properties.filled("name")?;
         let is_given = given.is_some();
-        let name = given.unwrap_or_else(|| mark::store_name(context.marker));
+        let name = given.unwrap_or_else(|| marker::marker_name(context.marker));
         let fields = self.0.body(name.clone(), properties)?;
         let keys = context.session.key_manager();
         if context.earlier == Earlier::Possible
@@ -117,10 +117,10 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
     ) -> Result<Progress, DriverError> {
         let keys = context.session.key_manager();
         let title = T::TITLE;
-        let Some(about) = about(&keys, T::KIND, physical_id).await? else {
+        let Some(metadata) = metadata(&keys, T::KIND, physical_id).await? else {
             return Ok(Progress::Failed(format!("the {title} is gone")));
         };
-        let text = |field: &str| about[field].as_str();
+        let text = |field: &str| metadata[field].as_str();
         Ok(match text("status") {
             Some("ERROR") => Progress::Failed(format!(
                 "the key manager gave up on the {title}: {}",
@@ -133,15 +133,15 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
                     None => format!("the {title} is in state PENDING"),
                 })
             }
-            _ if !self.0.is_usable(&keys, &about).await? => {
+            _ if !self.0.is_usable(&keys, &metadata).await? => {
                 Progress::Failed(format!("what the {title} stands for is gone"))
             }
             _ => {
-                let reference = about[T::KIND.reference()].clone();
-                let mut attributes = self.0.attributes(&keys, &about).await?;
-                attributes.insert("status".into(), about["status"].clone());
+                let reference = metadata[T::KIND.reference()].clone();
+                let mut attributes = self.0.attributes(&keys, &metadata).await?;
+                attributes.insert("status".into(), metadata["status"].clone());
                 attributes.insert(T::KIND.reference().into(), reference.clone());
-                attributes.insert("show".into(), about);
+                attributes.insert("show".into(), metadata);
                 Progress::Ready(Ready {
                     reference,
                     attributes,
@@ -159,8 +159,8 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
         let ids = match physical_id {
             Some(id) => vec![id.to_owned()],
             None => {
-                let name = mark::store_name(context.marker);
-                keys.named(T::KIND, &name).await?
+                let name = marker::marker_name(context.marker);
+                keys.ids_by_name(T::KIND, &name).await?
             }
         };
         for id in ids {
@@ -176,7 +176,7 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
         Ok(())
     }
 
-    fn grows_while_it_goes(&self) -> bool {
+    fn repeats_deletion(&self) -> bool {
         T::GROWS
     }
 
@@ -201,7 +201,7 @@ impl<T: KeyManagerType> ByName for KeyManagerDriver<T> {
 #[async_trait]
 impl<T: KeyManagerType> ListMarked for KeyManagerDriver<T> {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        let marks = Texts::of(search, mark::store_name);
+        let marks = MarkerIndex::of(search, marker::marker_name);
         let keys = search.session.key_manager();
         let mut marked = Vec::new();
         for (id, name) in keys.names(T::KIND).await? {
@@ -209,8 +209,8 @@ impl<T: KeyManagerType> ListMarked for KeyManagerDriver<T> {
                 continue;
             };
             // The record of an order remains if only administrators can delete orders.
-            if let Some(about) = about(&keys, T::KIND, &one.physical_id).await?
-                && self.0.is_usable(&keys, &about).await?
+            if let Some(metadata) = metadata(&keys, T::KIND, &one.physical_id).await?
+                && self.0.is_usable(&keys, &metadata).await?
             {
                 marked.push(one);
             }
@@ -223,9 +223,9 @@ impl<T: KeyManagerType> KeyManagerDriver<T> {
     /// Ids of the usable resources with a name.
     async fn usable(&self, keys: &KeyManager<'_>, name: &str) -> Result<Vec<String>, DriverError> {
         let mut usable = Vec::new();
-        for id in keys.named(T::KIND, name).await? {
-            if let Some(about) = about(keys, T::KIND, &id).await?
-                && self.0.is_usable(keys, &about).await?
+        for id in keys.ids_by_name(T::KIND, name).await? {
+            if let Some(metadata) = metadata(keys, T::KIND, &id).await?
+                && self.0.is_usable(keys, &metadata).await?
             {
                 usable.push(id);
             }

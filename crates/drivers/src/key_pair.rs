@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
-use super::mark::Texts;
+use super::marker::MarkerIndex;
 use super::properties::Properties;
-use super::{keys, mark};
+use super::{keys, marker};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, ListMarked, Marked, OnDemand, Progress, Ready, Search,
 };
@@ -33,7 +33,8 @@ impl Driver for KeyPair {
         let given = properties.filled("public_key")?;
         let is_saved = properties.boolean("save_private_key")? == Some(true);
         // The private key is unused, so a key pair of an earlier attempt serves as well.
-        let any_will_do = given.is_none() && !is_saved && name == mark::store_name(context.marker);
+        let any_will_do =
+            given.is_none() && !is_saved && name == marker::marker_name(context.marker);
         let public = match given {
             Some(public) => public.trim().to_string(),
             None => own_key(context, is_saved).await?,
@@ -88,10 +89,10 @@ impl Driver for KeyPair {
     ) -> Result<(), DriverError> {
         context
             .vault
-            .forget(&mark::store_name(context.marker))
+            .delete(&marker::marker_name(context.marker))
             .await?;
         // Without an id, a key pair is ours only if its name is the marker.
-        let ours = mark::store_name(context.marker);
+        let ours = marker::marker_name(context.marker);
         let id = physical_id.unwrap_or(&ours);
         super::record::done_if_gone(context.session.compute().key_pair_delete(id).await)
     }
@@ -123,7 +124,12 @@ impl OnDemand for KeyPair {
         let is_ours = properties.filled("public_key")?.is_none()
             && properties.boolean("save_private_key")? == Some(true);
         let private = match is_ours {
-            true => context.vault.get(&mark::store_name(context.marker)).await?,
+            true => {
+                context
+                    .vault
+                    .get(&marker::marker_name(context.marker))
+                    .await?
+            }
             false => None,
         };
         let private = private.unwrap_or_default();
@@ -135,7 +141,7 @@ impl OnDemand for KeyPair {
 impl ListMarked for KeyPair {
     /// Names from the template are no markers. Such a name is unique, and a second request is refused.
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        let marks = Texts::of(search, mark::store_name);
+        let marks = MarkerIndex::of(search, marker::marker_name);
         let all = search.session.compute().key_pair_list().await?;
         let marked = all.into_iter().filter_map(|pair| {
             let resource = marks.equal(&pair.name)?;
@@ -147,12 +153,12 @@ impl ListMarked for KeyPair {
 
 fn name(context: &Context<'_>) -> Result<String, DriverError> {
     let given = Properties::of(context.properties).filled("name")?;
-    Ok(given.unwrap_or_else(|| mark::store_name(context.marker)))
+    Ok(given.unwrap_or_else(|| marker::marker_name(context.marker)))
 }
 
 /// The public key of a generated pair. After a crash, the pair in the vault is used again.
 async fn own_key(context: &Context<'_>, save: bool) -> Result<String, DriverError> {
-    let store = mark::store_name(context.marker);
+    let store = marker::marker_name(context.marker);
     if let Some(private) = context.vault.get(&store).await?.map(Zeroizing::new) {
         return keys::public_of(&private);
     }

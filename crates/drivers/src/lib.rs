@@ -4,7 +4,7 @@
 //! is a type that needs code, as hooks of the generic driver or as a driver of its own. All follow one pattern, so that
 //! a crash at any moment leaves no duplicates:
 //!
-//! 1. Search for a resource with our [`mark`], and return it if it exists.
+//! 1. Search for a resource with our [`marker`], and return it if it exists.
 //! 2. Look up the references in the properties (images, networks by name). An error contains the name of the property.
 //! 3. Build the body and send it.
 //!
@@ -33,13 +33,13 @@ mod floating_ip_port_forward;
 mod generic_container;
 mod heat;
 mod host_aggregate;
-mod inside;
 mod key_manager;
 mod key_pair;
 pub mod keys;
 mod keystone;
-pub mod mark;
+pub mod marker;
 mod metering_rule;
+mod nested;
 mod net;
 mod nova_floating_ip;
 mod nova_requests;
@@ -78,7 +78,7 @@ pub use driver::{
     Snapshot, Vault,
 };
 
-use balancing::Piece;
+use balancing::OctaviaDriver;
 use described::{Described, Hooks, NoHooks, content::ByContent};
 
 /// Whether a type belongs to the template language and has no resources in a cloud.
@@ -133,7 +133,7 @@ fn generic(resource_type: &str) -> Option<&'static dyn Driver> {
             let of = Described::of(name, hooks_of(name))?;
             let driver: Box<dyn Driver> = match &api.marker {
                 MarkerPlace::Content(fields) => Box::new(ByContent { of, fields }),
-                MarkerPlace::Tag => Box::new(Piece::of(of)?),
+                MarkerPlace::Tag => Box::new(OctaviaDriver::of(of)?),
                 _ => Box::new(of),
             };
             Some((name.as_str(), driver))

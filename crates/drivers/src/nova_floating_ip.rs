@@ -62,9 +62,11 @@ impl Driver for FloatingIpAssociation {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let said = said(context).await?;
-        let asked = with(context, &said);
-        association::FloatingIpAssociation.create(&asked).await
+        let neutron_properties = neutron_properties(context).await?;
+        let neutron_context = with(context, &neutron_properties);
+        association::FloatingIpAssociation
+            .create(&neutron_context)
+            .await
     }
 
     async fn progress(
@@ -72,17 +74,17 @@ impl Driver for FloatingIpAssociation {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let said = said(context).await?;
-        let asked = with(context, &said);
+        let neutron_properties = neutron_properties(context).await?;
+        let neutron_context = with(context, &neutron_properties);
         let neutrons = association::FloatingIpAssociation;
-        neutrons.progress(&asked, physical_id).await
+        neutrons.progress(&neutron_context, physical_id).await
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let said = said(context).await?;
-        let asked = with(context, &said);
+        let neutron_properties = neutron_properties(context).await?;
+        let neutron_context = with(context, &neutron_properties);
         let neutrons = association::FloatingIpAssociation;
-        neutrons.update(&asked, physical_id).await
+        neutrons.update(&neutron_context, physical_id).await
     }
 
     async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
@@ -94,11 +96,11 @@ impl Driver for FloatingIpAssociation {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        match said_if_there(context).await? {
-            Some(said) => {
-                let asked = with(context, &said);
+        match neutron_properties_if_present(context).await? {
+            Some(neutron_properties) => {
+                let neutron_context = with(context, &neutron_properties);
                 let neutrons = association::FloatingIpAssociation;
-                neutrons.delete(&asked, physical_id).await
+                neutrons.delete(&neutron_context, physical_id).await
             }
             // The port was deleted with its server, and the association with the port.
             None => Ok(()),
@@ -106,11 +108,11 @@ impl Driver for FloatingIpAssociation {
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        match said_if_there(context).await? {
-            Some(said) => {
-                let asked = with(context, &said);
+        match neutron_properties_if_present(context).await? {
+            Some(neutron_properties) => {
+                let neutron_context = with(context, &neutron_properties);
                 let neutrons = association::FloatingIpAssociation;
-                neutrons.is_gone(&asked, physical_id).await
+                neutrons.is_gone(&neutron_context, physical_id).await
             }
             None => Ok(true),
         }
@@ -119,19 +121,19 @@ impl Driver for FloatingIpAssociation {
 
 #[async_trait]
 impl Handover for FloatingIpAssociation {
-    async fn give_up(
+    async fn hand_over(
         &self,
         context: &Context<'_>,
         physical_id: &str,
         taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
         let neutrons = association::FloatingIpAssociation;
-        neutrons.give_up(context, physical_id, taker).await
+        neutrons.hand_over(context, physical_id, taker).await
     }
 }
 
 /// The properties of Neutron's type: the server's first port with an IPv4 address, and that address.
-async fn said(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
+async fn neutron_properties(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(context.properties);
     let server = properties.required("server_id")?;
     let floating_ip = properties.required("floating_ip")?;
@@ -152,8 +154,10 @@ async fn said(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> 
 }
 
 /// The properties of Neutron's type. `None` if the server or its port is gone.
-async fn said_if_there(context: &Context<'_>) -> Result<Option<Map<String, Value>>, DriverError> {
-    match said(context).await {
+async fn neutron_properties_if_present(
+    context: &Context<'_>,
+) -> Result<Option<Map<String, Value>>, DriverError> {
+    match neutron_properties(context).await {
         Err(DriverError::Cloud(error)) if error.is_not_found() => Ok(None),
         Err(DriverError::Property { .. }) => Ok(None),
         found => Ok(Some(found?)),

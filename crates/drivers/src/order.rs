@@ -12,14 +12,14 @@ use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind, id_of};
 use serde_json::{Map, Value, json};
 
-use super::key_manager::{KeyManagerType, about, payload};
+use super::key_manager::{KeyManagerType, metadata, payload};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
 pub(super) struct Order;
 
 /// Secrets of a container that are attributes of the order.
-const GIVEN: &[&str] = &["public_key", "private_key", "certificate", "intermediates"];
+const SECRET_ATTRIBUTES: &[&str] = &["public_key", "private_key", "certificate", "intermediates"];
 
 #[async_trait]
 impl KeyManagerType for Order {
@@ -66,7 +66,9 @@ impl KeyManagerType for Order {
         keys: &KeyManager<'_>,
         order: &Value,
     ) -> Result<Map<String, Value>, DriverError> {
-        let nothing = GIVEN.iter().map(|name| ((*name).to_owned(), Value::Null));
+        let nothing = SECRET_ATTRIBUTES
+            .iter()
+            .map(|name| ((*name).to_owned(), Value::Null));
         let mut attributes: Map<String, Value> = nothing.collect();
         for made in [Kind::Secret, Kind::Container] {
             let reference = order[made.reference()].clone();
@@ -75,7 +77,7 @@ impl KeyManagerType for Order {
         for secret in secrets(keys, order).await? {
             let name = secret["name"].as_str().unwrap_or_default();
             let id = reference(&secret, Kind::Secret);
-            if let Some(id) = id.filter(|_| GIVEN.contains(&name))
+            if let Some(id) = id.filter(|_| SECRET_ATTRIBUTES.contains(&name))
                 && let Some(payload) = payload(keys, id).await?
             {
                 attributes.insert(name.to_owned(), payload);
@@ -89,15 +91,15 @@ impl KeyManagerType for Order {
         Ok(match order["status"].as_str() {
             Some("ERROR") => false,
             Some("PENDING") => true,
-            _ => has_made(keys, order).await?,
+            _ => has_result(keys, order).await?,
         })
     }
 
     async fn remove(&self, keys: &KeyManager<'_>, id: &str) -> Result<(), DriverError> {
-        let Some(order) = about(keys, Kind::Order, id).await? else {
+        let Some(order) = metadata(keys, Kind::Order, id).await? else {
             return Ok(());
         };
-        if is_at_it(&order) {
+        if is_generating(&order) {
             return Ok(());
         }
         let secrets = secrets(keys, &order).await?;
@@ -123,23 +125,23 @@ impl KeyManagerType for Order {
 
     /// An order without its result counts as gone.
     async fn is_gone(&self, keys: &KeyManager<'_>, id: &str) -> Result<bool, DriverError> {
-        let Some(order) = about(keys, Kind::Order, id).await? else {
+        let Some(order) = metadata(keys, Kind::Order, id).await? else {
             return Ok(true);
         };
-        Ok(!is_at_it(&order) && !has_made(keys, &order).await?)
+        Ok(!is_generating(&order) && !has_result(keys, &order).await?)
     }
 }
 
 /// Whether the key manager is generating a result.
-fn is_at_it(order: &Value) -> bool {
+fn is_generating(order: &Value) -> bool {
     order["status"] == "PENDING" && order["type"] != "certificate"
 }
 
 /// Whether the result of an order exists.
-async fn has_made(keys: &KeyManager<'_>, order: &Value) -> Result<bool, DriverError> {
+async fn has_result(keys: &KeyManager<'_>, order: &Value) -> Result<bool, DriverError> {
     for made in [Kind::Secret, Kind::Container] {
         if let Some(id) = reference(order, made)
-            && about(keys, made, id).await?.is_some()
+            && metadata(keys, made, id).await?.is_some()
         {
             return Ok(true);
         }
@@ -157,7 +159,7 @@ async fn secrets(keys: &KeyManager<'_>, order: &Value) -> Result<Vec<Value>, Dri
     let Some(id) = reference(order, Kind::Container) else {
         return Ok(Vec::new());
     };
-    let container = about(keys, Kind::Container, id).await?;
+    let container = metadata(keys, Kind::Container, id).await?;
     let listed = container.and_then(|one| one["secret_refs"].as_array().cloned());
     Ok(listed.unwrap_or_default())
 }
@@ -167,12 +169,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_being_made_is_waited_for() {
+    fn a_pending_key_is_being_generated_and_a_certificate_is_not() {
         let order = |kind: &str, status: &str| json!({"type": kind, "status": status});
-        assert!(is_at_it(&order("key", "PENDING")));
-        assert!(is_at_it(&order("asymmetric", "PENDING")));
-        assert!(!is_at_it(&order("certificate", "PENDING")));
-        assert!(!is_at_it(&order("key", "ACTIVE")));
+        assert!(is_generating(&order("key", "PENDING")));
+        assert!(is_generating(&order("asymmetric", "PENDING")));
+        assert!(!is_generating(&order("certificate", "PENDING")));
+        assert!(!is_generating(&order("key", "ACTIVE")));
     }
 
     #[test]

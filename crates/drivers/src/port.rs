@@ -55,7 +55,7 @@ impl Hooks for Port {
         Ok(())
     }
 
-    async fn make_removable(
+    async fn unblock_deletion(
         &self,
         context: &Context<'_>,
         id: &str,
@@ -64,7 +64,7 @@ impl Hooks for Port {
         if !is_in_a_trunk(&refusal) {
             return Err(refusal.into());
         }
-        trunk::take_out(context, id).await.map_err(|why| {
+        trunk::remove_subport(context, id).await.map_err(|why| {
             tracing::warn!(%why, id, "a port cannot be taken out of its trunk");
             // The refusal contains the name of the owner.
             refusal.into()
@@ -104,7 +104,7 @@ impl OnDemand for Port {
 
 #[async_trait]
 impl Handover for Port {
-    async fn give_up(
+    async fn hand_over(
         &self,
         context: &Context<'_>,
         id: &str,

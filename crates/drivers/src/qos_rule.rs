@@ -12,21 +12,21 @@
 //! "Quality of Service".
 
 use async_trait::async_trait;
-use openstack::inside::{Inside, Piece};
+use openstack::nested::{NestedCollection, NestedRecord};
 use openstack::network::{Entity as _, QosPolicy};
 use openstack::qos::QosRuleKind;
 use serde_json::{Map, Value};
 
 use super::properties::Properties;
 use super::record::done_if_gone;
-use super::{inside, mark};
+use super::{marker, nested};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
 
 /// A rule type.
 pub(super) struct QosRule {
     kind: QosRuleKind,
     /// The required integer property.
-    promise: &'static str,
+    required_field: &'static str,
     /// The property of the burst, with the default 0.
     burst: Option<&'static str>,
     has_direction: bool,
@@ -37,28 +37,28 @@ const TITLE: &str = "QoS rule";
 
 pub(super) static BANDWIDTH_LIMIT: QosRule = QosRule {
     kind: QosRuleKind::BandwidthLimit,
-    promise: "max_kbps",
+    required_field: "max_kbps",
     burst: Some("max_burst_kbps"),
     has_direction: true,
 };
 
 pub(super) static DSCP_MARKING: QosRule = QosRule {
     kind: QosRuleKind::DscpMarking,
-    promise: "dscp_mark",
+    required_field: "dscp_mark",
     burst: None,
     has_direction: false,
 };
 
 pub(super) static MINIMUM_BANDWIDTH: QosRule = QosRule {
     kind: QosRuleKind::MinimumBandwidth,
-    promise: "min_kbps",
+    required_field: "min_kbps",
     burst: None,
     has_direction: true,
 };
 
 pub(super) static MINIMUM_PACKET_RATE: QosRule = QosRule {
     kind: QosRuleKind::MinimumPacketRate,
-    promise: "min_kpps",
+    required_field: "min_kpps",
     burst: None,
     has_direction: true,
 };
@@ -66,7 +66,7 @@ pub(super) static MINIMUM_PACKET_RATE: QosRule = QosRule {
 #[async_trait]
 impl Driver for QosRule {
     fn duplicates(&self) -> Duplicates<'_> {
-        Duplicates::Inside
+        Duplicates::Nested
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -81,7 +81,7 @@ impl Driver for QosRule {
         Properties::of(context.properties).copy(&["tenant_id"], &mut fields);
         let rules = self.rules(context, &policy);
         let made = rules.create(&Value::Object(fields)).await?;
-        Ok(inside::physical_id(&policy, &made))
+        Ok(nested::physical_id(&policy, &made))
     }
 
     async fn progress(
@@ -89,12 +89,12 @@ impl Driver for QosRule {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let (policy, rule) = inside::parse(physical_id)?;
-        inside::progress(&self.rules(context, policy), rule, TITLE).await
+        let (policy, rule) = nested::parse(physical_id)?;
+        nested::progress(&self.rules(context, policy), rule, TITLE).await
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let (policy, rule) = inside::parse(physical_id)?;
+        let (policy, rule) = nested::parse(physical_id)?;
         let fields = Value::Object(self.fields(context.properties)?);
         self.rules(context, policy).update(rule, &fields).await?;
         Ok(())
@@ -107,24 +107,24 @@ impl Driver for QosRule {
     ) -> Result<(), DriverError> {
         let id = match physical_id {
             Some(id) => id.to_owned(),
-            None => match self.find_anyhow(context).await? {
+            None => match self.find_in_all(context).await? {
                 Some(id) => id,
                 None => return Ok(()),
             },
         };
-        let (policy, rule) = inside::parse(&id)?;
+        let (policy, rule) = nested::parse(&id)?;
         done_if_gone(self.rules(context, policy).delete(rule).await)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let (policy, rule) = inside::parse(physical_id)?;
-        inside::is_gone(&self.rules(context, policy), rule).await
+        let (policy, rule) = nested::parse(physical_id)?;
+        nested::is_gone(&self.rules(context, policy), rule).await
     }
 }
 
 impl QosRule {
     /// The rules of this type in a policy.
-    fn rules<'a>(&self, context: &'a Context<'_>, policy: &str) -> Inside<'a> {
+    fn rules<'a>(&self, context: &'a Context<'_>, policy: &str) -> NestedCollection<'a> {
         context.session.network().qos_rules(policy, self.kind)
     }
 
@@ -132,8 +132,8 @@ impl QosRule {
     fn fields(&self, map: &Map<String, Value>) -> Result<Map<String, Value>, DriverError> {
         let properties = Properties::of(map);
         let mut body = Map::new();
-        if let Some(number) = properties.integer(self.promise)? {
-            body.insert(self.promise.into(), number.into());
+        if let Some(number) = properties.integer(self.required_field)? {
+            body.insert(self.required_field.into(), number.into());
         }
         if let Some(burst) = self.burst {
             let number = properties.integer(burst)?.unwrap_or_default();
@@ -154,7 +154,7 @@ impl QosRule {
         policy: &str,
         fields: &Map<String, Value>,
     ) -> Result<Option<String>, DriverError> {
-        if !fields.contains_key(self.promise) {
+        if !fields.contains_key(self.required_field) {
             return Ok(None);
         }
         let all = match self.rules(context, policy).list().await {
@@ -162,7 +162,7 @@ impl QosRule {
             all => all?,
         };
         // Clouds without the extension return no direction.
-        let same = |rule: &&Piece| {
+        let same = |rule: &&NestedRecord| {
             fields
                 .iter()
                 .all(|(name, value)| rule.get(name).is_none_or(|there| there == value))
@@ -176,20 +176,20 @@ impl QosRule {
             policy => {
                 let policy = policy?;
                 let description = policy.description().unwrap_or_default();
-                let is_ours = mark::is_of_deployment(description, context.marker);
+                let is_ours = marker::is_of_deployment(description, context.marker);
                 if !is_ours {
                     tracing::warn!(
-                        rule = inside::id_of(found),
+                        rule = nested::id_of(found),
                         "nothing tells whose a QoS rule is; it is left alone"
                     );
                 }
-                Ok(is_ours.then(|| inside::physical_id(policy.id(), found)))
+                Ok(is_ours.then(|| nested::physical_id(policy.id(), found)))
             }
         }
     }
 
     /// The physical id of the rule with the known properties. `None` without a policy, as nothing was created.
-    async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
+    async fn find_in_all(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
         let policy = match policy(context).await {
             Err(DriverError::Property { .. }) => return Ok(None),
             policy => policy?,

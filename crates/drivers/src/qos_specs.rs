@@ -12,7 +12,7 @@ use openstack::volume_types::QOS_SPECS;
 use serde_json::Value;
 
 use super::described::lookup::{keys, pairs};
-use super::mark;
+use super::marker;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
@@ -28,14 +28,14 @@ impl Driver for QosSpecs {
         Duplicates::Refused
     }
 
-    fn takes_away(&self) -> &'static [&'static str] {
+    fn removable_entries(&self) -> &'static [&'static str] {
         &["specs"]
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         let given = properties.filled("name")?;
-        let name = given.unwrap_or_else(|| mark::store_name(context.marker));
+        let name = given.unwrap_or_else(|| marker::marker_name(context.marker));
         if named(context, &name).await?.is_some() {
             let message = format!(
                 "the cloud has a QoS specification `{name}` already; choose another name, or use that one by its name"

@@ -60,10 +60,10 @@ impl Driver for Quota {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let said = limits(context.properties)?;
+        let wanted = limits(context.properties)?;
         let mut before = limits(context.before)?.into_iter();
         // The next progress check sets the remaining limits again.
-        if before.any(|(name, _)| !said.contains_key(&name)) {
+        if before.any(|(name, _)| !wanted.contains_key(&name)) {
             let quotas = context.session.quota_sets(self.0);
             done_if_gone(quotas.reset(physical_id).await)?;
         }

@@ -8,7 +8,7 @@ use crate::driver::{DriverError, Progress, Ready};
 /// The state of a record. A record without a status is ready.
 ///
 /// `DOWN` is ready: ports have it until they are attached to a server, floating IPs until they are associated.
-pub(super) fn judge(title: &str, record: &Record) -> Progress {
+pub(super) fn progress_of(title: &str, record: &Record) -> Progress {
     match record.get("status").and_then(Value::as_str) {
         Some(status @ ("BUILD" | "PENDING_CREATE" | "PENDING_UPDATE")) => {
             Progress::Pending(format!("the {title} is in state {status}"))
@@ -41,13 +41,13 @@ mod tests {
 
     use super::*;
 
-    fn judged(said: Value) -> Progress {
-        judge("network", said.as_object().unwrap())
+    fn progress(record: Value) -> Progress {
+        progress_of("network", record.as_object().unwrap())
     }
 
     #[test]
     fn states_of_a_network() {
-        let in_state = |status: &str| judged(json!({"id": "n", "status": status}));
+        let in_state = |status: &str| progress(json!({"id": "n", "status": status}));
         assert!(matches!(in_state("ACTIVE"), Progress::Ready(ready) if ready.reference == "n"));
         assert!(matches!(in_state("DOWN"), Progress::Ready(_)));
         assert_eq!(
@@ -61,9 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_what_neutron_said() {
-        let said = json!({"id": "s", "cidr": "10.0.0.0/24", "enable_dhcp": true});
-        let Progress::Ready(ready) = judged(said) else {
+    fn attributes_are_the_fields_of_the_response() {
+        let record = json!({"id": "s", "cidr": "10.0.0.0/24", "enable_dhcp": true});
+        let Progress::Ready(ready) = progress(record) else {
             panic!("a subnet has no status");
         };
         assert_eq!(ready.attributes["cidr"], "10.0.0.0/24");

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use openstack::network::{Entity, FloatingIp, Port, Router, Subnet};
 use serde_json::{Map, Value, json};
 
-use super::mark;
+use super::marker;
 use super::properties::Properties;
 use super::record::done_if_gone;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
@@ -27,18 +27,20 @@ impl Driver for RouterInterface {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let foot = Foot::of_properties(context).await?;
+        let interface = Interface::of_properties(context).await?;
         let network = context.session.network();
-        let added = match &foot.by {
-            By::Subnet(subnet) => network.router_add_subnet(&foot.router, subnet).await,
-            By::Port(port) => network.router_add_port(&foot.router, port).await,
+        let added = match &interface.attachment {
+            Attachment::Subnet(subnet) => {
+                network.router_add_subnet(&interface.router, subnet).await
+            }
+            Attachment::Port(port) => network.router_add_port(&interface.router, port).await,
         };
         match added {
-            Ok(()) => Ok(foot.to_string()),
+            Ok(()) => Ok(interface.to_string()),
             // Neutron refuses an existing interface, which can be from an earlier attempt.
             Err(error) if matches!(error.status(), Some(400 | 409)) => {
-                match foot.find(context).await? {
-                    Some(_) => Ok(foot.to_string()),
+                match interface.find(context).await? {
+                    Some(_) => Ok(interface.to_string()),
                     None => Err(error.into()),
                 }
             }
@@ -51,7 +53,7 @@ impl Driver for RouterInterface {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let Some(port) = Foot::parse(physical_id)?.find(context).await? else {
+        let Some(port) = Interface::parse(physical_id)?.find(context).await? else {
             return Ok(Progress::Failed("the router interface is gone".into()));
         };
         let mut attributes = Map::new();
@@ -70,25 +72,30 @@ impl Driver for RouterInterface {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let foot = match physical_id {
-            Some(id) => Foot::parse(id)?,
+        let interface = match physical_id {
+            Some(id) => Interface::parse(id)?,
             // Without id, router and subnet, nothing was created.
-            None => match Foot::of_properties(context).await {
-                Ok(foot) => foot,
+            None => match Interface::of_properties(context).await {
+                Ok(interface) => interface,
                 Err(DriverError::Property { .. }) => return Ok(()),
                 Err(error) => return Err(error),
             },
         };
-        match foot.remove(context).await {
-            Err(error) if is_needed(&error) && foot.let_go(context).await? => {
-                done_if_gone(foot.remove(context).await)
+        match interface.remove(context).await {
+            Err(error)
+                if is_needed(&error) && interface.disassociate_floating_ips(context).await? =>
+            {
+                done_if_gone(interface.remove(context).await)
             }
             other => done_if_gone(other),
         }
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        Ok(Foot::parse(physical_id)?.find(context).await?.is_none())
+        Ok(Interface::parse(physical_id)?
+            .find(context)
+            .await?
+            .is_none())
     }
 }
 
@@ -100,19 +107,19 @@ fn is_needed(error: &openstack::Error) -> bool {
 }
 
 #[derive(Debug, PartialEq)]
-struct Foot {
+struct Interface {
     router: String,
-    by: By,
+    attachment: Attachment,
 }
 
 #[derive(Debug, PartialEq)]
-enum By {
+enum Attachment {
     Subnet(String),
     Port(String),
 }
 
-impl Foot {
-    async fn of_properties(context: &Context<'_>) -> Result<Foot, DriverError> {
+impl Interface {
+    async fn of_properties(context: &Context<'_>) -> Result<Interface, DriverError> {
         let session = context.session;
         let properties = Properties::of(context.properties);
         let router = properties.required("router")?;
@@ -120,15 +127,15 @@ impl Foot {
             .id_named::<Router>(session, "router", &router)
             .await?;
         if let Some(port) = properties.id_of::<Port>(session, "port").await? {
-            return Ok(Foot {
+            return Ok(Interface {
                 router,
-                by: By::Port(port),
+                attachment: Attachment::Port(port),
             });
         }
         match properties.id_of::<Subnet>(session, "subnet").await? {
-            Some(subnet) => Ok(Foot {
+            Some(subnet) => Ok(Interface {
                 router,
-                by: By::Subnet(subnet),
+                attachment: Attachment::Subnet(subnet),
             }),
             None => {
                 Err(properties.wrong("subnet", "either `subnet` or `port` must be given".into()))
@@ -136,37 +143,37 @@ impl Foot {
         }
     }
 
-    fn parse(physical_id: &str) -> Result<Foot, DriverError> {
+    fn parse(physical_id: &str) -> Result<Interface, DriverError> {
         let wrong =
             || DriverError::Other(format!("`{physical_id}` is no id of a router interface"));
-        let (router, by) = physical_id.split_once(':').ok_or_else(wrong)?;
-        let by = match by.split_once('=') {
-            Some(("subnet_id", subnet)) => By::Subnet(subnet.into()),
-            Some(("port_id", port)) => By::Port(port.into()),
+        let (router, attachment) = physical_id.split_once(':').ok_or_else(wrong)?;
+        let attachment = match attachment.split_once('=') {
+            Some(("subnet_id", subnet)) => Attachment::Subnet(subnet.into()),
+            Some(("port_id", port)) => Attachment::Port(port.into()),
             _ => return Err(wrong()),
         };
-        Ok(Foot {
+        Ok(Interface {
             router: router.into(),
-            by,
+            attachment,
         })
     }
 
     async fn remove(&self, context: &Context<'_>) -> Result<(), openstack::Error> {
         let network = context.session.network();
-        match &self.by {
-            By::Subnet(subnet) => network.router_remove_subnet(&self.router, subnet).await,
-            By::Port(port) => network.router_remove_port(&self.router, port).await,
+        match &self.attachment {
+            Attachment::Subnet(subnet) => network.router_remove_subnet(&self.router, subnet).await,
+            Attachment::Port(port) => network.router_remove_port(&self.router, port).await,
         }
     }
 
     /// Disassociates the floating IPs of the deployment and of its ports that need this interface. Returns whether
     /// there was one.
-    async fn let_go(&self, context: &Context<'_>) -> Result<bool, DriverError> {
+    async fn disassociate_floating_ips(&self, context: &Context<'_>) -> Result<bool, DriverError> {
         let network = context.session.network();
-        let Some(foot) = self.find(context).await? else {
+        let Some(interface) = self.find(context).await? else {
             return Ok(false);
         };
-        let subnets: Vec<&str> = foot
+        let subnets: Vec<&str> = interface
             .fixed_ips
             .iter()
             .map(|address| address.subnet_id.as_str())
@@ -187,7 +194,7 @@ impl Foot {
                     && address.fixed_ip_address.as_deref() == Some(fixed.ip_address.as_str())
             });
             let ours = |description: Option<&str>| {
-                description.is_some_and(|text| mark::is_of_deployment(text, context.marker))
+                description.is_some_and(|text| marker::is_of_deployment(text, context.marker))
             };
             if behind && (ours(address.description()) || ours(port.description())) {
                 let nowhere = json!({"port_id": null});
@@ -210,9 +217,9 @@ impl Foot {
             // The port of the external gateway belongs to the router too, but is no interface.
             let gateway = port.device_owner.as_deref() == Some("network:router_gateway");
             !gateway
-                && match &self.by {
-                    By::Port(id) => port.id == *id,
-                    By::Subnet(subnet) => port
+                && match &self.attachment {
+                    Attachment::Port(id) => port.id == *id,
+                    Attachment::Subnet(subnet) => port
                         .fixed_ips
                         .iter()
                         .any(|address| address.subnet_id == *subnet),
@@ -221,11 +228,11 @@ impl Foot {
     }
 }
 
-impl std::fmt::Display for Foot {
+impl std::fmt::Display for Interface {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.by {
-            By::Subnet(subnet) => write!(f, "{}:subnet_id={subnet}", self.router),
-            By::Port(port) => write!(f, "{}:port_id={port}", self.router),
+        match &self.attachment {
+            Attachment::Subnet(subnet) => write!(f, "{}:subnet_id={subnet}", self.router),
+            Attachment::Port(port) => write!(f, "{}:port_id={port}", self.router),
         }
     }
 }
@@ -237,10 +244,10 @@ mod tests {
     #[test]
     fn ids_there_and_back() {
         for id in ["r1:subnet_id=s1", "r1:port_id=p1"] {
-            assert_eq!(Foot::parse(id).unwrap().to_string(), id);
+            assert_eq!(Interface::parse(id).unwrap().to_string(), id);
         }
         assert_eq!(
-            Foot::parse("nonsense").unwrap_err().to_string(),
+            Interface::parse("nonsense").unwrap_err().to_string(),
             "`nonsense` is no id of a router interface"
         );
     }

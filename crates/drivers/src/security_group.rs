@@ -19,7 +19,7 @@ pub(super) struct SecurityGroup;
 
 #[async_trait]
 impl Hooks for SecurityGroup {
-    async fn settle(
+    async fn after_change(
         &self,
         context: &Context<'_>,
         id: &str,

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use openstack::compute::ServerGroup as Found;
 use serde_json::{Map, Value, json};
 
-use super::mark::Texts;
+use super::marker::MarkerIndex;
 use super::properties::Properties;
-use super::{mark, record};
+use super::{marker, record};
 use crate::driver::{
     ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes,
     Progress, Ready, Search,
@@ -37,7 +37,7 @@ impl Driver for ServerGroup {
         {
             return Ok(found.id);
         }
-        let name = given.unwrap_or_else(|| mark::store_name(context.marker));
+        let name = given.unwrap_or_else(|| marker::marker_name(context.marker));
         let rules = properties.get("rules").filter(|rules| rules.is_object());
         let compute = context.session.compute();
         let made = compute
@@ -111,7 +111,7 @@ impl ByName for ServerGroup {
 #[async_trait]
 impl ListMarked for ServerGroup {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        let marks = Texts::of(search, mark::store_name);
+        let marks = MarkerIndex::of(search, marker::marker_name);
         let all = search.session.compute().server_group_list().await?;
         let marked = all
             .into_iter()
@@ -131,7 +131,7 @@ fn policy(properties: Properties<'_>) -> Result<String, DriverError> {
 }
 
 async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
-    let name = mark::store_name(context.marker);
+    let name = marker::marker_name(context.marker);
     let groups = context.session.compute().server_group_list().await?;
     Ok(groups.into_iter().find(|group| group.name == name))
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Map, json};
 use zeroize::Zeroizing;
 
-use super::{keys, mark};
+use super::{keys, marker};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
 };
@@ -21,7 +21,7 @@ impl Driver for SshKey {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let name = mark::store_name(context.marker);
+        let name = marker::marker_name(context.marker);
         // An existing key can be in use on servers, so it is never replaced.
         if context
             .vault
@@ -59,8 +59,8 @@ impl Driver for SshKey {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let name = physical_id.map_or_else(|| mark::store_name(context.marker), str::to_string);
-        context.vault.forget(&name).await
+        let name = physical_id.map_or_else(|| marker::marker_name(context.marker), str::to_string);
+        context.vault.delete(&name).await
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
@@ -74,7 +74,7 @@ impl ListMarked for SshKey {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
         let mut marked = Vec::new();
         for marker in search.markers {
-            let name = mark::store_name(marker);
+            let name = marker::marker_name(marker);
             let found = search.vault.get(&name).await?.map(Zeroizing::new);
             if found.is_some() {
                 marked.push(Marked::named(&marker.resource, name.clone(), Some(name)));

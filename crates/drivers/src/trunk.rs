@@ -5,11 +5,11 @@
 
 use async_trait::async_trait;
 use openstack::collection::Record;
-use openstack::network::{Entity as _, Port, Trunk as Thing};
+use openstack::network::{Entity as _, Port, Trunk as NeutronTrunk};
 use serde_json::{Map, Value, json};
 
 use super::described::{Hooks, Occasion};
-use super::mark;
+use super::marker;
 use super::properties::Properties;
 use crate::driver::{Context, DriverError, Handover, Progress};
 
@@ -33,7 +33,7 @@ impl Hooks for Trunk {
         Ok(())
     }
 
-    async fn settle(
+    async fn after_change(
         &self,
         context: &Context<'_>,
         id: &str,
@@ -50,7 +50,7 @@ impl Hooks for Trunk {
         for (action, ports) in [("remove_subports", leaving), ("add_subports", coming)] {
             if !ports.is_empty() {
                 let body = json!({"sub_ports": ports});
-                network.act::<Thing>(id, action, &body).await?;
+                network.act::<NeutronTrunk>(id, action, &body).await?;
             }
         }
         Ok(())
@@ -59,13 +59,13 @@ impl Hooks for Trunk {
 
 #[async_trait]
 impl Handover for Trunk {
-    async fn give_up(
+    async fn hand_over(
         &self,
         context: &Context<'_>,
         id: &str,
         taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
-        let trunk: Thing = match context.session.network().get(id).await {
+        let trunk: NeutronTrunk = match context.session.network().get(id).await {
             Err(error) if error.is_not_found() => return Ok(Progress::done()),
             trunk => trunk?,
         };
@@ -94,10 +94,10 @@ async fn ports_of(
 
 /// Removes a port from all trunks of the deployment, so that it can be deleted: Neutron refuses to delete a subport.
 /// Trunks outside the deployment stay unchanged.
-pub(super) async fn take_out(context: &Context<'_>, port: &str) -> Result<(), DriverError> {
-    let all: Vec<Thing> = context.session.network().list(&[]).await?;
+pub(super) async fn remove_subport(context: &Context<'_>, port: &str) -> Result<(), DriverError> {
+    let all: Vec<NeutronTrunk> = context.session.network().list(&[]).await?;
     let ours = all.into_iter().filter(|trunk| {
-        mark::is_of_deployment(trunk.description().unwrap_or_default(), context.marker)
+        marker::is_of_deployment(trunk.description().unwrap_or_default(), context.marker)
     });
     for trunk in ours {
         remove(context, &trunk, &|sub_port| sub_port == port).await?;
@@ -107,7 +107,7 @@ pub(super) async fn take_out(context: &Context<'_>, port: &str) -> Result<(), Dr
 
 async fn remove(
     context: &Context<'_>,
-    trunk: &Thing,
+    trunk: &NeutronTrunk,
     leaves: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<(), DriverError> {
     let ports = trunk
@@ -122,7 +122,7 @@ async fn remove(
         let body = json!({"sub_ports": leaving});
         let network = context.session.network();
         network
-            .act::<Thing>(&trunk.id, "remove_subports", &body)
+            .act::<NeutronTrunk>(&trunk.id, "remove_subports", &body)
             .await?;
     }
     Ok(())

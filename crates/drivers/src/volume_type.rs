@@ -16,7 +16,7 @@ pub(super) struct VolumeType;
 
 #[async_trait]
 impl Hooks for VolumeType {
-    fn takes_away(&self) -> &'static [&'static str] {
+    fn removable_entries(&self) -> &'static [&'static str] {
         &["metadata", "projects"]
     }
 
@@ -34,7 +34,7 @@ impl Hooks for VolumeType {
         Ok(())
     }
 
-    async fn settle(
+    async fn after_change(
         &self,
         context: &Context<'_>,
         id: &str,
@@ -61,7 +61,7 @@ impl Hooks for VolumeType {
         ] {
             for project in projects {
                 let done = types.act(id, &json!({action: {"project": project}})).await;
-                done_if_so_already(done)?;
+                ignore_conflict(done)?;
             }
         }
         Ok(())
@@ -69,7 +69,7 @@ impl Hooks for VolumeType {
 }
 
 /// Adding existing access is success, and so is removing missing access.
-pub(super) fn done_if_so_already(result: Result<(), openstack::Error>) -> Result<(), DriverError> {
+pub(super) fn ignore_conflict(result: Result<(), openstack::Error>) -> Result<(), DriverError> {
     match result {
         Err(error) if error.is_conflict() => Ok(()),
         other => done_if_gone(other),

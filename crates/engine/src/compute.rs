@@ -4,7 +4,7 @@
 //! its own with a low priority, at most [`Limits::parallel`] at once and [`Limits::per_project`] of one project. Others
 //! wait in order of arrival, and are refused after [`Limits::patience`].
 //!
-//! A thread cannot be killed. At the deadline the caller gets an error, and a stop flag is set (`yaql::stop`). YAQL
+//! A thread cannot be killed. At the deadline the caller gets an error, and a stop flag is set (`yaql::cancel`). YAQL
 //! expressions, matches of patterns and insertions into templates check that flag, because they can be long. Parsing,
 //! composition and passes do not check it: their time is proportional to the template, whose size is limited. A
 //! computation keeps its slot until its thread has ended, so the number of threads is limited in any case. A dropped
@@ -19,7 +19,7 @@ use tokio::{
     sync::{Semaphore, oneshot},
     time::{Instant, timeout, timeout_at},
 };
-use yaql::stop::{self, Stop};
+use yaql::cancel::{self, CancelFlag};
 
 use crate::{Error, Result, Tenant, slots::Slots};
 
@@ -47,7 +47,7 @@ pub(crate) struct Computations {
 }
 
 /// Stops the computation when its caller is dropped.
-struct EndOnDrop(Stop);
+struct EndOnDrop(CancelFlag);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
@@ -78,7 +78,7 @@ impl Computations {
         let project = project.await.map_err(|_late| Error::ProjectComputes)?;
         let slot = timeout_at(late, self.slots.clone().acquire_owned());
         let slot = slot.await.map_err(|_late| Error::ServerComputes)?;
-        let stop = Stop::default();
+        let stop = CancelFlag::default();
         let _end = EndOnDrop(stop.clone());
         let (done, outcome) = oneshot::channel();
         let span = tracing::Span::current();
@@ -88,7 +88,7 @@ impl Computations {
             let _in_span = span.entered();
             lower_priority();
             // Sending fails if the caller has been dropped.
-            let _ = done.send(stop::within(stop, work));
+            let _ = done.send(cancel::within(stop, work));
         });
         started
             .map_err(|error| Error::Unavailable(format!("no thread could be started: {error}")))?;
@@ -138,7 +138,7 @@ mod tests {
 
     /// Computes until it is stopped.
     fn endless() {
-        while !stop::is_wanted() {
+        while !cancel::is_cancelled() {
             std::thread::yield_now();
         }
     }

@@ -108,10 +108,10 @@ impl Scope for Known<'_> {
     fn parameter(&self, name: &str) -> Option<Value> {
         self.values.get(name).cloned()
     }
-    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
+    fn parameter_ref(&self, name: &str) -> Option<&Value> {
         self.values.get(name)
     }
-    fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
+    fn condition_parameter_ref(&self, name: &str) -> Option<&Value> {
         self.values.get(name).or_else(|| self.hidden.get(name))
     }
     fn budget(&self) -> Option<&Arc<Budget>> {
@@ -127,7 +127,7 @@ impl Scope for Known<'_> {
         self.conditions.get(name).copied()
     }
     fn condition_parameter(&self, name: &str) -> Option<Value> {
-        self.condition_parameter_at_hand(name).cloned()
+        self.condition_parameter_ref(name).cloned()
     }
     fn file(&self, name: &str) -> Option<String> {
         let (bundle, from) = self.files?;
@@ -244,11 +244,11 @@ impl Scope for Evaluator<'_> {
     fn condition_parameter(&self, name: &str) -> Option<Value> {
         self.scope.condition_parameter(name)
     }
-    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
-        self.scope.parameter_at_hand(name)
+    fn parameter_ref(&self, name: &str) -> Option<&Value> {
+        self.scope.parameter_ref(name)
     }
-    fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
-        self.scope.condition_parameter_at_hand(name)
+    fn condition_parameter_ref(&self, name: &str) -> Option<&Value> {
+        self.scope.condition_parameter_ref(name)
     }
     fn budget(&self) -> Option<&Arc<Budget>> {
         self.scope.budget()

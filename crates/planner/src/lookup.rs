@@ -1,8 +1,8 @@
 //! Custom constraints that are looked up in the cloud.
 //!
 //! Heat requests each value from the service. Here whole lists are read: the lists for forms always, the others only if
-//! a template needs them ([`asked`]), because a project can have thousands of ports. An unknown list causes no errors.
-//! A constraint without an entry here is not looked up; parameters with such a constraint get a notice, and
+//! a template needs them ([`required_lists`]), because a project can have thousands of ports. An unknown list causes no
+//! errors. A constraint without an entry here is not looked up; parameters with such a constraint get a notice, and
 //! `docs/constraints.md` lists these constraints.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ const fn lookup(name: &'static str, what: &'static str, made_by: &'static str) -
 }
 
 /// Lists that forms need, and that the facts about every cloud contain.
-pub(crate) const AT_HAND: [Lookup; 6] = [
+pub(crate) const ALWAYS_READ: [Lookup; 6] = [
     lookup("cinder.vtype", "volume type", "OS::Cinder::VolumeType"),
     lookup("glance.image", "image", "OS::Glance::WebImage"),
     lookup("neutron.network", "network", "OS::Neutron::Net"),
@@ -92,7 +92,7 @@ pub(crate) const ON_DEMAND: [Lookup; 26] = [
 
 /// Look-up of a constraint. `None` if it is not looked up.
 pub(crate) fn of(name: &str) -> Option<&'static Lookup> {
-    let mut all = AT_HAND.iter().chain(&ON_DEMAND);
+    let mut all = ALWAYS_READ.iter().chain(&ON_DEMAND);
     all.find(|one| one.name == name)
 }
 
@@ -130,27 +130,31 @@ pub(crate) fn is_among(value: &str, known: &[(&str, &str)]) -> bool {
     known.iter().any(is_one)
 }
 
-/// All names that [`asked`] can return.
-pub fn askable() -> impl Iterator<Item = &'static str> {
+/// All names that [`required_lists`] can return.
+pub fn on_demand_lists() -> impl Iterator<Item = &'static str> {
     ON_DEMAND.iter().map(|one| one.name)
 }
 
 /// Lists that a template and its files need in addition to those of forms, by the names of their constraints.
-pub fn asked(document: &Document, bundle: &Bundle, types: &Registry) -> BTreeSet<&'static str> {
-    let mut asked = BTreeSet::new();
-    of_template(document.template(), types, &mut asked);
+pub fn required_lists(
+    document: &Document,
+    bundle: &Bundle,
+    types: &Registry,
+) -> BTreeSet<&'static str> {
+    let mut required_lists = BTreeSet::new();
+    of_template(document.template(), types, &mut required_lists);
     for (path, _) in bundle.files() {
         if let Some(document) = bundle.document(path) {
-            of_template(document.template(), types, &mut asked);
+            of_template(document.template(), types, &mut required_lists);
         }
     }
-    asked
+    required_lists
 }
 
-fn of_template(template: &Template, types: &Registry, asked: &mut BTreeSet<&'static str>) {
+fn of_template(template: &Template, types: &Registry, required_lists: &mut BTreeSet<&'static str>) {
     for parameter in &template.parameters {
         let constraints = parameter.constraints.iter().map(|rule| &rule.constraint);
-        constraints.for_each(|one| note(one, asked));
+        constraints.for_each(|one| note(one, required_lists));
     }
     for resource in &template.resources {
         for described in resource
@@ -165,24 +169,27 @@ fn of_template(template: &Template, types: &Registry, asked: &mut BTreeSet<&'sta
                 .properties
                 .iter()
                 .filter(given)
-                .for_each(|one| of_property(one, asked));
+                .for_each(|one| of_property(one, required_lists));
         }
     }
 }
 
-fn of_property(property: &Property, asked: &mut BTreeSet<&'static str>) {
-    property.constraints.iter().for_each(|one| note(one, asked));
+fn of_property(property: &Property, required_lists: &mut BTreeSet<&'static str>) {
+    property
+        .constraints
+        .iter()
+        .for_each(|one| note(one, required_lists));
     match &property.kind {
-        PropertyKind::List { of: Some(of) } => of_property(of, asked),
-        PropertyKind::Map { of } => of.iter().for_each(|one| of_property(one, asked)),
+        PropertyKind::List { of: Some(of) } => of_property(of, required_lists),
+        PropertyKind::Map { of } => of.iter().for_each(|one| of_property(one, required_lists)),
         _ => {}
     }
 }
 
-fn note(constraint: &Constraint, asked: &mut BTreeSet<&'static str>) {
+fn note(constraint: &Constraint, required_lists: &mut BTreeSet<&'static str>) {
     if let Constraint::Custom(name) = constraint {
         let mut on_demand = ON_DEMAND.iter();
-        asked.extend(on_demand.find(|one| one.name == name).map(|one| one.name));
+        required_lists.extend(on_demand.find(|one| one.name == name).map(|one| one.name));
     }
 }
 
@@ -190,13 +197,13 @@ fn note(constraint: &Constraint, asked: &mut BTreeSet<&'static str>) {
 mod tests {
     use super::*;
     use crate::testing::resources;
-    use hot::constraint::{CUSTOM, is_by_look, is_custom};
+    use hot::constraint::{CUSTOM, is_custom, is_format_only};
     use types::Registry;
 
     #[test]
     fn each_lookup_is_a_constraint_of_heat_and_names_known_types() {
         let types = Registry::openstack();
-        for one in AT_HAND.iter().chain(&ON_DEMAND) {
+        for one in ALWAYS_READ.iter().chain(&ON_DEMAND) {
             assert!(is_custom(one.name), "{}", one.name);
             assert!(
                 one.made_by.is_empty() || types.get(one.made_by).is_some(),
@@ -223,7 +230,7 @@ mod tests {
         );
         for name in CUSTOM {
             let word = format!("`{name}`");
-            let belongs = match (of(name), is_by_look(name)) {
+            let belongs = match (of(name), is_format_only(name)) {
                 (Some(_), _) => &looked_up,
                 (None, true) => &look,
                 (None, false) => &not,
@@ -236,21 +243,22 @@ mod tests {
 
     #[test]
     fn a_template_looks_up_the_names_in_its_values() {
-        let asked = |text: &str| {
+        let required_lists = |text: &str| {
             let document = Document::parse(resources(text));
-            let asked = super::asked(&document, &Bundle::default(), &Registry::openstack());
-            asked.into_iter().collect::<Vec<_>>()
+            let required_lists =
+                super::required_lists(&document, &Bundle::default(), &Registry::openstack());
+            required_lists.into_iter().collect::<Vec<_>>()
         };
-        assert_eq!(asked("  a: {type: OS::Neutron::Net}\n"), [""; 0]);
+        assert_eq!(required_lists("  a: {type: OS::Neutron::Net}\n"), [""; 0]);
         assert_eq!(
-            asked(
+            required_lists(
                 "  a: {type: OS::Neutron::RouterInterface, properties: {router: r, subnet: s}}\n"
             ),
             ["neutron.router", "neutron.subnet"]
         );
         let parameter = "  a: {type: OS::Neutron::Net}\nparameters: {v: {type: string, constraints: [{custom_constraint: cinder.volume}]}}\n";
-        assert_eq!(asked(parameter), ["cinder.volume"]);
+        assert_eq!(required_lists(parameter), ["cinder.volume"]);
         let member = "  g: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: OS::Cinder::VolumeAttachment, properties: {}}}}\n";
-        assert_eq!(asked(member), ["cinder.volume"]);
+        assert_eq!(required_lists(member), ["cinder.volume"]);
     }
 }

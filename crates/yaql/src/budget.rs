@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use crate::stop;
+use crate::cancel;
 
 /// Maximum number of steps. Nested lists are traversed item by item.
 const STEPS_MAX: u32 = 200_000;
@@ -46,8 +46,8 @@ pub(super) fn begin() {
 /// # Errors
 /// If there were too many steps, or a stop is requested.
 pub(super) fn step() -> Result<(), String> {
-    if stop::is_wanted() {
-        return Err(stop::STOPPED.to_owned());
+    if cancel::is_cancelled() {
+        return Err(cancel::STOPPED.to_owned());
     }
     STEPS.set(STEPS.get().saturating_add(1));
     if STEPS.get() > STEPS_MAX {
@@ -78,8 +78,8 @@ pub(super) fn spend(weight: usize) -> Result<(), String> {
 /// # Errors
 /// If the budget is exceeded, or a stop is requested.
 pub(super) fn search(cost: u64) -> Result<(), String> {
-    if stop::is_wanted() {
-        return Err(stop::STOPPED.to_owned());
+    if cancel::is_cancelled() {
+        return Err(cancel::STOPPED.to_owned());
     }
     SEARCH.set(SEARCH.get().saturating_add(cost));
     if SEARCH.get() > SEARCH_MAX {

@@ -11,11 +11,11 @@ use crate::{
     parse::Tree,
     shown,
     signatures::{ALL, Form, REST},
-    value::{Frame, Got, key_text},
+    value::{Frame, YaqlValue, key_text},
 };
 
 /// Function of the interpreter that evaluates an expression.
-pub(super) type Evaluate = fn(&Tree, &Rc<Frame>) -> Result<Got, String>;
+pub(super) type Evaluate = fn(&Tree, &Rc<Frame>) -> Result<YaqlValue, String>;
 
 /// Call with its arguments by position.
 pub(super) struct Call<'t> {
@@ -88,7 +88,7 @@ impl<'t> Call<'t> {
     }
 
     /// Message that `name` does not support this value.
-    pub(super) fn wrong(&self, with: &Got) -> String {
+    pub(super) fn wrong(&self, with: &YaqlValue) -> String {
         format!(
             "`{}` of `yaql` cannot work with `{}`",
             self.name,
@@ -97,16 +97,16 @@ impl<'t> Call<'t> {
     }
 
     /// Value of an argument.
-    pub(super) fn evaluate(&self, tree: &Tree) -> Result<Got, String> {
+    pub(super) fn evaluate(&self, tree: &Tree) -> Result<YaqlValue, String> {
         (self.evaluate)(tree, self.frame)
     }
 
-    pub(super) fn got(&self, place: usize) -> Result<Option<Got>, String> {
+    pub(super) fn got(&self, place: usize) -> Result<Option<YaqlValue>, String> {
         let tree = self.tree(place);
         tree.map(|tree| self.evaluate(tree)).transpose()
     }
 
-    pub(super) fn need(&self, place: usize) -> Result<Got, String> {
+    pub(super) fn need(&self, place: usize) -> Result<YaqlValue, String> {
         self.got(place)?.ok_or_else(|| self.lacks())
     }
 
@@ -117,8 +117,8 @@ impl<'t> Call<'t> {
     /// Value of a text argument. `None` if it is not given, or null.
     pub(super) fn text(&self, place: usize) -> Result<Option<String>, String> {
         match self.got(place)? {
-            None | Some(Got::Data(Value::Null)) => Ok(None),
-            Some(Got::Data(Value::String(text))) => Ok(Some(text)),
+            None | Some(YaqlValue::Data(Value::Null)) => Ok(None),
+            Some(YaqlValue::Data(Value::String(text))) => Ok(Some(text)),
             Some(other) => Err(self.wrong(&other)),
         }
     }
@@ -126,16 +126,16 @@ impl<'t> Call<'t> {
     pub(super) fn integer(&self, place: usize, otherwise: i64) -> Result<i64, String> {
         match self.got(place)? {
             None => Ok(otherwise),
-            Some(Got::Data(Value::Number(number))) if number.is_i64() => {
+            Some(YaqlValue::Data(Value::Number(number))) if number.is_i64() => {
                 Ok(number.as_i64().unwrap_or(otherwise))
             }
-            Some(Got::Data(Value::Bool(truth))) => Ok(truth.into()),
+            Some(YaqlValue::Data(Value::Bool(truth))) => Ok(truth.into()),
             Some(other) => Err(self.wrong(&other)),
         }
     }
 
     /// Values of the remaining arguments.
-    pub(super) fn values(&self) -> Result<Vec<Got>, String> {
+    pub(super) fn values(&self) -> Result<Vec<YaqlValue>, String> {
         self.rest.iter().map(|tree| self.evaluate(tree)).collect()
     }
 
@@ -143,15 +143,15 @@ impl<'t> Call<'t> {
     pub(super) fn lambda(
         &self,
         place: usize,
-    ) -> Option<impl Fn(&[Got]) -> Result<Got, String> + 't> {
+    ) -> Option<impl Fn(&[YaqlValue]) -> Result<YaqlValue, String> + 't> {
         let (tree, frame, evaluate) = (self.tree(place)?, self.frame, self.evaluate);
-        Some(move |arguments: &[Got]| evaluate(tree, &Frame::with(frame, arguments)?))
+        Some(move |arguments: &[YaqlValue]| evaluate(tree, &Frame::with(frame, arguments)?))
     }
 
     pub(super) fn need_lambda(
         &self,
         place: usize,
-    ) -> Result<impl Fn(&[Got]) -> Result<Got, String> + 't, String> {
+    ) -> Result<impl Fn(&[YaqlValue]) -> Result<YaqlValue, String> + 't, String> {
         self.lambda(place).ok_or_else(|| self.lacks())
     }
 
@@ -159,7 +159,7 @@ impl<'t> Call<'t> {
     pub(super) fn in_frame(
         &self,
         place: usize,
-    ) -> Option<impl Fn(&Rc<Frame>) -> Result<Got, String> + 't> {
+    ) -> Option<impl Fn(&Rc<Frame>) -> Result<YaqlValue, String> + 't> {
         let (tree, evaluate) = (self.tree(place)?, self.evaluate);
         Some(move |frame: &Rc<Frame>| evaluate(tree, frame))
     }
@@ -173,7 +173,7 @@ impl<'t> Call<'t> {
 /// Map of `key => value` pairs.
 pub(super) fn map<'t>(
     pairs: impl Iterator<Item = &'t Tree>,
-    evaluate: impl Fn(&Tree) -> Result<Got, String>,
+    evaluate: impl Fn(&Tree) -> Result<YaqlValue, String>,
 ) -> Result<Value, String> {
     let mut map = serde_json::Map::new();
     for pair in pairs {

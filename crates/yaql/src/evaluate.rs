@@ -9,7 +9,7 @@ use crate::{
     operators::{self, binary},
     parse::Tree,
     python, shown,
-    value::{Frame, Got, key_text, within_limit},
+    value::{Frame, YaqlValue, key_text, within_limit},
 };
 
 /// Value of a whole expression, where `$` is `data`.
@@ -36,17 +36,17 @@ fn within_limits(value: &Value) -> Result<(), String> {
     }
 }
 
-pub(super) fn evaluate(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
+pub(super) fn evaluate(tree: &Tree, frame: &Rc<Frame>) -> Result<YaqlValue, String> {
     budget::step()?;
-    let got = found(tree, frame)?;
+    let got = evaluate_node(tree, frame)?;
     // The weight of a selected part is included in that of the whole.
     if !matches!(tree, Tree::Key(..) | Tree::Index(..)) {
-        got.pay()?;
+        got.charge()?;
     }
     Ok(got)
 }
 
-fn found(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
+fn evaluate_node(tree: &Tree, frame: &Rc<Frame>) -> Result<YaqlValue, String> {
     let data = |tree: &Tree| evaluate(tree, frame)?.value();
     Ok(match tree {
         Tree::Variable(name) => frame.get(name),
@@ -86,7 +86,7 @@ fn found(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
             }
         }
         Tree::Binary("->", left, right) => match evaluate(left, frame)? {
-            Got::Frame(names) => evaluate(right, &names)?,
+            YaqlValue::Frame(names) => evaluate(right, &names)?,
             other => {
                 return Err(format!(
                     "`->` of `yaql` follows names, such as `let(x => 1)`, not `{}`",
@@ -105,24 +105,24 @@ fn found(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
 }
 
 /// Value of a key. For a list, the values of each item's key.
-fn key_of(of: &Got, key: &str) -> Result<Got, String> {
+fn key_of(of: &YaqlValue, key: &str) -> Result<YaqlValue, String> {
     if of.iterable().is_some() {
         let keys = of.items(key)?.into_iter();
         let keys = keys.map(|item| key_of(&item.into(), key)?.value());
-        return Ok(Got::Iter(keys.collect::<Result<_, _>>()?));
+        return Ok(YaqlValue::Iter(keys.collect::<Result<_, _>>()?));
     }
     let found = match of {
-        Got::Data(Value::Object(map)) => map.get(key),
+        YaqlValue::Data(Value::Object(map)) => map.get(key),
         _ => None,
     };
     found
         .cloned()
-        .map(Got::Data)
+        .map(YaqlValue::Data)
         .ok_or_else(|| format!("`yaql` finds no `{}` in `{}`", shown(key), of.shown()))
 }
 
 /// Item of a list or map. For an iterable, the items for which a predicate holds.
-fn index(of: Got, arguments: &[Tree], frame: &Rc<Frame>) -> Result<Got, String> {
+fn index(of: YaqlValue, arguments: &[Tree], frame: &Rc<Frame>) -> Result<YaqlValue, String> {
     let at = |index: usize| match arguments.get(index) {
         Some(tree) => evaluate(tree, frame)?.value().map(Some),
         None => Ok(None),
@@ -136,13 +136,15 @@ fn index(of: Got, arguments: &[Tree], frame: &Rc<Frame>) -> Result<Got, String> 
         )
     };
     let found = match (&of, &key) {
-        (Got::Data(Value::Object(map)), key) => map.get(&key_text(key)).cloned().or(otherwise),
-        (Got::Data(Value::Array(items)), Value::Number(number)) => {
+        (YaqlValue::Data(Value::Object(map)), key) => {
+            map.get(&key_text(key)).cloned().or(otherwise)
+        }
+        (YaqlValue::Data(Value::Array(items)), Value::Number(number)) => {
             number.as_i64().and_then(|at| nth(items, at)).cloned()
         }
         _ => None,
     };
-    found.map(Got::Data).ok_or_else(none)
+    found.map(YaqlValue::Data).ok_or_else(none)
 }
 
 /// Item at an index. Negative indices count from the end.

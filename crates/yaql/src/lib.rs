@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 mod budget;
 mod call;
+pub mod cancel;
 mod evaluate;
 mod functions;
 mod operators;
@@ -18,7 +19,6 @@ mod parse;
 pub mod pattern;
 pub mod python;
 mod signatures;
-pub mod stop;
 mod value;
 
 /// Maximum number of items of a list for traversal.
@@ -182,18 +182,18 @@ mod tests {
     #[test]
     fn unsupported_functions_are_refused_by_name() {
         let data = json!({"n": vec![1; 300], "map": {"x": 1}});
-        let said = |expression: &str| value(expression, data.clone()).unwrap_err();
-        insta::assert_snapshot!(said("now()"), @"`now` of `yaql` is not supported");
-        insta::assert_snapshot!(said("$.data.map.y"), @r#"`yaql` finds no `y` in `{"x": 1}`"#);
-        insta::assert_snapshot!(said("let(x => 1)"), @"`let` of `yaql` is followed by `->` and an expression");
-        insta::assert_snapshot!(said("1 -> $x"), @"`->` of `yaql` follows names, such as `let(x => 1)`, not `1`");
-        insta::assert_snapshot!(said("'a'.split(by => 1)"), @"`split` of `yaql` takes `separator`, `maxSplits`");
-        insta::assert_snapshot!(said("$.data.n"), @"`yaql` reads lists of at most 200 items");
-        insta::assert_snapshot!(said("$.data.n.where("), @"`yaql` cannot read `$.data.n.where(`: it ends too early");
-        insta::assert_snapshot!(said("$.data.n.select($ + 1)"), @"`yaql` reads lists of at most 200 items");
-        insta::assert_snapshot!(said("'a' + 1"), @"`+` of `yaql` cannot work with `a` and `1`");
-        insta::assert_snapshot!(said("[].first()"), @"`first` of `yaql`: the list is empty");
-        insta::assert_snapshot!(said(&"(".repeat(10_000)), @"an expression of `yaql` is too deep: at most 40 brackets and signs within each other; let parts of it be values of `data`");
+        let error = |expression: &str| value(expression, data.clone()).unwrap_err();
+        insta::assert_snapshot!(error("now()"), @"`now` of `yaql` is not supported");
+        insta::assert_snapshot!(error("$.data.map.y"), @r#"`yaql` finds no `y` in `{"x": 1}`"#);
+        insta::assert_snapshot!(error("let(x => 1)"), @"`let` of `yaql` is followed by `->` and an expression");
+        insta::assert_snapshot!(error("1 -> $x"), @"`->` of `yaql` follows names, such as `let(x => 1)`, not `1`");
+        insta::assert_snapshot!(error("'a'.split(by => 1)"), @"`split` of `yaql` takes `separator`, `maxSplits`");
+        insta::assert_snapshot!(error("$.data.n"), @"`yaql` reads lists of at most 200 items");
+        insta::assert_snapshot!(error("$.data.n.where("), @"`yaql` cannot read `$.data.n.where(`: it ends too early");
+        insta::assert_snapshot!(error("$.data.n.select($ + 1)"), @"`yaql` reads lists of at most 200 items");
+        insta::assert_snapshot!(error("'a' + 1"), @"`+` of `yaql` cannot work with `a` and `1`");
+        insta::assert_snapshot!(error("[].first()"), @"`first` of `yaql`: the list is empty");
+        insta::assert_snapshot!(error(&"(".repeat(10_000)), @"an expression of `yaql` is too deep: at most 40 brackets and signs within each other; let parts of it be values of `data`");
     }
 
     #[test]
@@ -254,11 +254,11 @@ mod tests {
                 "{expression}: {why}"
             );
         }
-        let said = |expression: &str| value(expression, json!({})).unwrap_err();
-        insta::assert_snapshot!(said("range(60).reduce([$1, $1], 0)"), @"an expression of `yaql` makes more than 64 MiB on its way: give it less `data`, or let it repeat and put together less");
-        insta::assert_snapshot!(said("range(100).reduce([$1], 0)"), @"`yaql` makes at most 64 lists and maps within each other: `flatten` them, or put items side by side");
-        insta::assert_snapshot!(said("range(200).reduce(range(9).reduce($1 -> let(a => 1), $1), let(a => 1))"), @"names of `yaql` are nested at most 200 times: a loop cannot pass on the names of `let` or `with`");
-        insta::assert_snapshot!(said("range(200).select(range(200).select($ + $ + $))"), @"an expression of `yaql` takes more than 200000 steps: give it less `data`, or let fewer lists go through each other");
+        let error = |expression: &str| value(expression, json!({})).unwrap_err();
+        insta::assert_snapshot!(error("range(60).reduce([$1, $1], 0)"), @"an expression of `yaql` makes more than 64 MiB on its way: give it less `data`, or let it repeat and put together less");
+        insta::assert_snapshot!(error("range(100).reduce([$1], 0)"), @"`yaql` makes at most 64 lists and maps within each other: `flatten` them, or put items side by side");
+        insta::assert_snapshot!(error("range(200).reduce(range(9).reduce($1 -> let(a => 1), $1), let(a => 1))"), @"names of `yaql` are nested at most 200 times: a loop cannot pass on the names of `let` or `with`");
+        insta::assert_snapshot!(error("range(200).select(range(200).select($ + $ + $))"), @"an expression of `yaql` takes more than 200000 steps: give it less `data`, or let fewer lists go through each other");
     }
 
     #[test]
@@ -287,12 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn an_evaluation_ends_when_it_is_told_to() {
-        let stop = stop::Stop::default();
+    fn an_evaluation_can_be_cancelled() {
+        let stop = cancel::CancelFlag::default();
         let one = || value("1 + 1", json!({}));
-        assert_eq!(stop::within(stop.clone(), one), Ok(json!(2)));
+        assert_eq!(cancel::within(stop.clone(), one), Ok(json!(2)));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        let why = stop::within(stop, one).unwrap_err();
+        let why = cancel::within(stop, one).unwrap_err();
         assert_eq!(why, "the evaluation took too long and was stopped");
         assert_eq!(one(), Ok(json!(2)));
     }

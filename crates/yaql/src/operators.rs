@@ -4,9 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
-use crate::{TEXT_BYTES_MAX, budget, pattern::Regex, python, value::Got};
+use crate::{TEXT_BYTES_MAX, budget, pattern::Regex, python, value::YaqlValue};
 
-pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, String> {
+pub(super) fn binary(
+    operator: &str,
+    left: YaqlValue,
+    right: YaqlValue,
+) -> Result<YaqlValue, String> {
     let wrong = || {
         format!(
             "`{operator}` of `yaql` cannot work with `{}` and `{}`",
@@ -26,7 +30,7 @@ pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, Strin
                 return Ok(items.iter().any(|item| python::equal(item, &left)).into());
             }
             return match (&left, &right) {
-                (Got::Data(Value::String(part)), Got::Data(Value::String(text))) => {
+                (YaqlValue::Data(Value::String(part)), YaqlValue::Data(Value::String(text))) => {
                     Ok(text.contains(part.as_str()).into())
                 }
                 _ => Err(wrong()),
@@ -45,13 +49,13 @@ pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, Strin
         }
         _ => {}
     }
-    if let ("+" | "-", Got::Set(a), Got::Set(b)) = (operator, &left, &right) {
+    if let ("+" | "-", YaqlValue::Set(a), YaqlValue::Set(b)) = (operator, &left, &right) {
         let without = |from: &[Value], but: &[Value]| -> Vec<Value> {
             let but: HashSet<String> = but.iter().map(python::key).collect();
             let kept = from.iter().filter(|one| !but.contains(&python::key(one)));
             kept.cloned().collect()
         };
-        return Ok(Got::Set(match operator {
+        return Ok(YaqlValue::Set(match operator {
             "-" => without(a, b),
             _ => [a.clone(), without(b, a)].concat(),
         }));
@@ -59,15 +63,15 @@ pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, Strin
     if operator == "+"
         && let (Some(a), Some(b)) = (left.iterable(), right.iterable())
     {
-        let plain = |got: &Got| matches!(got, Got::Data(_));
+        let plain = |got: &YaqlValue| matches!(got, YaqlValue::Data(_));
         let both: Vec<Value> = a.into_iter().chain(b).collect();
         return Ok(if plain(&left) && plain(&right) {
             Value::Array(both).into()
         } else {
-            Got::Iter(both)
+            YaqlValue::Iter(both)
         });
     }
-    let (Got::Data(a), Got::Data(b)) = (&left, &right) else {
+    let (YaqlValue::Data(a), YaqlValue::Data(b)) = (&left, &right) else {
         return Err(wrong());
     };
     let times = |count: &Number, length: usize| {
@@ -147,7 +151,7 @@ fn number(operator: &str, a: &Number, b: &Number) -> Option<Value> {
 }
 
 /// Larger or smaller of two values.
-pub(super) fn larger(name: &str, a: Got, b: Got) -> Result<Got, String> {
+pub(super) fn larger(name: &str, a: YaqlValue, b: YaqlValue) -> Result<YaqlValue, String> {
     let (a, b) = (a.value()?, b.value()?);
     let order =
         compare(&b, &a).ok_or_else(|| format!("`{name}` of `yaql` compares numbers, or texts"))?;
@@ -159,16 +163,16 @@ pub(super) fn larger(name: &str, a: Got, b: Got) -> Result<Got, String> {
 }
 
 /// True if a pattern, given as a pattern or as a text, is found in a text.
-pub(super) fn found(text: &Got, by: &Got) -> Result<bool, String> {
-    let Got::Data(Value::String(text)) = text else {
+pub(super) fn found(text: &YaqlValue, by: &YaqlValue) -> Result<bool, String> {
+    let YaqlValue::Data(Value::String(text)) = text else {
         return Err(format!(
             "`=~` of `yaql` takes a text, not `{}`",
             text.shown()
         ));
     };
     match by {
-        Got::Regex(regex) => regex.is_match(text),
-        Got::Data(Value::String(pattern)) => {
+        YaqlValue::Regex(regex) => regex.is_match(text),
+        YaqlValue::Data(Value::String(pattern)) => {
             Regex::new(pattern, false, false, false)?.is_match(text)
         }
         other => Err(format!(

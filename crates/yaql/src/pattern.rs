@@ -6,7 +6,7 @@
 //! the start (`(?=.*[A-Z])`, as in rules for passwords) become separate patterns, so they are supported. Syntax that
 //! differs from Python's is rewritten.
 
-use crate::{budget, shown, stop};
+use crate::{budget, cancel, shown};
 
 /// Maximum length of a matched value in bytes. Longer values do not match.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
@@ -43,7 +43,7 @@ impl Pattern {
         let mut ahead = Vec::new();
         let mut rest = pattern;
         let bare = pattern.strip_prefix('^').unwrap_or(pattern);
-        if leading(bare).is_some() && is_one_way(bare) {
+        if leading(bare).is_some() && has_no_alternatives(bare) {
             rest = bare;
             while let Some((wanted, inner, behind)) = leading(rest) {
                 ahead.push((wanted, regex(inner, pattern)?));
@@ -62,7 +62,7 @@ impl Pattern {
         let cost = ahead.fold(self.main.cost(text), u64::saturating_add);
         text.len() <= VALUE_BYTES_MAX
             && cost <= budget::SEARCH_MAX
-            && !stop::is_wanted()
+            && !cancel::is_cancelled()
             && self
                 .ahead
                 .iter()
@@ -88,7 +88,7 @@ fn built(pattern: &str, whole: &str) -> Result<Compiled, String> {
             .build();
         match built {
             Ok(regex) => return Ok(Compiled { regex, size }),
-            Err(error) if size >= largest || stop::is_wanted() => {
+            Err(error) if size >= largest || cancel::is_cancelled() => {
                 return Err(format!(
                     "`{}` is no pattern that we can read: {error}",
                     shown(whole)
@@ -120,7 +120,7 @@ fn leading(pattern: &str) -> Option<(bool, &str, &str)> {
 }
 
 /// True if there is no `|` outside of groups, so that a look-ahead applies to the whole pattern.
-fn is_one_way(pattern: &str) -> bool {
+fn has_no_alternatives(pattern: &str) -> bool {
     let mut depth = 0;
     places(pattern).all(|(_, c, place)| {
         match (c, place) {

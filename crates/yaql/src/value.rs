@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{ITEMS_MAX, budget, pattern::Regex, python, shown};
 
 #[derive(Clone)]
-pub(super) enum Got {
+pub(super) enum YaqlValue {
     Data(Value),
     /// An iterator. Always true, even if it is empty.
     Iter(Vec<Value>),
@@ -29,7 +29,7 @@ const FRAMES_MAX: usize = 200;
 /// Values of `$` and other names.
 pub(super) struct Frame {
     parent: Option<Rc<Frame>>,
-    names: HashMap<String, Got>,
+    names: HashMap<String, YaqlValue>,
     /// Number of nested frames, including this one.
     frames: usize,
 }
@@ -41,12 +41,12 @@ impl Frame {
     /// If too many frames are nested, or the values are too large.
     pub(super) fn new(
         parent: Option<&Rc<Frame>>,
-        names: HashMap<String, Got>,
+        names: HashMap<String, YaqlValue>,
     ) -> Result<Rc<Frame>, String> {
         let mut behind = parent.map_or(0, |parent| parent.frames);
         for got in names.values() {
-            got.pay()?;
-            if let Got::Frame(frame) = got {
+            got.charge()?;
+            if let YaqlValue::Frame(frame) = got {
                 behind = behind.max(frame.frames);
             }
         }
@@ -66,61 +66,61 @@ impl Frame {
     ///
     /// # Errors
     /// Those of [`Frame::new`].
-    pub(super) fn with(parent: &Rc<Frame>, arguments: &[Got]) -> Result<Rc<Frame>, String> {
+    pub(super) fn with(parent: &Rc<Frame>, arguments: &[YaqlValue]) -> Result<Rc<Frame>, String> {
         let names = (1..).zip(arguments);
-        let names = names.map(|(place, got): (usize, &Got)| (place.to_string(), got.clone()));
+        let names = names.map(|(place, got): (usize, &YaqlValue)| (place.to_string(), got.clone()));
         Frame::new(Some(parent), names.collect())
     }
 
-    pub(super) fn get(&self, name: &str) -> Got {
+    pub(super) fn get(&self, name: &str) -> YaqlValue {
         match (self.names.get(name), &self.parent) {
             (Some(here), _) => here.clone(),
             (None, Some(parent)) => parent.get(name),
-            (None, None) => Got::Data(Value::Null),
+            (None, None) => YaqlValue::Data(Value::Null),
         }
     }
 }
 
-impl<T: Into<Value>> From<T> for Got {
-    fn from(value: T) -> Got {
-        Got::Data(value.into())
+impl<T: Into<Value>> From<T> for YaqlValue {
+    fn from(value: T) -> YaqlValue {
+        YaqlValue::Data(value.into())
     }
 }
 
-impl Got {
+impl YaqlValue {
     /// Subtracts its weight from the budget.
     ///
     /// # Errors
     /// If the budget is exceeded, or the value is nested too deeply.
-    pub(super) fn pay(&self) -> Result<(), String> {
+    pub(super) fn charge(&self) -> Result<(), String> {
         budget::spend(match self {
-            Got::Data(value) => budget::weight(value, 0)?,
-            Got::Iter(items) | Got::Set(items) => budget::all(items.iter(), 1)?,
-            Got::Sorted(items) => budget::all(items.iter().map(|(_, item)| item), 1)?,
-            Got::Regex(_) | Got::Frame(_) => budget::VALUE,
+            YaqlValue::Data(value) => budget::weight(value, 0)?,
+            YaqlValue::Iter(items) | YaqlValue::Set(items) => budget::all(items.iter(), 1)?,
+            YaqlValue::Sorted(items) => budget::all(items.iter().map(|(_, item)| item), 1)?,
+            YaqlValue::Regex(_) | YaqlValue::Frame(_) => budget::VALUE,
         })
     }
 
     pub(super) fn truth(&self) -> bool {
         match self {
-            Got::Data(value) => python::truth(value),
-            Got::Set(items) => !items.is_empty(),
+            YaqlValue::Data(value) => python::truth(value),
+            YaqlValue::Set(items) => !items.is_empty(),
             _ => true,
         }
     }
 
     pub(super) fn is_null(&self) -> bool {
-        matches!(self, Got::Data(Value::Null))
+        matches!(self, YaqlValue::Data(Value::Null))
     }
 
     /// The value as data.
     pub(super) fn value(self) -> Result<Value, String> {
         match self {
-            Got::Data(value) => Ok(value),
-            Got::Iter(items) | Got::Set(items) => Ok(items.into()),
-            Got::Sorted(items) => Ok(items.into_iter().map(|(_, item)| item).collect()),
-            Got::Regex(_) => Err("a pattern of `yaql` is no value".to_owned()),
-            Got::Frame(_) => {
+            YaqlValue::Data(value) => Ok(value),
+            YaqlValue::Iter(items) | YaqlValue::Set(items) => Ok(items.into()),
+            YaqlValue::Sorted(items) => Ok(items.into_iter().map(|(_, item)| item).collect()),
+            YaqlValue::Regex(_) => Err("a pattern of `yaql` is no value".to_owned()),
+            YaqlValue::Frame(_) => {
                 Err("`let` of `yaql` is followed by `->` and an expression".to_owned())
             }
         }
@@ -137,10 +137,10 @@ impl Got {
     /// Items, if the value is iterable.
     pub(super) fn iterable(&self) -> Option<Vec<Value>> {
         match self {
-            Got::Data(Value::Array(items)) | Got::Iter(items) | Got::Set(items) => {
-                Some(items.clone())
-            }
-            Got::Sorted(items) => Some(items.iter().map(|(_, item)| item.clone()).collect()),
+            YaqlValue::Data(Value::Array(items))
+            | YaqlValue::Iter(items)
+            | YaqlValue::Set(items) => Some(items.clone()),
+            YaqlValue::Sorted(items) => Some(items.iter().map(|(_, item)| item.clone()).collect()),
             _ => None,
         }
     }

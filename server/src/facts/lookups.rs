@@ -7,7 +7,7 @@ use openstack::{
     Error, Session,
     collection::{Collection, Record, id_of},
     identity, key_manager,
-    load_balancer::Part,
+    load_balancer::OctaviaType,
     network::{self, Entity},
     volume_types,
 };
@@ -39,11 +39,11 @@ pub(super) async fn fetch(session: &Session, constraint: &str) -> Option<Vec<Nam
         "neutron.subnet" => entities::<network::Subnet>(session).await,
         "neutron.subnetpool" => entities::<network::SubnetPool>(session).await,
         "nova.server" => servers(session).await,
-        "octavia.flavor" => balanced(session, Part::Flavor).await,
-        "octavia.l7policy" => balanced(session, Part::L7Policy).await,
-        "octavia.listener" => balanced(session, Part::Listener).await,
-        "octavia.loadbalancer" => balanced(session, Part::LoadBalancer).await,
-        "octavia.pool" => balanced(session, Part::Pool).await,
+        "octavia.flavor" => balanced(session, OctaviaType::Flavor).await,
+        "octavia.l7policy" => balanced(session, OctaviaType::L7Policy).await,
+        "octavia.listener" => balanced(session, OctaviaType::Listener).await,
+        "octavia.loadbalancer" => balanced(session, OctaviaType::LoadBalancer).await,
+        "octavia.pool" => balanced(session, OctaviaType::Pool).await,
         _ => return None,
     };
     // Many roles do not have access to these lists, so this is no warning.
@@ -68,7 +68,7 @@ async fn records(session: &Session, of: &'static Collection) -> Listed {
     Ok(all.iter().map(|one| named(id_of(one), name(one))).collect())
 }
 
-async fn balanced(session: &Session, part: Part<'_>) -> Listed {
+async fn balanced(session: &Session, part: OctaviaType<'_>) -> Listed {
     let all = session.load_balancer().list(part, &[]).await?;
     Ok(all.into_iter().map(|one| named(one.id, one.name)).collect())
 }
@@ -113,6 +113,6 @@ mod tests {
             .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"))
             .map(|(name, _)| name)
             .collect();
-        assert_eq!(lines, planner::lookup::askable().collect());
+        assert_eq!(lines, planner::lookup::on_demand_lists().collect());
     }
 }

@@ -17,7 +17,7 @@ use hot::{bundle::Bundle, document::Document};
 use openstack::{Service, Session, network::Network};
 use planner::{
     cloud::{Flavor, Named},
-    lookup::asked,
+    lookup::required_lists,
 };
 use types::Registry;
 
@@ -61,7 +61,7 @@ impl Facts {
     async fn with(
         &self,
         actor: &Actor,
-        asked: impl IntoIterator<Item = &'static str>,
+        required_lists: impl IntoIterator<Item = &'static str>,
     ) -> Arc<CloudFacts> {
         let one = async |name: &'static str| {
             let fetch = || Box::pin(lookups::fetch(&actor.session, name));
@@ -70,7 +70,7 @@ impl Facts {
         };
         let (lists, named) = futures::join!(
             self.of(actor),
-            futures::future::join_all(asked.into_iter().map(one))
+            futures::future::join_all(required_lists.into_iter().map(one))
         );
         let named: BTreeMap<_, _> = named.into_iter().flatten().collect();
         if named.is_empty() {
@@ -94,9 +94,10 @@ impl Facts {
         bundle: &Bundle,
     ) -> Result<CloudFacts> {
         let (template, bundle) = (template.to_owned(), bundle.clone());
-        let work = move || asked(&Document::parse(template), &bundle, &Registry::openstack());
-        let asked = engine.compute(&actor.tenant, work).await?;
-        let (facts, quotas) = futures::join!(self.with(actor, asked), self.quotas(actor));
+        let work =
+            move || required_lists(&Document::parse(template), &bundle, &Registry::openstack());
+        let required_lists = engine.compute(&actor.tenant, work).await?;
+        let (facts, quotas) = futures::join!(self.with(actor, required_lists), self.quotas(actor));
         Ok(CloudFacts {
             quotas,
             ..Arc::unwrap_or_clone(facts)

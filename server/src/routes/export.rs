@@ -69,7 +69,7 @@ pub async fn design(
     if !query.download {
         return Ok(Json(answer(format, export)).into_response());
     }
-    let content = if export.beside.is_empty() {
+    let content = if export.files.is_empty() {
         export.text.clone().into_bytes()
     } else {
         let archived = export.archive();
@@ -148,7 +148,7 @@ fn form(format: ExportFormat) -> Format {
 
 /// The media type of a download.
 fn media_type(format: ExportFormat, export: &Export) -> &'static str {
-    if export.beside.is_empty() {
+    if export.files.is_empty() {
         form(format).media_type()
     } else {
         archive::MEDIA_TYPE
@@ -162,7 +162,7 @@ fn answer(format: ExportFormat, export: Export) -> Exported {
         path: note.path,
         message: note.message,
     });
-    let files = export.beside.into_iter();
+    let files = export.files.into_iter();
     Exported {
         format,
         file_name,

@@ -42,11 +42,11 @@ impl Workspace {
         let Some(Some(deletion)) = self.with_input(|input| commands::delete(input, names)) else {
             return;
         };
-        if deletion.along.is_empty() && deletion.detached.is_empty() {
+        if deletion.dependents.is_empty() && deletion.detached.is_empty() {
             self.apply(&deletion.proposal);
             return;
         }
-        let along = deletion.along.iter().map(|one| {
+        let dependents = deletion.dependents.iter().map(|one| {
             format!(
                 "{} ({}, deleted with {})",
                 one.name,
@@ -61,7 +61,7 @@ impl Workspace {
         let question = Question {
             title: format!("{}?", deletion.proposal.label),
             body: vec!["This also changes other resources:".to_owned()],
-            items: along.chain(detached).collect(),
+            items: dependents.chain(detached).collect(),
             action: "Delete".to_owned(),
             danger: true,
         };

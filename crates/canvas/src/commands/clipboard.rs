@@ -23,14 +23,18 @@ pub fn copy(input: &CommandInput<'_>, names: &[String]) -> Option<String> {
     let version = Some(input.template.version.as_str()).filter(|version| !version.is_empty());
     let head = version.unwrap_or("2021-04-16");
     let same = BTreeMap::new();
-    let coming = wanted
+    let copied_names = wanted
         .iter()
         .map(|resource| resource.name.as_str())
         .collect();
     let resources = wanted.iter().map(|resource| {
-        let detach =
-            |properties: &mut _| twin::detach_ports(input, resource, &coming, &same, properties);
-        (resource.name.clone(), twin::whole(resource, &same, detach))
+        let detach = |properties: &mut _| {
+            twin::detach_ports(input, resource, &copied_names, &same, properties)
+        };
+        (
+            resource.name.clone(),
+            twin::copy_of(resource, &same, detach),
+        )
     });
     let resources = Value::Object(resources.collect());
     let body = Value::Object(Map::from_iter([("resources".to_owned(), resources)]));
@@ -65,7 +69,7 @@ pub fn paste(input: &CommandInput<'_>, text: &str) -> Result<Proposal, Refusal> 
     };
     let resources = resources.iter().map(|resource| {
         let name = twins[resource.name.as_str()].clone();
-        (name, twin::whole(resource, &twins, |_| {}))
+        (name, twin::copy_of(resource, &twins, |_| {}))
     });
     Ok(Proposal {
         label,

@@ -12,7 +12,7 @@ use crate::drawing::{entry, interfaces, plain_reference};
 
 /// A dependent resource that is deleted too.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Along {
+pub struct DeletedDependent {
     /// Name of the resource.
     pub name: String,
     /// Title of its type, for users.
@@ -27,42 +27,42 @@ pub struct Deletion {
     /// The edits.
     pub proposal: Proposal,
     /// Dependents that are deleted too.
-    pub along: Vec<Along>,
+    pub dependents: Vec<DeletedDependent>,
     /// Servers that stay and lose an interface, with the network.
     pub detached: Vec<(String, String)>,
 }
 
 /// The deletion of these resources. `None` if none of them is in the template.
 pub fn delete(input: &CommandInput<'_>, names: &[String]) -> Option<Deletion> {
-    let asked: Vec<String> = names
+    let requested: Vec<String> = names
         .iter()
         .filter(|name| input.resource(name).is_some())
         .cloned()
         .collect();
-    let first = asked.first()?;
-    let label = match asked.len() {
+    let first = requested.first()?;
+    let label = match requested.len() {
         1 => format!("Delete {first}"),
         count => format!("Delete {count} resources"),
     };
-    let (gone, along) = spread(input, asked);
+    let (deleted, dependents) = with_dependents(input, requested);
 
     // Their interfaces are removed like every other reference to a deleted resource.
     let servers = input.template.resources.iter().filter(|resource| {
-        resource.resource_type == types::SERVER && !gone.contains(&resource.name)
+        resource.resource_type == types::SERVER && !deleted.contains(&resource.name)
     });
     let detached = servers
         .flat_map(|server| {
             let lost = interfaces(input.template, server).into_iter().rev();
             lost.filter_map(|one| {
                 let leads_to = [&one.port, &one.network].into_iter().flatten();
-                let lost = leads_to.into_iter().find(|name| gone.contains(*name))?;
+                let lost = leads_to.into_iter().find(|name| deleted.contains(*name))?;
                 let network = one.network.clone().unwrap_or_else(|| lost.clone());
                 Some((server.name.clone(), network))
             })
         })
         .collect();
     // All in one edit, because the text is parsed again for each edit.
-    let names = gone.into_iter().collect();
+    let names = deleted.into_iter().collect();
     let edits = vec![Edit::RemoveResources {
         names,
         keep: required(input),
@@ -73,7 +73,7 @@ pub fn delete(input: &CommandInput<'_>, names: &[String]) -> Option<Deletion> {
             edits,
             ..Proposal::default()
         },
-        along,
+        dependents,
         detached,
     })
 }
@@ -93,31 +93,34 @@ fn required(input: &CommandInput<'_>) -> Vec<(String, String)> {
 
 /// All deleted resources, and the dependents among them in the order of the text. Dependencies are collected once,
 /// because a design can have hundreds of resources.
-fn spread(input: &CommandInput<'_>, asked: Vec<String>) -> (BTreeSet<String>, Vec<Along>) {
+fn with_dependents(
+    input: &CommandInput<'_>,
+    requested: Vec<String>,
+) -> (BTreeSet<String>, Vec<DeletedDependent>) {
     let resources = &input.template.resources;
-    let mut hanging: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut dependents_of: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (at, resource) in resources.iter().enumerate() {
         places.insert(&resource.name, at);
-        for name in hangs_on(input, resource) {
-            hanging.entry(name).or_default().push(at);
+        for name in dependencies(input, resource) {
+            dependents_of.entry(name).or_default().push(at);
         }
         for port in ports_of(resource) {
             users.entry(port).or_default().push(&resource.name);
         }
     }
 
-    let mut gone: BTreeSet<String> = asked.iter().cloned().collect();
-    let mut along: BTreeMap<usize, Along> = BTreeMap::new();
-    let mut todo: VecDeque<String> = asked.into();
+    let mut deleted: BTreeSet<String> = requested.iter().cloned().collect();
+    let mut dependents: BTreeMap<usize, DeletedDependent> = BTreeMap::new();
+    let mut todo: VecDeque<String> = requested.into();
     while let Some(with) = todo.pop_front() {
-        let mut next: Vec<usize> = hanging.get(&*with).cloned().unwrap_or_default();
+        let mut next: Vec<usize> = dependents_of.get(&*with).cloned().unwrap_or_default();
         // A port used only by deleted servers.
         let server = places.get(&*with).map(|at| &resources[*at]);
         next.extend(server.into_iter().flat_map(ports_of).filter_map(|port| {
             let at = *places.get(port)?;
-            let is_unused = users[port].iter().all(|user| gone.contains(*user));
+            let is_unused = users[port].iter().all(|user| deleted.contains(*user));
             (is_unused && resources[at].resource_type == types::PORT).then_some(at)
         }));
         for at in next {
@@ -126,18 +129,18 @@ fn spread(input: &CommandInput<'_>, asked: Vec<String>) -> (BTreeSet<String>, Ve
                 resource_type,
                 ..
             } = &resources[at];
-            if gone.insert(name.clone()) {
+            if deleted.insert(name.clone()) {
                 todo.push_back(name.clone());
-                let one = Along {
+                let one = DeletedDependent {
                     name: name.clone(),
                     title: input.title(resource_type),
                     with: with.clone(),
                 };
-                along.insert(at, one);
+                dependents.insert(at, one);
             }
         }
     }
-    (gone, along.into_values().collect())
+    (deleted, dependents.into_values().collect())
 }
 
 /// Ports of a server.
@@ -151,7 +154,7 @@ fn ports_of(server: &Resource) -> impl Iterator<Item = &str> {
 }
 
 /// Resources that this one depends on. It has no meaning without each of them.
-fn hangs_on<'t>(input: &CommandInput<'t>, resource: &'t Resource) -> Vec<&'t str> {
+fn dependencies<'t>(input: &CommandInput<'t>, resource: &'t Resource) -> Vec<&'t str> {
     let of_kind: &[&str] = match resource.resource_type.as_str() {
         types::SUBNET => &["network", "network_id"],
         types::PORT => &["network", "network_id"],

@@ -28,14 +28,14 @@ pub fn duplicate(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal>
     let first = wanted.first()?;
     let all = wanted.iter().map(|resource| resource.name.as_str());
     let twins = twin::free_names(input, all, twin::Keep::No);
-    let coming: HashSet<&str> = twins.keys().copied().collect();
+    let copied_names: HashSet<&str> = twins.keys().copied().collect();
     let resources = wanted.iter().map(|resource| {
         let detach = |properties: &mut _| {
-            twin::detach_ports(input, resource, &coming, &twins, properties);
-            twin::forget_addresses(input, resource, &coming, properties);
+            twin::detach_ports(input, resource, &copied_names, &twins, properties);
+            twin::remove_addresses(input, resource, &copied_names, properties);
         };
         let name = twins[resource.name.as_str()].clone();
-        (name, twin::whole(resource, &twins, detach))
+        (name, twin::copy_of(resource, &twins, detach))
     });
     let label = match names {
         [_] => format!("Duplicate {}", first.name),

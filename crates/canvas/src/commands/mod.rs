@@ -16,7 +16,7 @@ mod twin;
 
 pub use clipboard::{copy, paste};
 pub use connect::{can_connect, connect};
-pub use delete::{Along, Deletion, delete};
+pub use delete::{DeletedDependent, Deletion, delete};
 pub use drop::{add, drop_item};
 pub use duplicate::duplicate;
 pub use names::{free_cidr, unique_name};

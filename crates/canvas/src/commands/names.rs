@@ -37,7 +37,7 @@ pub fn free_cidr(template: &Template) -> String {
     let mut taken = BTreeSet::new();
     for resource in &template.resources {
         for property in &resource.properties {
-            thirds(&property.value, &mut taken);
+            third_octets(&property.value, &mut taken);
         }
     }
     let third = (1..=254_u8)
@@ -47,7 +47,7 @@ pub fn free_cidr(template: &Template) -> String {
 }
 
 /// Collects N of every `10.0.N.…` in an expression.
-fn thirds(expr: &Expr, found: &mut BTreeSet<u8>) {
+fn third_octets(expr: &Expr, found: &mut BTreeSet<u8>) {
     match expr {
         Expr::Literal(Value::String(text)) => {
             if let Some(rest) = text.strip_prefix("10.0.")
@@ -56,8 +56,10 @@ fn thirds(expr: &Expr, found: &mut BTreeSet<u8>) {
                 found.insert(third);
             }
         }
-        Expr::List(items) => items.iter().for_each(|item| thirds(item, found)),
-        Expr::Map(entries) => entries.iter().for_each(|(_, value)| thirds(value, found)),
+        Expr::List(items) => items.iter().for_each(|item| third_octets(item, found)),
+        Expr::Map(entries) => entries
+            .iter()
+            .for_each(|(_, value)| third_octets(value, found)),
         _ => {}
     }
 }

@@ -15,17 +15,17 @@ use crate::{
 /// grows.
 const LEAVES_AT: f64 = 72.0;
 
-/// The proposal for dropping these nodes after a move by `way`, with the pointer at `at`.
+/// The proposal for dropping these nodes after a move by `offset`, with the pointer at `at`.
 ///
 /// # Errors
 /// The reason why they cannot stay there. They return to their old positions.
 pub fn shift(
     input: &CommandInput<'_>,
     names: &[String],
-    way: CanvasVector,
+    offset: CanvasVector,
     at: CanvasPoint,
 ) -> Result<Proposal, Refusal> {
-    let nodes = carried(input, names);
+    let nodes = moved_nodes(input, names);
     if let [chip] = nodes[..]
         && chip.kind == NodeKind::Chip
     {
@@ -36,29 +36,29 @@ pub fn shift(
             [one] => format!("Move {}", one.name),
             many => format!("Move {} resources", many.len()),
         },
-        places: places(input, &nodes, way),
+        places: places(input, &nodes, offset),
         ..Proposal::default()
     };
     if let [server] = nodes[..]
         && server.kind == NodeKind::Server
     {
-        join_or_leave(input, server, way, at, &mut proposal)?;
+        join_or_leave(input, server, offset, at, &mut proposal)?;
     }
     Ok(proposal)
 }
 
 /// A move by the keyboard, which changes positions only.
-pub fn nudge(input: &CommandInput<'_>, names: &[String], way: CanvasVector) -> Proposal {
-    let nodes = carried(input, names);
+pub fn nudge(input: &CommandInput<'_>, names: &[String], offset: CanvasVector) -> Proposal {
+    let nodes = moved_nodes(input, names);
     Proposal {
         label: "Move".to_owned(),
-        places: places(input, &nodes, way),
+        places: places(input, &nodes, offset),
         ..Proposal::default()
     }
 }
 
 /// The moved nodes, without those that are inside another moved node.
-fn carried<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
+fn moved_nodes<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
     let nodes: Vec<&Node> = names
         .iter()
         .filter_map(|name| input.drawing.node(name))
@@ -79,19 +79,24 @@ fn carried<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
     nodes.into_iter().filter(|node| !inside(node)).collect()
 }
 
-fn places(input: &CommandInput<'_>, nodes: &[&Node], way: CanvasVector) -> Vec<(String, Place)> {
+fn places(input: &CommandInput<'_>, nodes: &[&Node], offset: CanvasVector) -> Vec<(String, Place)> {
     let all = nodes
         .iter()
         .flat_map(|node| input.drawing.subtree(&node.name));
     all.filter(|node| node.kind != NodeKind::Chip)
-        .map(|node| (node.name.clone(), Place::at(node.rect.moved(way).corner())))
+        .map(|node| {
+            (
+                node.name.clone(),
+                Place::at(node.rect.moved(offset).corner()),
+            )
+        })
         .collect()
 }
 
 fn join_or_leave(
     input: &CommandInput<'_>,
     server: &Node,
-    way: CanvasVector,
+    offset: CanvasVector,
     at: CanvasPoint,
     proposal: &mut Proposal,
 ) -> Result<(), Refusal> {
@@ -156,7 +161,7 @@ fn join_or_leave(
         (Some(parent), None) => {
             let left = input.drawing.node(parent).is_some_and(|frame| {
                 let reach = frame.rect.grown(LEAVES_AT);
-                !reach.contains(at) && !reach.overlaps(server.rect.moved(way))
+                !reach.contains(at) && !reach.overlaps(server.rect.moved(offset))
             });
             let plain = mine.first().is_some_and(|first| first.port.is_none());
             if left && plain {

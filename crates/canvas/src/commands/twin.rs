@@ -77,21 +77,21 @@ pub enum Keep {
 }
 
 /// Copy of this resource, as template text. References to resources in `twins` refer to the twins.
-pub fn whole(
+pub fn copy_of(
     resource: &Resource,
     twins: &BTreeMap<&str, String>,
     adjust: impl FnOnce(&mut Map<String, Value>),
 ) -> Value {
-    let mut whole = Map::new();
+    let mut copy_of = Map::new();
     let resource_type = resource.resource_type.as_str();
-    whole.insert("type".to_owned(), resource_type.into());
+    copy_of.insert("type".to_owned(), resource_type.into());
     let properties = properties(resource, twins, adjust);
     if !properties.is_empty() {
-        whole.insert("properties".to_owned(), properties.into());
+        copy_of.insert("properties".to_owned(), properties.into());
     }
     let also = beside_properties(resource, twins).into_iter();
-    whole.extend(also.map(|(key, value)| (key.to_owned(), value)));
-    whole.into()
+    copy_of.extend(also.map(|(key, value)| (key.to_owned(), value)));
+    copy_of.into()
 }
 
 fn properties(
@@ -140,7 +140,7 @@ fn beside_properties(
 pub fn detach_ports(
     input: &CommandInput<'_>,
     server: &Resource,
-    coming: &HashSet<&str>,
+    copied_names: &HashSet<&str>,
     twins: &BTreeMap<&str, String>,
     properties: &mut Map<String, Value>,
 ) {
@@ -151,7 +151,7 @@ pub fn detach_ports(
         let (Some(port), Some(network)) = (&interface.port, &interface.network) else {
             continue;
         };
-        let comes_along = coming.contains(port.as_str());
+        let comes_along = copied_names.contains(port.as_str());
         if let Some(item) = networks.get_mut(interface.index).filter(|_| !comes_along) {
             let network = twins.get(network.as_str()).unwrap_or(network);
             *item = serde_json::json!({ "network": get_resource(network) });
@@ -161,13 +161,14 @@ pub fn detach_ports(
 
 /// Removes fixed addresses from the twin of a server or port, because an address in a network can be used only once.
 /// They are kept if the network has a twin too.
-pub fn forget_addresses(
+pub fn remove_addresses(
     input: &CommandInput<'_>,
     resource: &Resource,
-    coming: &HashSet<&str>,
+    copied_names: &HashSet<&str>,
     properties: &mut Map<String, Value>,
 ) {
-    let stays = |network: Option<&str>| network.is_none_or(|network| !coming.contains(network));
+    let stays =
+        |network: Option<&str>| network.is_none_or(|network| !copied_names.contains(network));
     match resource.resource_type.as_str() {
         types::PORT if stays(frame_of(input.template, &resource.name).as_deref()) => {
             properties.remove("mac_address");

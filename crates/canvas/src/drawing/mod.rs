@@ -127,7 +127,7 @@ impl Drawing {
     /// have more members than the plan derived from a parameter's default. Members have numbers, and a resource that a
     /// pass adds to a member (`group/0_port`) has another form of name. For parents that are not in the plan, the names
     /// must be of drawn resources only.
-    pub fn know_members<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+    pub fn add_run_members<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let is_known = |node: &Node| !node.inside.is_empty();
         let known: Vec<bool> = self.nodes.iter().map(is_known).collect();
         let planned = self.nodes.iter().flat_map(|node| &node.inside);

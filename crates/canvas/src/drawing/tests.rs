@@ -373,7 +373,7 @@ resources:
   keys: {type: OS::Heat::ResourceGroup}
 ",
     );
-    drawing.know_members(["keys/0", "keys/0/a", "keys/1", "other/0", "front"]);
+    drawing.add_run_members(["keys/0", "keys/0/a", "keys/1", "other/0", "front"]);
     let group = drawing.node("keys").expect("drawn");
     let inside: Vec<_> = group.inside.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(inside, ["keys/0", "keys/0/a", "keys/1"]);
@@ -400,9 +400,9 @@ resources:
         "web/1",
         "web/1_port",
     ];
-    drawing.know_members(of_two);
+    drawing.add_run_members(of_two);
     assert_eq!(drawing.node("web").expect("drawn").members, Some(2));
-    drawing.know_members(["web/2", "web/2_port"]);
+    drawing.add_run_members(["web/2", "web/2_port"]);
     let group = drawing.node("web").expect("drawn");
     let inside: Vec<_> = group.inside.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(inside, ["web/0", "web/1", "web/2"], "more than by default");
@@ -428,6 +428,6 @@ fn a_nested_template_known_to_the_plan_is_unchanged() {
     let mut drawing = draw(document.template(), Some(&plan), &types, &Places::new());
     let before = drawing.clone();
     assert_eq!(before.node("db").expect("drawn").members, Some(1));
-    drawing.know_members(["db/key", "db/key_port"]);
+    drawing.add_run_members(["db/key", "db/key_port"]);
     assert_eq!(drawing, before);
 }

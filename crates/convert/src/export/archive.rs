@@ -15,7 +15,7 @@ pub const MEDIA_TYPE: &str = "application/gzip";
 impl Export {
     /// File name of a download: the file itself, or an archive of it and the files beside it.
     pub fn download_name(&self) -> String {
-        if self.beside.is_empty() {
+        if self.files.is_empty() {
             self.file_name.clone()
         } else {
             format!("{}.tar.gz", self.folder())
@@ -35,9 +35,9 @@ impl Export {
     pub fn archive(&self) -> io::Result<Vec<u8>> {
         let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
         let main = (self.file_name.as_str(), self.text.as_str());
-        let beside = self.beside.iter();
-        let beside = beside.map(|file| (file.path.as_str(), file.text.as_str()));
-        for (path, text) in std::iter::once(main).chain(beside) {
+        let files = self.files.iter();
+        let files = files.map(|file| (file.path.as_str(), file.text.as_str()));
+        for (path, text) in std::iter::once(main).chain(files) {
             let mut header = tar::Header::new_gnu();
             header.set_size(text.len() as u64);
             header.set_mode(0o644);

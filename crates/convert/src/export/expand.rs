@@ -59,12 +59,12 @@ impl<'a> Expanded<'a> {
     }
 
     /// The template with groups and nested templates replaced by their members, except for groups that the shape keeps.
-    pub(crate) fn apart(
+    pub(crate) fn expand(
         source: &'a Source<'a>,
         shape: &Shape<'_>,
         report: &mut Report,
     ) -> Expanded<'a> {
-        let apart = compose::take_apart(&compose::Whole {
+        let flattened = compose::flatten_for_export(&compose::FlattenInput {
             document: source.document,
             bundle: source.bundle,
             types: source.types,
@@ -72,16 +72,20 @@ impl<'a> Expanded<'a> {
             scope: shape,
             keep: &shape.kept,
         });
-        for one in apart.diagnostics.into_iter().filter(|one| one.is_error()) {
+        for one in flattened
+            .diagnostics
+            .into_iter()
+            .filter(|one| one.is_error())
+        {
             let file = one.file.map_or(String::new(), |file| format!("{file}: "));
             report.needed(format!("{file}{}", one.path), one.message);
         }
-        let mut known = apart.outputs;
+        let mut known = flattened.outputs;
         let written = source.document.template().outputs.iter();
         let outputs = written.filter_map(|output| known.remove_entry(&output.name));
-        let passed = Expanded::passed(source, apart.model, outputs.collect(), report);
+        let passed = Expanded::passed(source, flattened.model, outputs.collect(), report);
         Expanded {
-            extra: apart.parameters,
+            extra: flattened.parameters,
             ..passed
         }
     }

@@ -91,7 +91,7 @@ pub struct Export {
     /// Content.
     pub text: String,
     /// Files that it needs. Usually none.
-    pub beside: Vec<ExportFile>,
+    pub files: Vec<ExportFile>,
     /// Parts that were left out or changed.
     pub report: Report,
 }
@@ -185,7 +185,7 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
         });
     }
     let alone = |(text, report)| (text, Vec::new(), report);
-    let (text, beside, report) = match format {
+    let (text, files, report) = match format {
         Format::Hot => plain_hot::export(source),
         Format::Terraform => terraform::export(source),
         Format::Tosca => alone(tosca::export(source)),
@@ -194,13 +194,13 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
     // The main file must not overwrite a file of the design.
     let mut stem = file_stem(source.name);
     let named = |stem: &str| format!("{stem}.{}", format.ending());
-    while beside.iter().any(|file| file.path == named(&stem)) {
+    while files.iter().any(|file| file.path == named(&stem)) {
         stem.push_str("-export");
     }
     Ok(Export {
         file_name: named(&stem),
         text,
-        beside,
+        files,
         report,
     })
 }

@@ -171,7 +171,7 @@ fn a_hot_export_has_every_file_that_it_names() {
     let export = site().export(Format::Hot);
     assert_eq!(export.download_name(), "my-shop.hot.tar.gz");
     let file = |path: &str| {
-        let found = export.beside.iter().find(|file| file.path == path);
+        let found = export.files.iter().find(|file| file.path == path);
         found.unwrap().text.as_str()
     };
     assert!(export.text.contains("type: web.yaml"), "{}", export.text);
@@ -180,14 +180,14 @@ fn a_hot_export_has_every_file_that_it_names() {
     assert!(file("scripts/init.sh").contains("echo ${x}"));
     // A nested template is treated like the main one: changes are marked.
     assert!(file("sub/db.yaml").contains("exported:"));
-    let said: Vec<&str> = export
+    let notes: Vec<&str> = export
         .report
         .notes
         .iter()
         .map(|note| note.message.as_str())
         .collect();
     assert_eq!(
-        said,
+        notes,
         ["Create the stack with the environment files in this order: `-e env.yaml`."]
     );
     assert_eq!(&export.archive().unwrap()[..2], &[0x1f, 0x8b]);
@@ -281,7 +281,7 @@ fn files_of_a_design_neither_replace_the_main_file_nor_leave_the_folder() {
     ];
     let export = Design::of(&text).with(&files).export(Format::Hot);
     assert_eq!(export.file_name, "my-shop-export.hot.yaml");
-    for file in &export.beside {
+    for file in &export.files {
         let is_within =
             !file.path.starts_with('/') && !file.path.split('/').any(|part| part == "..");
         assert!(is_within, "{}", file.path);

@@ -34,7 +34,7 @@ pub(crate) struct Importer<'a> {
     /// Launch templates by their own `LaunchTemplateName`. Filled before any value is converted.
     pub launch_names: BTreeMap<&'a str, &'a str>,
     /// Resources without a counterpart of their own. Filled before any value is converted.
-    pub gone: BTreeSet<String>,
+    pub dropped: BTreeSet<String>,
 }
 
 /// Parameters that an import can add.
@@ -65,7 +65,7 @@ impl<'a> Importer<'a> {
             attached: BTreeSet::new(),
             balanced: BTreeMap::new(),
             launch_names: BTreeMap::new(),
-            gone: BTreeSet::new(),
+            dropped: BTreeSet::new(),
         }
     }
 

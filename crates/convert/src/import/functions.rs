@@ -99,7 +99,7 @@ impl Importer<'_> {
             }
             ("Fn::Length", [..]) if argument.is_array() => json!(list.len()),
             ("Fn::ToJsonString", _) => {
-                if spells_out(argument) {
+                if is_literal(argument) {
                     json!(argument.to_string())
                 } else {
                     // HOT converts a map to text as JSON.
@@ -446,10 +446,10 @@ fn ranges(within: &str, count: u64, bits: u64) -> Option<Vec<String>> {
 }
 
 /// Whether the value is literal.
-fn spells_out(value: &Value) -> bool {
+fn is_literal(value: &Value) -> bool {
     match value {
-        Value::Array(items) => items.iter().all(spells_out),
-        Value::Object(map) => called(map).is_none() && map.values().all(spells_out),
+        Value::Array(items) => items.iter().all(is_literal),
+        Value::Object(map) => called(map).is_none() && map.values().all(is_literal),
         _ => true,
     }
 }

@@ -14,14 +14,14 @@
 //!   kept. Any other becomes an `OS::Heat::None` with its properties, so that the user can see and replace it.
 //! - Some resources have no counterpart of their own: an attached address becomes part of the server, a route to the
 //!   internet becomes the router's gateway. References to them are reported.
-//! - [`mend`] validates the result and removes the values that OpenStack would refuse.
+//! - [`repair`] validates the result and removes the values that OpenStack would refuse.
 //!
 //! Like the exporters, this code runs on the server only.
 
 mod context;
 mod functions;
-mod mend;
 mod read;
+mod repair;
 mod resources;
 mod sections;
 
@@ -114,7 +114,7 @@ pub fn import(text: &str) -> Result<Imported, Unreadable> {
             out.insert(key.to_owned(), section);
         }
     }
-    mend::mend(&mut importer, &mut out);
+    repair::repair(&mut importer, &mut out);
     let report = importer.report.sorted();
     let template = report.comment("Imported by Stackloom from a CloudFormation template.")
         + &yaml_text(&Value::Object(out));

@@ -37,10 +37,10 @@ pub(crate) fn parameters(importer: &mut Importer<'_>) -> Map<String, Value> {
     }
     for (name, definition) in std::mem::take(&mut importer.added) {
         if definition.get("default").is_none() {
-            let said = definition["description"].as_str().unwrap_or_default();
+            let description = definition["description"].as_str().unwrap_or_default();
             importer.needed(
                 "Parameters",
-                format!("The parameter `{name}` was added. Give it a value: {said}"),
+                format!("The parameter `{name}` was added. Give it a value: {description}"),
             );
         }
         parameters.insert(name, definition);
@@ -79,11 +79,11 @@ fn parameter(importer: &mut Importer<'_>, name: &str, definition: &Value) -> Val
             out.insert(key.to_owned(), value.clone());
         }
     }
-    let said = definition.get("ConstraintDescription");
+    let description = definition.get("ConstraintDescription");
     let mut constrain = |constraint: Value| {
         let mut constraint = constraint;
-        if let Some(said) = said {
-            constraint["description"] = said.clone();
+        if let Some(description) = description {
+            constraint["description"] = description.clone();
         }
         constraints.push(constraint);
     };

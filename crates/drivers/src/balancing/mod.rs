@@ -8,7 +8,7 @@
 //!
 //! One call deletes a load balancer with all its parts (cascade), provided that all of them belong to the deployment. A
 //! plan deletes the parts after the load balancer, when they are gone already. Listeners, pools and L7 policies also
-//! delete their nested parts. Retained parts prevent the deletion ([`together`]).
+//! delete their nested parts. Retained parts prevent the deletion ([`cascade`]).
 //!
 //! The marker is a tag, as not all types have a description. Members and L7 rules are nested in another part, so their
 //! physical id is `<parent>:<id>`. `get_resource` returns the id alone, as in Heat.
@@ -16,23 +16,23 @@
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use openstack::load_balancer::{Balanced, Part};
+use openstack::load_balancer::{OctaviaResource, OctaviaType};
 use openstack::looks_like_id;
 use serde_json::{Map, Value, json};
 use types::OnChange;
 
 use super::described::{Described, Occasion, collection, lookup::id_required};
-use super::mark;
-use super::mark::Texts;
+use super::marker;
+use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Release, Search,
 };
 
-mod together;
+mod cascade;
 
-use together::{KEPT, may_go};
+use cascade::{RETAINED_TAG, check_cascade};
 
 /// Maximum time to wait for the lock of a load balancer; a change takes seconds to a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -43,7 +43,7 @@ const UPDATE: &str = "update";
 const DELETE: &str = "delete";
 
 /// The driver of one of the types.
-pub(super) struct Piece {
+pub(super) struct OctaviaDriver {
     of: Described,
     kind: Kind,
 }
@@ -51,7 +51,7 @@ pub(super) struct Piece {
 /// The type of a part, and its parent type.
 #[derive(Clone, Copy)]
 enum Kind {
-    Own(Part<'static>),
+    Own(OctaviaType<'static>),
     /// Nested in a pool.
     Member,
     /// Nested in an L7 policy.
@@ -59,17 +59,17 @@ enum Kind {
 }
 
 impl Kind {
-    fn part<'a>(self, parent: &'a str) -> Part<'a> {
+    fn part<'a>(self, parent: &'a str) -> OctaviaType<'a> {
         match self {
             Kind::Own(part) => part,
-            Kind::Member => Part::Member(parent),
-            Kind::L7Rule => Part::L7Rule(parent),
+            Kind::Member => OctaviaType::Member(parent),
+            Kind::L7Rule => OctaviaType::L7Rule(parent),
         }
     }
 }
 
 #[async_trait]
-impl Driver for Piece {
+impl Driver for OctaviaDriver {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Listed(self)
     }
@@ -101,7 +101,7 @@ impl Driver for Piece {
         let Some(found) = found else {
             return Ok(Progress::Failed(format!("the {} is gone", part.title())));
         };
-        let judged = judge(part, &found);
+        let judged = progress_of(part, &found);
         Ok(match (&judged, context.accepted.newest(UPDATE, id)) {
             (Progress::Ready(_), Some(request)) => match self.differs(context, &found) {
                 // A server that reads from a database replica can be a moment late.
@@ -154,9 +154,9 @@ impl Driver for Piece {
         let (parent, id) = parts(&physical_id);
         let balancing = context.session.load_balancer();
         let part = self.kind.part(parent);
-        may_go(context, part, id).await?;
+        check_cascade(context, part, id).await?;
         let done = match part {
-            Part::LoadBalancer => unlocked(context, || balancing.delete_whole(id)).await,
+            OctaviaType::LoadBalancer => unlocked(context, || balancing.delete_cascade(id)).await,
             _ => unlocked(context, || balancing.delete(part, id)).await,
         };
         match done {
@@ -187,7 +187,7 @@ impl Driver for Piece {
 }
 
 #[async_trait]
-impl Release for Piece {
+impl Release for OctaviaDriver {
     async fn release(
         &self,
         context: &Context<'_>,
@@ -201,11 +201,11 @@ impl Release for Piece {
         let Some(found) = look(context, part, id).await? else {
             return Ok(());
         };
-        let own = mark::tag(context.marker);
-        let of_all = mark::tag_of_deployment(context.marker);
+        let own = marker::tag(context.marker);
+        let of_all = marker::tag_of_deployment(context.marker);
         let mut tags: Vec<String> = found.tags;
-        tags.retain(|tag| *tag != own && *tag != of_all && tag != KEPT);
-        tags.push(KEPT.to_owned());
+        tags.retain(|tag| *tag != own && *tag != of_all && tag != RETAINED_TAG);
+        tags.push(RETAINED_TAG.to_owned());
         let balancing = context.session.load_balancer();
         let fields = json!({"tags": tags});
         let done = unlocked(context, || balancing.update(part, id, &fields)).await;
@@ -217,15 +217,15 @@ impl Release for Piece {
 }
 
 #[async_trait]
-impl ListMarked for Piece {
+impl ListMarked for OctaviaDriver {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        let marks = Texts::of(search, mark::tag);
+        let marks = MarkerIndex::of(search, marker::tag);
         let balancing = search.session.load_balancer();
         // Members and L7 rules are listed per parent only, and the parent can be outside the deployment.
         let parents = match self.kind {
             Kind::Own(_) => vec![String::new()],
-            Kind::Member => ids(balancing.list(Part::Pool, &[]).await?),
-            Kind::L7Rule => ids(balancing.list(Part::L7Policy, &[]).await?),
+            Kind::Member => ids(balancing.list(OctaviaType::Pool, &[]).await?),
+            Kind::L7Rule => ids(balancing.list(OctaviaType::L7Policy, &[]).await?),
         };
         let mut marked = Vec::new();
         for parent in parents {
@@ -249,24 +249,24 @@ impl ListMarked for Piece {
     }
 }
 
-fn ids(found: Vec<Balanced>) -> Vec<String> {
+fn ids(found: Vec<OctaviaResource>) -> Vec<String> {
     found.into_iter().map(|one| one.id).collect()
 }
 
-impl Piece {
+impl OctaviaDriver {
     /// The driver of an Octavia type with an `api` block.
-    pub(super) fn of(of: Described) -> Option<Piece> {
+    pub(super) fn of(of: Described) -> Option<OctaviaDriver> {
         let kind = match of.api.words.0.as_str() {
-            "loadbalancer" => Kind::Own(Part::LoadBalancer),
-            "listener" => Kind::Own(Part::Listener),
-            "pool" => Kind::Own(Part::Pool),
-            "healthmonitor" => Kind::Own(Part::HealthMonitor),
-            "l7policy" => Kind::Own(Part::L7Policy),
+            "loadbalancer" => Kind::Own(OctaviaType::LoadBalancer),
+            "listener" => Kind::Own(OctaviaType::Listener),
+            "pool" => Kind::Own(OctaviaType::Pool),
+            "healthmonitor" => Kind::Own(OctaviaType::HealthMonitor),
+            "l7policy" => Kind::Own(OctaviaType::L7Policy),
             "member" => Kind::Member,
             "rule" => Kind::L7Rule,
             _ => return None,
         };
-        Some(Piece { of, kind })
+        Some(OctaviaDriver { of, kind })
     }
 
     /// The known id, else the id of the resource with the marker.
@@ -304,7 +304,7 @@ impl Piece {
 
     /// A difference between a resource and an update of it. Compares numbers, booleans and texts, which Octavia returns
     /// as they were sent.
-    fn differs(&self, context: &Context<'_>, found: &Balanced) -> Option<String> {
+    fn differs(&self, context: &Context<'_>, found: &OctaviaResource) -> Option<String> {
         let updated = self.of.described.properties.iter();
         let mut updated = updated.filter(|one| one.on_change == OnChange::UpdateInPlace);
         updated.find_map(|property| {
@@ -377,7 +377,7 @@ async fn broken(
     let Some(id) = message.split_whitespace().find(|word| looks_like_id(word)) else {
         return Ok(None);
     };
-    let found = look(context, Part::LoadBalancer, id).await?;
+    let found = look(context, OctaviaType::LoadBalancer, id).await?;
     let broken = found.filter(|found| found.provisioning_status == "ERROR");
     Ok(broken.map(|found| found.id))
 }
@@ -392,13 +392,16 @@ fn is_locked(error: &openstack::Error) -> bool {
 
 fn tags(context: &Context<'_>) -> Result<Vec<String>, DriverError> {
     let mut tags = Properties::of(context.properties).texts("tags")?;
-    tags.push(mark::tag(context.marker));
-    tags.push(mark::tag_of_deployment(context.marker));
+    tags.push(marker::tag(context.marker));
+    tags.push(marker::tag_of_deployment(context.marker));
     Ok(tags)
 }
 
-async fn find(context: &Context<'_>, part: Part<'_>) -> Result<Option<Balanced>, DriverError> {
-    let tag = mark::tag(context.marker);
+async fn find(
+    context: &Context<'_>,
+    part: OctaviaType<'_>,
+) -> Result<Option<OctaviaResource>, DriverError> {
+    let tag = marker::tag(context.marker);
     let balancing = context.session.load_balancer();
     let found = balancing.list(part, &[("tags", &tag)]).await?;
     Ok(found.into_iter().find(|one| one.tags.contains(&tag)))
@@ -406,10 +409,10 @@ async fn find(context: &Context<'_>, part: Part<'_>) -> Result<Option<Balanced>,
 
 async fn look(
     context: &Context<'_>,
-    part: Part<'_>,
+    part: OctaviaType<'_>,
     id: &str,
-) -> Result<Option<Balanced>, DriverError> {
-    if part == Part::LoadBalancer {
+) -> Result<Option<OctaviaResource>, DriverError> {
+    if part == OctaviaType::LoadBalancer {
         return Ok(context.session.poller().load_balancer(id).await?);
     }
     match context.session.load_balancer().get(part, id).await {
@@ -419,7 +422,7 @@ async fn look(
     }
 }
 
-fn attributes(found: &Balanced) -> Map<String, Value> {
+fn attributes(found: &OctaviaResource) -> Map<String, Value> {
     let fields = match serde_json::to_value(found) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
@@ -427,7 +430,7 @@ fn attributes(found: &Balanced) -> Map<String, Value> {
     with_show(fields)
 }
 
-fn judge(part: Part<'_>, found: &Balanced) -> Progress {
+fn progress_of(part: OctaviaType<'_>, found: &OctaviaResource) -> Progress {
     match found.provisioning_status.as_str() {
         "ACTIVE" | "" => Progress::Ready(Ready {
             reference: json!(found.id),
@@ -467,11 +470,11 @@ mod tests {
     #[test]
     fn states() {
         let state = |status: &str| {
-            let found = Balanced {
+            let found = OctaviaResource {
                 provisioning_status: status.into(),
-                ..Balanced::default()
+                ..OctaviaResource::default()
             };
-            judge(Part::Pool, &found)
+            progress_of(OctaviaType::Pool, &found)
         };
         assert!(matches!(state("ACTIVE"), Progress::Ready(_)));
         assert_eq!(

@@ -9,7 +9,7 @@ use types::{
 
 use super::{Described, collection, lookup};
 use crate::driver::{Context, DriverError};
-use crate::{mark, properties::Properties};
+use crate::{marker, properties::Properties};
 
 /// The request for a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Described {
     ) -> Result<Record, DriverError> {
         let mut body = Map::new();
         let name = match self.api.name {
-            Naming::Readable => Some(mark::physical_name(context.marker, context.properties)),
-            Naming::Unique => Some(mark::unique_name(context.marker, context.properties)),
+            Naming::Readable => Some(marker::physical_name(context.marker, context.properties)),
+            Naming::Unique => Some(marker::unique_name(context.marker, context.properties)),
             Naming::Property | Naming::None => None,
         };
         body.extend(name.map(|name| ("name".to_owned(), name.into())));
@@ -144,7 +144,7 @@ mod tests {
         async fn get(&self, _: &str) -> Result<Option<String>, DriverError> {
             Ok(None)
         }
-        async fn forget(&self, _: &str) -> Result<(), DriverError> {
+        async fn delete(&self, _: &str) -> Result<(), DriverError> {
             Ok(())
         }
     }

@@ -13,7 +13,7 @@ use types::OnChange;
 
 use super::{Described, Occasion};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
-use crate::record::{done_if_gone, judge};
+use crate::record::{done_if_gone, progress_of};
 
 /// The driver of a type that is identified by content.
 pub(crate) struct ByContent {
@@ -51,7 +51,7 @@ impl Driver for ByContent {
                 self.of.records(context).create(&body).await?
             }
         };
-        Ok(judge(self.of.collection.title, &there))
+        Ok(progress_of(self.of.collection.title, &there))
     }
 
     /// Changes the content, and with it the id. Repeated calls change nothing.

@@ -21,7 +21,7 @@ pub(crate) trait Hooks: Send + Sync {
     }
 
     /// Makes further calls after a creation or an update. The record is the service's response.
-    async fn settle(
+    async fn after_change(
         &self,
         _context: &Context<'_>,
         _id: &str,
@@ -32,12 +32,12 @@ pub(crate) trait Hooks: Send + Sync {
     }
 
     /// Makes calls before a deletion.
-    async fn let_go(&self, _context: &Context<'_>, _id: &str) -> Result<(), DriverError> {
+    async fn before_delete(&self, _context: &Context<'_>, _id: &str) -> Result<(), DriverError> {
         Ok(())
     }
 
     /// Removes the obstacle to a refused deletion, or returns the refusal.
-    async fn make_removable(
+    async fn unblock_deletion(
         &self,
         _context: &Context<'_>,
         _id: &str,
@@ -46,8 +46,9 @@ pub(crate) trait Hooks: Send + Sync {
         Err(refusal.into())
     }
 
-    /// Properties with entries that an update can remove: [`Driver::takes_away`](crate::driver::Driver::takes_away).
-    fn takes_away(&self) -> &'static [&'static str] {
+    /// Properties with entries that an update can remove:
+    /// [`Driver::removable_entries`](crate::driver::Driver::removable_entries).
+    fn removable_entries(&self) -> &'static [&'static str] {
         &[]
     }
 

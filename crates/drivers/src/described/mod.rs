@@ -23,9 +23,9 @@ pub(super) use collection::collection;
 pub(super) use hooks::{Hooks, NoHooks};
 
 use super::{
-    mark::{self, Texts},
+    marker::{self, MarkerIndex},
     properties::Properties,
-    record::{done_if_gone, judge, with_show},
+    record::{done_if_gone, progress_of, with_show},
 };
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked, Marked, Marker,
@@ -68,11 +68,11 @@ impl Described {
         match (&self.api.marker, occasion) {
             (MarkerPlace::Description, _) => {
                 let own = Properties::of(context.properties).text("description")?;
-                let description = mark::description(context.marker, own.as_deref());
+                let description = marker::description(context.marker, own.as_deref());
                 body.insert("description".into(), description.into());
             }
             (MarkerPlace::FirstName | MarkerPlace::Metadata, Occasion::Creation) => {
-                body.insert("name".into(), mark::store_name(context.marker).into());
+                body.insert("name".into(), marker::marker_name(context.marker).into());
             }
             _ => {}
         }
@@ -81,14 +81,14 @@ impl Described {
 
     fn is_ours(&self, marker: &Marker, record: &Record) -> bool {
         let text = |field: &str| record.get(field).and_then(Value::as_str);
-        let is_named = || text("name") == Some(&mark::store_name(marker));
+        let is_named = || text("name") == Some(&marker::marker_name(marker));
         match &self.api.marker {
             MarkerPlace::Description => {
-                mark::carries(text("description").unwrap_or_default(), marker)
+                marker::carries(text("description").unwrap_or_default(), marker)
             }
             MarkerPlace::FirstName => is_named(),
             MarkerPlace::Metadata => {
-                is_named() || record["metadata"][KEY].as_str() == Some(&mark::text(marker))
+                is_named() || record["metadata"][KEY].as_str() == Some(&marker::text(marker))
             }
             MarkerPlace::Tag | MarkerPlace::Content(_) => false,
         }
@@ -100,12 +100,12 @@ impl Described {
         let found = match (&self.api.marker, self.api.service) {
             (MarkerPlace::Description, ApiService::Network) => {
                 let own = Properties::of(context.properties).text("description")?;
-                let description = mark::description(context.marker, own.as_deref());
+                let description = marker::description(context.marker, own.as_deref());
                 let query = [("description", description.as_str())];
                 records.list(&query).await?
             }
             (MarkerPlace::FirstName, _) => {
-                let name = mark::store_name(context.marker);
+                let name = marker::marker_name(context.marker);
                 records.list_named(&name, &[]).await?
             }
             // The name can have changed, and the properties can be unknown.
@@ -136,7 +136,7 @@ impl Described {
     }
 
     /// The resource with the marker, among all resources if the filter finds none.
-    async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<Record>, DriverError> {
+    async fn find_in_all(&self, context: &Context<'_>) -> Result<Option<Record>, DriverError> {
         if let Some(found) = self.find(context).await? {
             return Ok(Some(found));
         }
@@ -145,14 +145,14 @@ impl Described {
     }
 
     async fn remove(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
-        match self.hooks.let_go(context, id).await {
+        match self.hooks.before_delete(context, id).await {
             Err(DriverError::Cloud(error)) if error.is_not_found() => {}
             done => done?,
         }
         match self.records(context).delete(id).await {
             Err(error) if error.is_not_found() => {}
             Err(error) => {
-                self.hooks.make_removable(context, id, error).await?;
+                self.hooks.unblock_deletion(context, id, error).await?;
                 done_if_gone(self.records(context).delete(id).await)?;
             }
             Ok(()) => {}
@@ -194,8 +194,8 @@ impl Driver for Described {
         self.hooks.handover()
     }
 
-    fn takes_away(&self) -> &'static [&'static str] {
-        self.hooks.takes_away()
+    fn removable_entries(&self) -> &'static [&'static str] {
+        self.hooks.removable_entries()
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -205,14 +205,16 @@ impl Driver for Described {
                     if let Some(found) = self.find(context).await? {
                         let id = id_of(&found);
                         let occasion = Occasion::Creation;
-                        self.hooks.settle(context, &id, &found, occasion).await?;
+                        self.hooks
+                            .after_change(context, &id, &found, occasion)
+                            .await?;
                         return Ok(id);
                     }
                 }
                 Leftover::Remade => {
                     // Invalid properties are reported before the old resource is deleted.
                     self.body(context, Occasion::Creation).await?;
-                    if let Some(left) = self.find_anyhow(context).await? {
+                    if let Some(left) = self.find_in_all(context).await? {
                         self.remove(context, &id_of(&left)).await?;
                     }
                 }
@@ -227,7 +229,9 @@ impl Driver for Described {
         let poller = context.session.poller();
         poller.set_record(self.collection, &id, Some(&made));
         let occasion = Occasion::Creation;
-        self.hooks.settle(context, &id, &made, occasion).await?;
+        self.hooks
+            .after_change(context, &id, &made, occasion)
+            .await?;
         Ok(id)
     }
 
@@ -242,11 +246,11 @@ impl Driver for Described {
             return Ok(Progress::Failed(format!("the {title} is gone")));
         };
         if self.api.marker == MarkerPlace::FirstName && self.is_ours(context.marker, &record) {
-            let name = mark::physical_name(context.marker, context.properties);
+            let name = marker::physical_name(context.marker, context.properties);
             let body = Map::from_iter([("name".to_owned(), name.into())]);
             record = self.records(context).update(physical_id, &body).await?;
         }
-        Ok(match judge(title, &record) {
+        Ok(match progress_of(title, &record) {
             Progress::Ready(ready) => Progress::Ready(Ready {
                 attributes: self.attributes_of(record),
                 ..ready
@@ -277,7 +281,7 @@ impl Driver for Described {
         }
         let occasion = Occasion::Update;
         self.hooks
-            .settle(context, physical_id, &record, occasion)
+            .after_change(context, physical_id, &record, occasion)
             .await
     }
 
@@ -288,7 +292,7 @@ impl Driver for Described {
     ) -> Result<(), DriverError> {
         let id = match physical_id {
             Some(id) => Some(id.to_owned()),
-            None => self.find_anyhow(context).await?.as_ref().map(id_of),
+            None => self.find_in_all(context).await?.as_ref().map(id_of),
         };
         match id {
             Some(id) => self.remove(context, &id).await,
@@ -306,8 +310,8 @@ impl Driver for Described {
 #[async_trait]
 impl ListMarked for Described {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        let texts = Texts::of(search, mark::text);
-        let names = Texts::of(search, mark::store_name);
+        let texts = MarkerIndex::of(search, marker::text);
+        let names = MarkerIndex::of(search, marker::marker_name);
         let all = search.session.records(self.collection).list(&[]).await?;
         let marked = all.iter().filter_map(|record| {
             let text = |field: &str| record.get(field).and_then(Value::as_str);

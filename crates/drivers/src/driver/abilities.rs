@@ -36,7 +36,7 @@ pub trait OnDemand: Send + Sync {
 #[async_trait]
 pub trait Handover: Send + Sync {
     /// Hands over to a successor, before its creation. Both exist until the successor is ready.
-    async fn make_room(
+    async fn hand_over_to_successor(
         &self,
         _context: &Context<'_>,
         _physical_id: &str,
@@ -46,7 +46,7 @@ pub trait Handover: Send + Sync {
 
     /// Hands over to another resource of the deployment, with the properties `taker`. The taker is updated first, then
     /// this resource.
-    async fn give_up(
+    async fn hand_over(
         &self,
         context: &Context<'_>,
         physical_id: &str,

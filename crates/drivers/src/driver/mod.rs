@@ -61,8 +61,8 @@ pub struct Context<'a> {
     pub properties: &'a Map<String, Value>,
     /// On an update, the known properties before it. Empty on other calls.
     pub before: &'a Map<String, Value>,
-    /// Values of [`Driver::takes_away`] from unfinished updates. Any of their entries can exist in the cloud, and any
-    /// entry from before can be missing.
+    /// Values of [`Driver::removable_entries`] from unfinished updates. Any of their entries can exist in the cloud, and
+    /// any entry from before can be missing.
     pub tried: &'a Map<String, Value>,
     /// On an update, names of the changed properties.
     pub changed: &'a [String],
@@ -77,7 +77,7 @@ pub struct Context<'a> {
     /// Whether an earlier attempt can have created the resource.
     pub earlier: Earlier,
     /// Whether the run is a rollback. In a rollback, irreversible changes are kept.
-    pub goes_back: bool,
+    pub is_rollback: bool,
 }
 
 impl<'a> Context<'a> {
@@ -106,7 +106,7 @@ impl<'a> Context<'a> {
             login: None,
             accepted,
             earlier: Earlier::Possible,
-            goes_back: false,
+            is_rollback: false,
         }
     }
 }
@@ -137,7 +137,7 @@ pub trait Vault: Send + Sync {
     /// The secret with this name.
     async fn get(&self, name: &str) -> Result<Option<String>, DriverError>;
     /// Deletes a secret. A missing one is success.
-    async fn forget(&self, name: &str) -> Result<(), DriverError>;
+    async fn delete(&self, name: &str) -> Result<(), DriverError>;
 }
 
 /// The state of a resource during a call.
@@ -171,9 +171,9 @@ pub enum Duplicates<'a> {
     /// The service refuses a duplicate, or returns the first resource: a name, a content or an association is unique.
     Refused,
     /// A duplicate is part of another resource of the deployment, and is deleted with it.
-    Inside,
+    Nested,
     /// No duplicates: the type has no resources in a cloud.
-    Nowhere,
+    None,
 }
 
 /// A search for all resources with markers of a deployment, independent of the journal.
@@ -311,7 +311,7 @@ pub trait Driver: Send + Sync {
 
     /// Lists and maps with entries that an update can remove. The engine journals the values of an update before it
     /// starts, for [`Context::tried`].
-    fn takes_away(&self) -> &'static [&'static str] {
+    fn removable_entries(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -339,7 +339,7 @@ pub trait Driver: Send + Sync {
 
     /// Whether the cloud can add parts to the resource during its deletion. Then the deletion is repeated until it is
     /// gone.
-    fn grows_while_it_goes(&self) -> bool {
+    fn repeats_deletion(&self) -> bool {
         false
     }
 

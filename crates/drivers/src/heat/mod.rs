@@ -1,14 +1,14 @@
 //! Types of the template language, without resources in a cloud.
 //!
 //! Each is a pure function from properties to attributes ([`Local`]). Creation, update and deletion are the same for
-//! all ([`Here`]).
+//! all ([`LocalDriver`]).
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::{mark, properties::Properties};
+use super::{marker, properties::Properties};
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 mod cloud_config;
@@ -48,12 +48,12 @@ pub(super) trait Local: Send + Sync {
 
 /// The driver of a [`Local`] type. The id contains its name and the time when it is ready, in seconds since 1970, so
 /// that a wait continues after a restart.
-pub(super) struct Here<T>(pub T);
+pub(super) struct LocalDriver<T>(pub T);
 
 #[async_trait]
-impl<T: Local> Driver for Here<T> {
+impl<T: Local> Driver for LocalDriver<T> {
     fn duplicates(&self) -> Duplicates<'_> {
-        Duplicates::Nowhere
+        Duplicates::None
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -67,7 +67,7 @@ impl<T: Local> Driver for Here<T> {
                 });
             }
         }
-        Ok(here(context, self.0.waits_seconds(properties, CREATE)?))
+        Ok(local_id(context, self.0.waits_seconds(properties, CREATE)?))
     }
 
     async fn progress(
@@ -103,7 +103,7 @@ impl<T: Local> Driver for Here<T> {
         let properties = Properties::of(context.properties);
         Ok(match self.0.waits_seconds(properties, UPDATE)? {
             0 => physical_id.to_owned(),
-            seconds => here(context, seconds),
+            seconds => local_id(context, seconds),
         })
     }
 
@@ -134,26 +134,26 @@ const WAIT_SECONDS_MAX: u64 = 540;
 /// The driver of a type of the template language.
 pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     Some(match resource_type {
-        "OS::Heat::CloudConfig" => &Here(cloud_config::CloudConfig),
-        "OS::Heat::Delay" => &Here(delay::Delay),
-        "OS::Heat::MultipartMime" => &Here(multipart_mime::MultipartMime),
-        "OS::Heat::None" => &Here(none::None),
-        "OS::Heat::RandomString" => &Here(random_string::RandomString),
+        "OS::Heat::CloudConfig" => &LocalDriver(cloud_config::CloudConfig),
+        "OS::Heat::Delay" => &LocalDriver(delay::Delay),
+        "OS::Heat::MultipartMime" => &LocalDriver(multipart_mime::MultipartMime),
+        "OS::Heat::None" => &LocalDriver(none::None),
+        "OS::Heat::RandomString" => &LocalDriver(random_string::RandomString),
         "OS::Heat::SoftwareConfig" | "OS::Heat::StructuredConfig" => {
-            &Here(software_config::SoftwareConfig)
+            &LocalDriver(software_config::SoftwareConfig)
         }
-        "OS::Heat::TestResource" => &Here(test_resource::TestResource),
-        "OS::Heat::Value" => &Here(value::Value),
-        "OS::Heat::ResourceGroup" => &Here(parent::Group),
-        parent if planner::members::is_parent(parent) => &Here(parent::Parent),
+        "OS::Heat::TestResource" => &LocalDriver(test_resource::TestResource),
+        "OS::Heat::Value" => &LocalDriver(value::Value),
+        "OS::Heat::ResourceGroup" => &LocalDriver(parent::Group),
+        parent if planner::members::is_parent(parent) => &LocalDriver(parent::Parent),
         _ => return None,
     })
 }
 
 /// The id of a resource that is ready after this number of seconds.
-fn here(context: &Context<'_>, seconds: u64) -> String {
+fn local_id(context: &Context<'_>, seconds: u64) -> String {
     let from = now_seconds() + seconds;
-    format!("{}@{from}", mark::store_name(context.marker))
+    format!("{}@{from}", marker::marker_name(context.marker))
 }
 
 fn now_seconds() -> u64 {

@@ -12,7 +12,7 @@ pub(crate) struct Domain;
 
 #[async_trait]
 impl Hooks for Domain {
-    async fn let_go(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    async fn before_delete(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
         let off = Record::from_iter([("enabled".to_owned(), false.into())]);
         let domains = context.session.records(&DOMAINS);
         Ok(domains.update(id, &off).await.map(drop)?)

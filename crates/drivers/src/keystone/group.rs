@@ -12,17 +12,17 @@ pub(crate) struct Group;
 
 #[async_trait]
 impl Hooks for Group {
-    fn takes_away(&self) -> &'static [&'static str] {
+    fn removable_entries(&self) -> &'static [&'static str] {
         &["roles"]
     }
 
-    async fn settle(
+    async fn after_change(
         &self,
         context: &Context<'_>,
         id: &str,
         _record: &Record,
         _occasion: Occasion,
     ) -> Result<(), DriverError> {
-        roles::settle(context, Actor::Group(id)).await
+        roles::after_change(context, Actor::Group(id)).await
     }
 }

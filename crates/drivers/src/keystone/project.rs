@@ -31,7 +31,7 @@ impl Hooks for Project {
         Ok(())
     }
 
-    async fn let_go(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    async fn before_delete(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
         if !context.session.has_service(Service::Network) {
             return Ok(());
         }

@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use openstack::collection::Collection;
-use openstack::identity::{Actor, GROUPS, Grant, Place, USERS};
+use openstack::identity::{Actor, GROUPS, Grant, RoleTarget, USERS};
 
 use super::super::association::{AssociationDriver, Associations};
 use super::super::described::lookup::id_required;
@@ -85,17 +85,17 @@ impl Associations for RoleAssignment {
 
 /// The text of an association: `user/<id>/project/<id>/<role>`.
 fn text(word: &str, who: &str, grant: &Grant) -> String {
-    let (kind, place) = match &grant.place {
-        Place::Project(id) => (PROJECT, id),
-        Place::Domain(id) => (DOMAIN, id),
+    let (kind, target) = match &grant.target {
+        RoleTarget::Project(id) => (PROJECT, id),
+        RoleTarget::Domain(id) => (DOMAIN, id),
     };
-    format!("{word}/{who}/{kind}/{place}/{}", grant.role)
+    format!("{word}/{who}/{kind}/{target}/{}", grant.role)
 }
 
 /// The parts of such a text. `None` for a text of another form.
 fn parse(association: &str) -> Option<(Actor<'_>, Grant)> {
     let words: Vec<&str> = association.split('/').collect();
-    let [word, who, kind, place, role] = words[..] else {
+    let [word, who, kind, target, role] = words[..] else {
         return None;
     };
     let actor = match word {
@@ -103,13 +103,13 @@ fn parse(association: &str) -> Option<(Actor<'_>, Grant)> {
         GROUP => Actor::Group(who),
         _ => return None,
     };
-    let place = match kind {
-        PROJECT => Place::Project(place.to_owned()),
-        DOMAIN => Place::Domain(place.to_owned()),
+    let target = match kind {
+        PROJECT => RoleTarget::Project(target.to_owned()),
+        DOMAIN => RoleTarget::Domain(target.to_owned()),
         _ => return None,
     };
     let role = role.to_owned();
-    Some((actor, Grant { role, place }))
+    Some((actor, Grant { role, target }))
 }
 
 #[cfg(test)]
@@ -118,17 +118,17 @@ mod tests {
 
     #[test]
     fn the_text_of_a_role_assignment() {
-        let grant = |place| Grant {
+        let grant = |target| Grant {
             role: "r".into(),
-            place,
+            target,
         };
-        let in_project = grant(Place::Project("p".into()));
+        let in_project = grant(RoleTarget::Project("p".into()));
         assert_eq!(text(USER, "u", &in_project), "user/u/project/p/r");
         assert_eq!(
             parse("user/u/project/p/r"),
             Some((Actor::User("u"), in_project))
         );
-        let in_domain = grant(Place::Domain("default".into()));
+        let in_domain = grant(RoleTarget::Domain("default".into()));
         assert_eq!(text(GROUP, "g", &in_domain), "group/g/domain/default/r");
         assert_eq!(
             parse("group/g/domain/default/r"),

@@ -5,7 +5,7 @@
 //! Identity API v3, "Roles".
 
 use openstack::collection::Collection;
-use openstack::identity::{Actor, DOMAINS, Grant, PROJECTS, Place, ROLES};
+use openstack::identity::{Actor, DOMAINS, Grant, PROJECTS, ROLES, RoleTarget};
 use serde_json::{Map, Value};
 
 use super::super::described::lookup::{id_if_there, id_named, moves};
@@ -14,11 +14,14 @@ use super::super::record::done_if_gone;
 use crate::driver::{Context, DriverError};
 
 /// Assigns the current `roles`, and removes former ones and those of unfinished updates.
-pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<(), DriverError> {
+pub(super) async fn after_change(
+    context: &Context<'_>,
+    actor: Actor<'_>,
+) -> Result<(), DriverError> {
     let wanted = wanted(context).await?;
     let mut before = [Vec::new(), Vec::new()];
     for (map, grants) in [context.before, context.tried].into_iter().zip(&mut before) {
-        for (one, prefix) in &said(map) {
+        for (one, prefix) in &entries(map) {
             grants.extend(grant_if_there(context, one, prefix).await?);
         }
     }
@@ -38,14 +41,14 @@ pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<()
 /// The assignments of the current `roles`.
 pub(super) async fn wanted(context: &Context<'_>) -> Result<Vec<Grant>, DriverError> {
     let mut wanted = Vec::new();
-    for (one, prefix) in &said(context.properties) {
+    for (one, prefix) in &entries(context.properties) {
         wanted.push(grant(context, one, prefix).await?);
     }
     Ok(wanted)
 }
 
 /// The entries of `roles`, each with its prefix for error messages.
-fn said(map: &Map<String, Value>) -> Vec<(&Value, String)> {
+fn entries(map: &Map<String, Value>) -> Vec<(&Value, String)> {
     let roles = Properties::of(map).list("roles");
     let named = |(index, one)| (one, format!("roles.{index}."));
     roles.iter().enumerate().map(named).collect()
@@ -57,14 +60,14 @@ async fn grant(context: &Context<'_>, one: &Value, prefix: &str) -> Result<Grant
         id_named(context.session, &one, of, property, given).await
     };
     let role = id(&ROLES, "role", &one.required("role")?).await?;
-    let place = match (one.filled("project")?, one.filled("domain")?) {
-        (Some(project), _) => Place::Project(id(&PROJECTS, "project", &project).await?),
-        (None, Some(domain)) => Place::Domain(id(&DOMAINS, "domain", &domain).await?),
+    let target = match (one.filled("project")?, one.filled("domain")?) {
+        (Some(project), _) => RoleTarget::Project(id(&PROJECTS, "project", &project).await?),
+        (None, Some(domain)) => RoleTarget::Domain(id(&DOMAINS, "domain", &domain).await?),
         (None, None) => {
             return Err(one.wrong("project", "a project or a domain must be given".into()));
         }
     };
-    Ok(Grant { role, place })
+    Ok(Grant { role, target })
 }
 
 /// A former assignment. `None` if its role or target is gone, and with it the assignment.
@@ -81,7 +84,9 @@ async fn grant_if_there(
     let role = id(&ROLES, one.filled("role")?).await?;
     let project = id(&PROJECTS, one.filled("project")?).await?;
     let domain = id(&DOMAINS, one.filled("domain")?).await?;
-    let place = project.map(Place::Project);
-    let place = place.or(domain.map(Place::Domain));
-    Ok(role.zip(place).map(|(role, place)| Grant { role, place }))
+    let target = project.map(RoleTarget::Project);
+    let target = target.or(domain.map(RoleTarget::Domain));
+    Ok(role
+        .zip(target)
+        .map(|(role, target)| Grant { role, target }))
 }

@@ -17,11 +17,11 @@ pub(crate) struct User;
 
 #[async_trait]
 impl Hooks for User {
-    fn takes_away(&self) -> &'static [&'static str] {
+    fn removable_entries(&self) -> &'static [&'static str] {
         &["groups", "roles"]
     }
 
-    async fn settle(
+    async fn after_change(
         &self,
         context: &Context<'_>,
         id: &str,
@@ -36,6 +36,6 @@ impl Hooks for User {
         for group in &leaving {
             done_if_gone(identity.group_remove(group, id).await)?;
         }
-        roles::settle(context, Actor::User(id)).await
+        roles::after_change(context, Actor::User(id)).await
     }
 }

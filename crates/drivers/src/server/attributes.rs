@@ -90,8 +90,11 @@ pub(super) async fn read(
             return Ok(None);
         }
         let server = context.session.compute().server_get(id).await?;
-        let around = Around::of(context, &server).await?;
-        Ok::<_, DriverError>(Some((around.addresses(&server), around.networks(&server))))
+        let network_resources = ServerNetwork::of(context, &server).await?;
+        Ok::<_, DriverError>(Some((
+            network_resources.addresses(&server),
+            network_resources.networks(&server),
+        )))
     };
     let (consoles, addresses) = futures::future::join(consoles, addresses).await;
     let mut read = Map::new();
@@ -123,15 +126,15 @@ async fn console_urls(context: &Context<'_>, id: &str) -> Value {
 
 /// The network resources of a server.
 #[derive(Default)]
-struct Around {
+struct ServerNetwork {
     ports: Vec<Port>,
     floating: Vec<FloatingIp>,
     networks: BTreeMap<String, Network>,
     subnets: BTreeMap<String, Subnet>,
 }
 
-impl Around {
-    async fn of(context: &Context<'_>, server: &Found) -> Result<Around, DriverError> {
+impl ServerNetwork {
+    async fn of(context: &Context<'_>, server: &Found) -> Result<ServerNetwork, DriverError> {
         let network = context.session.network();
         let mut ports: Vec<Port> = network.list(&[("device_id", &server.id)]).await?;
         // Neutron sorts them by id, Nova in the server's order.
@@ -149,7 +152,7 @@ impl Around {
         let network_ids = ports.iter().map(|port| port.network_id.as_str());
         let subnet_ids = ports.iter().flat_map(|port| &port.fixed_ips);
         let subnet_ids = subnet_ids.map(|address| address.subnet_id.as_str());
-        Ok(Around {
+        Ok(ServerNetwork {
             floating: listed(context, "port_id", port_ids.collect()).await?,
             networks: by_id(listed(context, "id", network_ids.collect()).await?),
             subnets: by_id(listed(context, "id", subnet_ids.collect()).await?),
@@ -275,7 +278,7 @@ mod tests {
     }
 
     /// A server with a floating IP on the network `front`, and an address on `back`.
-    fn wired() -> (Found, Around) {
+    fn wired() -> (Found, ServerNetwork) {
         let address = |addr: &str, kind: &str, mac: &str| json!({"addr": addr, "version": 4, "OS-EXT-IPS:type": kind, "OS-EXT-IPS-MAC:mac_addr": mac});
         let server = server(json!({"id": "s", "addresses": {
             "front": [address("10.0.0.4", "fixed", "m1"), address("172.24.4.9", "floating", "m1")],
@@ -285,7 +288,7 @@ mod tests {
             entity::<Port>(json!({"id": id, "network_id": network, "mac_address": mac,
                 "fixed_ips": [{"subnet_id": "sub", "ip_address": ip}]}))
         };
-        let around = Around {
+        let network_resources = ServerNetwork {
             ports: vec![
                 port("p2", "n2", "m2", "10.1.0.4"),
                 port("p1", "n1", "m1", "10.0.0.4"),
@@ -300,13 +303,13 @@ mod tests {
             ]),
             subnets: by_id(vec![entity(json!({"id": "sub", "cidr": "10.0.0.0/24"}))]),
         };
-        (server, around)
+        (server, network_resources)
     }
 
     #[test]
     fn addresses_name_port_subnets_and_network() {
-        let (server, around) = wired();
-        let addresses = around.addresses(&server);
+        let (server, network_resources) = wired();
+        let addresses = network_resources.addresses(&server);
         assert_eq!(addresses["front"], addresses["n1"]);
         let first = &addresses["front"][0];
         assert_eq!(
@@ -325,10 +328,10 @@ mod tests {
 
     #[test]
     fn networks_are_known_by_name_and_by_id() {
-        let (server, around) = wired();
+        let (server, network_resources) = wired();
         let front = json!(["10.0.0.4", "172.24.4.9"]);
         assert_eq!(
-            around.networks(&server),
+            network_resources.networks(&server),
             json!({"front": front, "n1": front, "back": ["10.1.0.4"], "n2": ["10.1.0.4"]})
         );
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::properties::Properties;
-use super::super::{cloud_init, mark};
+use super::super::{cloud_init, marker};
 use super::named::Named;
 use super::{HOST_KEY, block_devices};
 use crate::driver::{DriverError, Marker};
@@ -17,7 +17,7 @@ pub(super) fn body(
 ) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(map);
     let mut body = Map::new();
-    body.insert("name".into(), mark::physical_name(marker, map).into());
+    body.insert("name".into(), marker::physical_name(marker, map).into());
     body.insert("flavorRef".into(), named.flavor.as_str().into());
     if let Some(image) = &named.image {
         body.insert("imageRef".into(), image.as_str().into());
@@ -87,7 +87,7 @@ pub(super) fn tags(
     properties: Properties<'_>,
 ) -> Result<Vec<String>, DriverError> {
     let mut tags = properties.texts("tags")?;
-    tags.extend(["stackloom".to_string(), mark::tag(marker)]);
+    tags.extend(["stackloom".to_string(), marker::tag(marker)]);
     Ok(tags)
 }
 
@@ -167,7 +167,7 @@ mod tests {
                 "user_data": "IyEvYmluL3No",
                 "metadata": {"role": "web", "size": "3", "stackloom_deployment": "d1", "stackloom_resource": "web",
                              "stackloom_host_key": "ssh-ed25519 HOST"},
-                "tags": ["blue", "stackloom", mark::tag(&marker())]})
+                "tags": ["blue", "stackloom", marker::tag(&marker())]})
         );
     }
 

@@ -11,7 +11,7 @@ use openstack::server_actions::ActionOutcome;
 use serde_json::{Value, json};
 
 use super::super::properties::Properties;
-use super::super::{mark, nova_requests};
+use super::super::{marker, nova_requests};
 use super::{HOST_KEY, body, effect};
 use crate::driver::{Context, DriverError, Progress, Ready};
 
@@ -19,7 +19,7 @@ pub(super) async fn apply(context: &Context<'_>, id: &str) -> Result<(), DriverE
     let properties = Properties::of(context.properties);
     let compute = context.session.compute();
     let server = compute.server_get(id).await?;
-    let name = mark::physical_name(context.marker, context.properties);
+    let name = marker::physical_name(context.marker, context.properties);
     if name != server.name {
         compute.server_rename(id, &name).await?;
     }
@@ -64,13 +64,13 @@ async fn plug(
         }
     }
     for port in there.iter().filter(|port| !wanted.contains(&port.id)) {
-        let answer = compute.server_unplug(id, &port.id).await;
+        let answer = compute.port_detach(id, &port.id).await;
         let accepted = context.accepted;
         accepted.note_unless_gone(effect::UNPLUG, &port.id, answer)?;
     }
     for port in wanted {
         if !there.iter().any(|one| one.id == port) {
-            let request = compute.server_plug(id, &port).await?;
+            let request = compute.port_attach(id, &port).await?;
             context.accepted.note(effect::PLUG, &port, request);
         }
     }
@@ -108,7 +108,7 @@ pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, 
                 }
             }
         }
-        match context.session.compute().server_unplug(id, &port.id).await {
+        match context.session.compute().port_detach(id, &port.id).await {
             Ok(request) => context.accepted.note(effect::UNPLUG, &port.id, request),
             // Nova is detaching the port, or has done so and Neutron is late.
             Err(error) if error.is_not_found() || error.is_conflict() => {}
@@ -144,7 +144,7 @@ pub(super) async fn snapshot(
     id: &str,
     occasion: &str,
 ) -> Result<Progress, DriverError> {
-    let name = mark::physical_name(context.marker, context.properties);
+    let name = marker::physical_name(context.marker, context.properties);
     let short: String = id.chars().take(8).collect();
     let name = format!("{name}-snapshot-{short}-{occasion}");
     let compute = context.session.compute();

@@ -77,7 +77,7 @@ pub(super) async fn missing(
 }
 
 /// The reason why Nova has given up on a server's deletion. `None` if it has not. The server is idle.
-pub(super) async fn why_it_stays(
+pub(super) async fn deletion_failure(
     context: &Context<'_>,
     server: &Found,
 ) -> Result<Option<String>, DriverError> {

@@ -11,9 +11,9 @@ use async_trait::async_trait;
 use openstack::compute::Server as Found;
 use serde_json::{Map, Value, json};
 
-use super::mark::Texts;
+use super::marker::MarkerIndex;
 use super::properties::Properties;
-use super::{cloud_init, keys, mark};
+use super::{cloud_init, keys, marker};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked, Marked, OnDemand,
     Progress, Ready, Search, Snapshot,
@@ -58,7 +58,7 @@ impl Driver for Server {
         }
         let named = named::look_up(context).await?;
         let host_key = match context.login {
-            Some(_) => Some(keys::make(&mark::physical_name(
+            Some(_) => Some(keys::make(&marker::physical_name(
                 context.marker,
                 context.properties,
             ))?),
@@ -170,7 +170,7 @@ impl Driver for Server {
         if is_deleted(&server) {
             return Ok(true);
         }
-        match effect::why_it_stays(context, &server).await? {
+        match effect::deletion_failure(context, &server).await? {
             Some(why) => Err(DriverError::Other(why)),
             None => Ok(false),
         }
@@ -195,7 +195,7 @@ impl OnDemand for Server {
 
 #[async_trait]
 impl Handover for Server {
-    async fn make_room(
+    async fn hand_over_to_successor(
         &self,
         context: &Context<'_>,
         physical_id: &str,
@@ -203,7 +203,7 @@ impl Handover for Server {
         change::unplug(context, physical_id).await
     }
 
-    async fn give_up(
+    async fn hand_over(
         &self,
         context: &Context<'_>,
         physical_id: &str,
@@ -228,7 +228,7 @@ impl Snapshot for Server {
 #[async_trait]
 impl ListMarked for Server {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        let marks = Texts::of(search, mark::tag);
+        let marks = MarkerIndex::of(search, marker::tag);
         let all = search.session.compute().server_list(&[]).await?;
         let marked = all.into_iter().filter(|server| !is_deleted(server));
         let marked = marked.filter_map(|server| {
@@ -241,7 +241,7 @@ impl ListMarked for Server {
 
 /// The server with the resource's tag.
 async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
-    let tag = mark::tag(context.marker);
+    let tag = marker::tag(context.marker);
     let found = context
         .session
         .compute()

@@ -50,7 +50,7 @@ pub(super) async fn missing(
 }
 
 /// The reason why Cinder has given up on a volume's deletion. `None` if it has not.
-pub(super) async fn why_it_stays(
+pub(super) async fn deletion_failure(
     context: &Context<'_>,
     volume: &Found,
 ) -> Result<Option<String>, DriverError> {

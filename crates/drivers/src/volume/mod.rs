@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use openstack::block_storage::{Backup, Volume as Found};
 use serde_json::{Map, Value, json};
 
-use super::mark::Texts;
+use super::marker::MarkerIndex;
 use super::properties::Properties;
-use super::{mark, record};
+use super::{marker, record};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Marker, Progress, Proof,
     Ready, Search, Snapshot,
@@ -76,7 +76,7 @@ impl Driver for Volume {
         let Some(volume) = context.session.poller().volume(physical_id).await? else {
             return Ok(Progress::Failed("the volume is gone".into()));
         };
-        Ok(match judge(&volume) {
+        Ok(match progress_of(&volume) {
             Progress::Failed(why) => {
                 let reason = effect::reason(context, physical_id, None).await?;
                 Progress::Failed(reason.map_or(why.clone(), |reason| format!("{why}: {reason}")))
@@ -127,7 +127,7 @@ impl Driver for Volume {
                 context.accepted.note(effect::EXTEND, physical_id, request);
             }
             // A rollback keeps a grown volume, as this loses no data.
-            Some(size) if size < there.size && !context.goes_back => {
+            Some(size) if size < there.size && !context.is_rollback => {
                 let why = format!(
                     "the volume has {} GiB, and volumes cannot shrink; give the resource another name to get a new one",
                     there.size
@@ -161,7 +161,7 @@ impl Driver for Volume {
         let Some(volume) = context.session.poller().volume(physical_id).await? else {
             return Ok(true);
         };
-        match effect::why_it_stays(context, &volume).await? {
+        match effect::deletion_failure(context, &volume).await? {
             Some(why) => Err(DriverError::Other(why)),
             None => Ok(false),
         }
@@ -184,7 +184,7 @@ impl Snapshot for Volume {
 impl ListMarked for Volume {
     /// Cinder copies the metadata of a volume to volumes restored from its backup.
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
-        let marks = Texts::of(search, mark::text);
+        let marks = MarkerIndex::of(search, marker::text);
         let all = search.session.block_storage().volume_list(&[]).await?;
         let marked = all.into_iter().filter(|volume| volume.status != "deleting");
         let marked = marked.filter_map(|volume| {
@@ -211,7 +211,7 @@ fn created_at(text: &str) -> Option<jiff::Timestamp> {
 async fn back_up(context: &Context<'_>, id: &str, occasion: &str) -> Result<Progress, DriverError> {
     let storage = context.session.block_storage();
     let short: String = id.chars().take(8).collect();
-    let name = mark::physical_name(context.marker, context.properties);
+    let name = marker::physical_name(context.marker, context.properties);
     let name = format!("{name}-backup-{short}-{occasion}");
     let all = storage.backup_list(&[("volume_id", id)]).await?;
     let is_it = |backup: &&Backup| backup.volume_id == id && backup.name.as_deref() == Some(&name);
@@ -254,7 +254,7 @@ fn is_without_service(error: &openstack::Error) -> bool {
 }
 
 async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
-    let mark = mark::text(context.marker);
+    let mark = marker::text(context.marker);
     let all = context.session.block_storage().volume_list(&[]).await?;
     Ok(all
         .into_iter()
@@ -281,7 +281,7 @@ fn body(
 ) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(map);
     let mut body = Map::new();
-    body.insert("name".into(), mark::physical_name(marker, map).into());
+    body.insert("name".into(), marker::physical_name(marker, map).into());
     if let Some(size) = size(properties)? {
         body.insert("size".into(), size.into());
     }
@@ -310,12 +310,12 @@ fn body(
             metadata.insert(key.clone(), text.into());
         }
     }
-    metadata.insert(MARK.into(), mark::text(marker).into());
+    metadata.insert(MARK.into(), marker::text(marker).into());
     body.insert("metadata".into(), Value::Object(metadata));
     Ok(body)
 }
 
-fn judge(volume: &Found) -> Progress {
+fn progress_of(volume: &Found) -> Progress {
     match volume.status.as_str() {
         "available" | "in-use" | "attaching" | "detaching" | "reserved" => Progress::Ready(Ready {
             reference: json!(volume.id),
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn states() {
         let state = |status: &str| {
-            judge(&serde_json::from_value(json!({"id": "v", "status": status})).unwrap())
+            progress_of(&serde_json::from_value(json!({"id": "v", "status": status})).unwrap())
         };
         assert!(matches!(state("available"), Progress::Ready(_)));
         assert!(matches!(state("in-use"), Progress::Ready(_)));

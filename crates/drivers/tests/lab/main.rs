@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod people;
+mod admin;
+mod associations;
+mod network_types;
 mod qos;
-mod ties;
-mod wires;
 mod world;
 
 use drivers::{DriverError, Marker};
@@ -13,7 +13,7 @@ use drivers::{bastion, driver_for};
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 use openstack::network::{SecurityGroup, SecurityGroupRule};
 use serde_json::{Value, json};
-use world::{World, a_moment, marker, of, reference, soon};
+use world::{World, marker, of, poll_pause, reference, with_timeout};
 
 #[tokio::test]
 async fn made_twice_is_there_once_and_removed_twice_is_gone() {
@@ -104,7 +104,7 @@ async fn without_id_and_properties_the_mark_is_enough() {
         let id = Some(one.id.as_str()).filter(|_| one.name == "mine");
         world.delete(one.name, one.kind, &known, id).await;
         if one.name == "web" {
-            soon(async {
+            with_timeout(async {
                 while !world
                     .session
                     .compute()
@@ -113,16 +113,16 @@ async fn without_id_and_properties_the_mark_is_enough() {
                     .unwrap()
                     .is_empty()
                 {
-                    a_moment().await;
+                    poll_pause().await;
                 }
             })
             .await;
         }
     }
     // The deletion of a volume takes a moment.
-    soon(async {
+    with_timeout(async {
         while !world.left().is_empty() {
-            a_moment().await;
+            poll_pause().await;
         }
     })
     .await;
@@ -185,7 +185,7 @@ async fn a_server_in_error_makes_room_for_another() {
         .await
         .unwrap();
     let why = world
-        .ended("web", "OS::Nova::Server", &server, &first)
+        .wait_ready("web", "OS::Nova::Server", &server, &first)
         .await
         .unwrap_err();
     assert!(
@@ -202,7 +202,7 @@ async fn a_server_in_error_makes_room_for_another() {
         .unwrap();
     assert_ne!(first, second);
     world
-        .ended("web", "OS::Nova::Server", &server, &second)
+        .wait_ready("web", "OS::Nova::Server", &server, &second)
         .await
         .unwrap();
 }
@@ -303,7 +303,7 @@ async fn everything_can_be_told_again_what_it_is() {
             .await
             .unwrap_or_else(|error| panic!("{}: {error}", one.name));
         let after = world
-            .ended(one.name, one.kind, &one.properties, &one.id)
+            .wait_ready(one.name, one.kind, &one.properties, &one.id)
             .await
             .unwrap();
         assert_eq!(after.reference, one.ready.reference, "{}", one.name);

@@ -55,7 +55,7 @@ async fn made_twice_is_there_once_changed_in_place_and_removed() {
             id,
             "{kind}"
         );
-        let ready = world.ended("rule", kind, &first, &id).await.unwrap();
+        let ready = world.wait_ready("rule", kind, &first, &id).await.unwrap();
         assert_eq!(
             id,
             format!("{policy}:{}", ready.reference.as_str().unwrap())
@@ -67,7 +67,7 @@ async fn made_twice_is_there_once_changed_in_place_and_removed() {
             driver.update(context, &id).await
         });
         changed.await.unwrap();
-        let ready = world.ended("rule", kind, &then, &id).await.unwrap();
+        let ready = world.wait_ready("rule", kind, &then, &id).await.unwrap();
         assert_eq!(ready.attributes[field], 18);
         assert_eq!(rules(&world, &policy).await, 1);
         world.delete("rule", kind, &then, Some(&id)).await;
@@ -108,7 +108,10 @@ async fn the_rules_go_with_their_policy() {
         .delete("promise", POLICY, &json!({}), Some(&policy))
         .await;
     assert_eq!(
-        world.ended("rule", kind, &first, &id).await.unwrap_err(),
+        world
+            .wait_ready("rule", kind, &first, &id)
+            .await
+            .unwrap_err(),
         "the QoS rule is gone"
     );
     world.delete("rule", kind, &first, Some(&id)).await;
@@ -126,7 +129,10 @@ async fn a_rule_of_the_other_direction_is_another_rule() {
     let second = world.create("out", kind, &outwards).await.unwrap();
     assert_ne!(first, second);
     world.delete("out", kind, &outwards, None).await;
-    let there = world.ended("in", kind, &inwards, &first).await.unwrap();
+    let there = world
+        .wait_ready("in", kind, &inwards, &first)
+        .await
+        .unwrap();
     assert_eq!(there.attributes["direction"], "ingress");
 }
 
@@ -138,10 +144,10 @@ async fn in_a_policy_of_the_clouds_only_what_is_known_is_ours() {
     let fields = json!({"name": "gold"});
     let policy: QosPolicy = network.create(&fields).await.unwrap();
     let (kind, field, direction) = RULES[0];
-    let said = json!({field: 10, "direction": direction, "max_burst_kbps": 0});
+    let existing = json!({field: 10, "direction": direction, "max_burst_kbps": 0});
     network
         .qos_rules(&policy.id, QosRuleKind::BandwidthLimit)
-        .create(&said)
+        .create(&existing)
         .await
         .unwrap();
     let ours = rule(&policy.id, field, direction, 10);

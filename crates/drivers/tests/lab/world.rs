@@ -98,7 +98,7 @@ impl Vault for MemoryVault {
     async fn get(&self, name: &str) -> Result<Option<String>, DriverError> {
         Ok(self.0.lock().unwrap().get(name).cloned())
     }
-    async fn forget(&self, name: &str) -> Result<(), DriverError> {
+    async fn delete(&self, name: &str) -> Result<(), DriverError> {
         self.0.lock().unwrap().remove(name);
         Ok(())
     }
@@ -168,7 +168,7 @@ impl World {
     }
 
     /// The result of a creation: the values of the resource including attributes on demand, or the cloud's reason.
-    pub async fn ended(
+    pub async fn wait_ready(
         &self,
         name: &str,
         kind: &str,
@@ -187,11 +187,11 @@ impl World {
                         return Ok(ready);
                     }
                     Progress::Failed(why) | Progress::Unchanged(why) => return Err(why),
-                    Progress::Pending(_) => a_moment().await,
+                    Progress::Pending(_) => poll_pause().await,
                 }
             }
         });
-        soon(ended).await
+        with_timeout(ended).await
     }
 
     /// Deletes a resource, waits until it is gone, and deletes it again.
@@ -200,11 +200,11 @@ impl World {
             driver.delete(context, id).await.unwrap();
             let Some(id) = id else { return };
             while !driver.is_gone(context, id).await.unwrap() {
-                a_moment().await;
+                poll_pause().await;
             }
             driver.delete(context, Some(id)).await.unwrap();
         });
-        soon(gone).await;
+        with_timeout(gone).await;
     }
 
     /// Creates all resources, with at most three failed attempts. Returns them and the number of failed attempts.
@@ -220,7 +220,7 @@ impl World {
                     Err(error) => panic!("{name}: {error}"),
                 }
             };
-            let ready = self.ended(name, kind, &properties, &id).await.unwrap();
+            let ready = self.wait_ready(name, kind, &properties, &id).await.unwrap();
             made.push(Made {
                 name,
                 kind,
@@ -279,11 +279,11 @@ pub fn reference<'a>(made: &'a [Made], name: &str) -> &'a Value {
 }
 
 /// Pause between two polls of the lab.
-pub async fn a_moment() {
+pub async fn poll_pause() {
     tokio::time::sleep(Duration::from_millis(5)).await;
 }
 
-pub async fn soon<R>(wait: impl Future<Output = R>) -> R {
+pub async fn with_timeout<R>(wait: impl Future<Output = R>) -> R {
     tokio::time::timeout(Duration::from_secs(120), wait)
         .await
         .expect("in time")

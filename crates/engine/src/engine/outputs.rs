@@ -294,7 +294,7 @@ impl Look {
                 })?
             }
         };
-        drivers::mark::hide(&mut read);
+        drivers::marker::hide(&mut read);
         Ok(read)
     }
 }

@@ -305,7 +305,7 @@ mod tests {
         let ran_out = openstack::Error::Untrusted {
             cloud: "lab".into(),
             url: "https://lab.example".into(),
-            whose: openstack::Certificate::Theirs,
+            side: openstack::Certificate::Server,
             why: "invalid peer certificate: Expired".into(),
         };
         assert!(passes(&Error::Cloud(ran_out)));

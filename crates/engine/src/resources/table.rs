@@ -376,7 +376,7 @@ impl Scope for RunScope<'_> {
         self.parameters.get(name).cloned()
     }
 
-    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
+    fn parameter_ref(&self, name: &str) -> Option<&Value> {
         self.parameters.get(name)
     }
 

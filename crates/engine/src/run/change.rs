@@ -124,7 +124,7 @@ impl Attempt {
         work: &Work,
     ) -> StepResult {
         let mut tried = thing.tried.clone();
-        for property in driver.takes_away() {
+        for property in driver.removable_entries() {
             let value = work.properties.get(*property).unwrap_or(&Value::Null);
             let is_said = !value.is_null() || work.before.contains_key(*property);
             if is_said && self.may_be_shown(&work.spec, property, value) {
@@ -209,8 +209,8 @@ impl Attempt {
         let context = work.context(self);
         for pause in self.pauses() {
             let asked = match why {
-                Release::MakesRoom => handover.make_room(&context, &id).await?,
-                Release::GivesUp(taker) => handover.give_up(&context, &id, taker).await?,
+                Release::MakesRoom => handover.hand_over_to_successor(&context, &id).await?,
+                Release::GivesUp(taker) => handover.hand_over(&context, &id, taker).await?,
             };
             match asked {
                 Progress::Ready(_) => return Ok(()),

@@ -35,7 +35,7 @@ pub struct RunContext {
     pub deployment: String,
     pub deployment_name: String,
     /// True for a roll-back to the last good state.
-    pub goes_back: bool,
+    pub is_rollback: bool,
     pub workflow: Arc<Workflow>,
     pub known: Arc<ResourceTable>,
     pub session: Session,
@@ -131,7 +131,7 @@ impl Opening<'_> {
             kind: run.shown.kind,
             deployment: deployment.shown.id.clone(),
             deployment_name: deployment.shown.name.clone(),
-            goes_back: run.shown.rolls_back,
+            is_rollback: run.shown.rolls_back,
             workflow: Arc::new(run.workflow()?),
             known,
             session,

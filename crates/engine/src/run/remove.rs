@@ -281,7 +281,7 @@ impl Attempt {
                 return Ok(());
             }
             self.pause(pause).await?;
-            if driver.grows_while_it_goes() {
+            if driver.repeats_deletion() {
                 driver.delete(context, Some(id)).await?;
             }
         }

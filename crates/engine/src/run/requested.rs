@@ -9,7 +9,7 @@ use super::{
     origin,
     step::{Attempt, StepResult},
 };
-use drivers::{Driver, mark};
+use drivers::{Driver, marker};
 
 /// The attributes of one resource that expressions use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Attempt {
             }
             let work = self.work_on_what_is_there(&name, thing.spec.clone());
             let mut read = on_demand.read(&work.context(self), id, &asked).await?;
-            mark::hide(&mut read);
+            marker::hide(&mut read);
             for (attribute, value) in &read {
                 if origin::is_masked(Some(driver), attribute) {
                     self.run_context.mask.add_value(value);

@@ -317,7 +317,7 @@ impl Attempt {
         let stored = self
             .run_context
             .vault
-            .get(&drivers::mark::store_name(&self.marker(&name)))
+            .get(&drivers::marker::marker_name(&self.marker(&name)))
             .await?;
         if let Some(key) = &stored {
             self.run_context.mask.add(key);
@@ -400,7 +400,7 @@ impl Attempt {
             match driver.progress(context, id).await? {
                 Progress::Ready(mut ready) => {
                     if !drivers::is_of_the_language(&self.spec()?.resource_type) {
-                        drivers::mark::hide(&mut ready.attributes);
+                        drivers::marker::hide(&mut ready.attributes);
                     }
                     return self.ready(driver, resolved, id, ready).await;
                 }

@@ -110,8 +110,7 @@ fn is_listed(resource_type: &str) -> bool {
 
 /// True if a cloud can carry out a request for this type late.
 fn is_in_a_cloud(resource_type: &str) -> bool {
-    driver_for(resource_type)
-        .is_some_and(|driver| !matches!(driver.duplicates(), Duplicates::Nowhere))
+    driver_for(resource_type).is_some_and(|driver| !matches!(driver.duplicates(), Duplicates::None))
 }
 
 /// Searches the cloud for all resources with the marker of one of these creations: one search per type, in parallel.

@@ -35,7 +35,7 @@ impl Work {
             login: self.login.as_ref(),
             accepted: &self.accepted,
             earlier: attempt.earlier,
-            goes_back: attempt.run_context.goes_back,
+            is_rollback: attempt.run_context.is_rollback,
         }
     }
 }

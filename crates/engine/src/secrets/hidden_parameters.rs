@@ -105,7 +105,7 @@ impl HiddenParameters<'_> {
     pub async fn tidy_up(&self) {
         let going = self.store.hidden_list_released(self.tenant).await;
         for name in going.unwrap_or_default() {
-            if let Err(error) = self.vault.forget(&name).await {
+            if let Err(error) = self.vault.delete(&name).await {
                 tracing::warn!(%error, name, "hidden parameters of no use stay in the vault for now");
                 continue;
             }

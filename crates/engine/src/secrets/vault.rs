@@ -91,7 +91,7 @@ impl Vault for RunVault {
         }
     }
 
-    async fn forget(&self, name: &str) -> Result<(), DriverError> {
+    async fn delete(&self, name: &str) -> Result<(), DriverError> {
         if self.has_key_manager {
             self.session.key_manager().secret_forget(name).await?;
         }

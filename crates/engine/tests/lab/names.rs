@@ -63,7 +63,10 @@ async fn the_cloud_shows_the_templates_names() {
     assert_eq!(bench.groups_named("d5-group").await.len(), 1);
     let keys = bench.actor.session.key_manager();
     assert_eq!(
-        keys.named(Kind::Secret, "d5-secret").await.unwrap().len(),
+        keys.ids_by_name(Kind::Secret, "d5-secret")
+            .await
+            .unwrap()
+            .len(),
         1
     );
     bench.undeploy(&started.deployment).await;

@@ -2,7 +2,7 @@
 
 use api::{EventBody, RunState, StepState};
 use lab::{CallFault, Damage, Fault};
-use openstack::load_balancer::Part;
+use openstack::load_balancer::OctaviaType;
 use serde_json::json;
 
 use crate::{
@@ -284,8 +284,8 @@ async fn a_pool_member_retained_once_stays_retained() {
     assert_eq!(bench.left_of("member"), 1, "{:?}", bench.left());
     // A user deletes it, and resumes.
     let balancing = bench.actor.session.load_balancer();
-    let pools = balancing.list(Part::Pool, &[]).await.unwrap();
-    let pool = Part::Member(&pools[0].id);
+    let pools = balancing.list(OctaviaType::Pool, &[]).await.unwrap();
+    let pool = OctaviaType::Member(&pools[0].id);
     let members = balancing.list(pool, &[]).await.unwrap();
     assert_eq!(members[0].tags, ["kept-by-deletion-policy"]);
     balancing.delete(pool, &members[0].id).await.unwrap();

@@ -7,7 +7,7 @@ use api::{CloudFacts, EventBody, Run, Started};
 use engine::{Actor, Config, Engine, Force, NewDeployment, Tenant, VaultKey};
 use futures::StreamExt;
 use openstack::key_manager::Kind;
-use openstack::load_balancer::Part;
+use openstack::load_balancer::OctaviaType;
 use openstack::network::{
     AddressScope, FloatingIp, Network, Port, QosPolicy, RbacPolicy, Router, SecurityGroup, Subnet,
     SubnetPool, Trunk,
@@ -278,11 +278,11 @@ impl Place {
         neutron!(Trunk, SubnetPool, QosPolicy, AddressScope, RbacPolicy);
         if session.has_service(openstack::Service::LoadBalancer) {
             let parts = [
-                Part::LoadBalancer,
-                Part::Listener,
-                Part::Pool,
-                Part::HealthMonitor,
-                Part::L7Policy,
+                OctaviaType::LoadBalancer,
+                OctaviaType::Listener,
+                OctaviaType::Pool,
+                OctaviaType::HealthMonitor,
+                OctaviaType::L7Policy,
             ];
             for part in parts {
                 let found = session.load_balancer().list(part, &[]).await;

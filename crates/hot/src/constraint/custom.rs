@@ -111,7 +111,7 @@ pub fn is_known(name: &str) -> bool {
 }
 
 /// True if the constraint describes the form of a value and needs no service.
-pub fn is_by_look(name: &str) -> bool {
+pub fn is_format_only(name: &str) -> bool {
     NAMES[..13].contains(&name)
 }
 

@@ -9,7 +9,7 @@ use crate::text::did_you_mean;
 mod custom;
 mod time;
 
-pub use custom::{NAMES as CUSTOM, is_by_look, is_known as is_custom};
+pub use custom::{NAMES as CUSTOM, is_format_only, is_known as is_custom};
 
 /// Constraint of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -57,7 +57,9 @@ pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditEr
             rename(document, from, to)
         }
         Edit::Set { path, value } if !path.is_empty() => put(document, path, value),
-        Edit::Remove { path } if !path.is_empty() => take(document, std::slice::from_ref(path)),
+        Edit::Remove { path } if !path.is_empty() => {
+            remove_checked(document, std::slice::from_ref(path))
+        }
         Edit::Set { .. } | Edit::Remove { .. } => {
             Err(EditError::NotPossible("the path is empty".to_owned()))
         }
@@ -110,11 +112,11 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
         )));
     }
     let after = document.with_text(text);
-    let mut expected = to_begin_with(document);
+    let mut expected = initial_value(document);
     for (name, value) in resources {
         set_at(&mut expected, &[RESOURCES, name], value.clone());
     }
-    if says(&after, &expected) {
+    if has_value(&after, &expected) {
         Ok(after)
     } else {
         Err(EditError::NotPossible(format!(
@@ -124,7 +126,7 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
 }
 
 /// Value of the document. An empty document gets a version with its first entry.
-fn to_begin_with(document: &Document) -> Value {
+fn initial_value(document: &Document) -> Value {
     match document.root() {
         Some(_) => document.value(&[]).unwrap_or_default(),
         None => json!({"heat_template_version": "2021-04-16"}),
@@ -133,23 +135,23 @@ fn to_begin_with(document: &Document) -> Value {
 
 fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, EditError> {
     let changes = set::set(document.text(), document.root(), path, value)?;
-    let mut expected = to_begin_with(document);
+    let mut expected = initial_value(document);
     set_at(&mut expected, path, value.clone());
-    made(document, changes, path, &expected)
+    checked_edit(document, changes, path, &expected)
 }
 
 /// Document with this value.
-pub(super) fn become_value(document: &Document, value: &Value) -> Result<Document, EditError> {
+pub(super) fn replace_value(document: &Document, value: &Value) -> Result<Document, EditError> {
     let Some(root) = document.root() else {
         return Err(EditError::NotPossible("the template is empty".to_owned()));
     };
     let writer = set::Writer::of(document.text(), root);
-    let changes = writer.toward(root, set::Holder::Root, &[], value)?;
-    made(document, changes, &[], value)
+    let changes = writer.changes_to(root, set::Holder::Root, &[], value)?;
+    checked_edit(document, changes, &[], value)
 }
 
 /// Document with changes at `path`, if the result has the expected value.
-fn made(
+fn checked_edit(
     document: &Document,
     changes: set::Changes,
     path: &[String],
@@ -161,9 +163,9 @@ fn made(
         document.with_text(splice::apply(document.text(), changes.splices))
     };
     if !changes.gone.is_empty() && after.is_readable() {
-        after = cut(&after, &changes.gone)?;
+        after = remove_unchecked(&after, &changes.gone)?;
     }
-    if says(&after, expected) {
+    if has_value(&after, expected) {
         Ok(after)
     } else {
         Err(EditError::NotPossible(match path {
@@ -177,14 +179,14 @@ fn made(
 }
 
 /// True if the text can be parsed and has this value.
-fn says(after: &Document, expected: &Value) -> bool {
+fn has_value(after: &Document, expected: &Value) -> bool {
     let read = || after.value(&[]).is_some_and(|read| same(&read, expected));
     after.is_readable() && read()
 }
 
 /// Document without the values at the paths, if the rest is unchanged.
-fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
-    let after = cut(document, paths)?;
+fn remove_checked(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
+    let after = remove_unchecked(document, paths)?;
     let mut expected = document.value(&[]).unwrap_or_default();
     remove_at(&mut expected, paths);
     let read = after.value(&[]).unwrap_or_default();
@@ -199,7 +201,7 @@ fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditErro
 }
 
 /// Document without the values at the paths, unchecked.
-fn cut(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
+fn remove_unchecked(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
     let Some(root) = document.root() else {
         return Err(EditError::NotFound(paths[0].join(".")));
     };
@@ -226,7 +228,7 @@ fn without(
         .iter()
         .map(|name| vec![RESOURCES.to_owned(), name.clone()]);
     paths.extend(own);
-    take(document, &paths)
+    remove_checked(document, &paths)
 }
 
 /// Names of all resources.

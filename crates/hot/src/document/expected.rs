@@ -44,7 +44,7 @@ pub fn remove_at(root: &mut Value, paths: &[Vec<String>]) {
         for segment in path {
             mark = mark.below.entry(segment.clone()).or_default();
         }
-        mark.is_gone = true;
+        mark.is_removed = true;
     }
     let resources = root.get("resources").is_some();
     if strip(root, &marks) {
@@ -60,7 +60,7 @@ pub fn remove_at(root: &mut Value, paths: &[Vec<String>]) {
 
 #[derive(Default)]
 struct Mark {
-    is_gone: bool,
+    is_removed: bool,
     below: BTreeMap<String, Mark>,
 }
 
@@ -68,7 +68,7 @@ struct Mark {
 fn strip(value: &mut Value, mark: &Mark) -> bool {
     let gone = |key: &str, child: &mut Value| {
         let below = mark.below.get(key);
-        below.is_some_and(|below| below.is_gone || strip(child, below))
+        below.is_some_and(|below| below.is_removed || strip(child, below))
     };
     match value {
         Value::Object(map) => {

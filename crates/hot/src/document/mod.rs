@@ -220,7 +220,7 @@ impl Document {
     /// See [`EditError`]. The document is unchanged.
     pub fn with_value(&self, value: &Value) -> Result<Document, EditError> {
         self.may_be_edited()?;
-        edit::become_value(self, value)
+        edit::replace_value(self, value)
     }
 
     /// True if the text contains an alias (`*name`).

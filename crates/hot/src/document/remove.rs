@@ -47,12 +47,12 @@ pub(super) fn remove(
     prune(root, &mut marks, true);
     let mut splices = Vec::new();
     collect(text, root, &marks, &mut splices);
-    as_it_ended(text, &mut splices);
+    keep_missing_line_end(text, &mut splices);
     Ok(splices)
 }
 
 /// Extends deletions at the end of the text to the line end before them, if the text has no final line end.
-fn as_it_ended(text: &str, splices: &mut [Splice]) {
+fn keep_missing_line_end(text: &str, splices: &mut [Splice]) {
     if text.ends_with('\n') {
         return;
     }

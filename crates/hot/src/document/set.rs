@@ -106,7 +106,7 @@ pub(super) fn set(
             _ => return Err(EditError::NotFound(path[..=depth].join("."))),
         }
     }
-    writer.toward(node, holder, path, value)
+    writer.changes_to(node, holder, path, value)
 }
 
 /// Changes that add several new entries to a section of the template.

@@ -19,7 +19,7 @@ use crate::{
 
 impl Writer<'_> {
     /// Changes that turn the node at `path` into `value`.
-    pub(super) fn toward(
+    pub(super) fn changes_to(
         &self,
         node: &Node,
         holder: Holder<'_>,

@@ -131,7 +131,7 @@ pub fn check(function: Function, arguments: &Expr, version: Version) -> Result<(
             .is_some_and(|word| facade(function, word).is_some()),
         FnGetAzs => true,
         Ref => arguments.as_str().is_some_and(|name| !name.is_empty()),
-        Given => ["parameter", "value"]
+        TypedArgument => ["parameter", "value"]
             .iter()
             .all(|key| arguments.get(key).is_some()),
     };
@@ -195,7 +195,7 @@ pub(super) fn wanted(function: Function, version: Version) -> &'static str {
         FnMemberListToMap => "a list: the word for keys, the word for values, and a list",
         FnResourceFacade => "`Metadata`, `DeletionPolicy` or `UpdatePolicy`",
         Ref => "the name of a parameter or a resource",
-        Given => "a map with `parameter` and `value`",
+        TypedArgument => "a map with `parameter` and `value`",
     }
 }
 

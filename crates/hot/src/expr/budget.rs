@@ -28,11 +28,11 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Subtracts `weight` from the budget. False if it does not fit, or if a stop is requested (`yaql::stop`); the
+    /// Subtracts `weight` from the budget. False if it does not fit, or if a stop is requested (`yaql::cancel`); the
     /// budget is then empty.
     #[must_use]
     pub fn take(&self, weight: usize) -> bool {
-        if yaql::stop::is_wanted() {
+        if yaql::cancel::is_cancelled() {
             self.0.store(0, Relaxed);
             return false;
         }

@@ -20,8 +20,8 @@ impl Scope for Inside<'_> {
     fn parameter(&self, name: &str) -> Option<Value> {
         self.0.condition_parameter(name)
     }
-    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
-        self.0.condition_parameter_at_hand(name)
+    fn parameter_ref(&self, name: &str) -> Option<&Value> {
+        self.0.condition_parameter_ref(name)
     }
     fn budget(&self) -> Option<&Arc<Budget>> {
         self.0.budget()

@@ -81,7 +81,7 @@ pub enum Function {
     Ref,
     /// Argument of a nested template's parameter, converted to the parameter's type and checked. Not a function of HOT:
     /// in a template it is plain data. See [`compose`](planner::compose).
-    Given,
+    TypedArgument,
 }
 
 use Function::*;
@@ -175,7 +175,7 @@ const TABLE: [Entry; 35] = [
     cfn(FnMemberListToMap, "Fn::MemberListToMap"),
     cfn(FnResourceFacade, "Fn::ResourceFacade"),
     cfn(Ref, "Ref"),
-    entry(Given, "Stackloom::Given", V2013_05_23),
+    entry(TypedArgument, "Stackloom::Given", V2013_05_23),
 ];
 
 impl Function {
@@ -219,7 +219,7 @@ impl Function {
 /// Names of all functions that are allowed in templates.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let own = |entry: &&Entry| entry.function != Given;
+    let own = |entry: &&Entry| entry.function != TypedArgument;
     TABLE.iter().filter(own).map(|entry| entry.name)
 }
 
@@ -233,5 +233,6 @@ pub(super) fn table(name: &str) -> Option<&'static Entry> {
 
 /// True if a map with only this key can be a call in some version.
 pub fn is_function(key: &str) -> bool {
-    table(key).is_some_and(|entry| !entry.function.is_condition() && entry.function != Given)
+    table(key)
+        .is_some_and(|entry| !entry.function.is_condition() && entry.function != TypedArgument)
 }

@@ -64,7 +64,7 @@ pub trait Scope {
     /// Value of a parameter, if it is known and can be used now.
     fn parameter(&self, name: &str) -> Option<Value>;
     /// Reference to a parameter's value, if the scope contains it.
-    fn parameter_at_hand(&self, _name: &str) -> Option<&Value> {
+    fn parameter_ref(&self, _name: &str) -> Option<&Value> {
         None
     }
     /// Result of `get_resource`, usually the cloud id. `None` while the resource does not exist.
@@ -88,9 +88,9 @@ pub trait Scope {
     fn condition_parameter(&self, name: &str) -> Option<Value> {
         self.parameter(name)
     }
-    /// [`Scope::parameter_at_hand`] inside a condition.
-    fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
-        self.parameter_at_hand(name)
+    /// [`Scope::parameter_ref`] inside a condition.
+    fn condition_parameter_ref(&self, name: &str) -> Option<&Value> {
+        self.parameter_ref(name)
     }
     /// Budget for inserted values. `None`: only the limits of each function apply.
     fn budget(&self) -> Option<&Arc<Budget>> {

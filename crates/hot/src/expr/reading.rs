@@ -11,7 +11,7 @@ use crate::version::Version;
 use yaql::shown;
 
 /// CloudFormation functions that are in no version of HOT, with their replacement.
-const NEVER: [(&str, &str); 7] = [
+const UNSUPPORTED: [(&str, &str); 7] = [
     ("Fn::GetAtt", "get_attr"),
     ("Fn::FindInMap", "get_param: [map, key]"),
     ("Fn::If", "if"),
@@ -26,25 +26,25 @@ pub enum Reading {
     /// A call.
     Call(Function),
     /// Data.
-    Plain,
+    PlainData,
     /// Data, as in Heat, although the author probably intended a call. Contains a message about it.
-    Data(String),
+    LikelyCall(String),
     /// Call that the version or the position does not allow. Contains a message about it.
     Refused(String),
 }
 
 /// Meaning of `{key: arguments}` at a position in a template of this version.
 pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> Reading {
-    let Some(entry) = table(key).filter(|entry| entry.function != Given) else {
-        return match NEVER.iter().find(|(name, _)| *name == key) {
-            Some((_, instead)) => Reading::Data(format!(
+    let Some(entry) = table(key).filter(|entry| entry.function != TypedArgument) else {
+        return match UNSUPPORTED.iter().find(|(name, _)| *name == key) {
+            Some((_, instead)) => Reading::LikelyCall(format!(
                 "`{key}` is a function of CloudFormation; here it is plain data, as in Heat: in HOT write `{instead}`"
             )),
-            None if key.starts_with("Fn::") && key.len() > 4 => Reading::Data(format!(
+            None if key.starts_with("Fn::") && key.len() > 4 => Reading::LikelyCall(format!(
                 "HOT has no function `{}`: it is plain data here, as in Heat",
                 shown(key)
             )),
-            None => Reading::Plain,
+            None => Reading::PlainData,
         };
     };
     if let Some(until) = entry.until.filter(|until| version >= *until) {
@@ -60,12 +60,12 @@ pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> R
     };
     if entry.since > version {
         return if fits() {
-            Reading::Data(format!(
+            Reading::LikelyCall(format!(
                 "the function `{key}` is not in version {version}, so this is plain data, as in Heat; it came with {}",
                 entry.since
             ))
         } else {
-            Reading::Plain
+            Reading::PlainData
         };
     }
     match (place, entry.in_conditions) {
@@ -76,7 +76,7 @@ pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> R
         (Place::Condition, None) => Reading::Refused(format!(
             "the function `{key}` cannot stand in a condition: conditions know parameters only, by `get_param`, `equals`, `not`, `and`, `or`, `contains` and `yaql`"
         )),
-        (Place::Value, _) if entry.function.is_condition() => Reading::Plain,
+        (Place::Value, _) if entry.function.is_condition() => Reading::PlainData,
         (Place::Value, _) => Reading::Call(entry.function),
     }
 }

@@ -314,7 +314,7 @@ fn spend(scope: &dyn Scope, weight: impl FnOnce() -> usize) -> Result<(), Unreso
 /// Value of a parameter. A path that does not exist returns an empty text, as in Heat.
 fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
-    let value = match scope.parameter_at_hand(name) {
+    let value = match scope.parameter_ref(name) {
         Some(value) => Cow::Borrowed(value),
         None => Cow::Owned(
             scope

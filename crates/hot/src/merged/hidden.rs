@@ -24,11 +24,15 @@ pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
         return bundle.clone();
     }
     with_environments(bundle, |path, text| {
-        let cut = Cut::of(path, text, &hidden);
-        if cut.removed.iter().any(|secret| tells(&cut.text, secret)) {
-            cut.whole
+        let redacted = Redacted::of(path, text, &hidden);
+        if redacted
+            .removed
+            .iter()
+            .any(|secret| contains_secret(&redacted.text, secret))
+        {
+            redacted.rewritten
         } else {
-            cut.text
+            redacted.text
         }
     })
 }
@@ -42,7 +46,7 @@ pub fn without_values(bundle: &Bundle, names: BTreeSet<String>) -> Bundle {
         own: names,
         all: BTreeSet::new(),
     };
-    with_environments(bundle, |path, text| Cut::of(path, text, &removed).text)
+    with_environments(bundle, |path, text| Redacted::of(path, text, &removed).text)
 }
 
 /// Bundle with another text for each environment.
@@ -74,20 +78,20 @@ impl Removed {
 }
 
 /// Environment without the removed values.
-struct Cut {
+struct Redacted {
     /// Text with `null` in place of the values; written again if that would be parsed differently.
     text: String,
     /// Text written again, without comments, anchors and formatting.
-    whole: String,
+    rewritten: String,
     /// Removed values.
     removed: Vec<Value>,
 }
 
-impl Cut {
-    fn of(file: &str, text: &str, names: &Removed) -> Cut {
-        let unchanged = || Cut {
+impl Redacted {
+    fn of(file: &str, text: &str, names: &Removed) -> Redacted {
+        let unchanged = || Redacted {
             text: text.to_owned(),
-            whole: text.to_owned(),
+            rewritten: text.to_owned(),
             removed: Vec::new(),
         };
         let tree = yaml::parse(text);
@@ -108,15 +112,15 @@ impl Cut {
         if removed.is_empty() {
             return unchanged();
         }
-        let mut whole = root.to_json();
+        let mut rewritten = root.to_json();
         for (section, names) in names.sections() {
-            if let Some(Value::Object(values)) = whole.get_mut(section) {
+            if let Some(Value::Object(values)) = rewritten.get_mut(section) {
                 for (_, value) in values.iter_mut().filter(|(name, _)| names.contains(*name)) {
                     *value = Value::Null;
                 }
             }
         }
-        let whole = serde_json::to_string_pretty(&whole).unwrap_or_default() + "\n";
+        let rewritten = serde_json::to_string_pretty(&rewritten).unwrap_or_default() + "\n";
         let spliced = spliced(text, spans);
         let read = |text: &str| {
             let read = Environment::parse(file, text);
@@ -132,14 +136,14 @@ impl Cut {
                 read.diagnostics.len(),
             )
         };
-        let reads_the_same = read(&spliced) == read(&whole);
-        Cut {
+        let reads_the_same = read(&spliced) == read(&rewritten);
+        Redacted {
             text: if reads_the_same {
                 spliced
             } else {
-                whole.clone()
+                rewritten.clone()
             },
-            whole,
+            rewritten,
             removed,
         }
     }
@@ -162,11 +166,11 @@ fn spliced(text: &str, mut spans: Vec<Range<usize>>) -> String {
 }
 
 /// True if `text` contains a text of the value. Texts under 4 bytes are ignored, because they occur everywhere.
-fn tells(text: &str, secret: &Value) -> bool {
+fn contains_secret(text: &str, secret: &Value) -> bool {
     match secret {
         Value::String(word) => word.len() >= 4 && text.contains(word.as_str()),
-        Value::Array(items) => items.iter().any(|item| tells(text, item)),
-        Value::Object(map) => map.values().any(|item| tells(text, item)),
+        Value::Array(items) => items.iter().any(|item| contains_secret(text, item)),
+        Value::Object(map) => map.values().any(|item| contains_secret(text, item)),
         _ => false,
     }
 }

@@ -23,8 +23,8 @@ use yaql::shown;
 /// All environments of a bundle, merged in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Merged {
-    parameters: BTreeMap<String, Sited>,
-    defaults: BTreeMap<String, Sited>,
+    parameters: BTreeMap<String, Located>,
+    defaults: BTreeMap<String, Located>,
     /// Merge strategies by parameter.
     strategies: BTreeMap<String, Strategy>,
     /// Hidden values of `defaults`.
@@ -39,7 +39,7 @@ pub struct Merged {
 
 /// Value with its file.
 #[derive(Clone, Debug)]
-struct Sited {
+struct Located {
     value: Value,
     file: String,
     at: Position,
@@ -84,7 +84,7 @@ impl Merged {
                         }
                         None => given.value.clone(),
                     };
-                    into.insert(name.clone(), sited(environment, value, given));
+                    into.insert(name.clone(), located(environment, value, given));
                 }
             }
             for alias in &environment.registry {
@@ -115,8 +115,8 @@ impl Merged {
             .keys()
             .chain(environment.parameter_defaults.keys());
         for name in names {
-            let said = environment.strategies.get(name).copied();
-            match (chosen.get(name).copied(), said) {
+            let strategy = environment.strategies.get(name).copied();
+            match (chosen.get(name).copied(), strategy) {
                 (Some(before), Some(now)) if before != now => {
                     let message = format!(
                         "`{name}` is merged in another way by an earlier environment; say the same in both"
@@ -127,8 +127,8 @@ impl Merged {
                     self.diagnostics.push(diagnostic);
                 }
                 (Some(_), _) => {}
-                (None, said) => {
-                    chosen.insert(name.clone(), said.or(of_file).unwrap_or_default());
+                (None, strategy) => {
+                    chosen.insert(name.clone(), strategy.or(of_file).unwrap_or_default());
                 }
             }
         }
@@ -148,16 +148,16 @@ impl Merged {
         let mut values = given.clone();
         for parameter in &template.parameters {
             let name = &parameter.name;
-            let said = self.parameters.get(name).map(|sited| &sited.value);
+            let own = self.parameters.get(name).map(|located| &located.value);
             let candidates = [
-                said,
+                own,
                 given.get(name),
-                self.defaults.get(name).map(|sited| &sited.value),
+                self.defaults.get(name).map(|located| &located.value),
             ];
-            let value = match (given.get(name), said) {
-                (Some(given), Some(said)) if !given.is_null() => {
+            let value = match (given.get(name), own) {
+                (Some(given), Some(own)) if !given.is_null() => {
                     let strategy = self.strategies.get(name).copied().unwrap_or_default();
-                    join(given.clone(), said, strategy, is_list(parameter))
+                    join(given.clone(), own, strategy, is_list(parameter))
                 }
                 _ => {
                     let mut known = candidates.into_iter().flatten();
@@ -180,9 +180,9 @@ impl Merged {
         let strategy = self.strategies.get(parameter).copied();
         self.parameters
             .get(parameter)
-            .filter(|sited| !sited.value.is_null())
+            .filter(|located| !located.value.is_null())
             .filter(|_| strategy.unwrap_or_default() == Strategy::Overwrite)
-            .map(|sited| sited.file.as_str())
+            .map(|located| located.file.as_str())
     }
 
     /// Warnings for given values that an environment overrides with a different value.
@@ -194,14 +194,14 @@ impl Merged {
         let mut found = Vec::new();
         for parameter in &template.parameters {
             let name = &parameter.name;
-            let (Some(value), Some(sited), Some(file)) = (
+            let (Some(value), Some(located), Some(file)) = (
                 given.get(name).filter(|value| !value.is_null()),
                 self.parameters.get(name),
                 self.overridden_by(name),
             ) else {
                 continue;
             };
-            if coerce(&parameter.kind, value) == coerce(&parameter.kind, &sited.value) {
+            if coerce(&parameter.kind, value) == coerce(&parameter.kind, &located.value) {
                 continue;
             }
             let message = format!(
@@ -211,7 +211,7 @@ impl Merged {
             );
             let path = format!("parameters.{name}");
             let mut one = Diagnostic::warning("environment-overrides", path, message);
-            one.stands(sited);
+            one.locate(located);
             found.push(one);
         }
         found
@@ -219,7 +219,7 @@ impl Merged {
 
     /// Value of a name under `parameter_defaults`, which also applies to nested templates. The value can be `null`.
     pub fn default_of(&self, parameter: &str) -> Option<&Value> {
-        self.defaults.get(parameter).map(|sited| &sited.value)
+        self.defaults.get(parameter).map(|located| &located.value)
     }
 
     /// Name that represents the hidden default of a nested template's parameter, and the value. The name begins with
@@ -241,10 +241,10 @@ impl Merged {
 
     /// Problems of given values: parameters that the template does not have, and hidden parameters, whose values are
     /// only encrypted if a user gives them directly.
-    pub fn strangers(&self, template: &Template) -> Vec<Diagnostic> {
+    pub fn undeclared(&self, template: &Template) -> Vec<Diagnostic> {
         let parameter = |name: &str| template.parameters.iter().find(|one| one.name == name);
         let mut found = Vec::new();
-        for (name, sited) in &self.parameters {
+        for (name, located) in &self.parameters {
             let path = format!("parameters.{name}");
             let mut one = match parameter(name) {
                 None => {
@@ -258,7 +258,7 @@ impl Merged {
                     );
                     Diagnostic::error("unknown-parameter", path, message)
                 }
-                Some(parameter) if parameter.hidden && !sited.value.is_null() => {
+                Some(parameter) if parameter.hidden && !located.value.is_null() => {
                     let message = format!(
                         "`{name}` is hidden, but its value is here in clear text and is stored so with the design; give it when you deploy"
                     );
@@ -266,14 +266,13 @@ impl Merged {
                 }
                 Some(_) => continue,
             };
-            one.stands(sited);
+            one.locate(located);
             found.push(one);
         }
-        let hidden = self
-            .defaults
-            .iter()
-            .filter(|(name, sited)| self.hidden.names.contains(*name) && !sited.value.is_null());
-        for (name, sited) in hidden {
+        let hidden = self.defaults.iter().filter(|(name, located)| {
+            self.hidden.names.contains(*name) && !located.value.is_null()
+        });
+        for (name, located) in hidden {
             let way = match parameter(name) {
                 Some(_) => "give it when you deploy",
                 None => {
@@ -285,7 +284,7 @@ impl Merged {
             );
             let path = format!("parameter_defaults.{name}");
             let mut one = Diagnostic::warning("environment-secret", path, message);
-            one.stands(sited);
+            one.locate(located);
             found.push(one);
         }
         found
@@ -293,9 +292,9 @@ impl Merged {
 }
 
 impl Diagnostic {
-    fn stands(&mut self, sited: &Sited) {
-        self.file = Some(sited.file.clone());
-        (self.line, self.column) = (Some(sited.at.line), Some(sited.at.column));
+    fn locate(&mut self, located: &Located) {
+        self.file = Some(located.file.clone());
+        (self.line, self.column) = (Some(located.at.line), Some(located.at.column));
     }
 }
 
@@ -303,8 +302,8 @@ fn is_list(parameter: &Parameter) -> bool {
     parameter.kind == "comma_delimited_list"
 }
 
-fn sited(environment: &Environment, value: Value, given: &Given) -> Sited {
-    Sited {
+fn located(environment: &Environment, value: Value, given: &Given) -> Located {
+    Located {
         value,
         file: environment.file.clone(),
         at: given.at,

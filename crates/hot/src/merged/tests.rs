@@ -163,7 +163,7 @@ fn a_hidden_value_in_an_environment_gives_a_warning() {
         &template,
         &[("a.yaml", "parameters: {name: s3cret, nme: 1}\n")],
     );
-    let found = merged.strangers(Document::parse(template.as_str()).template());
+    let found = merged.undeclared(Document::parse(template.as_str()).template());
     assert_eq!(
         listing(&found),
         "1:14 Warning environment-secret parameters.name: `name` is hidden, but its value is here in clear text and is stored so with the design; give it when you deploy\n\

@@ -1,7 +1,7 @@
 //! Arguments of nested templates' parameters that are known only during the run.
 //!
-//! The parameter is stored with the value, as a call of [`Function::Given`](crate::expr::Function::Given). See `late`
-//! in the planner.
+//! The parameter is stored with the value, as a call of
+//! [`Function::TypedArgument`](crate::expr::Function::TypedArgument). See `late` in the planner.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

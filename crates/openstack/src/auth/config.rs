@@ -141,7 +141,7 @@ impl CloudConfig {
             let region_name = region.as_object().and_then(|map| text(map, "name"));
             if let (Some(region_name), Some(values)) = (region_name, region.get("values")) {
                 let mut merged = entry.clone();
-                lay_over(&mut merged, values.clone());
+                merge_settings(&mut merged, values.clone());
                 merged["regions"] = Value::Null;
                 merged["region_name"] = region_name.as_str().into();
                 let mut own = CloudConfig::read_plain(name, &merged)?;
@@ -331,7 +331,7 @@ fn scope(field: &dyn Fn(&str) -> Option<String>, project_domain: &Domain) -> Opt
 }
 
 /// Merges `upper` over `lower`, setting by setting. Only the fields of `auth` are merged one by one.
-pub(super) fn lay_over(lower: &mut Value, upper: Value) {
+pub(super) fn merge_settings(lower: &mut Value, upper: Value) {
     let (Value::Object(lower), Value::Object(upper)) = (lower, upper) else {
         return;
     };

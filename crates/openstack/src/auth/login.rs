@@ -13,10 +13,10 @@ use serde_json::json;
 use super::catalog::Catalog;
 use super::config::CloudConfig;
 use super::credentials::{Credentials, Scope};
-use super::session::{Session, TokenFacts};
+use super::session::{Session, TokenInfo};
 use crate::wire::answer::Answer;
 use crate::wire::call::segments;
-use crate::wire::error::Wire;
+use crate::wire::error::ConnectionFailure;
 use crate::wire::transport::{Outgoing, Transport};
 use crate::{Certificate, ConfigError, Error, LoginMethod, Secret, Service};
 
@@ -42,27 +42,27 @@ impl Session {
         credentials: &Credentials,
         scope: Option<&Scope>,
     ) -> Result<Session, Error> {
-        let door = Door::find(cloud).await?;
+        let identity = IdentityClient::find(cloud).await?;
         if let (Credentials::Token { token }, None) = (credentials, scope) {
-            return door.validate(token.clone()).await;
+            return identity.validate(token.clone()).await;
         }
         // An application credential is bound to one project; Keystone refuses another scope with it.
         let scope =
             scope.filter(|_| !matches!(credentials, Credentials::ApplicationCredential { .. }));
         let Some(scope @ Scope::Project(project)) = scope else {
-            return door.authenticate(credentials, scope).await;
+            return identity.authenticate(credentials, scope).await;
         };
         let unscoped = match credentials {
             Credentials::Token { .. } => None,
             _ => Some(
-                door.authenticate(credentials, Some(&Scope::Unscoped))
+                identity.authenticate(credentials, Some(&Scope::Unscoped))
                     .await?,
             ),
         };
         let proof = unscoped.as_ref().map_or(credentials.clone(), |unscoped| {
             Credentials::token(unscoped.token().clone())
         });
-        let refused = match door.authenticate(&proof, Some(scope)).await {
+        let refused = match identity.authenticate(&proof, Some(scope)).await {
             Err(error @ Error::WrongCredentials { .. }) => error,
             other => return other,
         };
@@ -73,7 +73,7 @@ impl Session {
                 accessible
             }
             // The token itself may be at fault.
-            None => match door.authenticate(&proof, Some(&Scope::Unscoped)).await {
+            None => match identity.authenticate(&proof, Some(&Scope::Unscoped)).await {
                 Ok(unscoped) => accessible_projects(&unscoped).await,
                 Err(_) => return Err(refused),
             },
@@ -99,7 +99,7 @@ impl Session {
     /// As [`Session::login`].
     pub async fn from_token(cloud: &CloudConfig, token: Secret) -> Result<Session, Error> {
         in_time(cloud, async {
-            Door::find(cloud).await?.validate(token).await
+            IdentityClient::find(cloud).await?.validate(token).await
         })
         .await
     }
@@ -147,10 +147,10 @@ fn check_region(cloud: &CloudConfig, catalog: &Catalog) -> Result<(), Error> {
     if known.is_empty() {
         return Ok(());
     }
-    let looked_for = Service::LOOKED_FOR
+    let used = Service::USED_SERVICES
         .into_iter()
         .filter(|service| !cloud.endpoint_overrides.contains_key(service));
-    let mut regions = looked_for.filter_map(|service| cloud.region_of(service));
+    let mut regions = used.filter_map(|service| cloud.region_of(service));
     match regions.find(|region| !known.contains(region)) {
         None => Ok(()),
         Some(region) => Err(Error::UnknownRegion {
@@ -165,14 +165,14 @@ fn check_region(cloud: &CloudConfig, catalog: &Catalog) -> Result<(), Error> {
 const RECEIPT: &str = "openstack-auth-receipt";
 
 /// Keystone before the login.
-struct Door {
+struct IdentityClient {
     cloud: CloudConfig,
     transport: Arc<Transport>,
     identity: Url,
 }
 
-impl Door {
-    async fn find(cloud: &CloudConfig) -> Result<Door, Error> {
+impl IdentityClient {
+    async fn find(cloud: &CloudConfig) -> Result<IdentityClient, Error> {
         let wrong = |why: &str| {
             Error::Config(ConfigError::Cloud {
                 cloud: cloud.name.clone(),
@@ -194,8 +194,8 @@ impl Door {
         let endpoint = transport
             .discover(Service::Identity, &address, None, None)
             .await
-            .map_err(|error| at_the_door(cloud, &address, error))?;
-        Ok(Door {
+            .map_err(|error| login_error(cloud, &address, error))?;
+        Ok(IdentityClient {
             cloud: cloud.clone(),
             transport,
             identity: endpoint.base,
@@ -227,10 +227,9 @@ impl Door {
         let token = answer.header("x-subject-token").map(Secret::from);
         match token {
             Some(token) if !token.is_empty() => self.session(token, &answer),
-            _ => {
-                Err(self
-                    .nonsense("the login was accepted, but there is no token in the answer".into()))
-            }
+            _ => Err(self.not_openstack(
+                "the login was accepted, but there is no token in the answer".into(),
+            )),
         }
     }
 
@@ -265,8 +264,8 @@ impl Door {
             .transport
             .exchange(out)
             .await
-            .map_err(|error| at_the_door(&self.cloud, &url, error))?;
-        if let Some(error) = self.half_accepted(&answer) {
+            .map_err(|error| login_error(&self.cloud, &url, error))?;
+        if let Some(error) = self.missing_factors(&answer) {
             return Err(error);
         }
         match answer.check() {
@@ -277,9 +276,9 @@ impl Door {
 
     /// Recognizes a partly accepted login. Some clouds require several authentication methods; Keystone stores the
     /// successful ones under a receipt.
-    fn half_accepted(&self, answer: &Answer) -> Option<Error> {
+    fn missing_factors(&self, answer: &Answer) -> Option<Error> {
         #[derive(Default, Deserialize)]
-        struct Half {
+        struct PartialLogin {
             receipt: Given,
             required_auth_methods: Vec<Vec<String>>,
         }
@@ -288,9 +287,9 @@ impl Door {
             methods: Vec<String>,
         }
         let receipt = answer.header(RECEIPT).filter(|_| answer.status == 401)?;
-        let half: Half = answer.json().unwrap_or_default();
-        let given = half.receipt.methods;
-        let mut missing = half.required_auth_methods;
+        let partial: PartialLogin = answer.json().unwrap_or_default();
+        let given = partial.receipt.methods;
+        let mut missing = partial.required_auth_methods;
         for way in &mut missing {
             way.retain(|method| !given.contains(method));
         }
@@ -303,17 +302,17 @@ impl Door {
     }
 
     fn session(&self, token: Secret, answer: &Answer) -> Result<Session, Error> {
-        let facts: TokenFacts = answer.json_at("token").map_err(|error| match error {
-            Error::Malformed { why, .. } => self.nonsense(why),
+        let info: TokenInfo = answer.json_at("token").map_err(|error| match error {
+            Error::Malformed { why, .. } => self.not_openstack(why),
             other => other,
         })?;
-        check_region(&self.cloud, facts.catalog())?;
+        check_region(&self.cloud, info.catalog())?;
         Ok(Session::new(
             self.cloud.clone(),
             self.transport.clone(),
             self.identity.clone(),
             token,
-            facts,
+            info,
         ))
     }
 
@@ -328,7 +327,7 @@ impl Door {
             404 if api.kind.is_some() => {}
             // Keystone always explains errors in JSON. A page without it comes from another server.
             300..=399 | 404 | 405 => {
-                return self.nonsense(format!("status {}: {}", api.status, api.message));
+                return self.not_openstack(format!("status {}: {}", api.status, api.message));
             }
             _ => return error,
         }
@@ -340,7 +339,7 @@ impl Door {
         }
     }
 
-    fn nonsense(&self, why: String) -> Error {
+    fn not_openstack(&self, why: String) -> Error {
         Error::NotOpenStack {
             cloud: self.cloud.name.clone(),
             url: self.identity.to_string(),
@@ -350,17 +349,17 @@ impl Door {
 }
 
 /// At login, a broken connection means that the cloud is unreachable.
-fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
+fn login_error(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
     match error {
         Error::Connection {
-            wire: Wire::Tls,
+            wire: ConnectionFailure::Tls,
             why,
             ..
-        } => match refused_by(&why) {
-            Some(whose) => Error::Untrusted {
+        } => match refused_certificate(&why) {
+            Some(side) => Error::Untrusted {
                 cloud: cloud.name.clone(),
                 url: url.to_string(),
-                whose,
+                side,
                 why,
             },
             None => Error::Unreachable {
@@ -386,7 +385,7 @@ fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
 /// Side of the connection with the refused certificate, from the message of the TLS library. `None` for TLS alerts with
 /// other causes, such as an unsupported version. The remote side sends alerts; their names are from RFC 8446, section
 /// 6.2.
-fn refused_by(why: &str) -> Option<Certificate> {
+fn refused_certificate(why: &str) -> Option<Certificate> {
     const OURS: [&str; 9] = [
         "NoCertificate",
         "BadCertificate",
@@ -399,8 +398,8 @@ fn refused_by(why: &str) -> Option<Certificate> {
         "AccessDenied",
     ];
     match why.rsplit_once("fatal alert: ") {
-        Some((_, alert)) => OURS.contains(&alert).then_some(Certificate::Ours),
-        None => Some(Certificate::Theirs),
+        Some((_, alert)) => OURS.contains(&alert).then_some(Certificate::Client),
+        None => Some(Certificate::Server),
     }
 }
 
@@ -410,22 +409,22 @@ mod tests {
 
     #[test]
     fn only_alerts_about_certificates_ask_for_one() {
-        for (why, whose) in [
+        for (why, side) in [
             (
                 "invalid peer certificate: UnknownIssuer",
-                Some(Certificate::Theirs),
+                Some(Certificate::Server),
             ),
             (
                 "received fatal alert: CertificateRequired",
-                Some(Certificate::Ours),
+                Some(Certificate::Client),
             ),
-            ("received fatal alert: UnknownCA", Some(Certificate::Ours)),
+            ("received fatal alert: UnknownCA", Some(Certificate::Client)),
             ("received fatal alert: ProtocolVersion", None),
             ("received fatal alert: HandshakeFailure", None),
             ("received fatal alert: InternalError", None),
             ("received fatal alert: BadCertificateStatusResponse", None),
         ] {
-            assert_eq!(refused_by(why), whose, "{why}");
+            assert_eq!(refused_certificate(why), side, "{why}");
         }
     }
 }

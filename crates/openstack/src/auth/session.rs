@@ -28,15 +28,15 @@ struct Inner {
     transport: Arc<Transport>,
     identity: Url,
     token: Secret,
-    facts: TokenFacts,
+    info: TokenInfo,
     /// Start of the session, by the cloud's clock.
-    begun: Timestamp,
+    started_at: Timestamp,
     extensions: Extensions,
 }
 
 /// Contents of a token, as returned by Keystone.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct TokenFacts {
+pub(crate) struct TokenInfo {
     expires_at: Timestamp,
     user: User,
     #[serde(default)]
@@ -47,7 +47,7 @@ pub(crate) struct TokenFacts {
     catalog: Catalog,
 }
 
-impl TokenFacts {
+impl TokenInfo {
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -101,16 +101,16 @@ impl Session {
         transport: Arc<Transport>,
         identity: Url,
         token: Secret,
-        facts: TokenFacts,
+        info: TokenInfo,
     ) -> Session {
         Session(Arc::new(Inner {
-            begun: transport.cloud_time(),
+            started_at: transport.cloud_time(),
             extensions: Extensions::default(),
             cloud,
             transport,
             identity,
             token,
-            facts,
+            info,
         }))
     }
 
@@ -121,22 +121,22 @@ impl Session {
 
     /// Expiry of the token.
     pub fn expires_at(&self) -> Timestamp {
-        self.0.facts.expires_at
+        self.0.info.expires_at
     }
 
     /// The user of the session.
     pub fn user(&self) -> &User {
-        &self.0.facts.user
+        &self.0.info.user
     }
 
     /// The project. `None` for tokens without a project.
     pub fn project(&self) -> Option<&Project> {
-        self.0.facts.project.as_ref()
+        self.0.info.project.as_ref()
     }
 
     /// The user's roles in the project.
     pub fn roles(&self) -> &[Role] {
-        &self.0.facts.roles
+        &self.0.info.roles
     }
 
     /// Whether the user has a role. Case is ignored: older clouds have `Member`.
@@ -148,7 +148,7 @@ impl Session {
 
     /// The service catalogue.
     pub fn catalog(&self) -> &Catalog {
-        &self.0.facts.catalog
+        &self.0.info.catalog
     }
 
     /// The configuration of the cloud.
@@ -163,7 +163,7 @@ impl Session {
 
     /// Services with an endpoint in this region, of those that Stackloom uses.
     pub fn services(&self) -> impl Iterator<Item = Service> {
-        Service::LOOKED_FOR
+        Service::USED_SERVICES
             .into_iter()
             .filter(|service| self.has_service(*service))
     }
@@ -190,8 +190,8 @@ impl Session {
     }
 
     /// Start of the session, by the cloud's clock.
-    pub(crate) fn begun(&self) -> Timestamp {
-        self.0.begun
+    pub(crate) fn started_at(&self) -> Timestamp {
+        self.0.started_at
     }
 
     /// Current time by the cloud's clock.

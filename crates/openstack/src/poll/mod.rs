@@ -35,7 +35,7 @@ use tokio::sync::oneshot;
 use crate::block_storage::Volume;
 use crate::collection::{Collection, Record};
 use crate::compute::Server;
-use crate::load_balancer::{Balanced, Part};
+use crate::load_balancer::{OctaviaResource, OctaviaType};
 use crate::network::Entity;
 use crate::{Error, Service, Session};
 
@@ -111,7 +111,7 @@ impl Poller<'_> {
     }
 
     /// A load balancer; `None` if it does not exist.
-    pub async fn load_balancer(&self, id: &str) -> Result<Option<Balanced>, Error> {
+    pub async fn load_balancer(&self, id: &str) -> Result<Option<OctaviaResource>, Error> {
         self.get(Source::LoadBalancers, id).await
     }
 
@@ -183,7 +183,7 @@ impl Source {
 
     /// The source of a collection whose list takes several ids as a filter.
     fn of_collection(of: &'static Collection) -> Option<Source> {
-        (of.service == Service::Network).then_some(Source::Network(of.path, of.many))
+        (of.service == Service::Network).then_some(Source::Network(of.path, of.list_key))
     }
 
     fn service(self) -> Service {
@@ -201,7 +201,7 @@ impl Source {
             Source::Volumes => plain(session.block_storage().volume_get(id).await),
             Source::LoadBalancers => {
                 let balancing = session.load_balancer();
-                plain(balancing.get(Part::LoadBalancer, id).await)
+                plain(balancing.get(OctaviaType::LoadBalancer, id).await)
             }
             // A list of one costs the same, and its singular need not be known.
             Source::Network(..) => {
@@ -235,7 +235,7 @@ impl Source {
             Source::Volumes => plain_all(session.block_storage().volume_list(&[]).await),
             Source::LoadBalancers => {
                 let balancing = session.load_balancer();
-                plain_all(balancing.list(Part::LoadBalancer, &[]).await)
+                plain_all(balancing.list(OctaviaType::LoadBalancer, &[]).await)
             }
             Source::Network(path, many) => {
                 let mut found = Vec::new();
@@ -284,7 +284,7 @@ impl Queue {
                 service: source.service(),
                 method: "GET".into(),
                 path: id.to_string(),
-                wire: crate::Wire::Reset,
+                wire: crate::ConnectionFailure::Reset,
                 why: "the query was cancelled".into(),
                 request_id: String::new(),
             })

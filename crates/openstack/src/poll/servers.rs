@@ -126,7 +126,7 @@ impl Queue {
         ids: &[String],
     ) -> Result<HashMap<String, Found>, Error> {
         let started = session.cloud_time();
-        let since = self.lock().servers.since.unwrap_or(session.begun()) - OVERLAP;
+        let since = self.lock().servers.since.unwrap_or(session.started_at()) - OVERLAP;
         let found = Source::Servers.all(session, ids, Some(since)).await?;
         let mut answers = by_id(found);
         let mut unknown = Vec::new();

@@ -29,9 +29,9 @@ pub struct Collection {
     /// Path segment of the list with all fields: `detail`.
     pub in_full: Option<&'static str>,
     /// Key of one record in bodies.
-    pub(crate) one: &'static str,
+    pub(crate) key: &'static str,
     /// Key of several records in bodies.
-    pub(crate) many: &'static str,
+    pub(crate) list_key: &'static str,
     /// First microversion with all fields that Stackloom uses.
     pub version: Option<Microversion>,
     /// Query of a list with all records, including private ones.
@@ -39,7 +39,7 @@ pub struct Collection {
     /// Whether lists have a filter by name.
     pub by_name: bool,
     /// Lifetime of a cached look-up.
-    pub(crate) keep: Duration,
+    pub(crate) cache_lifetime: Duration,
 }
 
 impl Collection {
@@ -47,7 +47,7 @@ impl Collection {
     pub const fn of(
         service: Service,
         path: &'static str,
-        (one, many): (&'static str, &'static str),
+        (key, list_key): (&'static str, &'static str),
         title: &'static str,
     ) -> Collection {
         Collection {
@@ -55,12 +55,12 @@ impl Collection {
             title,
             path,
             in_full: None,
-            one,
-            many,
+            key,
+            list_key,
             version: None,
             all: &[],
             by_name: true,
-            keep: SHORT,
+            cache_lifetime: SHORT,
         }
     }
 
@@ -70,8 +70,8 @@ impl Collection {
     }
 
     /// Uses the long cache lifetime, for resources that outlive runs.
-    pub(crate) const fn lasting(mut self) -> Collection {
-        self.keep = LONG;
+    pub(crate) const fn long_cached(mut self) -> Collection {
+        self.cache_lifetime = LONG;
         self
     }
 }
@@ -113,7 +113,7 @@ impl<'a> Records<'a> {
     pub async fn list(&self, query: &[(&str, &str)]) -> Result<Vec<Record>, Error> {
         let call = self.call(Method::GET, self.of.in_full.as_slice());
         let call = call.query(self.of.all.iter().chain(query).copied());
-        call.list(self.of.many).await
+        call.list(self.of.list_key).await
     }
 
     /// Records with this name. All records if the service has no filter by name.
@@ -130,14 +130,14 @@ impl<'a> Records<'a> {
 
     /// The record with this id.
     pub async fn get(&self, id: &str) -> Result<Record, Error> {
-        self.call(Method::GET, &[id]).fetch(self.of.one).await
+        self.call(Method::GET, &[id]).fetch(self.of.key).await
     }
 
     /// Creates a record. `fields` is the object without its outer key.
     pub async fn create(&self, fields: &Record) -> Result<Record, Error> {
         let call = self.call(Method::POST, &[]);
-        call.json(&json!({self.of.one: fields}))
-            .fetch(self.of.one)
+        call.json(&json!({self.of.key: fields}))
+            .fetch(self.of.key)
             .await
     }
 
@@ -149,8 +149,8 @@ impl<'a> Records<'a> {
             _ => Method::PUT,
         };
         let call = self.call(method, &[id]);
-        let answer = call.json(&json!({self.of.one: fields})).send().await?;
-        Ok(answer.json_at(self.of.one).unwrap_or_default())
+        let answer = call.json(&json!({self.of.key: fields})).send().await?;
+        Ok(answer.json_at(self.of.key).unwrap_or_default())
     }
 
     /// Replaces all tags of a record.
@@ -181,11 +181,13 @@ impl<'a> Records<'a> {
         });
         let lookups = self.session.lookups();
         let fetch = || self.find_now(given, query);
-        let keep = |found: &Record| match found.get("router:external") {
+        let cache_lifetime = |found: &Record| match found.get("router:external") {
             Some(Value::Bool(true)) => LONG,
-            _ => self.of.keep,
+            _ => self.of.cache_lifetime,
         };
-        let found = lookups.find(self.of.path, &key, keep, fetch).await?;
+        let found = lookups
+            .find(self.of.path, &key, cache_lifetime, fetch)
+            .await?;
         Ok(id_of(&found))
     }
 

@@ -16,35 +16,36 @@ impl Session {
 /// Calls to Keystone.
 pub struct Identity<'a>(pub(crate) &'a Session);
 
-const fn kept(
+const fn collection(
     path: &'static str,
-    words: (&'static str, &'static str),
+    body_keys: (&'static str, &'static str),
     title: &'static str,
 ) -> Collection {
-    Collection::of(Service::Identity, path, words, title)
+    Collection::of(Service::Identity, path, body_keys, title)
 }
 
 /// Projects.
-pub static PROJECTS: Collection = kept("projects", ("project", "projects"), "project");
+pub static PROJECTS: Collection = collection("projects", ("project", "projects"), "project");
 /// Users.
-pub static USERS: Collection = kept("users", ("user", "users"), "user");
+pub static USERS: Collection = collection("users", ("user", "users"), "user");
 /// Groups of users.
-pub static GROUPS: Collection = kept("groups", ("group", "groups"), "group");
+pub static GROUPS: Collection = collection("groups", ("group", "groups"), "group");
 /// Roles.
-pub static ROLES: Collection = kept("roles", ("role", "roles"), "role");
+pub static ROLES: Collection = collection("roles", ("role", "roles"), "role");
 /// Domains.
-pub static DOMAINS: Collection = kept("domains", ("domain", "domains"), "domain").lasting();
+pub static DOMAINS: Collection =
+    collection("domains", ("domain", "domains"), "domain").long_cached();
 /// Regions; a region's name is its id.
 pub static REGIONS: Collection = Collection {
     by_name: false,
-    ..kept("regions", ("region", "regions"), "region")
+    ..collection("regions", ("region", "regions"), "region")
 };
 /// Services of the catalogue.
-pub static SERVICES: Collection = kept("services", ("service", "services"), "service");
+pub static SERVICES: Collection = collection("services", ("service", "services"), "service");
 /// Endpoints of services, with filters by service, interface and region.
 pub static ENDPOINTS: Collection = Collection {
     by_name: false,
-    ..kept("endpoints", ("endpoint", "endpoints"), "endpoint")
+    ..collection("endpoints", ("endpoint", "endpoints"), "endpoint")
 };
 
 /// Receiver of a role, by id.
@@ -62,12 +63,12 @@ pub struct Grant {
     /// Id of the role.
     pub role: String,
     /// Target of the role.
-    pub place: Place,
+    pub target: RoleTarget,
 }
 
 /// Target of a role assignment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum RoleTarget {
     /// A project, by id.
     Project(String),
     /// A domain, by id.
@@ -95,15 +96,15 @@ impl Identity<'_> {
     }
 
     async fn role(&self, method: Method, actor: Actor<'_>, grant: &Grant) -> Result<(), Error> {
-        let (places, place) = match &grant.place {
-            Place::Project(id) => ("projects", id),
-            Place::Domain(id) => ("domains", id),
+        let (targets, target) = match &grant.target {
+            RoleTarget::Project(id) => ("projects", id),
+            RoleTarget::Domain(id) => ("domains", id),
         };
         let (actors, actor) = match actor {
             Actor::User(id) => ("users", id),
             Actor::Group(id) => ("groups", id),
         };
-        let path = [places, place, actors, actor, "roles", &grant.role];
+        let path = [targets, target, actors, actor, "roles", &grant.role];
         self.act(method, &path).await
     }
 

@@ -68,7 +68,7 @@ impl KeyManager<'_> {
     }
 
     /// Metadata of the resource with this id, without the secret payload.
-    pub async fn about(&self, kind: Kind, id: &str) -> Result<Value, Error> {
+    pub async fn metadata(&self, kind: Kind, id: &str) -> Result<Value, Error> {
         let call = self
             .0
             .call(Service::KeyManager, Method::GET, &[kind.many(), id]);
@@ -76,7 +76,7 @@ impl KeyManager<'_> {
     }
 
     /// Ids of all resources with this name, newest first.
-    pub async fn named(&self, kind: Kind, name: &str) -> Result<Vec<String>, Error> {
+    pub async fn ids_by_name(&self, kind: Kind, name: &str) -> Result<Vec<String>, Error> {
         // Orders have no filter by name.
         let query = [("name", name), ("limit", "100")];
         let query = match kind {
@@ -147,7 +147,7 @@ impl KeyManager<'_> {
 
     /// Stores `secret` under `name` and deletes all older secrets with this name. Returns its id.
     pub async fn secret_put(&self, name: &str, secret: &Secret) -> Result<String, Error> {
-        let former = self.named(Kind::Secret, name).await?;
+        let former = self.ids_by_name(Kind::Secret, name).await?;
         // The new secret is stored first: after a crash in between, two exist, and the newest counts.
         let id = self.secret_create(name, secret).await?;
         for id in former {
@@ -158,7 +158,7 @@ impl KeyManager<'_> {
 
     /// The newest secret with this name. `None` without one.
     pub async fn secret_get(&self, name: &str) -> Result<Option<Secret>, Error> {
-        match self.named(Kind::Secret, name).await?.first() {
+        match self.ids_by_name(Kind::Secret, name).await?.first() {
             Some(id) => self.secret_payload(id).await.map(Some),
             None => Ok(None),
         }
@@ -180,7 +180,7 @@ impl KeyManager<'_> {
 
     /// Deletes all secrets with this name. Succeeds without any.
     pub async fn secret_forget(&self, name: &str) -> Result<(), Error> {
-        for id in self.named(Kind::Secret, name).await? {
+        for id in self.ids_by_name(Kind::Secret, name).await? {
             self.remove(Kind::Secret, &id).await?;
         }
         Ok(())

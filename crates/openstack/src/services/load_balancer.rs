@@ -23,7 +23,7 @@ pub struct LoadBalancing<'a>(pub(crate) &'a Session);
 
 /// A resource type of Octavia.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum OctaviaType<'a> {
     /// A load balancer with its virtual IP address.
     LoadBalancer,
     /// A listening port of a load balancer.
@@ -42,45 +42,45 @@ pub enum Part<'a> {
     L7Rule(&'a str),
 }
 
-impl<'a> Part<'a> {
+impl<'a> OctaviaType<'a> {
     fn path(self) -> Vec<&'a str> {
         match self {
-            Part::LoadBalancer => vec!["lbaas", "loadbalancers"],
-            Part::Listener => vec!["lbaas", "listeners"],
-            Part::Pool => vec!["lbaas", "pools"],
-            Part::Member(pool) => vec!["lbaas", "pools", pool, "members"],
-            Part::HealthMonitor => vec!["lbaas", "healthmonitors"],
-            Part::Flavor => vec!["lbaas", "flavors"],
-            Part::L7Policy => vec!["lbaas", "l7policies"],
-            Part::L7Rule(policy) => vec!["lbaas", "l7policies", policy, "rules"],
+            OctaviaType::LoadBalancer => vec!["lbaas", "loadbalancers"],
+            OctaviaType::Listener => vec!["lbaas", "listeners"],
+            OctaviaType::Pool => vec!["lbaas", "pools"],
+            OctaviaType::Member(pool) => vec!["lbaas", "pools", pool, "members"],
+            OctaviaType::HealthMonitor => vec!["lbaas", "healthmonitors"],
+            OctaviaType::Flavor => vec!["lbaas", "flavors"],
+            OctaviaType::L7Policy => vec!["lbaas", "l7policies"],
+            OctaviaType::L7Rule(policy) => vec!["lbaas", "l7policies", policy, "rules"],
         }
     }
 
     /// Keys of one and of several in bodies.
-    fn words(self) -> (&'static str, &'static str) {
+    fn body_keys(self) -> (&'static str, &'static str) {
         match self {
-            Part::LoadBalancer => ("loadbalancer", "loadbalancers"),
-            Part::Listener => ("listener", "listeners"),
-            Part::Pool => ("pool", "pools"),
-            Part::Member(_) => ("member", "members"),
-            Part::HealthMonitor => ("healthmonitor", "healthmonitors"),
-            Part::Flavor => ("flavor", "flavors"),
-            Part::L7Policy => ("l7policy", "l7policies"),
-            Part::L7Rule(_) => ("rule", "rules"),
+            OctaviaType::LoadBalancer => ("loadbalancer", "loadbalancers"),
+            OctaviaType::Listener => ("listener", "listeners"),
+            OctaviaType::Pool => ("pool", "pools"),
+            OctaviaType::Member(_) => ("member", "members"),
+            OctaviaType::HealthMonitor => ("healthmonitor", "healthmonitors"),
+            OctaviaType::Flavor => ("flavor", "flavors"),
+            OctaviaType::L7Policy => ("l7policy", "l7policies"),
+            OctaviaType::L7Rule(_) => ("rule", "rules"),
         }
     }
 
     /// Display name of the resource type.
     pub fn title(self) -> &'static str {
         match self {
-            Part::LoadBalancer => "load balancer",
-            Part::Listener => "listener",
-            Part::Pool => "pool",
-            Part::Member(_) => "pool member",
-            Part::HealthMonitor => "health monitor",
-            Part::Flavor => "load balancer flavor",
-            Part::L7Policy => "L7 policy",
-            Part::L7Rule(_) => "L7 rule",
+            OctaviaType::LoadBalancer => "load balancer",
+            OctaviaType::Listener => "listener",
+            OctaviaType::Pool => "pool",
+            OctaviaType::Member(_) => "pool member",
+            OctaviaType::HealthMonitor => "health monitor",
+            OctaviaType::Flavor => "load balancer flavor",
+            OctaviaType::L7Policy => "L7 policy",
+            OctaviaType::L7Rule(_) => "L7 rule",
         }
     }
 }
@@ -88,7 +88,7 @@ impl<'a> Part<'a> {
 /// A resource of Octavia.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Balanced {
+pub struct OctaviaResource {
     /// Id assigned by Octavia.
     pub id: String,
     /// Display name, not unique.
@@ -106,8 +106,8 @@ pub struct Balanced {
 }
 
 impl LoadBalancing<'_> {
-    fn call(&self, method: Method, part: Part<'_>, rest: &[&str]) -> Call<'_> {
-        let mut path = part.path();
+    fn call(&self, method: Method, kind: OctaviaType<'_>, rest: &[&str]) -> Call<'_> {
+        let mut path = kind.path();
         path.extend(rest);
         self.0.call(Service::LoadBalancer, method, &path)
     }
@@ -115,42 +115,48 @@ impl LoadBalancing<'_> {
     /// All matching resources; `query` contains Octavia's filters.
     pub async fn list(
         &self,
-        part: Part<'_>,
+        kind: OctaviaType<'_>,
         query: &[(&str, &str)],
-    ) -> Result<Vec<Balanced>, Error> {
-        let call = self.call(Method::GET, part, &[]);
-        call.query(query.iter().copied()).list(part.words().1).await
+    ) -> Result<Vec<OctaviaResource>, Error> {
+        let call = self.call(Method::GET, kind, &[]);
+        call.query(query.iter().copied())
+            .list(kind.body_keys().1)
+            .await
     }
 
     /// The resource with this id.
-    pub async fn get(&self, part: Part<'_>, id: &str) -> Result<Balanced, Error> {
-        self.call(Method::GET, part, &[id])
-            .fetch(part.words().0)
+    pub async fn get(&self, kind: OctaviaType<'_>, id: &str) -> Result<OctaviaResource, Error> {
+        self.call(Method::GET, kind, &[id])
+            .fetch(kind.body_keys().0)
             .await
     }
 
     /// Creates a resource. `fields` is the object without its outer key.
-    pub async fn create(&self, part: Part<'_>, fields: &Value) -> Result<Balanced, Error> {
-        let (one, _) = part.words();
-        let call = self.call(Method::POST, part, &[]);
-        call.json(&json!({one: fields})).fetch(one).await
+    pub async fn create(
+        &self,
+        kind: OctaviaType<'_>,
+        fields: &Value,
+    ) -> Result<OctaviaResource, Error> {
+        let (key, _) = kind.body_keys();
+        let call = self.call(Method::POST, kind, &[]);
+        call.json(&json!({key: fields})).fetch(key).await
     }
 
     /// Updates a resource. `fields` is the object without its outer key.
     pub async fn update(
         &self,
-        part: Part<'_>,
+        kind: OctaviaType<'_>,
         id: &str,
         fields: &Value,
-    ) -> Result<Balanced, Error> {
-        let (one, _) = part.words();
-        let call = self.call(Method::PUT, part, &[id]);
-        call.json(&json!({one: fields})).fetch(one).await
+    ) -> Result<OctaviaResource, Error> {
+        let (key, _) = kind.body_keys();
+        let call = self.call(Method::PUT, kind, &[id]);
+        call.json(&json!({key: fields})).fetch(key).await
     }
 
     /// Deletes a load balancer with all its parts (cascade).
-    pub async fn delete_whole(&self, id: &str) -> Result<(), Error> {
-        self.call(Method::DELETE, Part::LoadBalancer, &[id])
+    pub async fn delete_cascade(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, OctaviaType::LoadBalancer, &[id])
             .query([("cascade", "true")])
             .send()
             .await
@@ -158,8 +164,8 @@ impl LoadBalancing<'_> {
     }
 
     /// Deletes a resource; a load balancer must be empty. A missing resource is an error of status 404.
-    pub async fn delete(&self, part: Part<'_>, id: &str) -> Result<(), Error> {
-        self.call(Method::DELETE, part, &[id])
+    pub async fn delete(&self, kind: OctaviaType<'_>, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, kind, &[id])
             .send()
             .await
             .map(drop)
@@ -172,7 +178,10 @@ mod tests {
 
     #[test]
     fn members_live_in_their_pool() {
-        assert_eq!(Part::Member("p").path(), ["lbaas", "pools", "p", "members"]);
-        assert_eq!(Part::Member("p").words(), ("member", "members"));
+        assert_eq!(
+            OctaviaType::Member("p").path(),
+            ["lbaas", "pools", "p", "members"]
+        );
+        assert_eq!(OctaviaType::Member("p").body_keys(), ("member", "members"));
     }
 }

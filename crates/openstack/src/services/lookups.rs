@@ -33,12 +33,12 @@ impl Session {
 pub(super) struct Lookups(Mutex<HashMap<(&'static str, String), Slot>>);
 
 impl Lookups {
-    /// The resource with this name, from the cache or from `fetch`. `keep` returns the lifetime of a new entry.
+    /// The resource with this name, from the cache or from `fetch`. `cache_lifetime` is called for a new entry.
     pub(super) async fn find<T, F>(
         &self,
         kind: &'static str,
         name: &str,
-        keep: impl FnOnce(&T) -> Duration,
+        cache_lifetime: impl FnOnce(&T) -> Duration,
         fetch: impl FnOnce() -> F,
     ) -> Result<T, Error>
     where
@@ -59,7 +59,7 @@ impl Lookups {
         *kept = None;
         let found = fetch().await?;
         if let Ok(value) = serde_json::to_value(&found) {
-            *kept = Some((Instant::now() + keep(&found), value));
+            *kept = Some((Instant::now() + cache_lifetime(&found), value));
         }
         Ok(found)
     }
@@ -113,9 +113,12 @@ mod tests {
         for found in asking.join_all().await {
             assert_eq!(found.unwrap(), 0);
         }
-        let other = async |name: &str, keep: Duration| {
+        let other = async |name: &str, cache_lifetime: Duration| {
             let fetch = || async { Ok(calls.fetch_add(1, Ordering::SeqCst)) };
-            lookups.find("image", name, |_| keep, fetch).await.unwrap()
+            lookups
+                .find("image", name, |_| cache_lifetime, fetch)
+                .await
+                .unwrap()
         };
         assert_eq!(other("own", Duration::ZERO).await, 1);
         assert_eq!(other("own", Duration::ZERO).await, 2);

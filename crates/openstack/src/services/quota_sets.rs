@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::collection::Record;
-use super::load_balancer::Part;
+use super::load_balancer::OctaviaType;
 use crate::wire::call::Call;
 use crate::{Error, Service, Session};
 
@@ -32,12 +32,12 @@ struct Detail {
 }
 
 /// Octavia's quotas with a list per project. Octavia does not report their usage.
-const BALANCED: [(&str, Part<'_>); 5] = [
-    ("load_balancer", Part::LoadBalancer),
-    ("listener", Part::Listener),
-    ("pool", Part::Pool),
-    ("health_monitor", Part::HealthMonitor),
-    ("l7policy", Part::L7Policy),
+const OCTAVIA_QUOTAS: [(&str, OctaviaType<'_>); 5] = [
+    ("load_balancer", OctaviaType::LoadBalancer),
+    ("listener", OctaviaType::Listener),
+    ("pool", OctaviaType::Pool),
+    ("health_monitor", OctaviaType::HealthMonitor),
+    ("l7policy", OctaviaType::L7Policy),
 ];
 
 /// Calls to the quotas of a service.
@@ -72,7 +72,7 @@ impl QuotaSets<'_> {
     }
 
     /// Key of the limits in bodies.
-    fn word(&self) -> &'static str {
+    fn body_key(&self) -> &'static str {
         match self.service {
             Service::Network | Service::LoadBalancer => "quota",
             _ => "quota_set",
@@ -81,7 +81,7 @@ impl QuotaSets<'_> {
 
     /// A project's limits, including defaults.
     pub async fn get(&self, project: &str) -> Result<Record, Error> {
-        self.call(Method::GET, project).fetch(self.word()).await
+        self.call(Method::GET, project).fetch(self.body_key()).await
     }
 
     /// Limit and usage of a project's quotas, by the service's names. Members can read their own project.
@@ -93,12 +93,12 @@ impl QuotaSets<'_> {
     /// The service is unreachable or refuses.
     pub async fn usage(&self, project: &str) -> Result<BTreeMap<String, Quota>, Error> {
         let call = match self.service {
-            Service::LoadBalancer => return self.balanced(project).await,
+            Service::LoadBalancer => return self.octavia_usage(project).await,
             Service::Network => self.call_below(Method::GET, project, &["details.json"]),
             Service::Compute => self.call_below(Method::GET, project, &["detail"]),
             _ => self.call(Method::GET, project).query([("usage", "true")]),
         };
-        let details: Record = call.fetch(self.word()).await?;
+        let details: Record = call.fetch(self.body_key()).await?;
         let usage = details.into_iter().filter_map(|(name, value)| {
             let detail: Detail = serde_json::from_value(value).ok()?;
             let quota = Quota {
@@ -111,10 +111,10 @@ impl QuotaSets<'_> {
     }
 
     /// Counts the resources of each quota of Octavia.
-    async fn balanced(&self, project: &str) -> Result<BTreeMap<String, Quota>, Error> {
+    async fn octavia_usage(&self, project: &str) -> Result<BTreeMap<String, Quota>, Error> {
         let limits = self.get(project).await?;
         let mut usage = BTreeMap::new();
-        for (name, part) in BALANCED {
+        for (name, kind) in OCTAVIA_QUOTAS {
             let Some(limit) = limits.get(name).and_then(serde_json::Value::as_i64) else {
                 continue;
             };
@@ -122,7 +122,7 @@ impl QuotaSets<'_> {
                 0
             } else {
                 let mine = [("project_id", project)];
-                let all = self.session.load_balancer().list(part, &mine).await?;
+                let all = self.session.load_balancer().list(kind, &mine).await?;
                 i64::try_from(all.len()).unwrap_or(i64::MAX)
             };
             usage.insert(name.to_owned(), Quota { limit, used });
@@ -133,7 +133,7 @@ impl QuotaSets<'_> {
     /// Sets some limits of a project; -1 means unlimited.
     pub async fn set(&self, project: &str, limits: &Record) -> Result<(), Error> {
         let call = self.call(Method::PUT, project);
-        call.json(&json!({self.word(): limits}))
+        call.json(&json!({self.body_key(): limits}))
             .send()
             .await
             .map(drop)

@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::words;
+use super::error::parse_message;
 use crate::{ApiError, Error, Service};
 
 /// A response with any status.
@@ -39,7 +39,7 @@ impl Answer {
 
     /// The response as an error, with any status.
     pub fn refusal(&self) -> Error {
-        let (message, kind) = words(&self.body, self.status);
+        let (message, kind) = parse_message(&self.body, self.status);
         Error::Api(Box::new(ApiError {
             service: self.service,
             method: self.method.to_string(),

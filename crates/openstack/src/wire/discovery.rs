@@ -67,7 +67,7 @@ impl Transport {
                 microversions: None,
             });
         }
-        let asked = match &version {
+        let address = match &version {
             Some(version) => join(&root, &[version, ""], &[]),
             None => join(&root, &[""], &[]),
         };
@@ -75,7 +75,7 @@ impl Transport {
             .exchange(Outgoing {
                 service,
                 method: Method::GET,
-                url: asked,
+                url: address,
                 token,
                 headers: Vec::new(),
                 body: None,

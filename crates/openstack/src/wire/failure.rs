@@ -3,10 +3,10 @@
 use std::error::Error as _;
 use std::io;
 
-use super::error::Wire;
+use super::error::ConnectionFailure;
 
 /// The type of the failure, and the message of the innermost error.
-pub(super) fn diagnose(error: &reqwest::Error) -> (Wire, String) {
+pub(super) fn diagnose(error: &reqwest::Error) -> (ConnectionFailure, String) {
     let mut io_kind = None;
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -18,26 +18,26 @@ pub(super) fn diagnose(error: &reqwest::Error) -> (Wire, String) {
     let why = deepest(error);
     let lower = why.to_lowercase();
     let wire = match io_kind {
-        Some(io::ErrorKind::ConnectionRefused) => Wire::Refused,
+        Some(io::ErrorKind::ConnectionRefused) => ConnectionFailure::Refused,
         Some(
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::UnexpectedEof,
-        ) => Wire::Reset,
-        Some(io::ErrorKind::TimedOut) => Wire::Timeout,
-        _ if error.is_timeout() => Wire::Timeout,
-        _ if error.is_dns() => Wire::Name,
+        ) => ConnectionFailure::Reset,
+        Some(io::ErrorKind::TimedOut) => ConnectionFailure::Timeout,
+        _ if error.is_timeout() => ConnectionFailure::Timeout,
+        _ if error.is_dns() => ConnectionFailure::Name,
         _ if ["certificate", "tls", "fatal alert"]
             .iter()
             .any(|word| lower.contains(word)) =>
         {
-            Wire::Tls
+            ConnectionFailure::Tls
         }
         _ if lower.contains("before message completed") || lower.contains("connection closed") => {
-            Wire::Reset
+            ConnectionFailure::Reset
         }
-        _ => Wire::Other,
+        _ => ConnectionFailure::Other,
     };
     (wire, why)
 }

@@ -31,7 +31,7 @@ pub enum Service {
 
 impl Service {
     /// Services that a session uses from the catalogue.
-    pub(crate) const LOOKED_FOR: [Service; 6] = [
+    pub(crate) const USED_SERVICES: [Service; 6] = [
         Service::Compute,
         Service::Network,
         Service::Image,

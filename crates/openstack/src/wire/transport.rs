@@ -102,14 +102,14 @@ impl Transport {
         }
         for pause in PAUSES {
             let result = self.exchange_once(out.clone()).await;
-            let asked = match &result {
+            let retry_after = match &result {
                 Ok(answer) if matches!(answer.status, 429 | 502 | 503 | 504) => {
                     answer.retry_after()
                 }
                 Err(error) if error.is_transient() => None,
                 _ => return result,
             };
-            let pause = asked.unwrap_or_else(|| pause.mul_f32(rand::random_range(0.5..1.5)));
+            let pause = retry_after.unwrap_or_else(|| pause.mul_f32(rand::random_range(0.5..1.5)));
             if pause > PAUSE_MAX {
                 return result;
             }

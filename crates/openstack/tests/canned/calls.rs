@@ -1,8 +1,8 @@
 //! Calls to services: URLs, retries, counts, and unexpected responses.
 
-use crate::support::{Answer, Canned, Nobody, Request, answer, keystone};
+use crate::support::{Answer, Canned, Request, UnusedAddress, answer, keystone};
 use openstack::network::{Network, Port};
-use openstack::{CloudConfig, Credentials, Error, Scope, Session, Wire};
+use openstack::{CloudConfig, ConnectionFailure, Credentials, Error, Scope, Session};
 use serde_json::json;
 
 async fn cloud(
@@ -170,11 +170,11 @@ async fn no_more_calls_at_once_than_allowed() {
 #[tokio::test]
 async fn a_refused_connection_is_transient() {
     let (_canned, session) = cloud(|_, _| answer(404, json!({}))).await;
-    let nobody = Nobody::new();
+    let unused = UnusedAddress::new();
     let mut config = session.cloud().clone();
     config.endpoint_overrides.insert(
         openstack::Service::Network,
-        format!("http://{}/v2.0", nobody.address),
+        format!("http://{}/v2.0", unused.address),
     );
     let session = Session::from_token(&config, session.token().clone())
         .await
@@ -184,7 +184,7 @@ async fn a_refused_connection_is_transient() {
         matches!(
             error,
             Error::Connection {
-                wire: Wire::Refused,
+                wire: ConnectionFailure::Refused,
                 ..
             }
         ),

@@ -1,6 +1,6 @@
 //! Successful and failed logins.
 
-use crate::support::{Canned, Nobody, answer, keystone, page};
+use crate::support::{Canned, UnusedAddress, answer, keystone, page};
 use openstack::{CloudConfig, Credentials, Error, Scope, Service, Session};
 use serde_json::json;
 
@@ -107,8 +107,8 @@ async fn an_unknown_project_names_the_available_ones() {
 #[tokio::test]
 async fn a_login_without_a_server_fails() {
     let (canned, _config) = good_cloud().await;
-    let nobody = Nobody::new();
-    let config = CloudConfig::new("lab", &format!("http://{}/v3", nobody.address));
+    let unused = UnusedAddress::new();
+    let config = CloudConfig::new("lab", &format!("http://{}/v3", unused.address));
     let error = login(&config, "demo", "demo").await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error}");
     assert!(error.is_transient());

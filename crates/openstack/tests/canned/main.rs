@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod calls;
-mod factors;
-mod hiccups;
+mod endpoints;
+mod failures;
 mod login;
-mod places;
+mod second_factor;
 mod support;
 mod tls;

@@ -57,16 +57,16 @@ impl Answer {
 
 /// A local address without a listener, reserved for the lifetime of this value: the socket is bound, but does not
 /// listen. A released port could be reused by another process.
-pub struct Nobody {
+pub struct UnusedAddress {
     pub address: SocketAddr,
     _bound: TcpSocket,
 }
 
-impl Nobody {
-    pub fn new() -> Nobody {
+impl UnusedAddress {
+    pub fn new() -> UnusedAddress {
         let bound = TcpSocket::new_v4().unwrap();
         bound.bind(([127, 0, 0, 1], 0).into()).unwrap();
-        Nobody {
+        UnusedAddress {
             address: bound.local_addr().unwrap(),
             _bound: bound,
         }

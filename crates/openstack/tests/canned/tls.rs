@@ -69,26 +69,26 @@ async fn cloud(shown: Signed, members: Option<&Authority>) -> Canned {
 }
 
 /// A folder with a clouds.yaml and its certificate files.
-struct Person(tempfile::TempDir);
+struct ConfigFolder(tempfile::TempDir);
 
-impl Person {
-    fn new() -> Person {
-        Person(tempfile::tempdir().unwrap())
+impl ConfigFolder {
+    fn new() -> ConfigFolder {
+        ConfigFolder(tempfile::tempdir().unwrap())
     }
 
-    fn keeps(&self, name: &str, text: &str) -> PathBuf {
+    fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.path().join(name);
         std::fs::write(&path, text).unwrap();
         path
     }
 
     /// Logs in with these settings in the cloud's entry.
-    async fn logs_in(&self, cloud: &Canned, settings: &str) -> Result<Session, Error> {
+    async fn login(&self, cloud: &Canned, settings: &str) -> Result<Session, Error> {
         let text = format!(
             "clouds: {{lab: {{auth: {{auth_url: '{}/identity/v3', username: demo, password: demo, project_name: demo}}, {settings}}}}}",
             cloud.url
         );
-        let path = self.keeps("clouds.yaml", &text);
+        let path = self.write("clouds.yaml", &text);
         let clouds = Clouds::from_file(&path).unwrap();
         let config = clouds.get("lab").unwrap();
         let credentials = config.credentials.as_ref().unwrap();
@@ -108,9 +108,9 @@ fn trusts(authority: &Path) -> String {
 async fn a_private_certificate_authority_is_trusted() {
     let authority = Authority::new("ours");
     let canned = cloud(authority.signs("127.0.0.1"), None).await;
-    let person = Person::new();
-    let ca = person.keeps("ca.pem", &authority.certificate.pem());
-    let session = person.logs_in(&canned, &trusts(&ca)).await;
+    let folder = ConfigFolder::new();
+    let ca = folder.write("ca.pem", &authority.certificate.pem());
+    let session = folder.login(&canned, &trusts(&ca)).await;
     assert_eq!(session.unwrap().user().name, "demo");
     assert!(canned.url.starts_with("https://"));
 }
@@ -119,9 +119,9 @@ async fn a_private_certificate_authority_is_trusted() {
 async fn an_untrusted_certificate_is_refused_before_any_request() {
     let (authority, stranger) = (Authority::new("ours"), Authority::new("a stranger"));
     let canned = cloud(stranger.signs("127.0.0.1"), None).await;
-    let person = Person::new();
-    let ca = person.keeps("ca.pem", &authority.certificate.pem());
-    let error = person.logs_in(&canned, &trusts(&ca)).await.unwrap_err();
+    let folder = ConfigFolder::new();
+    let ca = folder.write("ca.pem", &authority.certificate.pem());
+    let error = folder.login(&canned, &trusts(&ca)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -141,13 +141,13 @@ async fn an_untrusted_certificate_is_refused_before_any_request() {
 async fn a_good_certificate_of_somebody_else_is_refused() {
     let authority = Authority::new("ours");
     let canned = cloud(authority.signs("other.example"), None).await;
-    let person = Person::new();
-    let ca = person.keeps("ca.pem", &authority.certificate.pem());
-    let error = person.logs_in(&canned, &trusts(&ca)).await.unwrap_err();
-    let Error::Untrusted { whose, why, .. } = &error else {
+    let folder = ConfigFolder::new();
+    let ca = folder.write("ca.pem", &authority.certificate.pem());
+    let error = folder.login(&canned, &trusts(&ca)).await.unwrap_err();
+    let Error::Untrusted { side, why, .. } = &error else {
         panic!("{error}");
     };
-    assert_eq!(*whose, Certificate::Theirs);
+    assert_eq!(*side, Certificate::Server);
     assert!(why.contains("not valid for name"), "{why}");
     assert!(canned.requests().is_empty());
 }
@@ -155,13 +155,13 @@ async fn a_good_certificate_of_somebody_else_is_refused() {
 #[tokio::test]
 async fn certificate_checks_can_be_disabled() {
     let canned = cloud(Authority::new("ours").signs("other.example"), None).await;
-    let person = Person::new();
+    let folder = ConfigFolder::new();
     for settings in ["verify: false", "insecure: true"] {
-        let session = person.logs_in(&canned, settings).await;
+        let session = folder.login(&canned, settings).await;
         assert_eq!(session.unwrap().user().name, "demo", "{settings}");
     }
     // The system's authorities do not include this one.
-    let error = person.logs_in(&canned, "verify: true").await.unwrap_err();
+    let error = folder.login(&canned, "verify: true").await.unwrap_err();
     assert!(matches!(error, Error::Untrusted { .. }), "{error}");
 }
 
@@ -169,33 +169,33 @@ async fn certificate_checks_can_be_disabled() {
 async fn a_client_certificate_is_sent() {
     let (authority, stranger) = (Authority::new("ours"), Authority::new("a stranger"));
     let canned = cloud(authority.signs("127.0.0.1"), Some(&authority)).await;
-    let person = Person::new();
-    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let folder = ConfigFolder::new();
+    let ca = folder.write("ca.pem", &authority.certificate.pem());
     let ca = trusts(&ca);
 
     let us = authority.signs("us.example");
-    let certificate = person.keeps("us.pem", &us.certificate.pem());
-    let key = person.keeps("us.key", &us.key.serialize_pem());
+    let certificate = folder.write("us.pem", &us.certificate.pem());
+    let key = folder.write("us.key", &us.key.serialize_pem());
     let (certificate, key) = (shown(&certificate), shown(&key));
     let in_two_files = format!("{ca}, cert: {certificate}, key: {key}");
     let both = us.certificate.pem() + &us.key.serialize_pem();
-    let both = person.keeps("both.pem", &both);
+    let both = folder.write("both.pem", &both);
     let in_one_file = format!("{ca}, cert: {}", shown(&both));
     for settings in [in_two_files, in_one_file] {
-        let session = person.logs_in(&canned, &settings).await;
+        let session = folder.login(&canned, &settings).await;
         assert_eq!(session.unwrap().user().name, "demo", "{settings}");
     }
 
     let them = stranger.signs("us.example");
     let them = them.certificate.pem() + &them.key.serialize_pem();
-    let them = person.keeps("them.pem", &them);
+    let them = folder.write("them.pem", &them);
     let before = canned.requests().len();
     for settings in [ca.clone(), format!("{ca}, cert: {}", shown(&them))] {
-        let error = person.logs_in(&canned, &settings).await.unwrap_err();
-        let Error::Untrusted { whose, .. } = &error else {
+        let error = folder.login(&canned, &settings).await.unwrap_err();
+        let Error::Untrusted { side, .. } = &error else {
             panic!("{settings}: {error}");
         };
-        assert_eq!(*whose, Certificate::Ours, "{error}");
+        assert_eq!(*side, Certificate::Client, "{error}");
         assert!(error.to_string().contains("as `cert`"), "{error}");
     }
     assert_eq!(canned.requests().len(), before);
@@ -216,9 +216,9 @@ async fn another_tls_version_is_not_reported_as_a_missing_client_certificate() {
     config.alpn_protocols = vec![b"telnet".to_vec()];
     let tls = TlsAcceptor::from(Arc::new(config));
     let canned = Canned::start_tls(tls, |url, request| keystone(url, request).unwrap()).await;
-    let person = Person::new();
-    let ca = person.keeps("ca.pem", &authority.certificate.pem());
-    let error = person.logs_in(&canned, &trusts(&ca)).await.unwrap_err();
+    let folder = ConfigFolder::new();
+    let ca = folder.write("ca.pem", &authority.certificate.pem());
+    let error = folder.login(&canned, &trusts(&ca)).await.unwrap_err();
     let Error::Unreachable { why, .. } = &error else {
         panic!("{error}");
     };
@@ -231,9 +231,9 @@ async fn another_tls_version_is_not_reported_as_a_missing_client_certificate() {
 async fn missing_or_invalid_certificate_files_are_reported() {
     let authority = Authority::new("ours");
     let canned = cloud(authority.signs("127.0.0.1"), None).await;
-    let person = Person::new();
-    let note = person.keeps("note.txt", "buy milk");
-    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let folder = ConfigFolder::new();
+    let note = folder.write("note.txt", "buy milk");
+    let ca = folder.write("ca.pem", &authority.certificate.pem());
     let (note, ca) = (shown(&note), shown(&ca));
     for (settings, text) in [
         (
@@ -250,7 +250,7 @@ async fn missing_or_invalid_certificate_files_are_reported() {
             "is no certificate with a key",
         ),
     ] {
-        let error = person.logs_in(&canned, &settings).await.unwrap_err();
+        let error = folder.login(&canned, &settings).await.unwrap_err();
         assert!(matches!(error, Error::Config(_)), "{settings}: {error}");
         assert!(error.to_string().contains(text), "{settings}: {error}");
     }

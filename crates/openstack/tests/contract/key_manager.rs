@@ -80,7 +80,7 @@ async fn secrets_in_pages_and_in_two_steps() {
         let all = w
             .session
             .key_manager()
-            .named(Kind::Secret, &w.name)
+            .ids_by_name(Kind::Secret, &w.name)
             .await
             .unwrap();
         w.is("all pages", all.len(), 3);
@@ -105,25 +105,25 @@ async fn containers() {
         let secret = json!({"name": w.name, "payload": "x", "payload_content_type": "text/plain"});
         let secret = keys.store(Kind::Secret, &secret).await.unwrap();
         w.remember(KEYS, &format!("secrets/{secret}"));
-        let about = keys.about(Kind::Secret, &secret).await.unwrap();
+        let about = keys.metadata(Kind::Secret, &secret).await.unwrap();
         let reference = about["secret_ref"].clone();
         let of = |kind: &str, name: &str| {
             json!({"name": w.name, "type": kind, "secret_refs": [{"name": name, "secret_ref": reference}]})
         };
         let id = keys.store(Kind::Container, &of("generic", "note")).await.unwrap();
         w.remember(KEYS, &format!("containers/{id}"));
-        let about = keys.about(Kind::Container, &id).await.unwrap();
+        let about = keys.metadata(Kind::Container, &id).await.unwrap();
         w.has("a container", &about, &["name", "type", "status", "secret_refs", "consumers", "container_ref"]);
         w.is("its state", about["status"].clone(), "ACTIVE");
         w.is("what is in it", about["secret_refs"][0]["secret_ref"].clone(), reference.clone());
-        let named = keys.named(Kind::Container, &w.name).await.unwrap();
+        let named = keys.ids_by_name(Kind::Container, &w.name).await.unwrap();
         w.is("the filter by name", json!(named), json!([id]));
         let response = w.post(KEYS, "containers", of("rsa", "note")).await;
         w.status("an RSA container with something else in it", &response, 400);
         keys.remove(Kind::Container, &id).await.unwrap();
         let response = w.get(KEYS, &format!("containers/{id}")).await;
         w.status("a container that is gone", &response, 404);
-        keys.about(Kind::Secret, &secret).await.unwrap();
+        keys.metadata(Kind::Secret, &secret).await.unwrap();
     })
     .await;
 }
@@ -143,10 +143,10 @@ async fn orders() {
         let secret = response.text("/secret_ref");
         let secret = secret.rsplit('/').next().unwrap();
         w.remember(KEYS, &format!("secrets/{secret}"));
-        let about = keys.about(Kind::Secret, secret).await.unwrap();
+        let about = keys.metadata(Kind::Secret, secret).await.unwrap();
         w.is("the secret has its name", about["name"].clone(), w.name.clone());
         w.is("and its kind", about["secret_type"].clone(), "symmetric");
-        let named = keys.named(Kind::Order, &w.name).await.unwrap();
+        let named = keys.ids_by_name(Kind::Order, &w.name).await.unwrap();
         w.is("an order is found by its name", json!(named), json!([id]));
         let response = w.delete(KEYS, &format!("orders/{id}")).await;
         w.status("a member deletes an order", &response, 403);

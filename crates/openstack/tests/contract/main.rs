@@ -12,9 +12,9 @@
 #![expect(clippy::large_futures, reason = "a case is one long story, told once")]
 
 mod compute;
-mod directory;
 mod flavors;
 mod identity;
+mod identity_admin;
 mod image;
 mod instance_actions;
 mod ipv6;
@@ -23,8 +23,8 @@ mod limits;
 mod lists;
 mod load_balancer;
 mod network;
+mod network_extensions;
 mod network_more;
-mod network_rare;
 mod qos;
 mod quota;
 mod second_factor;

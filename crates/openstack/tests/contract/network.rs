@@ -21,7 +21,7 @@ pub async fn network(w: &World, range: &str) -> (String, String) {
 }
 
 /// An external network.
-pub async fn outside(w: &World) -> String {
+pub async fn external_network(w: &World) -> String {
     let external = w.session.network().external_networks().await.unwrap();
     external.first().expect("there is an outside").id.clone()
 }
@@ -287,9 +287,9 @@ async fn ports() {
 #[tokio::test]
 async fn routers_and_floating_ips() {
     case("routers", &[], async |w| {
-        let outside = outside(w).await;
+        let external_network = external_network(w).await;
         let (network, subnet) = network(w, "10.63.0.0/24").await;
-        let body = json!({"router": {"name": w.name, "external_gateway_info": {"network_id": outside}}});
+        let body = json!({"router": {"name": w.name, "external_gateway_info": {"network_id": external_network}}});
         let router = w.make(NET, "routers", body).await;
         w.has(
             "a router",
@@ -306,7 +306,7 @@ async fn routers_and_floating_ips() {
         let port = w.make(NET, "ports", json!({"port": {"network_id": network, "name": w.name}})).await;
         let port = port["id"].as_str().unwrap();
 
-        let body = json!({"floatingip": {"floating_network_id": outside, "port_id": port}});
+        let body = json!({"floatingip": {"floating_network_id": external_network, "port_id": port}});
         let response = w.post(NET, "floatingips", body.clone()).await;
         w.refused("a floating IP before the router is there", &response, 404, "ExternalGatewayForFloatingIPNotFound");
 

@@ -10,13 +10,13 @@ use crate::network::NET;
 use crate::world::{Place, Real, case, configured, lab_session, real_clouds, small_case, unique};
 
 /// A project and its user, created by an administrator.
-pub struct Undo {
+pub struct Cleanup {
     admin: Session,
     user: String,
     project: String,
 }
 
-impl Undo {
+impl Cleanup {
     /// Deletes both.
     pub async fn undo(self) {
         for (kind, id) in [("users", &self.user), ("projects", &self.project)] {
@@ -113,7 +113,7 @@ pub async fn small_project(name: &str) -> Option<Place> {
     Some(Place {
         session,
         lab: None,
-        after: Some(Undo {
+        after: Some(Cleanup {
             admin,
             user,
             project,

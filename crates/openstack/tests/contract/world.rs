@@ -8,8 +8,8 @@ use openstack::{Answer, Clouds, Credentials, Method, Microversion, Scope, Servic
 use serde_json::{Value, json};
 
 /// Names of checks that the lab does not pass. Failures are printed only. A real cloud has no such list.
-type Known = [&'static str];
-const KNOWN: &Known = &[];
+type KnownFailures = [&'static str];
+const KNOWN_FAILURES: &KnownFailures = &[];
 
 /// Longer than any operation on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -101,7 +101,7 @@ pub async fn admin_case(name: &str, body: impl AsyncFnOnce(&World)) {
 pub struct Place {
     pub session: Session,
     pub lab: Option<Lab>,
-    pub after: Option<crate::quota::Undo>,
+    pub after: Option<crate::quota::Cleanup>,
 }
 
 async fn run(
@@ -139,7 +139,7 @@ async fn run(
     let wrong = world.wrong.into_inner().unwrap();
     let (known, wrong): (Vec<_>, Vec<_>) = wrong.into_iter().partition(|line| {
         is_lab
-            && KNOWN
+            && KNOWN_FAILURES
                 .iter()
                 .any(|known| line.starts_with(&format!("{known}:")))
     });

@@ -34,20 +34,20 @@ pub(super) fn of(
     members: usize,
 ) -> Option<Batches> {
     let document = match frame.file {
-        Some(file) => composer.around.bundle.document(file)?,
-        None => composer.around.document,
+        Some(file) => composer.input.bundle.document(file)?,
+        None => composer.input.document,
     };
     let written = document.template().resource(name)?.update_policy.as_ref()?;
     let policy = written.simplify(frame.scope).ok()?;
-    let deployed = &composer.around.deployed.resources;
+    let deployed = &composer.input.deployed.resources;
     let exists = deployed.contains_key(&frame.full(name));
     let kind = if exists {
         "rolling_update"
     } else {
         "batch_create"
     };
-    let said = policy.get(kind).filter(|said| !said.is_null())?;
-    let number = |key: &str| match said.get(key).and_then(Expr::as_data) {
+    let settings = policy.get(kind).filter(|settings| !settings.is_null())?;
+    let number = |key: &str| match settings.get(key).and_then(Expr::as_data) {
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,

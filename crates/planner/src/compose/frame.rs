@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::{
-    Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope,
+    BTreeMap, CompositionInput, Expr, HashMap, HashSet, ResourceSpec, Scope,
+    expansion::ExpansionBudget,
     facade::{self, Facade},
-    spelling::Spelling,
 };
 
 use hot::{expr::Function, template::Template};
@@ -32,12 +32,12 @@ impl Argument {
 /// Number of expressions in a value, including itself. A long text counts as several.
 pub(super) fn parts_of(value: &Expr) -> usize {
     let mut parts = 0;
-    value.walk(&mut |part| parts += parts_alone(part));
+    value.walk(&mut |part| parts += own_parts(part));
     parts
 }
 
 /// Number of parts of the expression itself, without its children.
-pub(super) fn parts_alone(value: &Expr) -> usize {
+pub(super) fn own_parts(value: &Expr) -> usize {
     1 + value.as_str().unwrap_or_default().len() / PART_BYTES
 }
 
@@ -69,24 +69,24 @@ pub(super) struct Frame<'f> {
     /// Values of `resource_facade`, with full names.
     pub facade: Facade,
     /// Remaining size for written-out conditions, here and in all other frames.
-    pub spelling: Rc<Spelling>,
+    pub expansion: Rc<ExpansionBudget>,
 }
 
 impl<'f> Frame<'f> {
-    pub(super) fn root(around: &'f Around<'f>) -> Frame<'f> {
+    pub(super) fn root(input: &'f CompositionInput<'f>) -> Frame<'f> {
         Frame {
             file: None,
             template: None,
             prefix: "",
             names: HashSet::new(),
             arguments: None,
-            scope: around.scope,
+            scope: input.scope,
             depth: 0,
             inherits: Vec::new(),
             within: Vec::new(),
             itself: Vec::new(),
             facade: Facade::new(),
-            spelling: Rc::new(Spelling::new()),
+            expansion: Rc::new(ExpansionBudget::new()),
         }
     }
 
@@ -104,7 +104,7 @@ impl<'f> Frame<'f> {
             within: self.within.clone(),
             itself: self.itself.clone(),
             facade: self.facade.clone(),
-            spelling: Rc::clone(&self.spelling),
+            expansion: Rc::clone(&self.expansion),
         }
     }
 
@@ -153,9 +153,13 @@ impl<'f> Frame<'f> {
                 function,
                 arguments,
             } => {
-                let asked = facade::value(*function, arguments, &self.facade)?;
-                let has_room = self.spelling.has_room_for(parts_of(asked));
-                Some(if has_room { asked.clone() } else { nothing() })
+                let inherited = facade::value(*function, arguments, &self.facade)?;
+                let has_room = self.expansion.has_room_for(parts_of(inherited));
+                Some(if has_room {
+                    inherited.clone()
+                } else {
+                    nothing()
+                })
             }
             Expr::GetParam(name, _) if name == "OS::stack_name" => Some(self.stack_name()),
             Expr::GetParam(name, path) => {
@@ -165,7 +169,7 @@ impl<'f> Frame<'f> {
                     let is_ours = !name.contains("::");
                     return is_ours.then(|| Expr::GetParam(self.full(name), path));
                 };
-                let has_room = self.spelling.has_room_for(argument.parts);
+                let has_room = self.expansion.has_room_for(argument.parts);
                 let value = has_room.then(|| argument.value.clone());
                 Some(value.unwrap_or_else(nothing).pick(path))
             }
@@ -179,7 +183,7 @@ impl<'f> Frame<'f> {
             return None;
         };
         let (condition, branches) = items.split_first()?;
-        let condition = self.spelling.out(condition, self.template?)?;
+        let condition = self.expansion.expand(condition, self.template?)?;
         let items = std::iter::once(&condition).chain(branches);
         let items = items.map(|item| self.global_expr(item)).collect();
         Some(Expr::call(Function::If, Expr::List(items)))

@@ -88,13 +88,13 @@ impl Composer<'_> {
     /// True if only values of the template's own parameters are missing: then no plan is made before these values are
     /// given. If another value is unknown (attributes, hidden values), an empty group would be planned by mistake.
     fn waits_for_value(&self, frame: &Frame<'_>, given: &Expr) -> bool {
-        let parameters = &self.around.document.template().parameters;
+        let parameters = &self.input.document.template().parameters;
         let (mut waits, mut more) = (false, false);
         frame.global_expr(given).walk(&mut |expr| match expr {
             Expr::GetParam(name, _) => {
                 let declared = parameters.iter().find(|one| one.name == *name);
                 let lacks = declared.is_some_and(|one| !one.hidden)
-                    && self.around.scope.parameter(name).is_none();
+                    && self.input.scope.parameter(name).is_none();
                 waits |= lacks;
                 more |= !lacks;
             }
@@ -106,7 +106,7 @@ impl Composer<'_> {
 
     /// Names that are not used again: stored names, if they are kept, and names that the template removes now.
     fn removed(&self, full: &str, spec: &ResourceSpec) -> BTreeSet<String> {
-        let there = &self.around.deployed.resources;
+        let there = &self.input.deployed.resources;
         let of_old = there.get(full).and_then(|old| old.properties.get(REMOVED));
         let of_old: BTreeSet<String> = match of_old {
             Some(Expr::List(names)) => names
@@ -158,7 +158,7 @@ impl Composer<'_> {
 
     /// Member of a group with this cloud id.
     fn with_id(&self, full: &str, id: &str) -> Option<String> {
-        let deployed = self.around.deployed;
+        let deployed = self.input.deployed;
         let start = format!("{full}/");
         let mut members = deployed.actual.iter();
         members.find_map(|(name, actual)| {
@@ -256,14 +256,14 @@ impl Composer<'_> {
 
 /// Marks in `metadata: {stackloom: ...}` of a definition.
 fn marks(metadata: Option<&Expr>) -> Marks {
-    let said = |mark: &str| {
+    let is_set = |mark: &str| {
         metadata
             .and_then(|metadata| metadata.get("stackloom"))
             .and_then(|ours| ours.get(mark))
             == Some(&Expr::Literal(Value::Bool(true)))
     };
     Marks {
-        public: said("public"),
-        bastion: said("bastion"),
+        public: is_set("public"),
+        bastion: is_set("bastion"),
     }
 }

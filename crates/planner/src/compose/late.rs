@@ -7,7 +7,7 @@
 
 use super::{
     Composer, Diagnostic, Expr, Frame,
-    spelling::{DEPTH_MAX, PARTS_MAX, too_large},
+    expansion::{DEPTH_MAX, PARTS_MAX, too_large},
 };
 use hot::{scope::Known, template::Template};
 
@@ -15,7 +15,7 @@ impl Frame<'_> {
     /// Outer resource that a condition depends on, with the condition in full names. `None` if it depends on no
     /// resource.
     pub(super) fn late(&self, condition: &Expr) -> Option<(Expr, String)> {
-        let condition = self.spelling.out(condition, self.template?)?;
+        let condition = self.expansion.expand(condition, self.template?)?;
         let condition = self.global_expr(&condition);
         let first = condition.resources().first().map(|name| (*name).to_owned());
         Some((condition, first?))
@@ -25,7 +25,7 @@ impl Frame<'_> {
 impl Composer<'_> {
     /// Reports conditions of a nested template that were too long to write out.
     pub(super) fn report_too_long(&mut self, frame: &Frame<'_>, nested: &str) {
-        if !frame.spelling.too_long.take() {
+        if !frame.expansion.too_long.take() {
             return;
         }
         let message = format!(
@@ -38,8 +38,8 @@ impl Composer<'_> {
 
     /// Reports values that were too large for a nested template's parameters.
     pub(super) fn report_too_large(&mut self, frame: &Frame<'_>, nested: &str) {
-        let spelling = &frame.spelling;
-        if spelling.too_large.take() && !spelling.too_large_reported.replace(true) {
+        let expansion = &frame.expansion;
+        if expansion.too_large.take() && !expansion.too_large_reported.replace(true) {
             self.error(
                 "nested-too-large",
                 format!("resources.{nested}"),
@@ -62,12 +62,12 @@ impl Composer<'_> {
             if resource.is_on(scope).is_some() {
                 continue;
             }
-            let Some((_, asked)) = frame.late(condition) else {
+            let Some((_, source)) = frame.late(condition) else {
                 continue;
             };
             let full = frame.full(&resource.name);
             let message = format!(
-                "whether `{full}` is there hangs on what becomes of `{asked}`, and a plan must know it before: \
+                "whether `{full}` is there hangs on what becomes of `{source}`, and a plan must know it before: \
                  give the nested template a value that is known then, such as a parameter"
             );
             let path = format!("resources.{full}.condition");

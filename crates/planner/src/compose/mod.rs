@@ -45,21 +45,21 @@ use hot::{
 };
 use types::Registry;
 
-mod apart;
 mod batches;
 mod chain;
 mod described;
+mod expansion;
+mod export;
 mod facade;
 mod frame;
 mod group;
 mod late;
 mod nested;
 mod references;
-mod spelling;
 
-pub use apart::{Apart, Whole, take_apart};
 pub(crate) use batches::Pause;
 pub(crate) use described::overlay;
+pub use export::{FlatTemplate, FlattenInput, flatten_for_export};
 use frame::Frame;
 
 /// Maximum depth of nesting below the template, as in Heat.
@@ -68,7 +68,7 @@ pub const DEPTH_MAX: usize = 5;
 pub const RESOURCES_MAX: usize = 10_000;
 
 /// Input of [`flatten`], without the model.
-pub(crate) struct Around<'a> {
+pub(crate) struct CompositionInput<'a> {
     pub document: &'a Document,
     pub bundle: &'a Bundle,
     pub merged: &'a Merged,
@@ -90,7 +90,7 @@ pub(crate) struct Flat<'a> {
     /// Pauses between batches of members.
     pub pauses: Vec<Pause>,
     places: HashMap<String, Place>,
-    around: &'a Around<'a>,
+    input: &'a CompositionInput<'a>,
 }
 
 /// Place of a member's definition.
@@ -104,12 +104,12 @@ struct Place {
 
 /// Flattens a model: replaces all groups and nested templates by their members.
 pub(crate) fn flatten<'a>(
-    around: &'a Around<'a>,
+    input: &'a CompositionInput<'a>,
     model: Model,
     outputs: BTreeMap<String, OutputSpec>,
 ) -> Flat<'a> {
     let is_plain = |written: &str| !is_parent(written);
-    let unchanged = around.merged.aliases.is_empty()
+    let unchanged = input.merged.aliases.is_empty()
         && model.iter().all(|(_, spec)| is_plain(&spec.resource_type));
     if unchanged {
         return Flat {
@@ -118,11 +118,11 @@ pub(crate) fn flatten<'a>(
             diagnostics: Vec::new(),
             pauses: Vec::new(),
             places: HashMap::new(),
-            around,
+            input,
         };
     }
     let mut composer = Composer {
-        around,
+        input,
         resources: Vec::new(),
         parents: HashMap::new(),
         places: HashMap::new(),
@@ -134,16 +134,16 @@ pub(crate) fn flatten<'a>(
         is_too_much: false,
         checks: Arc::default(),
     };
-    composer.frame(&Frame::root(around), model);
+    composer.frame(&Frame::root(input), model);
     let mut outputs = outputs;
-    references::put_in_place(&mut composer, &mut outputs);
+    references::replace_references(&mut composer, &mut outputs);
     let mut flat = Flat {
         model: Model::from_resources(composer.resources),
         outputs,
         diagnostics: Vec::new(),
         pauses: composer.pauses,
         places: composer.places,
-        around,
+        input,
     };
     for mut one in composer.diagnostics {
         flat.locate(&mut one);
@@ -161,12 +161,12 @@ impl Flat<'_> {
             return;
         }
         let Some(place) = self.place(&diagnostic.path) else {
-            return self.around.document.locate(diagnostic);
+            return self.input.document.locate(diagnostic);
         };
         let (place, rest) = place;
         let document = match &place.file {
-            Some(file) => self.around.bundle.document(file),
-            None => Some(self.around.document),
+            Some(file) => self.input.bundle.document(file),
+            None => Some(self.input.document),
         };
         let at = document.and_then(|document| document.position(&format!("{}{rest}", place.path)));
         diagnostic.file.clone_from(&place.file);
@@ -190,7 +190,7 @@ impl Flat<'_> {
 }
 
 struct Composer<'a> {
-    around: &'a Around<'a>,
+    input: &'a CompositionInput<'a>,
     /// Resources, with members before their parent.
     resources: Vec<(String, ResourceSpec)>,
     parents: HashMap<String, Parent>,
@@ -238,7 +238,7 @@ impl Composer<'_> {
         let full = frame.full(name);
         let written = &spec.resource_type;
         match self
-            .around
+            .input
             .merged
             .aliases
             .resolve(&full, written, &frame.itself)
@@ -265,7 +265,7 @@ impl Composer<'_> {
 
     /// True if another copy of this size fits within the limit.
     fn has_room_for(&self, weight: usize) -> bool {
-        let budget = self.around.scope.budget();
+        let budget = self.input.scope.budget();
         budget.is_none_or(|budget| budget.take(weight))
     }
 
@@ -394,7 +394,7 @@ pub(crate) fn check(
     let mut diagnostics = validate_with(document, &described, cloud, &known);
     if document.is_readable() {
         diagnostics.extend(merged.diagnostics.iter().cloned());
-        diagnostics.extend(merged.strangers(template));
+        diagnostics.extend(merged.undeclared(template));
         diagnostics.extend(merged.overridden(template, given));
     }
     Checked {
@@ -437,7 +437,7 @@ pub fn validate(
             .with_files(bundle, None)
             .with_zones(cloud.zone_names());
         let (model, _) = Model::of(template, &scope);
-        let around = Around {
+        let input = CompositionInput {
             document,
             bundle,
             merged: &merged,
@@ -446,7 +446,7 @@ pub fn validate(
             deployed: &Deployed::default(),
             scope: &scope,
         };
-        let mut flat = flatten(&around, model, BTreeMap::new());
+        let mut flat = flatten(&input, model, BTreeMap::new());
         let mut found = std::mem::take(&mut flat.diagnostics);
         found.extend(services::missing(&flat.model, cloud));
         for mut one in found {

@@ -12,7 +12,7 @@ use super::{
     frame::{Argument, Arguments},
     overlay,
 };
-use crate::validate::{Call, is_read_at_once, look_later, validate_call};
+use crate::validate::{Call, downgrade_if_unread, is_read_at_once, validate_call};
 use hot::template::members::SCALING_GROUP;
 use hot::{
     diagnostic::Severity,
@@ -38,7 +38,7 @@ impl Composer<'_> {
     ) {
         let full = frame.full(name);
         let type_path = format!("resources.{full}.type");
-        let bundle = self.around.bundle;
+        let bundle = self.input.bundle;
         let Some(path) = bundle.find(from.as_deref().or(frame.file), file) else {
             let message = crate::members::not_given(&full, file);
             return self.error("file-missing", type_path, message);
@@ -64,12 +64,12 @@ impl Composer<'_> {
         self.check(&full, path, document, (&known, &open), &itself, is_within);
 
         let facade = self.facade(frame, name, &spec);
-        let budget = self.around.scope.budget().cloned().unwrap_or_default();
+        let budget = self.input.scope.budget().cloned().unwrap_or_default();
         let scope = Known::of_call(template, &known, &open, budget)
             .with_files(bundle, Some(path))
             .with_facade(facade::data(&facade))
-            .with_zones(self.around.cloud.zone_names());
-        let (model, said) = Model::of(template, &scope);
+            .with_zones(self.input.cloud.zone_names());
+        let (model, problems) = Model::of(template, &scope);
         let prefix = format!("{full}/");
         let inner = Frame {
             file: Some(path),
@@ -91,7 +91,7 @@ impl Composer<'_> {
                 .collect(),
             itself,
             facade,
-            spelling: Rc::clone(&frame.spelling),
+            expansion: Rc::clone(&frame.expansion),
         };
         for (member, _) in model.iter() {
             let place = Place {
@@ -101,11 +101,11 @@ impl Composer<'_> {
             self.places.insert(inner.full(member), place);
         }
         // Problems that the check of the file itself has not reported.
-        let said = said
+        let problems = problems
             .into_iter()
             .filter(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true))
             .map(|one| within(one, &full, path, document));
-        for one in said.collect::<Vec<_>>() {
+        for one in problems.collect::<Vec<_>>() {
             let known = |other: &Diagnostic| other.path == one.path && other.file == one.file;
             if !self.diagnostics.iter().any(known) {
                 self.diagnostics.push(one);
@@ -149,8 +149,8 @@ impl Composer<'_> {
     /// Facade of the resource `name`, with full names.
     fn facade(&self, frame: &Frame<'_>, name: &str, spec: &ResourceSpec) -> Facade {
         let document = match frame.file {
-            Some(file) => self.around.bundle.document(file),
-            None => Some(self.around.document),
+            Some(file) => self.input.bundle.document(file),
+            None => Some(self.input.document),
         };
         let resources = document.map(|document| document.template().resources.as_slice());
         let written = resources
@@ -184,7 +184,7 @@ impl Composer<'_> {
         file: &str,
         spec: &ResourceSpec,
     ) -> Arguments {
-        let merged = self.around.merged;
+        let merged = self.input.merged;
         let of = |parameter: &Parameter| {
             let name = &parameter.name;
             if let Some(given) = spec.properties.get(name) {
@@ -236,7 +236,7 @@ impl Composer<'_> {
             let value = match spec.properties.get(name) {
                 Some(given) => given.resolve_for_conditions(frame.scope).ok(),
                 None => {
-                    let hidden = self.around.merged.hidden_default(parameter);
+                    let hidden = self.input.merged.hidden_default(parameter);
                     hidden.map(|(_, value)| value.clone())
                 }
             };
@@ -252,7 +252,7 @@ impl Composer<'_> {
         let of = |scope: &dyn Scope, name: &str| scope.condition_parameter(name);
         let project = of(frame.scope, PROJECT_ID);
         known.extend(project.map(|project| (PROJECT_ID.to_owned(), project)));
-        let outermost = of(self.around.scope, STACK_NAME);
+        let outermost = of(self.input.scope, STACK_NAME);
         if let Some(outermost) = outermost.as_ref().and_then(Value::as_str) {
             let name = format!("{outermost}-{}", full.replace('/', "-"));
             known.insert(STACK_NAME.to_owned(), name.into());
@@ -290,11 +290,11 @@ impl Composer<'_> {
                 }
             }
         }
-        let around = self.around;
+        let input = self.input;
         let types = overlay(
-            around.types,
-            around.bundle,
-            around.merged,
+            input.types,
+            input.bundle,
+            input.merged,
             template,
             Some(path),
             itself,
@@ -302,7 +302,7 @@ impl Composer<'_> {
         let mut found = validate_call(
             document,
             &types,
-            around.cloud,
+            input.cloud,
             Call {
                 known: &known,
                 open: &open,
@@ -342,7 +342,7 @@ fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
         let of_members = [GROUP, SCALING_GROUP].contains(&resource.resource_type.as_str());
         // The members' own properties were checked separately.
         if !(of_members && one.path.matches(".properties.").count() > 1) {
-            look_later(one, &resource.resource_type);
+            downgrade_if_unread(one, &resource.resource_type);
         }
     }
 }

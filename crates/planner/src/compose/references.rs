@@ -6,17 +6,17 @@
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent,
-    frame::parts_alone,
-    spelling::{VALUES_MAX, too_large},
+    expansion::{VALUES_MAX, too_large},
+    frame::own_parts,
 };
 
 /// Replaces references in resources, in outputs, and in the values of parents.
-pub(super) fn put_in_place(
+pub(super) fn replace_references(
     composer: &mut Composer<'_>,
     outputs: &mut BTreeMap<String, OutputSpec>,
 ) {
     let mut resources = std::mem::take(&mut composer.resources);
-    let mut asking = Asking {
+    let mut resolver = Resolver {
         parents: &composer.parents,
         within: Vec::new(),
         problems: Vec::new(),
@@ -29,38 +29,38 @@ pub(super) fn put_in_place(
             let mentioned = value.resources();
             let of_parents = mentioned
                 .iter()
-                .filter(|name| asking.parents.contains_key(**name));
+                .filter(|name| resolver.parents.contains_key(**name));
             let of_parents: Vec<String> = of_parents.map(|name| (*name).to_owned()).collect();
             if !of_parents.is_empty() {
                 asked.extend(of_parents);
-                *value = asking.put(value);
+                *value = resolver.put(value);
             }
         }
         spec.requires.extend(asked);
-        if let Some(parent) = asking.parents.get(name) {
+        if let Some(parent) = resolver.parents.get(name) {
             let given = match parent {
                 Parent::Nested { outputs } => outputs
                     .iter()
-                    .map(|(output, value)| (output.clone(), asking.put(value)))
+                    .map(|(output, value)| (output.clone(), resolver.put(value)))
                     .collect::<Vec<_>>(),
-                Parent::Group { members } => asking.of_group(name, members),
+                Parent::Group { members } => resolver.of_group(name, members),
             };
             spec.properties.extend(given);
         }
-        asking.report(&format!("resources.{name}"), &mut composer.diagnostics);
+        resolver.report(&format!("resources.{name}"), &mut composer.diagnostics);
     }
     for (name, output) in outputs {
-        output.value = asking.put(&output.value);
-        asking.report(&format!("outputs.{name}.value"), &mut composer.diagnostics);
+        output.value = resolver.put(&output.value);
+        resolver.report(&format!("outputs.{name}.value"), &mut composer.diagnostics);
     }
-    if let Some(parent) = asking.too_large {
+    if let Some(parent) = resolver.too_large {
         let path = format!("resources.{parent}");
         composer.error("nested-too-large", path, too_large(&parent));
     }
     composer.resources = resources;
 }
 
-struct Asking<'p> {
+struct Resolver<'p> {
     parents: &'p std::collections::HashMap<String, Parent>,
     /// Parents whose values are being inserted, to stop at circular references.
     within: Vec<String>,
@@ -72,7 +72,7 @@ struct Asking<'p> {
     too_large: Option<String>,
 }
 
-impl Asking<'_> {
+impl Resolver<'_> {
     fn report(&mut self, path: &str, diagnostics: &mut Vec<Diagnostic>) {
         for message in self.problems.drain(..) {
             diagnostics.push(Diagnostic::warning("unknown-attribute", path, message));
@@ -82,7 +82,7 @@ impl Asking<'_> {
     fn put(&mut self, value: &Expr) -> Expr {
         value.rewrite(&mut |expr| {
             if let Some(parent) = self.within.last() {
-                match self.left.checked_sub(parts_alone(expr)) {
+                match self.left.checked_sub(own_parts(expr)) {
                     Some(left) => self.left = left,
                     None => {
                         self.too_large.get_or_insert_with(|| parent.clone());

@@ -2,8 +2,8 @@
 //!
 //! Heat creates the stack of a nested template when all its arguments exist. It then converts each value to its
 //! parameter's type and checks the constraints. Stackloom substitutes values for parameters at plan time. A value that
-//! is known only later is therefore stored with its parameter, as a call of [`Function::Given`], and converted during
-//! the run. References that need no conversion stay plain, because passes look for them. Source:
+//! is known only later is therefore stored with its parameter, as a call of [`Function::TypedArgument`], and converted
+//! during the run. References that need no conversion stay plain, because passes look for them. Source:
 //! `TemplateResource.child_params` in `heat/engine/resources/template_resource.py`.
 
 use hot::{
@@ -63,14 +63,14 @@ fn wrapped(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     let stored = serde_json::to_value(stored).unwrap_or_default();
     let parts = [("parameter", Expr::data(stored)), ("value", value)];
     let parts = parts.map(|(key, part)| (key.to_owned(), part));
-    Expr::call(Function::Given, Expr::Map(parts.into()))
+    Expr::call(Function::TypedArgument, Expr::Map(parts.into()))
 }
 
 /// Expression without the calls that [`late`] added, for uses outside of runs.
 pub(crate) fn bare(value: &Expr) -> Expr {
     value.rewrite(&mut |expr| match expr {
         Expr::Call {
-            function: Function::Given,
+            function: Function::TypedArgument,
             arguments,
         } => Some(bare(arguments.get("value")?)),
         _ => None,
@@ -141,9 +141,9 @@ mod tests {
 
     #[test]
     fn a_value_of_the_wrong_type_is_refused_with_the_parameters_name() {
-        let said = becomes(&parameter("number"), json!("many")).unwrap_err();
+        let error = becomes(&parameter("number"), json!("many")).unwrap_err();
         assert_eq!(
-            said,
+            error,
             "what the parameter `size` of `web.yaml` does not fit: a number is wanted"
         );
         let mut short = parameter("string");
@@ -154,9 +154,9 @@ mod tests {
             },
             description: Some("two letters".to_owned()),
         });
-        let said = becomes(&short, json!("abc"));
+        let error = becomes(&short, json!("abc"));
         assert_eq!(
-            said,
+            error,
             Err("the parameter `size` of `web.yaml`: two letters".to_owned())
         );
     }
@@ -184,8 +184,8 @@ mod tests {
             let json = parameter("json");
             let boolean = parameter("boolean");
             for one in [&number, &json, &boolean, &pattern, &allowed, &hidden] {
-                let said = becomes(one, json!(secret)).unwrap_err();
-                assert!(!said.contains("s3cret"), "{said}");
+                let error = becomes(one, json!(secret)).unwrap_err();
+                assert!(!error.contains("s3cret"), "{error}");
             }
         }
     }

@@ -116,7 +116,7 @@ fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Opt
     let mut constraints = parameter.constraints.iter();
     let name = constraints.find_map(|rule| match &rule.constraint {
         Constraint::Custom(name)
-            if !constraint::is_by_look(name) && crate::lookup::of(name).is_none() =>
+            if !constraint::is_format_only(name) && crate::lookup::of(name).is_none() =>
         {
             Some(name)
         }
@@ -139,14 +139,14 @@ fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<
         };
         let lookup = crate::lookup::of(name)?;
         let (what, known) = (lookup.what, crate::lookup::known_values(name, cloud)?);
-        let asked: Vec<&str> = match &value {
+        let names: Vec<&str> = match &value {
             Value::String(text) => vec![text],
             Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
-        let missing = asked
+        let missing = names
             .into_iter()
-            .find(|asked| !crate::lookup::is_among(asked, &known))?;
+            .find(|names| !crate::lookup::is_among(names, &known))?;
         if let Some(description) = &rule.description {
             return Some(Problem::Described(description.clone()));
         }

@@ -202,11 +202,11 @@ fn missing_and_unknown_values_are_named() {
     let document =
         Document::parse("heat_template_version: 2021-04-16\nparameters:\n  size: {type: string}\n");
     let given = BTreeMap::from([("siz".to_owned(), json!("x"))]);
-    let said: Vec<String> = check(document.template(), &given, &CloudFacts::default())
+    let messages: Vec<String> = check(document.template(), &given, &CloudFacts::default())
         .into_iter()
         .map(|one| format!("{} {}", one.code, one.message))
         .collect();
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(messages.join("\n"), @"
     parameter-missing the parameter `size` has no value and no default; give it one
     unknown-parameter a value is given for `siz`, which is no parameter of the template; did you mean `size`?
     ");
@@ -217,9 +217,9 @@ fn defaults_fulfil_their_own_constraints() {
     let document = Document::parse(
         "heat_template_version: 2021-04-16\nparameters:\n  n: {type: number, default: 5, constraints: [{range: {max: 3}}]}\n",
     );
-    let said: Vec<String> = defaults(document.template())
+    let messages: Vec<String> = defaults(document.template())
         .into_iter()
         .map(|one| format!("{}: {}", one.path, one.message))
         .collect();
-    insta::assert_snapshot!(said.join("\n"), @"parameters.n.default: the parameter `n`: 5 is out of range: it must be at most 3");
+    insta::assert_snapshot!(messages.join("\n"), @"parameters.n.default: the parameter `n`: 5 is out of range: it must be at most 3");
 }

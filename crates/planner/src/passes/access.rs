@@ -223,7 +223,7 @@ fn openings(
     context: &PassContext<'_>,
 ) -> (BTreeMap<String, Vec<Opening>>, Vec<Diagnostic>) {
     let mut public = public_servers(model);
-    public.extend(reachability::stand_outside(model, context));
+    public.extend(reachability::servers_in_external_networks(model, context));
     let by_network = subnets_by_network(model);
     let connected = connections(model, context);
     let mut diagnostics = Vec::new();

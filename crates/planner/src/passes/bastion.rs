@@ -31,7 +31,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     }
     let mut candidates = public_servers(model);
     if candidates.is_empty() {
-        candidates = reachability::stand_outside(model, context);
+        candidates = reachability::servers_in_external_networks(model, context);
     }
     let reached = |candidate: &String| {
         let reached = hosts

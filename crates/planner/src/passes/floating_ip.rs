@@ -12,7 +12,7 @@ const NAME: &str = "floating-ip";
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut served = with_floating_ip(model);
-    served.extend(reachability::stand_outside(model, context));
+    served.extend(reachability::servers_in_external_networks(model, context));
     let hosts = software_hosts(model, context);
     let bastion = the_bastion(model, &hosts).map(str::to_owned);
     let wanted: Vec<String> = model
@@ -85,7 +85,7 @@ fn port_of(model: &Model, server: &str) -> Result<(Expr, Option<Expr>), String> 
             continue;
         }
         let network = reachability::network_of(model, entry).and_then(reachability::key);
-        let outside = network.and_then(|network| reachability.way_outside(model, &network));
+        let outside = network.and_then(|network| reachability.gateway_network(model, &network));
         ports.push((port.clone(), outside.cloned()));
     }
     let with_way = ports.iter().position(|(_, outside)| outside.is_some());

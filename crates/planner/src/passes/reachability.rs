@@ -7,7 +7,7 @@ use super::*;
 use types::{ROUTER, ROUTER_GATEWAY, ROUTER_INTERFACE};
 
 /// Key of the router that a pass will add if there is none.
-const TO_COME: &str = "+";
+const FUTURE_ROUTER: &str = "+";
 
 /// Networks and routers, by their keys.
 pub(super) struct Reachability {
@@ -42,7 +42,7 @@ impl Reachability {
         let default = drawn()
             .find(|router| outside_of(model, router).is_some())
             .or_else(|| drawn().next())
-            .unwrap_or(TO_COME);
+            .unwrap_or(FUTURE_ROUTER);
         Reachability {
             routers,
             default: default.to_owned(),
@@ -59,7 +59,7 @@ impl Reachability {
     }
 
     /// The external network of the router in a network.
-    pub(super) fn way_outside<'m>(&self, model: &'m Model, network: &str) -> Option<&'m Expr> {
+    pub(super) fn gateway_network<'m>(&self, model: &'m Model, network: &str) -> Option<&'m Expr> {
         let routers = self.routers.get(network)?;
         routers.iter().find_map(|router| outside_of(model, router))
     }
@@ -132,7 +132,10 @@ pub(super) fn is_outside(context: &PassContext<'_>, network: &Expr) -> bool {
 }
 
 /// Servers with an address in an external network.
-pub(super) fn stand_outside(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
+pub(super) fn servers_in_external_networks(
+    model: &Model,
+    context: &PassContext<'_>,
+) -> BTreeSet<String> {
     let is_there = |spec: &ResourceSpec| {
         let mut entries = list(spec, "networks").iter();
         entries.any(|entry| {

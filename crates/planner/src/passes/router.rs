@@ -15,7 +15,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let mut servers = public_servers(model);
     servers.extend(the_bastion(model, &hosts).map(str::to_owned));
     servers.extend(hosts.iter().cloned());
-    let outside = reachability::stand_outside(model, context);
+    let outside = reachability::servers_in_external_networks(model, context);
     servers.retain(|server| !outside.contains(server));
     let by_network = subnets_by_network(model);
     let (interfaces, through_ports) = interfaces(model);
@@ -31,7 +31,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             .into_iter()
             .flatten();
         let has_way = !hosts.contains(&server)
-            && networks.any(|one| reachability.way_outside(model, &one).is_some());
+            && networks.any(|one| reachability.gateway_network(model, &one).is_some());
         for port in ports {
             let subnets = subnets_of_port(model, &port, &by_network);
             let network = model

@@ -34,7 +34,7 @@ pub struct Change {
 
 impl Change {
     /// Names of the properties whose text is unchanged and whose value differs, or can differ.
-    pub(super) fn beneath_the_text(&self) -> Vec<String> {
+    pub(super) fn changed_values(&self) -> Vec<String> {
         let found = self
             .properties
             .iter()

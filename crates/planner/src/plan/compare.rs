@@ -20,10 +20,10 @@ use types::{
 };
 
 /// Changes of the resources that are already compared.
-pub(super) struct Fates<'a> {
+pub(super) struct Comparison<'a> {
     pub deployed: &'a Deployed,
     pub types: &'a Registry,
-    pub of: HashMap<String, Fate>,
+    pub of: HashMap<String, ResourceChange>,
     /// Resources that create the deployment's own keys, by name.
     pub keys: HashSet<String>,
     /// The planned resources.
@@ -32,7 +32,7 @@ pub(super) struct Fates<'a> {
 
 /// The change of one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fate {
+pub(super) struct ResourceChange {
     pub action: Action,
     /// True if the change is decided only during the run.
     pub may: bool,
@@ -52,18 +52,18 @@ enum Differs {
 }
 
 /// Present values of resources that stay unchanged.
-struct Staying<'a>(&'a Fates<'a>);
+struct UnchangedScope<'a>(&'a Comparison<'a>);
 
-impl Staying<'_> {
+impl UnchangedScope<'_> {
     fn actual(&self, resource: &str, allowed: &[Action]) -> Option<&Actual> {
-        let fate = self.0.of.get(resource)?;
+        let compared = self.0.of.get(resource)?;
         allowed
-            .contains(&fate.action)
+            .contains(&compared.action)
             .then(|| self.0.deployed.actual.get(resource))?
     }
 }
 
-impl Scope for Staying<'_> {
+impl Scope for UnchangedScope<'_> {
     fn parameter(&self, _: &str) -> Option<Value> {
         None
     }
@@ -86,7 +86,7 @@ impl Scope for Staying<'_> {
     }
 }
 
-impl Fates<'_> {
+impl Comparison<'_> {
     /// The change of `name`, which is deployed as `old` (under the name `deployed_as`) and planned as `new`.
     pub fn compare(
         &self,
@@ -160,13 +160,15 @@ impl Fates<'_> {
                 place.replaces = replaces;
                 place.because.clone_from(&why);
                 place.known_after.retain(|name| {
-                    let fate = self.of.get(name);
-                    fate.is_some_and(|fate| !matches!(fate.action, Action::None | Action::Delete))
+                    let compared = self.of.get(name);
+                    compared.is_some_and(|compared| {
+                        !matches!(compared.action, Action::None | Action::Delete)
+                    })
                 });
             }
             properties.extend(places);
         }
-        if replaced_by.is_none() && self.lacks_login(old, new) {
+        if replaced_by.is_none() && self.needs_key(old, new) {
             let because = "it gets software, and a login can be given to it at its first boot only: it will be replaced";
             return Change {
                 properties,
@@ -213,7 +215,7 @@ impl Fates<'_> {
                 new.deletion_policy.as_text()
             );
             (Action::Update, false, Some(because))
-        } else if let Some(foot) = self.leads_through(new) {
+        } else if let Some(foot) = self.changed_interface(new) {
             let because = format!("`{foot}`, which it needs, is replaced: it is associated again");
             (Action::Update, false, Some(because))
         } else {
@@ -251,7 +253,7 @@ impl Fates<'_> {
                 Differs::Yes(None)
             };
         }
-        match (after.resolve(&Staying(self)), made) {
+        match (after.resolve(&UnchangedScope(self)), made) {
             (Ok(value), Some(made)) if value == *made => Differs::No,
             (Ok(_), Some(_)) if before == Some(after) => {
                 let name = after.resources().first().copied().unwrap_or_default();
@@ -273,16 +275,16 @@ impl Fates<'_> {
                 Expr::GetAttr(name, _) => (name, true),
                 _ => return,
             };
-            let Some(fate) = self.of.get(name) else {
+            let Some(compared) = self.of.get(name) else {
                 return;
             };
-            let next = match (fate.action, by_attribute) {
+            let next = match (compared.action, by_attribute) {
                 (Action::None | Action::Delete, _) => return,
                 (Action::Update, true) => Differs::May(format!("`{name}` changes")),
-                (Action::Update, false) if fate.component => {
+                (Action::Update, false) if compared.component => {
                     Differs::May(format!("`{name}` is set up again"))
                 }
-                (Action::Update, false) if fate.moves => {
+                (Action::Update, false) if compared.moves => {
                     Differs::May(format!("`{name}` gets other addresses"))
                 }
                 (Action::Update, false) if self.never_was_ready(name) => {
@@ -292,7 +294,7 @@ impl Fates<'_> {
                 (Action::Create | Action::Replace, true) => {
                     Differs::May(format!("`{name}` is created anew"))
                 }
-                (_, false) if fate.may => Differs::May(format!("`{name}` may be replaced")),
+                (_, false) if compared.may => Differs::May(format!("`{name}` may be replaced")),
                 (Action::Create, false) => Differs::Yes(Some(format!("`{name}` is created anew"))),
                 (Action::Replace, false) => Differs::Yes(Some(format!("`{name}` is replaced"))),
             };
@@ -315,8 +317,8 @@ impl Fates<'_> {
 
     /// True if a resource is certainly replaced.
     fn is_replaced(&self, name: &str) -> bool {
-        let fate = self.of.get(name);
-        fate.is_some_and(|fate| fate.action == Action::Replace && !fate.may)
+        let compared = self.of.get(name);
+        compared.is_some_and(|compared| compared.action == Action::Replace && !compared.may)
     }
 
     /// Reason for replacing a port whose subnet is deleted. A port can have addresses of subnets that none of its
@@ -374,26 +376,27 @@ impl Fates<'_> {
 
     /// Router interface that a floating IP depends on, if it is created or replaced: Neutron releases the floating IP
     /// meanwhile.
-    fn leads_through<'s>(&self, new: &'s ResourceSpec) -> Option<&'s str> {
-        let leads = match new.resource_type.as_str() {
+    fn changed_interface<'s>(&self, new: &'s ResourceSpec) -> Option<&'s str> {
+        let is_associated = match new.resource_type.as_str() {
             FLOATING_IP => new.properties.contains_key("port_id"),
             FLOATING_IP_ASSOCIATION => true,
             _ => false,
         };
-        let is_foot = |name: &str| {
+        let is_interface = |name: &str| {
             let foot = self.model.get(name);
             foot.is_some_and(|foot| foot.resource_type == ROUTER_INTERFACE)
         };
         let fresh = |name: &str| {
-            let fate = self.of.get(name);
-            fate.is_some_and(|fate| matches!(fate.action, Action::Create | Action::Replace))
+            let compared = self.of.get(name);
+            compared
+                .is_some_and(|compared| matches!(compared.action, Action::Create | Action::Replace))
         };
         let mut required = new.requires.iter().map(String::as_str);
-        required.find(|name| leads && is_foot(name) && fresh(name))
+        required.find(|name| is_associated && is_interface(name) && fresh(name))
     }
 
     /// True for a server that was created without the deployment's key and needs it now.
-    fn lacks_login(&self, old: &ResourceSpec, new: &ResourceSpec) -> bool {
+    fn needs_key(&self, old: &ResourceSpec, new: &ResourceSpec) -> bool {
         let waits_for_key =
             |spec: &ResourceSpec| spec.requires.iter().any(|name| self.keys.contains(name));
         new.resource_type == SERVER && waits_for_key(new) && !waits_for_key(old)

@@ -15,7 +15,7 @@ use super::{
     diff::Diff,
     ordering::Ordering,
     pauses,
-    remove::{CREATE_SECONDS, Removals, removal_of_the_old},
+    remove::{CREATE_SECONDS, Removals, delete_old_id},
     *,
 };
 use crate::{
@@ -61,13 +61,13 @@ pub(super) fn workflow(
 }
 
 /// Sets `old_goes_first` for each replacement.
-pub(super) fn say_what_goes_first(changes: &mut [Change], workflow: &Workflow) {
+pub(super) fn set_old_goes_first(changes: &mut [Change], workflow: &Workflow) {
     let is_first = |name: &str| {
         let step = workflow
             .steps
             .iter()
             .find(|step| step.kind == StepKind::Create && step.resource.as_deref() == Some(name));
-        let removal = removal_of_the_old(name);
+        let removal = delete_old_id(name);
         step.is_some_and(|step| step.after.contains(&removal))
     };
     for change in changes {
@@ -141,9 +141,9 @@ impl<'a> Compiler<'a> {
         let order = self.ordering.order.as_slice();
         // The cloud's resources come first; components follow when the bastion is open.
         let late = self.after_software(order);
-        let (software, things): (Vec<&'a str>, Vec<&'a str>) =
+        let (software, infrastructure): (Vec<&'a str>, Vec<&'a str>) =
             order.iter().partition(|name| late.contains(*name));
-        for name in &things {
+        for name in &infrastructure {
             self.create(name, steps);
         }
         let fresh: Vec<&'a str> = software
@@ -161,7 +161,7 @@ impl<'a> Compiler<'a> {
             .collect();
         if !servers.is_empty() {
             servers.extend(self.bastion);
-            self.reach = self.what_reaches(&things);
+            self.reach = self.connection_requirements(&infrastructure);
             self.open(steps);
         }
         // A server can itself wait for software on another one.
@@ -259,7 +259,7 @@ impl<'a> Compiler<'a> {
             changed: self
                 .changes
                 .get(name)
-                .map(|change| change.beneath_the_text())
+                .map(|change| change.changed_values())
                 .unwrap_or_default(),
             takes_from: self
                 .ordering
@@ -275,10 +275,13 @@ impl<'a> Compiler<'a> {
     }
 
     /// For each server, the rules of its security groups and the router interfaces of its networks.
-    fn what_reaches(&self, things: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
+    fn connection_requirements(
+        &self,
+        infrastructure: &[&'a str],
+    ) -> HashMap<&'a str, Vec<&'a str>> {
         let mut rules: HashMap<&str, Vec<&'a str>> = HashMap::new();
         let mut interfaces: HashMap<&str, Vec<&'a str>> = HashMap::new();
-        for name in things {
+        for name in infrastructure {
             let Some(spec) = self.model.get(name) else {
                 continue;
             };

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    compare::{Fate, Fates, change, why},
+    compare::{Comparison, ResourceChange, change, why},
     *,
 };
 use crate::workflow::{Origin, copy_of};
@@ -33,9 +33,14 @@ pub(super) struct Diff<'a> {
 /// Compares the deployed resources with the model, whose `requires` must be filled.
 pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registry) -> Diff<'a> {
     if deployed.resources.is_empty() {
-        let changes = model
-            .iter()
-            .map(|(name, spec)| change(Action::Create, name, spec, why(spec).or(adopted(spec))));
+        let changes = model.iter().map(|(name, spec)| {
+            change(
+                Action::Create,
+                name,
+                spec,
+                why(spec).or(external_reason(spec)),
+            )
+        });
         return Diff {
             changes: changes.collect(),
             deployed: Cow::Borrowed(deployed),
@@ -56,7 +61,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         .filter(|(_, spec)| spec.resource_type == SSH_KEY)
         .map(|(name, _)| name.to_owned())
         .collect();
-    let mut of: HashMap<String, Fate> = HashMap::new();
+    let mut of: HashMap<String, ResourceChange> = HashMap::new();
     // A circle has no order; the plan reports it later.
     let in_order = ordering::order(model.iter())
         .unwrap_or_else(|_circle| model.iter().map(|(name, _)| name).collect());
@@ -64,15 +69,15 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         let Some(spec) = model.get(name) else {
             continue;
         };
-        let fates = Fates {
+        let comparison = Comparison {
             deployed: &kept,
             types,
             of,
             keys,
             model,
         };
-        let (found, copy) = best(&fates, name, spec);
-        (of, keys) = (fates.of, fates.keys);
+        let (found, copy) = closest_copy(&comparison, name, spec);
+        (of, keys) = (comparison.of, comparison.keys);
         if let Some(copy) = copy {
             kept.to_mut().swap(name, &copy);
             restores.insert(name.to_owned(), copy);
@@ -82,7 +87,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
             .is_some_and(ResourceType::is_component);
         of.insert(
             name.to_owned(),
-            Fate {
+            ResourceChange {
                 action: found.action,
                 may: found.may,
                 moves: found
@@ -100,7 +105,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         .resources
         .iter()
         .filter(|(name, _)| model.get(name).is_none());
-    changes.extend(gone.map(|(name, spec)| vanishing(name, spec)));
+    changes.extend(gone.map(|(name, spec)| deletion(name, spec)));
     Diff {
         changes,
         deployed: kept,
@@ -109,20 +114,24 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
 }
 
 /// Change of a resource, for the copy that is closest to the plan, with the name of an older copy.
-fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<String>) {
-    let deployed = fates.deployed;
+fn closest_copy(
+    comparison: &Comparison<'_>,
+    name: &str,
+    spec: &ResourceSpec,
+) -> (Change, Option<String>) {
+    let deployed = comparison.deployed;
     let Some(old) = deployed.resources.get(name) else {
-        let because = why(spec).or(adopted(spec));
+        let because = why(spec).or(external_reason(spec));
         return (change(Action::Create, name, spec, because), None);
     };
-    let found = fates.compare(name, name, old, spec);
+    let found = comparison.compare(name, name, old, spec);
     let stays = |found: &Change| matches!(found.action, Action::None | Action::Update);
     if !(stays(&found) && deployed.is_in_order(name)) {
         for copy in deployed
             .copies(name)
             .filter(|copy| deployed.is_in_order(copy))
         {
-            let older = fates.compare(name, copy, &deployed.resources[copy], spec);
+            let older = comparison.compare(name, copy, &deployed.resources[copy], spec);
             if stays(&older) {
                 let because = "the copy from before is still there and is taken back";
                 let taken_back = Change {
@@ -153,12 +162,12 @@ fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<S
     (found, None)
 }
 
-fn adopted(spec: &ResourceSpec) -> Option<String> {
+fn external_reason(spec: &ResourceSpec) -> Option<String> {
     let because = "it exists already (`external_id`): it is only read, and never changed";
     spec.external_id.as_ref().map(|_| because.to_owned())
 }
 
-fn vanishing(name: &str, spec: &ResourceSpec) -> Change {
+fn deletion(name: &str, spec: &ResourceSpec) -> Change {
     let because = match (copy_of(name), spec.deletion_policy) {
         _ if spec.external_id.is_some() => Some(
             "it is not ours (`external_id`): it stays in the cloud, and is forgotten here"

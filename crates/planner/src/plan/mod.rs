@@ -112,9 +112,10 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     let scope = Known::of(template, &known)
         .with_files(bundle, None)
         .with_zones(cloud.zone_names());
-    let (model, said) = Model::of(template, &scope);
+    let (model, unresolved) = Model::of(template, &scope);
     found.extend(
-        said.into_iter()
+        unresolved
+            .into_iter()
             .filter(|one| !diagnostics.iter().any(|other| other.path == one.path)),
     );
     let there = |output: &&hot::template::Output| output.is_on(&scope) != Some(false);
@@ -124,7 +125,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         let description = output.description.clone();
         (output.name.clone(), OutputSpec { description, value })
     });
-    let around = compose::Around {
+    let input = compose::CompositionInput {
         document,
         bundle,
         merged: &merged,
@@ -133,7 +134,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         deployed,
         scope: &scope,
     };
-    let mut flat = compose::flatten(&around, model, outputs.collect());
+    let mut flat = compose::flatten(&input, model, outputs.collect());
     let mut model = std::mem::take(&mut flat.model);
     found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
@@ -178,14 +179,14 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
                 "with the resources that the plan adds, these resources wait for each other in a circle: `{}`",
                 circle.join("` → `")
             );
-            let told = |name: &String| {
+            let located = |name: &String| {
                 let path = format!("resources.{name}");
                 let mut one = Diagnostic::error("circular-reference", path, message.clone());
                 flat.locate(&mut one);
                 one
             };
             // Derived resources have no position in the text.
-            let drawn = circle.iter().map(told).find(|one| one.line.is_some());
+            let drawn = circle.iter().map(located).find(|one| one.line.is_some());
             let without_place = || Diagnostic::error("circular-reference", "", message.clone());
             diagnostics.push(drawn.unwrap_or_else(without_place));
             Plan {
@@ -195,8 +196,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
             }
         }
         Some(Ok(workflow)) => {
-            compile::say_what_goes_first(&mut changes, &workflow);
-            let quotas = quota::foresee(&workflow, &diff.deployed, cloud);
+            compile::set_old_goes_first(&mut changes, &workflow);
+            let quotas = quota::quota_uses(&workflow, &diff.deployed, cloud);
             for mut one in quota::exceeded(&quotas) {
                 flat.locate(&mut one);
                 diagnostics.push(one);

@@ -162,14 +162,14 @@ mod tests {
     fn check(before: Value, after: Value, expected: &[(&str, Value, Value)]) {
         let read = |value: &Value| Expr::from_json(value).unwrap();
         let found = places("p", None, Some(&read(&before)), Some(&read(&after)));
-        let told: Vec<_> = found
+        let differences: Vec<_> = found
             .iter()
             .map(|one| {
                 let of = |value: &Option<Value>| value.clone().unwrap_or_default();
                 (one.name.as_str(), of(&one.old), of(&one.new))
             })
             .collect();
-        assert_eq!(told, expected);
+        assert_eq!(differences, expected);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl QuotaUse {
 
 /// Use of all known quotas that the workflow changes, sorted by name. `deployed` contains the resources and their names
 /// at the start of the run.
-pub(super) fn foresee(
+pub(super) fn quota_uses(
     workflow: &Workflow,
     deployed: &Deployed,
     cloud: &CloudFacts,

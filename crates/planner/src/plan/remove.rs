@@ -120,7 +120,7 @@ impl<'a> Removals<'a> {
                         resource: name,
                         row: name,
                         spec,
-                        id: removal_of_the_old(name),
+                        id: delete_old_id(name),
                         early: false,
                     });
                 }
@@ -216,7 +216,11 @@ impl<'a> Removals<'a> {
     /// Appends the early or the late removal steps. `done` returns the step that completes a resource; `steps` contains
     /// the creations and updates.
     pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
-        let ends = if early { Vec::new() } else { ends(steps) };
+        let final_steps = if early {
+            Vec::new()
+        } else {
+            final_steps(steps)
+        };
         let late: HashSet<&str> = self
             .all
             .iter()
@@ -234,7 +238,7 @@ impl<'a> Removals<'a> {
                 dependents.entry(required).or_default().push(row);
             }
         }
-        let whole = self.whole();
+        let deleted_with_balancer = self.deleted_with_balancer();
         let free = if early {
             HashSet::new()
         } else {
@@ -264,7 +268,7 @@ impl<'a> Removals<'a> {
                 after.extend(on_it().filter_map(|row| done(copy_of(row).unwrap_or(row))));
                 after.extend(done(removal.resource));
                 if !waits {
-                    after.extend(ends.iter().cloned());
+                    after.extend(final_steps.iter().cloned());
                 }
             }
             after
@@ -272,12 +276,15 @@ impl<'a> Removals<'a> {
         let start = steps.len();
         for removal in self.all.iter().filter(|removal| removal.early == early) {
             let mut after = waits_for(removal);
-            if let Some(with) = whole.get(removal.row).and_then(|with| removed.get(with)) {
+            if let Some(with) = deleted_with_balancer
+                .get(removal.row)
+                .and_then(|with| removed.get(with))
+            {
                 after = BTreeSet::from([with.id.clone()]);
             } else if removal.spec.resource_type == LOAD_BALANCER {
                 let pieces = || {
                     let of_it = self.all.iter();
-                    of_it.filter(|piece| whole.get(piece.row) == Some(&removal.row))
+                    of_it.filter(|piece| deleted_with_balancer.get(piece.row) == Some(&removal.row))
                 };
                 after.extend(pieces().flat_map(&waits_for));
                 for piece in pieces() {
@@ -301,7 +308,7 @@ impl<'a> Removals<'a> {
                 )
             });
         }
-        if early || !whole.is_empty() || !free.is_empty() {
+        if early || !deleted_with_balancer.is_empty() || !free.is_empty() {
             sort(&mut steps[start..]);
         }
     }
@@ -312,8 +319,8 @@ impl<'a> Removals<'a> {
     /// previous one, and one part in state ERROR would block all of them. Parts are deleted one by one only if a
     /// resource of another kind is between two of them (a server that uses the address, and whose address a member
     /// has).
-    fn whole(&self) -> HashMap<&'a str, &'a str> {
-        let mut whole: HashMap<&str, &str> = HashMap::new();
+    fn deleted_with_balancer(&self) -> HashMap<&'a str, &'a str> {
+        let mut deleted_with_balancer: HashMap<&str, &str> = HashMap::new();
         let balancers = self
             .all
             .iter()
@@ -339,10 +346,10 @@ impl<'a> Removals<'a> {
                 }
             }
             if together {
-                whole.extend(pieces.into_iter().map(|piece| (piece, balancer.row)));
+                deleted_with_balancer.extend(pieces.into_iter().map(|piece| (piece, balancer.row)));
             }
         }
-        whole
+        deleted_with_balancer
     }
 
     /// Floating IPs that are deleted late and depend on no deleted server. They can wait for servers, because no server
@@ -373,12 +380,12 @@ impl<'a> Removals<'a> {
             port.early
                 && port.spec.resource_type == PORT
                 && subnet.is_some_and(|subnet| self.required[port.row].contains(&subnet))
-                && !self.hangs_on(foot.row, port.row)
+                && !self.depends_on(foot.row, port.row)
         })
     }
 
     /// True if `row` requires `other`, directly or indirectly.
-    fn hangs_on(&self, row: &str, other: &str) -> bool {
+    fn depends_on(&self, row: &str, other: &str) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![row];
         while let Some(row) = open.pop() {
@@ -403,7 +410,7 @@ impl<'a> Removals<'a> {
 }
 
 /// Id of the step that deletes a replaced resource.
-pub(super) fn removal_of_the_old(name: &str) -> String {
+pub(super) fn delete_old_id(name: &str) -> String {
     format!("{name}:delete-old")
 }
 
@@ -483,7 +490,7 @@ fn sort(steps: &mut [Step]) {
 }
 
 /// Steps that create or change something and that no other step waits for.
-fn ends(steps: &[Step]) -> Vec<String> {
+fn final_steps(steps: &[Step]) -> Vec<String> {
     let made = |step: &&Step| {
         matches!(
             step.kind,

@@ -32,7 +32,7 @@ pub(super) fn blocked_by_retained(
         if !goes(name) || !is_kept {
             continue;
         }
-        for other in what_it_is_on(deployed, name) {
+        for other in blocked_dependencies(deployed, name) {
             let on = &deployed.resources[other];
             let is_removed = on.external_id.is_none() && on.deletion_policy.is_delete();
             if !(is_removed && goes(other) && deployed.exists(other)) {
@@ -53,7 +53,7 @@ pub(super) fn blocked_by_retained(
 }
 
 /// All resources that cannot be deleted before this one, directly or indirectly.
-fn what_it_is_on<'a>(deployed: &'a Deployed, name: &'a str) -> BTreeSet<&'a str> {
+fn blocked_dependencies<'a>(deployed: &'a Deployed, name: &'a str) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut open = vec![name];
     while let Some(held_by) = open.pop() {
@@ -99,7 +99,7 @@ mod tests {
         resources(&BALANCED.replacen(&format!("{resource_type},"), &policy, 1))
     }
 
-    fn told(plan: &Plan) -> Vec<String> {
+    fn refusals(plan: &Plan) -> Vec<String> {
         let of_it = plan
             .diagnostics
             .iter()
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_retained_resource_blocks_the_deletion_of_its_dependencies() {
         let undeploy = |template: &str| {
-            told(&plan_undeploy(
+            refusals(&plan_undeploy(
                 &made(&plan_of(template)),
                 &Registry::openstack(),
             ))
@@ -155,20 +155,26 @@ mod tests {
         };
         deployed.actual.insert("door".to_owned(), door);
         let plan = plan_undeploy(&deployed, &Registry::openstack());
-        assert_eq!(told(&plan), [""; 0]);
+        assert_eq!(refusals(&plan), [""; 0]);
     }
 
     #[test]
     fn an_update_warns_of_a_retained_resource_only_if_it_blocks_a_deletion() {
         let before = kept("OS::Octavia::Listener");
         let deployed = made(&plan_of(&before));
-        assert_eq!(told(&plan_with(&before, &[], &deployed)), [""; 0]);
+        assert_eq!(refusals(&plan_with(&before, &[], &deployed)), [""; 0]);
         let another = before.replace("vip_subnet: {get_resource: sub}", "vip_subnet: other");
-        assert_eq!(told(&plan_with(&another, &[], &deployed)), ["lb by door"]);
+        assert_eq!(
+            refusals(&plan_with(&another, &[], &deployed)),
+            ["lb by door"]
+        );
         let gone = before.lines().filter(|line| {
             !line.contains(" door:") && !line.contains(" pool:") && !line.contains(" member:")
         });
         let gone: Vec<&str> = gone.collect();
-        assert_eq!(told(&plan_with(&gone.join("\n"), &[], &deployed)), [""; 0]);
+        assert_eq!(
+            refusals(&plan_with(&gone.join("\n"), &[], &deployed)),
+            [""; 0]
+        );
     }
 }

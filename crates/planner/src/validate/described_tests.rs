@@ -13,8 +13,8 @@ fn check(resource_type: &str, properties: &str, expected: &[&str]) {
     ));
     let mut found = validate(&Document::parse(&text), &types(), &CloudFacts::default());
     found.retain(|one| one.code != "resource-type-not-deployable");
-    let told = listing(&found);
-    let found: Vec<&str> = told
+    let text = listing(&found);
+    let found: Vec<&str> = text
         .lines()
         .filter_map(|line| line.trim().split_once(' ').map(|(_, rest)| rest))
         .collect();

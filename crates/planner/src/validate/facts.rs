@@ -54,7 +54,7 @@ impl Checker<'_> {
         {
             return;
         }
-        self.error(code, path, none_such(what, name, &known));
+        self.error(code, path, not_found_message(what, name, &known));
     }
 
     /// Checks a custom constraint. Names of objects that the template creates are accepted.
@@ -68,13 +68,13 @@ impl Checker<'_> {
         {
             return;
         }
-        let message = none_such(constraint.what, name, &known);
+        let message = not_found_message(constraint.what, name, &known);
         self.error("unknown-in-cloud", path, message);
     }
 }
 
 /// Message about a missing object, with similar names.
-fn none_such(what: &str, name: &str, known: &[(&str, &str)]) -> String {
+fn not_found_message(what: &str, name: &str, known: &[(&str, &str)]) -> String {
     let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
     let hint = match did_you_mean(name, names.iter().copied()) {
         near if !near.is_empty() => near,

@@ -71,7 +71,7 @@ impl Checker<'_> {
         self.properties(member, simple, described, path);
         self.is_made_later = outside;
         for one in &mut self.diagnostics[before..] {
-            look_later(one, &member.resource_type);
+            downgrade_if_unread(one, &member.resource_type);
         }
     }
 

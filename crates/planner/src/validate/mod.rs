@@ -32,7 +32,7 @@ mod references;
 mod rules;
 mod values;
 
-pub(crate) use later::{is_read_at_once, look_later};
+pub(crate) use later::{downgrade_if_unread, is_read_at_once};
 
 /// All problems of a document, including syntax and structure, in the order of the text.
 pub fn validate(document: &Document, types: &Registry, cloud: &CloudFacts) -> Vec<Diagnostic> {
@@ -276,7 +276,7 @@ impl<'a> Checker<'a> {
                     let path = path.key(&property.name);
                     let simple = self.simplified(&property.value, &path);
                     if let Some(simple) = &simple {
-                        self.made_names(&property.value, simple, &path);
+                        self.computed_names(&property.value, simple, &path);
                     }
                     simple
                 };

@@ -51,7 +51,7 @@ impl Checker<'_> {
     }
 
     /// Checks references with computed names that are known now.
-    pub(super) fn made_names(&mut self, written: &Expr, simple: &Expr, path: &Path<'_>) {
+    pub(super) fn computed_names(&mut self, written: &Expr, simple: &Expr, path: &Path<'_>) {
         let made = |expr: &Expr| match expr {
             Expr::Call { function, .. } => matches!(
                 function,

@@ -316,17 +316,17 @@ fn names_in_properties_are_looked_up_in_known_lists() {
         things: std::iter::once(("neutron.router".to_owned(), vec![known])).collect(),
         ..cloud()
     };
-    let said = |router: &str, more: &str| {
+    let diagnostics = |router: &str, more: &str| {
         let text = resources(&format!(
             "  a: {{type: OS::Neutron::RouterInterface, properties: {{router: {router}, subnet: any}}}}\n{more}"
         ));
         listing(&validate(&Document::parse(text), &types(), &facts))
     };
     assert_eq!(
-        (said("office", ""), said("r-1", "")),
+        (diagnostics("office", ""), diagnostics("r-1", "")),
         (String::new(), String::new())
     );
-    insta::assert_snapshot!(said("offise", ""), @"3:56 Error unknown-in-cloud resources.a.properties.router: the cloud has no router `offise`; did you mean `office`?");
+    insta::assert_snapshot!(diagnostics("offise", ""), @"3:56 Error unknown-in-cloud resources.a.properties.router: the cloud has no router `offise`; did you mean `office`?");
     let made = "  b: {type: OS::Neutron::Router, properties: {name: mine}}\n";
-    assert_eq!(said("mine", made), "");
+    assert_eq!(diagnostics("mine", made), "");
 }

@@ -250,12 +250,12 @@ impl<'a> Checker<'a> {
             self.in_cloud(choices, name, path);
         } else if let Some(name) = literal.as_str() {
             let mut constraints = property.constraints.iter();
-            let asked = constraints.find_map(|one| match one {
+            let found = constraints.find_map(|one| match one {
                 hot::constraint::Constraint::Custom(custom) => crate::lookup::of(custom),
                 _ => None,
             });
-            if let Some(asked) = asked {
-                self.looked_up(asked, name, path);
+            if let Some(found) = found {
+                self.looked_up(found, name, path);
             }
         }
     }

@@ -10,14 +10,14 @@ use crate::{
     operators::{binary, larger},
     parse::Tree,
     pattern::Regex,
-    value::{Frame, Got, key_text, text, unique, within_limit},
+    value::{Frame, YaqlValue, key_text, text, unique, within_limit},
 };
 
-pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
+pub(super) fn call(call: &Call<'_>) -> Result<YaqlValue, String> {
     let yes = |truth: bool| Ok(truth.into());
     match call.name {
         "let" => names(call),
-        "with" => Ok(Got::Frame(Frame::with(call.frame, &call.values()?)?)),
+        "with" => Ok(YaqlValue::Frame(Frame::with(call.frame, &call.values()?)?)),
         "switch" => switch(call),
         "coalesce" => {
             for tree in &call.rest {
@@ -38,38 +38,40 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
         }
         "examine" => {
             let truths = call.values()?.into_iter().map(|got| got.truth().into());
-            Ok(Got::Iter(truths.collect()))
+            Ok(YaqlValue::Iter(truths.collect()))
         }
         "selectAllCases" => {
             let truths = call.values()?.into_iter().enumerate();
             let held = truths.filter(|(_, got)| got.truth());
-            Ok(Got::Iter(held.map(|(index, _)| index.into()).collect()))
+            Ok(YaqlValue::Iter(
+                held.map(|(index, _)| index.into()).collect(),
+            ))
         }
         "list" => Ok(Value::Array(flat(call.values()?)?).into()),
-        "set" => Ok(Got::Set(unique(flat(call.values()?)?))),
+        "set" => Ok(YaqlValue::Set(unique(flat(call.values()?)?))),
         "dict" => dict(call),
         "concat" => concat(call),
         "range" => range(call),
         "generate" => generate(call),
         "str" => Ok(text(&call.value(0)?).into()),
         "bool" => yes(call.need(0)?.truth()),
-        "isBoolean" => yes(matches!(call.need(0)?, Got::Data(Value::Bool(_)))),
-        "isString" => yes(matches!(call.need(0)?, Got::Data(Value::String(_)))),
-        "isList" => yes(matches!(call.need(0)?, Got::Data(Value::Array(_)))),
-        "isDict" => yes(matches!(call.need(0)?, Got::Data(Value::Object(_)))),
-        "isSet" => yes(matches!(call.need(0)?, Got::Set(_))),
+        "isBoolean" => yes(matches!(call.need(0)?, YaqlValue::Data(Value::Bool(_)))),
+        "isString" => yes(matches!(call.need(0)?, YaqlValue::Data(Value::String(_)))),
+        "isList" => yes(matches!(call.need(0)?, YaqlValue::Data(Value::Array(_)))),
+        "isDict" => yes(matches!(call.need(0)?, YaqlValue::Data(Value::Object(_)))),
+        "isSet" => yes(matches!(call.need(0)?, YaqlValue::Set(_))),
         "isIterable" => yes(call.need(0)?.iterable().is_some()),
-        "isRegex" => yes(matches!(call.need(0)?, Got::Regex(_))),
-        "isNumber" => yes(matches!(call.need(0)?, Got::Data(Value::Number(_)))),
+        "isRegex" => yes(matches!(call.need(0)?, YaqlValue::Regex(_))),
+        "isNumber" => yes(matches!(call.need(0)?, YaqlValue::Data(Value::Number(_)))),
         "isInteger" => {
-            yes(matches!(call.need(0)?, Got::Data(Value::Number(number)) if !number.is_f64()))
+            yes(matches!(call.need(0)?, YaqlValue::Data(Value::Number(number)) if !number.is_f64()))
         }
         "regex" => {
             let flag =
                 |place: usize| Ok::<_, String>(call.got(place)?.is_some_and(|got| got.truth()));
             let pattern = call.text(0)?.ok_or_else(|| call.lacks())?;
             let regex = Regex::new(&pattern, flag(1)?, flag(2)?, flag(3)?)?;
-            Ok(Got::Regex(Rc::new(regex)))
+            Ok(YaqlValue::Regex(Rc::new(regex)))
         }
         "escapeRegex" => {
             let text = call.text(0)?.ok_or_else(|| call.lacks())?;
@@ -82,7 +84,7 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
 }
 
 /// Names for the expression after `->`.
-fn names(call: &Call<'_>) -> Result<Got, String> {
+fn names(call: &Call<'_>) -> Result<YaqlValue, String> {
     let mut names = HashMap::new();
     let mut place = 0;
     for tree in &call.rest {
@@ -99,11 +101,11 @@ fn names(call: &Call<'_>) -> Result<Got, String> {
             }
         }
     }
-    Frame::new(Some(call.frame), names).map(Got::Frame)
+    Frame::new(Some(call.frame), names).map(YaqlValue::Frame)
 }
 
 /// Value after the first condition that holds.
-fn switch(call: &Call<'_>) -> Result<Got, String> {
+fn switch(call: &Call<'_>) -> Result<YaqlValue, String> {
     for tree in &call.rest {
         let Tree::Pair(condition, value) = tree else {
             return Err("`switch` of `yaql` takes `condition => value`".to_owned());
@@ -116,7 +118,7 @@ fn switch(call: &Call<'_>) -> Result<Got, String> {
 }
 
 /// Map of pairs, or of one list of pairs.
-fn dict(call: &Call<'_>) -> Result<Got, String> {
+fn dict(call: &Call<'_>) -> Result<YaqlValue, String> {
     let [only] = call.rest.as_slice() else {
         return Ok(call.map()?.into());
     };
@@ -126,7 +128,7 @@ fn dict(call: &Call<'_>) -> Result<Got, String> {
     let given = call.evaluate(only)?;
     let mut map = serde_json::Map::new();
     for item in given.items("dict")? {
-        let pair = Got::Data(item).items("dict")?;
+        let pair = YaqlValue::Data(item).items("dict")?;
         let [key, value, ..] = pair.as_slice() else {
             return Err("`dict` of `yaql` takes pairs of a key and a value".to_owned());
         };
@@ -136,11 +138,11 @@ fn dict(call: &Call<'_>) -> Result<Got, String> {
 }
 
 /// Flattens iterables. A list stays an item.
-fn flat(values: Vec<Got>) -> Result<Vec<Value>, String> {
+fn flat(values: Vec<YaqlValue>) -> Result<Vec<Value>, String> {
     let mut all = Vec::new();
     for got in values {
         match got {
-            Got::Iter(items) => all.extend(items),
+            YaqlValue::Iter(items) => all.extend(items),
             other => all.push(other.value()?),
         }
     }
@@ -149,22 +151,22 @@ fn flat(values: Vec<Got>) -> Result<Vec<Value>, String> {
 }
 
 /// Concatenates texts or lists.
-fn concat(call: &Call<'_>) -> Result<Got, String> {
+fn concat(call: &Call<'_>) -> Result<YaqlValue, String> {
     let values = call.values()?;
     if values.iter().any(|got| got.iterable().is_some()) {
         let mut all = Vec::new();
         for got in &values {
             all.extend(got.items("concat")?);
         }
-        return Ok(Got::Iter(all));
+        return Ok(YaqlValue::Iter(all));
     }
-    let start: Got = "".into();
+    let start: YaqlValue = "".into();
     values
         .into_iter()
         .try_fold(start, |sum, item| binary("+", sum, item))
 }
 
-fn range(call: &Call<'_>) -> Result<Got, String> {
+fn range(call: &Call<'_>) -> Result<YaqlValue, String> {
     let first = call.integer(0, 0)?;
     let (start, stop) = if call.has(1) {
         (first, call.integer(1, 0)?)
@@ -185,10 +187,10 @@ fn range(call: &Call<'_>) -> Result<Got, String> {
         at = at.saturating_add(step);
     }
     within_limit(all.len())?;
-    Ok(Got::Iter(all))
+    Ok(YaqlValue::Iter(all))
 }
 
-fn generate(call: &Call<'_>) -> Result<Got, String> {
+fn generate(call: &Call<'_>) -> Result<YaqlValue, String> {
     let (goes_on, next) = (call.need_lambda(1)?, call.need_lambda(2)?);
     let selector = call.lambda(3);
     let mut at = call.need(0)?;
@@ -205,10 +207,10 @@ fn generate(call: &Call<'_>) -> Result<Got, String> {
         at = next(&[at])?;
     }
     within_limit(all.len())?;
-    Ok(Got::Iter(all))
+    Ok(YaqlValue::Iter(all))
 }
 
-fn converted(call: &Call<'_>) -> Result<Got, String> {
+fn converted(call: &Call<'_>) -> Result<YaqlValue, String> {
     let value = call.value(0)?;
     let whole = call.name == "int";
     let number = match &value {
@@ -235,13 +237,13 @@ fn converted(call: &Call<'_>) -> Result<Got, String> {
     })
 }
 
-fn float(number: f64) -> Got {
+fn float(number: f64) -> YaqlValue {
     Number::from_f64(number)
         .map_or(Value::Null, Value::Number)
         .into()
 }
 
-fn number(call: &Call<'_>) -> Result<Got, String> {
+fn number(call: &Call<'_>) -> Result<YaqlValue, String> {
     let first = call.value(0)?;
     let wrong = || call.wrong(&first.clone().into());
     if let ("abs" | "sign" | "round" | "pow", Value::Number(number)) = (call.name, &first) {
@@ -275,10 +277,10 @@ fn number(call: &Call<'_>) -> Result<Got, String> {
         }
         _ => None,
     };
-    result.map(Got::from).ok_or_else(wrong)
+    result.map(YaqlValue::from).ok_or_else(wrong)
 }
 
-fn power(call: &Call<'_>, whole: Option<i64>, value: f64) -> Option<Got> {
+fn power(call: &Call<'_>, whole: Option<i64>, value: f64) -> Option<YaqlValue> {
     let Value::Number(by) = call.value(1).ok()? else {
         return None;
     };
@@ -286,7 +288,7 @@ fn power(call: &Call<'_>, whole: Option<i64>, value: f64) -> Option<Got> {
         (Some(whole), Some(by)) => {
             let power = whole.checked_pow(u32::try_from(by).ok()?)?;
             match call.got(2).ok()? {
-                Some(Got::Data(Value::Number(rest))) => {
+                Some(YaqlValue::Data(Value::Number(rest))) => {
                     Some(power.checked_rem_euclid(rest.as_i64()?)?.into())
                 }
                 _ => Some(power.into()),

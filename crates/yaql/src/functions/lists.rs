@@ -9,10 +9,10 @@ use crate::{
     call::Call,
     operators::{binary, compare, larger},
     python,
-    value::{Frame, Got, key_text, unique, within_limit},
+    value::{Frame, YaqlValue, key_text, unique, within_limit},
 };
 
-pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
+pub(super) fn call(call: &Call<'_>, of: YaqlValue) -> Result<YaqlValue, String> {
     match call.name {
         "repeat" => return repeated(call, of),
         "switchCase" => return switch_case(call, &of),
@@ -28,35 +28,35 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
         "thenBy" | "thenByDescending" => return sorted(call, of),
         "len" => {
             let count = of.iterable().map(|items| items.len());
-            return count.map(Got::from).ok_or_else(|| call.wrong(&of));
+            return count.map(YaqlValue::from).ok_or_else(|| call.wrong(&of));
         }
         _ => {}
     }
     // A list stays a list.
-    if let ("defaultIfEmpty" | "toList" | "memorize", Got::Data(Value::Array(items))) =
+    if let ("defaultIfEmpty" | "toList" | "memorize", YaqlValue::Data(Value::Array(items))) =
         (call.name, &of)
         && (call.name != "defaultIfEmpty" || !items.is_empty())
     {
         return Ok(of);
     }
-    let is_set = matches!(of, Got::Set(_));
+    let is_set = matches!(of, YaqlValue::Set(_));
     let items = of.items(call.name)?;
     Ok(match call.name {
         "count" => items.len().into(),
         "toList" => Value::Array(items).into(),
-        "memorize" => Got::Iter(items),
-        "toSet" => Got::Set(unique(items)),
+        "memorize" => YaqlValue::Iter(items),
+        "toSet" => YaqlValue::Set(unique(items)),
         "where" | "filter" | "select" | "map" | "selectMany" | "takeWhile" | "skipWhile" => {
-            through(call, items)?
+            transform(call, items)?
         }
-        "any" | "all" | "indexWhere" | "lastIndexWhere" => asked(call, &items)?,
+        "any" | "all" | "indexWhere" | "lastIndexWhere" => any_all_or_index(call, &items)?,
         "orderBy" | "orderByDescending" => sorted(
             call,
-            Got::Sorted(items.into_iter().map(|item| (0, item)).collect()),
+            YaqlValue::Sorted(items.into_iter().map(|item| (0, item)).collect()),
         )?,
-        "skip" => Got::Iter(items.into_iter().skip(count(call)?).collect()),
-        "limit" | "take" => Got::Iter(items.into_iter().take(count(call)?).collect()),
-        "first" | "last" => end(call, items)?,
+        "skip" => YaqlValue::Iter(items.into_iter().skip(count(call)?).collect()),
+        "limit" | "take" => YaqlValue::Iter(items.into_iter().take(count(call)?).collect()),
+        "first" | "last" => first_or_last(call, items)?,
         "single" => match <[Value; 1]>::try_from(items) {
             Ok([only]) => only.into(),
             Err(_) => return Err("`single` of `yaql`: there is not exactly one item".to_owned()),
@@ -69,9 +69,9 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
             let mut all = Vec::new();
             flatten(items, &mut all);
             within_limit(all.len())?;
-            Got::Iter(all)
+            YaqlValue::Iter(all)
         }
-        "reverse" => Got::Iter(items.into_iter().rev().collect()),
+        "reverse" => YaqlValue::Iter(items.into_iter().rev().collect()),
         "enumerate" => {
             let start = call.integer(0, 0)?;
             let numbered = (0..).zip(items).map(|(at, item): (i64, _)| {
@@ -79,7 +79,7 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
                 let at = at.ok_or_else(|| call.wrong(&start.into()))?;
                 Ok::<_, String>(Value::from(vec![at.into(), item]))
             });
-            Got::Iter(numbered.collect::<Result<_, _>>()?)
+            YaqlValue::Iter(numbered.collect::<Result<_, _>>()?)
         }
         "append" | "concat" => {
             let mut all = items;
@@ -89,7 +89,7 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
                     _ => all.extend(got.items("concat")?),
                 }
             }
-            Got::Iter(all)
+            YaqlValue::Iter(all)
         }
         "zip" | "zipLongest" => zipped(call, items)?,
         "join" => joined(call, &items)?,
@@ -99,7 +99,7 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
             if items.is_empty() {
                 call.need(0)?
             } else {
-                Got::Iter(items)
+                YaqlValue::Iter(items)
             }
         }
         "replace" | "replaceMany" | "delete" | "insert" | "insertMany" => {
@@ -120,11 +120,11 @@ fn count(call: &Call<'_>) -> Result<usize, String> {
         .map_err(|_| format!("`{}` of `yaql` takes a number from 0 on", call.name))
 }
 
-fn item(value: &Value) -> [Got; 1] {
-    [Got::Data(value.clone())]
+fn item(value: &Value) -> [YaqlValue; 1] {
+    [YaqlValue::Data(value.clone())]
 }
 
-fn through(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn transform(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let each = call.need_lambda(0)?;
     let mut all = Vec::with_capacity(items.len());
     let mut skipping = call.name == "skipWhile";
@@ -148,10 +148,10 @@ fn through(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
             _ => {}
         }
     }
-    Ok(Got::Iter(all))
+    Ok(YaqlValue::Iter(all))
 }
 
-fn asked(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
+fn any_all_or_index(call: &Call<'_>, items: &[Value]) -> Result<YaqlValue, String> {
     let each = call.lambda(0);
     let holds = |value: &Value| match &each {
         Some(each) => Ok(each(&item(value))?.truth()),
@@ -176,8 +176,8 @@ fn asked(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
 }
 
 /// Sorts items that were equal in the previous sort, for `thenBy`.
-fn sorted(call: &Call<'_>, of: Got) -> Result<Got, String> {
-    let Got::Sorted(items) = of else {
+fn sorted(call: &Call<'_>, of: YaqlValue) -> Result<YaqlValue, String> {
+    let YaqlValue::Sorted(items) = of else {
         return Err(call.wrong(&of));
     };
     let each = call.need_lambda(0)?;
@@ -211,10 +211,10 @@ fn sorted(call: &Call<'_>, of: Got) -> Result<Got, String> {
             call.name
         ));
     }
-    Ok(Got::Sorted(ranked))
+    Ok(YaqlValue::Sorted(ranked))
 }
 
-fn end(call: &Call<'_>, mut items: Vec<Value>) -> Result<Got, String> {
+fn first_or_last(call: &Call<'_>, mut items: Vec<Value>) -> Result<YaqlValue, String> {
     let found = match call.name {
         "first" => items.into_iter().next(),
         _ => items.pop(),
@@ -226,7 +226,7 @@ fn end(call: &Call<'_>, mut items: Vec<Value>) -> Result<Got, String> {
     }
 }
 
-fn folded(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn folded(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let by_selector = !matches!(call.name, "sum" | "max" | "min");
     let selector = if by_selector {
         Some(call.need_lambda(0)?)
@@ -234,7 +234,7 @@ fn folded(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
         None
     };
     let seed = call.got(usize::from(by_selector))?;
-    let mut items = items.into_iter().map(Got::Data);
+    let mut items = items.into_iter().map(YaqlValue::Data);
     let mut sum = match seed.or_else(|| items.next()) {
         Some(first) => first,
         None => return Err(format!("`{}` of `yaql`: the list is empty", call.name)),
@@ -254,12 +254,12 @@ fn folded(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     }
     if keeps_all {
         all.push(sum.value()?);
-        return Ok(Got::Iter(all));
+        return Ok(YaqlValue::Iter(all));
     }
     Ok(sum)
 }
 
-fn grouped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn grouped(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let (key, value, aggregator) = (call.need_lambda(0)?, call.lambda(1), call.lambda(2));
     let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -284,17 +284,17 @@ fn grouped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
             Some(aggregator) => match aggregator(&item(&values)) {
                 Ok(got) => pair(got.value()?),
                 // In its old form the aggregator takes and returns the pair.
-                Err(why) => match aggregator(&item(&pair(values))).and_then(Got::value) {
+                Err(why) => match aggregator(&item(&pair(values))).and_then(YaqlValue::value) {
                     Ok(Value::Array(made)) if made.len() == 2 => made.into(),
                     _ => return Err(why),
                 },
             },
         });
     }
-    Ok(Got::Iter(all))
+    Ok(YaqlValue::Iter(all))
 }
 
-fn to_dict(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn to_dict(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let (key, value) = (call.need_lambda(0)?, call.lambda(1));
     let mut map = serde_json::Map::new();
     for one in items {
@@ -308,9 +308,9 @@ fn to_dict(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     Ok(Value::Object(map).into())
 }
 
-fn distinct(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn distinct(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let Some(key) = call.lambda(0) else {
-        return Ok(Got::Iter(unique(items)));
+        return Ok(YaqlValue::Iter(unique(items)));
     };
     let mut seen = std::collections::HashSet::new();
     let mut kept = Vec::new();
@@ -319,7 +319,7 @@ fn distinct(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
             kept.push(value);
         }
     }
-    Ok(Got::Iter(kept))
+    Ok(YaqlValue::Iter(kept))
 }
 
 fn flatten(list: Vec<Value>, into: &mut Vec<Value>) {
@@ -331,7 +331,7 @@ fn flatten(list: Vec<Value>, into: &mut Vec<Value>) {
     }
 }
 
-fn zipped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn zipped(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let mut lists = vec![items];
     for got in call.values()? {
         lists.push(got.items(call.name)?);
@@ -345,27 +345,27 @@ fn zipped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
         let row = lists.iter().map(|list| list.get(row).cloned());
         row.map(Option::unwrap_or_default).collect()
     });
-    Ok(Got::Iter(rows.collect()))
+    Ok(YaqlValue::Iter(rows.collect()))
 }
 
 /// Results of the selector for each pair of items for which the predicate holds.
-fn joined(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
+fn joined(call: &Call<'_>, items: &[Value]) -> Result<YaqlValue, String> {
     let others = call.need(0)?.items("join")?;
     let (holds, select) = (call.need_lambda(1)?, call.need_lambda(2)?);
     let mut all = Vec::new();
     for one in items {
         for other in &others {
-            let pair = [Got::Data(one.clone()), Got::Data(other.clone())];
+            let pair = [YaqlValue::Data(one.clone()), YaqlValue::Data(other.clone())];
             if holds(&pair)?.truth() {
                 all.push(select(&pair)?.value()?);
             }
         }
     }
     within_limit(all.len())?;
-    Ok(Got::Iter(all))
+    Ok(YaqlValue::Iter(all))
 }
 
-fn place_of(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
+fn place_of(call: &Call<'_>, items: &[Value]) -> Result<YaqlValue, String> {
     let wanted = call.value(0)?;
     let is = |item: &Value| python::equal(item, &wanted);
     let found = match call.name {
@@ -379,7 +379,7 @@ fn place_of(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
     })
 }
 
-fn cut(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn cut(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let list = |part: &[Value]| Value::Array(part.to_vec());
     if call.name == "splitAt" {
         let at = call.integer(0, 0)?;
@@ -393,7 +393,7 @@ fn cut(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     }
     if call.name == "slice" {
         let length = count(call)?.max(1);
-        return Ok(Got::Iter(items.chunks(length).map(list).collect()));
+        return Ok(YaqlValue::Iter(items.chunks(length).map(list).collect()));
     }
     let each = call.need_lambda(0)?;
     let (mut parts, mut start) = (Vec::new(), 0);
@@ -420,11 +420,11 @@ fn cut(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     if start != items.len() {
         parts.push(list(&items[start..]));
     }
-    Ok(Got::Iter(parts))
+    Ok(YaqlValue::Iter(parts))
 }
 
 /// Removes, inserts or replaces items. `position` and `count` are as in Python's ranges.
-fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> {
+fn changed(call: &Call<'_>, of: &YaqlValue, items: Vec<Value>) -> Result<YaqlValue, String> {
     if call.name.starts_with("insert") {
         let at = call.integer(0, 0)?;
         let new = match call.name {
@@ -432,11 +432,11 @@ fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> 
             _ => call.need(1)?.items(call.name)?,
         };
         let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-        let is_list = matches!(of, Got::Data(_)) && call.name == "insert";
+        let is_list = matches!(of, YaqlValue::Data(_)) && call.name == "insert";
         let place = match (at < 0, is_list) {
             (true, true) => (at + length).max(0),
             // An iterable has no position before its first item.
-            (true, false) if call.name == "insert" => return Ok(Got::Iter(items)),
+            (true, false) if call.name == "insert" => return Ok(YaqlValue::Iter(items)),
             _ => at.clamp(0, length),
         };
         let mut items = items;
@@ -445,7 +445,7 @@ fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> 
         return Ok(if is_list {
             Value::Array(items).into()
         } else {
-            Got::Iter(items)
+            YaqlValue::Iter(items)
         });
     }
     let values = match call.name {
@@ -485,18 +485,18 @@ fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> 
             all.push(item);
         }
     }
-    Ok(Got::Iter(all))
+    Ok(YaqlValue::Iter(all))
 }
 
-fn set(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn set(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let others = match call.name {
         "add" | "remove" => call
             .values()?
             .into_iter()
-            .map(Got::value)
+            .map(YaqlValue::value)
             .collect::<Result<Vec<_>, _>>()?,
         _ => match call.need(0)? {
-            Got::Set(others) => others,
+            YaqlValue::Set(others) => others,
             other => return Err(call.wrong(&other)),
         },
     };
@@ -504,7 +504,7 @@ fn set(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     let only = |list: &[Value], but: &[Value]| -> Vec<Value> {
         list.iter().filter(|one| !has(but, one)).cloned().collect()
     };
-    Ok(Got::Set(match call.name {
+    Ok(YaqlValue::Set(match call.name {
         "union" | "add" => unique(items.into_iter().chain(others).collect()),
         "intersect" => items.into_iter().filter(|one| has(&others, one)).collect(),
         "symmetricDifference" => [only(&items, &others), only(&others, &items)].concat(),
@@ -513,7 +513,7 @@ fn set(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
 }
 
 /// Frame with the items under the names `$1`, `$2` ..., or given names.
-fn unpacked(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
+fn unpacked(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
     let names = call.values()?;
     if !names.is_empty() && names.len() != items.len() {
         return Err(format!(
@@ -525,16 +525,16 @@ fn unpacked(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     let mut given = HashMap::new();
     for (index, item) in items.into_iter().enumerate() {
         let name = match names.get(index) {
-            Some(Got::Data(Value::String(name))) => name.clone(),
+            Some(YaqlValue::Data(Value::String(name))) => name.clone(),
             Some(other) => return Err(call.wrong(other)),
             None => (index + 1).to_string(),
         };
         given.insert(name, item.into());
     }
-    Frame::new(Some(call.frame), given).map(Got::Frame)
+    Frame::new(Some(call.frame), given).map(YaqlValue::Frame)
 }
 
-fn repeated(call: &Call<'_>, of: Got) -> Result<Got, String> {
+fn repeated(call: &Call<'_>, of: YaqlValue) -> Result<YaqlValue, String> {
     let times = call.integer(0, -1)?;
     let times = usize::try_from(times)
         .ok()
@@ -543,11 +543,11 @@ fn repeated(call: &Call<'_>, of: Got) -> Result<Got, String> {
     let times = times.unwrap_or(ITEMS_MAX);
     let value = of.value()?;
     budget::spend(budget::weight(&value, 1)?.saturating_mul(times))?;
-    Ok(Got::Iter(vec![value; times]))
+    Ok(YaqlValue::Iter(vec![value; times]))
 }
 
-fn switch_case(call: &Call<'_>, of: &Got) -> Result<Got, String> {
-    let Got::Data(Value::Number(number)) = of else {
+fn switch_case(call: &Call<'_>, of: &YaqlValue) -> Result<YaqlValue, String> {
+    let YaqlValue::Data(Value::Number(number)) = of else {
         return Err(call.wrong(of));
     };
     let chosen = number

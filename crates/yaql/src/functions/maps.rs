@@ -6,20 +6,22 @@ use crate::{
     call::Call,
     parse::Tree,
     python,
-    value::{Got, key_text, unique},
+    value::{YaqlValue, key_text, unique},
 };
 
 /// Calls a method of a map. `None` if there is no such method.
-pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
-    let Got::Data(Value::Object(map)) = of else {
+pub(super) fn call(call: &Call<'_>, of: &YaqlValue) -> Option<Result<YaqlValue, String>> {
+    let YaqlValue::Data(Value::Object(map)) = of else {
         return None;
     };
     Some(match call.name {
         "len" => Ok(map.len().into()),
         "get" => get(call, map),
-        "keys" => Ok(Got::Set(map.keys().cloned().map(Value::from).collect())),
-        "values" => Ok(Got::Set(map.values().cloned().collect())),
-        "items" => Ok(Got::Set(
+        "keys" => Ok(YaqlValue::Set(
+            map.keys().cloned().map(Value::from).collect(),
+        )),
+        "values" => Ok(YaqlValue::Set(map.values().cloned().collect())),
+        "items" => Ok(YaqlValue::Set(
             map.iter()
                 .map(|(key, value)| Value::from(vec![Value::from(key.as_str()), value.clone()]))
                 .collect(),
@@ -35,7 +37,7 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
         "set" => set(call, map),
         "delete" => call
             .values()
-            .and_then(|keys| keys.into_iter().map(Got::value).collect())
+            .and_then(|keys| keys.into_iter().map(YaqlValue::value).collect())
             .map(|keys| without(map, keys)),
         "deleteAll" => call
             .need(0)
@@ -46,7 +48,7 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
     })
 }
 
-fn get(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
+fn get(call: &Call<'_>, map: &Map<String, Value>) -> Result<YaqlValue, String> {
     match map.get(&key_text(&call.value(0)?)) {
         Some(found) => Ok(found.clone().into()),
         None => Ok(call.got(1)?.unwrap_or(Value::Null.into())),
@@ -54,7 +56,7 @@ fn get(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
 }
 
 /// Map with a key and a value, a map, or pairs added.
-fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
+fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<YaqlValue, String> {
     let mut map = map.clone();
     match call.rest.as_slice() {
         [key, value] if !matches!(key, Tree::Pair(..)) => {
@@ -63,7 +65,7 @@ fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
         }
         [only] if !matches!(only, Tree::Pair(..)) => {
             let given = call.evaluate(only)?;
-            let Got::Data(Value::Object(more)) = given else {
+            let YaqlValue::Data(Value::Object(more)) = given else {
                 return Err(call.wrong(&given));
             };
             map.extend(more);
@@ -77,7 +79,7 @@ fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     Ok(Value::Object(map).into())
 }
 
-fn without(map: &Map<String, Value>, keys: Vec<Value>) -> Got {
+fn without(map: &Map<String, Value>, keys: Vec<Value>) -> YaqlValue {
     let keys: Vec<String> = keys.iter().map(key_text).collect();
     let kept = map.iter().filter(|(key, _)| !keys.contains(key));
     let kept: Map<_, _> = kept
@@ -89,13 +91,13 @@ fn without(map: &Map<String, Value>, keys: Vec<Value>) -> Got {
 type Merge<'a> = &'a dyn Fn(&Value, &Value) -> Result<Value, String>;
 
 /// Merges nested maps and concatenates lists. For all other values the later one is used.
-fn merge_with(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
+fn merge_with(call: &Call<'_>, map: &Map<String, Value>) -> Result<YaqlValue, String> {
     let another = call.value(0)?;
     let Value::Object(another) = &another else {
         return Err(call.wrong(&another.into()));
     };
     let (lists, items) = (call.lambda(1), call.lambda(2));
-    let of = |a: &Value, b: &Value| [Got::Data(a.clone()), Got::Data(b.clone())];
+    let of = |a: &Value, b: &Value| [YaqlValue::Data(a.clone()), YaqlValue::Data(b.clone())];
     let list_merger = |a: &Value, b: &Value| match &lists {
         Some(merge) => merge(&of(a, b))?.value(),
         None => {
@@ -108,7 +110,7 @@ fn merge_with(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> 
         None => Ok(b.clone()),
     };
     let levels = call.integer(3, 0)?;
-    merged(map, another, &list_merger, &item_merger, levels).map(Got::Data)
+    merged(map, another, &list_merger, &item_merger, levels).map(YaqlValue::Data)
 }
 
 fn merged(

@@ -14,17 +14,17 @@ use crate::{
     call::{Call, Evaluate},
     parse::Tree,
     signatures::{ALL, Form},
-    value::{Frame, Got},
+    value::{Frame, YaqlValue},
 };
 
 /// Calls `of.name(arguments)`.
 pub(super) fn method(
-    of: Got,
+    of: YaqlValue,
     name: &str,
     arguments: &[Tree],
     frame: &Rc<Frame>,
     evaluate: Evaluate,
-) -> Result<Got, String> {
+) -> Result<YaqlValue, String> {
     let arguments: Vec<&Tree> = arguments.iter().collect();
     let forms = [Form::Method, Form::Either];
     apply(&Call::of(name, &forms, &arguments, frame, evaluate)?, of)
@@ -36,7 +36,7 @@ pub(super) fn function(
     arguments: &[Tree],
     frame: &Rc<Frame>,
     evaluate: Evaluate,
-) -> Result<Got, String> {
+) -> Result<YaqlValue, String> {
     let arguments: Vec<&Tree> = arguments.iter().collect();
     let is_either = ALL
         .iter()
@@ -55,7 +55,7 @@ pub(super) fn function(
 }
 
 /// Selects the function of this name by the type of the value, and calls it.
-fn apply(call: &Call<'_>, of: Got) -> Result<Got, String> {
+fn apply(call: &Call<'_>, of: YaqlValue) -> Result<YaqlValue, String> {
     if let Some(done) = maps::call(call, &of)
         .or_else(|| patterns::call(call, &of))
         .or_else(|| texts::call(call, &of))

@@ -9,15 +9,18 @@ use crate::{
     call::Call,
     operators::found,
     pattern::Regex,
-    value::{Frame, Got, within_limit},
+    value::{Frame, YaqlValue, within_limit},
 };
 
 /// Calls a method with patterns. `None` if there is no such method.
-pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
+pub(super) fn call(call: &Call<'_>, of: &YaqlValue) -> Option<Result<YaqlValue, String>> {
     match (call.name, of) {
-        ("matches" | "search" | "searchAll", Got::Regex(_)) => {}
-        ("split" | "replace" | "replaceBy", Got::Regex(_) | Got::Data(Value::String(_))) => {}
-        ("matches", Got::Data(Value::String(_))) => {
+        ("matches" | "search" | "searchAll", YaqlValue::Regex(_)) => {}
+        (
+            "split" | "replace" | "replaceBy",
+            YaqlValue::Regex(_) | YaqlValue::Data(Value::String(_)),
+        ) => {}
+        ("matches", YaqlValue::Data(Value::String(_))) => {
             return Some(call.need(0).and_then(|by| Ok(found(of, &by)?.into())));
         }
         _ => return None,
@@ -25,18 +28,20 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
     let other = match call.need(0) {
         Ok(other) => other,
         // `split()` of a text needs no argument.
-        Err(_) if !matches!(of, Got::Regex(_)) => return None,
+        Err(_) if !matches!(of, YaqlValue::Regex(_)) => return None,
         Err(why) => return Some(Err(why)),
     };
     match (of, &other) {
-        (Got::Regex(regex), Got::Data(Value::String(text)))
-        | (Got::Data(Value::String(text)), Got::Regex(regex)) => Some(done(call, regex, text)),
-        (Got::Regex(_), other) => Some(Err(call.wrong(other))),
+        (YaqlValue::Regex(regex), YaqlValue::Data(Value::String(text)))
+        | (YaqlValue::Data(Value::String(text)), YaqlValue::Regex(regex)) => {
+            Some(done(call, regex, text))
+        }
+        (YaqlValue::Regex(_), other) => Some(Err(call.wrong(other))),
         _ => None,
     }
 }
 
-fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
+fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<YaqlValue, String> {
     let most = |place: usize| {
         let most = call.integer(place, 0)?;
         Ok::<_, String>(usize::try_from(most).ok().filter(|most| *most > 0))
@@ -53,7 +58,7 @@ fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
             let all = all.map(|captures| one(call, &captures?, &mut letters)?.value());
             let all = all.collect::<Result<Vec<_>, String>>()?;
             within_limit(all.len())?;
-            Ok(Got::Iter(all))
+            Ok(YaqlValue::Iter(all))
         }
         "split" => {
             let (mut parts, mut at) = (Vec::new(), 0);
@@ -85,7 +90,7 @@ fn one(
     call: &Call<'_>,
     captures: &regex_lite::Captures<'_>,
     letters: &mut Letters<'_>,
-) -> Result<Got, String> {
+) -> Result<YaqlValue, String> {
     match call.in_frame(1) {
         Some(selector) => selector(&groups(call, captures, letters)?),
         None => Ok(captures[0].into()),
@@ -127,7 +132,7 @@ fn groups(
     letters: &mut Letters<'_>,
 ) -> Result<Rc<Frame>, String> {
     letters.go_to(captures.get(0).map_or(letters.byte, |whole| whole.start()));
-    let all: Vec<Got> = captures
+    let all: Vec<YaqlValue> = captures
         .iter()
         .map(|group| match group {
             Some(group) => {
@@ -136,7 +141,7 @@ fn groups(
             }
             None => json!({"value": null, "start": -1, "end": -1}),
         })
-        .map(Got::Data)
+        .map(YaqlValue::Data)
         .collect();
     Frame::with(call.frame, &all)
 }
@@ -146,7 +151,7 @@ fn replaced(
     regex: &Regex,
     text: &str,
     most: Option<usize>,
-) -> Result<Got, String> {
+) -> Result<YaqlValue, String> {
     let mut out = String::new();
     let mut at = 0;
     let mut letters = Letters::of(text);
@@ -160,7 +165,7 @@ fn replaced(
         if call.name == "replaceBy" {
             let selector = call.in_frame(1).ok_or_else(|| call.lacks())?;
             match selector(&groups(call, &captures, &mut letters)?)? {
-                Got::Data(Value::String(text)) => out.push_str(&text),
+                YaqlValue::Data(Value::String(text)) => out.push_str(&text),
                 other => return Err(call.wrong(&other)),
             }
         } else {

@@ -6,31 +6,31 @@ use crate::{
     TEXT_BYTES_MAX, budget,
     call::Call,
     parse::Tree,
-    value::{Got, plain, text},
+    value::{YaqlValue, plain, text},
 };
 
 /// Calls a method of a text. `None` if there is no such method.
-pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
+pub(super) fn call(call: &Call<'_>, of: &YaqlValue) -> Option<Result<YaqlValue, String>> {
     match (call.name, of) {
-        ("isEmpty" | "norm", Got::Data(Value::Null)) => {
+        ("isEmpty" | "norm", YaqlValue::Data(Value::Null)) => {
             return Some(Ok(match call.name {
                 "norm" => Value::Null.into(),
                 _ => true.into(),
             }));
         }
         // `text.join(list)`.
-        ("join", Got::Data(Value::String(_))) => {}
+        ("join", YaqlValue::Data(Value::String(_))) => {}
         ("join", list) => return joined(call, list),
         _ => {}
     }
-    let Got::Data(Value::String(of)) = of else {
+    let YaqlValue::Data(Value::String(of)) = of else {
         return None;
     };
     Some(match call.name {
         "len" => Ok(of.chars().count().into()),
         "toUpper" => Ok(of.to_uppercase().into()),
         "toLower" => Ok(of.to_lowercase().into()),
-        "trim" | "trimLeft" | "trimRight" => trimmed(call, 0, of, call.name).map(Got::from),
+        "trim" | "trimLeft" | "trimRight" => trimmed(call, 0, of, call.name).map(YaqlValue::from),
         "norm" => trimmed(call, 0, of, "trim").map(|text| {
             if text.is_empty() {
                 Value::Null.into()
@@ -57,7 +57,7 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
 }
 
 /// `list.join(text)`. `None` if the argument is another list.
-fn joined(call: &Call<'_>, list: &Got) -> Option<Result<Got, String>> {
+fn joined(call: &Call<'_>, list: &YaqlValue) -> Option<Result<YaqlValue, String>> {
     if call.has(1) {
         return None;
     }
@@ -71,7 +71,7 @@ fn joined(call: &Call<'_>, list: &Got) -> Option<Result<Got, String>> {
     )
 }
 
-fn put_together(items: &[Value], by: &str) -> Result<Got, String> {
+fn put_together(items: &[Value], by: &str) -> Result<YaqlValue, String> {
     let texts: Vec<String> = items.iter().map(text).collect();
     let length: usize = texts.iter().map(|text| text.len() + by.len()).sum();
     if length > TEXT_BYTES_MAX {
@@ -80,7 +80,7 @@ fn put_together(items: &[Value], by: &str) -> Result<Got, String> {
     Ok(texts.join(by).into())
 }
 
-fn between(call: &Call<'_>, by: &str) -> Result<Got, String> {
+fn between(call: &Call<'_>, by: &str) -> Result<YaqlValue, String> {
     let items = call.need(0)?.items("join")?;
     put_together(&items, by)
 }
@@ -99,7 +99,7 @@ fn trimmed(call: &Call<'_>, place: usize, of: &str, how: &str) -> Result<String,
     .to_owned())
 }
 
-fn is_empty(call: &Call<'_>, of: &str) -> Result<Got, String> {
+fn is_empty(call: &Call<'_>, of: &str) -> Result<YaqlValue, String> {
     let trim = call.got(0)?.is_none_or(|trim| trim.truth());
     Ok(if trim {
         trimmed(call, 1, of, "trim")?.is_empty()
@@ -109,7 +109,7 @@ fn is_empty(call: &Call<'_>, of: &str) -> Result<Got, String> {
     .into())
 }
 
-fn split(call: &Call<'_>, of: &str, from_right: bool) -> Result<Got, String> {
+fn split(call: &Call<'_>, of: &str, from_right: bool) -> Result<YaqlValue, String> {
     let most =
         usize::try_from(call.integer(1, -1)?).map_or(usize::MAX, |most| most.saturating_add(1));
     let list = |parts: Vec<&str>| Value::Array(parts.into_iter().map(Value::from).collect()).into();
@@ -157,15 +157,15 @@ fn words(of: &str, most: usize, from_right: bool) -> Vec<&str> {
     parts
 }
 
-fn replaced(call: &Call<'_>, of: &str) -> Result<Got, String> {
+fn replaced(call: &Call<'_>, of: &str) -> Result<YaqlValue, String> {
     let old = call.need(0)?;
     let mut pairs = Vec::new();
     let count = match &old {
-        Got::Data(Value::Object(map)) => {
+        YaqlValue::Data(Value::Object(map)) => {
             pairs.extend(map.iter().map(|(key, value)| (key.clone(), text(value))));
             call.integer(1, -1)?
         }
-        Got::Data(Value::String(old)) => {
+        YaqlValue::Data(Value::String(old)) => {
             let new = call.text(1)?.ok_or_else(|| call.lacks())?;
             pairs.push((old.clone(), new));
             call.integer(2, -1)?
@@ -190,7 +190,7 @@ fn replaced(call: &Call<'_>, of: &str) -> Result<Got, String> {
 }
 
 /// Formats `{}`, `{0}` and `{name}`, as in Python, without conversions.
-fn format(call: &Call<'_>, of: &str) -> Result<Got, String> {
+fn format(call: &Call<'_>, of: &str) -> Result<YaqlValue, String> {
     let unknown = |field: &str| {
         format!(
             "`format` of `yaql` does not know `{{{}}}`",
@@ -269,12 +269,12 @@ fn part(of: &str, start: i64, length: i64) -> (usize, &str) {
     (start, &rest[..end])
 }
 
-fn substring(call: &Call<'_>, of: &str) -> Result<Got, String> {
+fn substring(call: &Call<'_>, of: &str) -> Result<YaqlValue, String> {
     let start = call.integer(0, 0)?;
     Ok(part(of, start, call.integer(1, -1)?).1.into())
 }
 
-fn index_of(call: &Call<'_>, of: &str) -> Result<Got, String> {
+fn index_of(call: &Call<'_>, of: &str) -> Result<YaqlValue, String> {
     let wanted = call.text(0)?.ok_or_else(|| call.lacks())?;
     let (start, within) = part(of, call.integer(1, 0)?, call.integer(2, -1)?);
     let found = match call.name {
@@ -287,11 +287,11 @@ fn index_of(call: &Call<'_>, of: &str) -> Result<Got, String> {
     })
 }
 
-fn any(call: &Call<'_>, fits: impl Fn(&str) -> bool) -> Result<Got, String> {
+fn any(call: &Call<'_>, fits: impl Fn(&str) -> bool) -> Result<YaqlValue, String> {
     let mut truth = false;
     for value in call.values()? {
         match value {
-            Got::Data(Value::String(part)) => truth |= fits(&part),
+            YaqlValue::Data(Value::String(part)) => truth |= fits(&part),
             other => return Err(call.wrong(&other)),
         }
     }

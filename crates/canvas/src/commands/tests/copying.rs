@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_duplicated_server_has_its_own_software_and_ports() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let proposal = hands
         .with(|input| duplicate(input, &["web".to_owned()]))
         .expect("web is there");
@@ -21,9 +21,9 @@ fn a_duplicated_server_has_its_own_software_and_ports() {
 
 #[test]
 fn resources_duplicated_together_keep_their_arrangement() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let names = ["front", "web", "edge"].map(str::to_owned);
-    let at = |hands: &Hands, name: &str| {
+    let at = |hands: &TestEditor, name: &str| {
         hands.with(|input| input.drawing.node(name).expect("drawn").rect.corner())
     };
     let before = at(&hands, "web").since(at(&hands, "front"));
@@ -55,7 +55,7 @@ resources:
       networks: [{port: {get_resource: leg}}, {network: {get_resource: net}, fixed_ip: 10.0.0.7}]
 ";
     let twins = |names: &[&str]| {
-        let mut hands = Hands::on(text);
+        let mut hands = TestEditor::on(text);
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let proposal = hands.with(|input| duplicate(input, &names));
         hands.take(Ok(proposal.expect("they are there")));
@@ -85,7 +85,7 @@ resources:
 #[test]
 fn a_thousand_resources_are_duplicated_by_one_edit() {
     let (text, names) = networks(1_000);
-    let mut hands = Hands::on(&text);
+    let mut hands = TestEditor::on(&text);
     let proposal = hands.with(|input| duplicate(input, &names));
     let proposal = proposal.expect("they are there");
     assert_eq!(proposal.edits.len(), 1);
@@ -95,7 +95,7 @@ fn a_thousand_resources_are_duplicated_by_one_edit() {
 
 #[test]
 fn a_server_is_copied_with_its_software_and_pasted_beside_itself() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let text = hands.with(|input| copy(input, &["web".to_owned()]));
     let text = text.expect("web is there");
     assert!(text.contains("  nginx:"), "{text}");
@@ -113,8 +113,8 @@ fn a_server_is_copied_with_its_software_and_pasted_beside_itself() {
 
 #[test]
 fn resources_pasted_into_another_design_keep_names_and_marks() {
-    let text = Hands::on(TWO_TIER).with(|input| copy(input, &["edge".to_owned()]));
-    let mut hands = Hands::on(EMPTY);
+    let text = TestEditor::on(TWO_TIER).with(|input| copy(input, &["edge".to_owned()]));
+    let mut hands = TestEditor::on(EMPTY);
     let proposal = hands.with(|input| paste(input, &text.expect("edge is there")));
     hands.take(proposal);
     let edge = hands.editor.template().resource("edge");
@@ -124,7 +124,7 @@ fn resources_pasted_into_another_design_keep_names_and_marks() {
 #[test]
 fn the_clipboard_is_a_template_in_the_order_of_the_selection() {
     let names = ["web", "edge"].map(str::to_owned);
-    let text = Hands::on(TWO_TIER).with(|input| copy(input, &names));
+    let text = TestEditor::on(TWO_TIER).with(|input| copy(input, &names));
     let document = hot::document::Document::parse(text.expect("both are there"));
     assert_eq!(document.diagnostics(), []);
     let copied = document.template().resources.iter();
@@ -135,11 +135,11 @@ fn the_clipboard_is_a_template_in_the_order_of_the_selection() {
 #[test]
 fn a_large_design_is_copied_whole_and_pasted_by_one_edit() {
     let (text, names) = networks(2_000);
-    let copied = Hands::on(&text).with(|input| copy(input, &names));
+    let copied = TestEditor::on(&text).with(|input| copy(input, &names));
     let copied = copied.expect("they are there");
     let document = hot::document::Document::parse(copied.as_str());
     assert_eq!(document.template().resources.len(), names.len());
-    let mut hands = Hands::on(EMPTY);
+    let mut hands = TestEditor::on(EMPTY);
     let proposal = hands.with(|input| paste(input, &copied));
     hands.take(proposal);
     assert_eq!(hands.editor.template().resources.len(), names.len());
@@ -150,11 +150,11 @@ fn nothing_is_pasted_into_a_design_at_its_size_limit() {
     let (little, _) = networks(60);
     let large = format!("{TWO_TIER}# {}\n", "x".repeat(523_000));
     assert!(
-        Hands::on(TWO_TIER)
+        TestEditor::on(TWO_TIER)
             .with(|input| paste(input, &little))
             .is_ok()
     );
-    let Refusal(reason) = Hands::on(&large)
+    let Refusal(reason) = TestEditor::on(&large)
         .with(|input| paste(input, &little))
         .expect_err("the design would be longer than a template may be");
     assert!(reason.contains("too large to paste"), "{reason}");
@@ -162,8 +162,9 @@ fn nothing_is_pasted_into_a_design_at_its_size_limit() {
 
 #[test]
 fn pasted_resources_get_different_names() {
-    let mut hands =
-        Hands::on("heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Neutron::Net}\n");
+    let mut hands = TestEditor::on(
+        "heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Neutron::Net}\n",
+    );
     let text = "resources:\n  a: {type: OS::Neutron::Net}\n  a_2: {type: OS::Neutron::Net}\n";
     let proposal = hands.with(|input| paste(input, text));
     hands.take(proposal);
@@ -174,7 +175,7 @@ fn pasted_resources_get_different_names() {
 
 #[test]
 fn a_text_that_is_not_a_template_is_not_pasted() {
-    let hands = Hands::on(TWO_TIER);
+    let hands = TestEditor::on(TWO_TIER);
     for text in ["hello", "{[", "heat_template_version: 2021-04-16\n", ""] {
         let refused = hands.with(|input| paste(input, text)).expect_err(text);
         assert!(refused.0.contains("clipboard"), "{}", refused.0);

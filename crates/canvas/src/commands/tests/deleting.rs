@@ -4,17 +4,17 @@ use super::*;
 
 #[test]
 fn a_deleted_network_takes_along_its_subnets_and_ports() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let deletion = hands
         .with(|input| delete(input, &["front".to_owned()]))
         .expect("front is there");
-    let along: Vec<(&str, &str)> = deletion
-        .along
+    let dependents: Vec<(&str, &str)> = deletion
+        .dependents
         .iter()
         .map(|one| (one.name.as_str(), one.with.as_str()))
         .collect();
     assert_eq!(
-        along,
+        dependents,
         [
             ("front_subnet", "front"),
             ("router_to_front", "front_subnet"),
@@ -53,12 +53,16 @@ fn a_deleted_network_takes_along_its_subnets_and_ports() {
 
 #[test]
 fn a_deleted_server_takes_its_software_and_its_ports() {
-    let hands = Hands::on(TWO_TIER);
+    let hands = TestEditor::on(TWO_TIER);
     let deletion = hands
         .with(|input| delete(input, &["web".to_owned()]))
         .expect("web is there");
-    let along: Vec<&str> = deletion.along.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(along, ["web_port", "nginx"]);
+    let dependents: Vec<&str> = deletion
+        .dependents
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(dependents, ["web_port", "nginx"]);
 }
 
 #[test]
@@ -74,7 +78,7 @@ fn a_network_of_three_hundred_servers_is_deleted_and_restored_by_one_edit() {
     let text = format!(
         "heat_template_version: 2021-04-16\nresources:\n  net: {{type: OS::Neutron::Net}}\n{servers}"
     );
-    let mut hands = Hands::on(&text);
+    let mut hands = TestEditor::on(&text);
     let deletion = hands.with(|input| delete(input, &["net".to_owned()]));
     let deletion = deletion.expect("net is there");
     assert_eq!(deletion.proposal.edits.len(), 1);
@@ -114,18 +118,21 @@ fn three_hundred_of_six_hundred_ports_are_deleted_quickly() {
         of("front"),
         of("back")
     );
-    let hands = Hands::on(&text);
+    let hands = TestEditor::on(&text);
     let start = std::time::Instant::now();
     let deletion = hands.with(|input| delete(input, &["front".to_owned()]));
     let network = deletion.expect("front is there");
-    assert_eq!((network.along.len(), network.detached.len()), (300, 300));
+    assert_eq!(
+        (network.dependents.len(), network.detached.len()),
+        (300, 300)
+    );
 
     let names: Vec<String> = (0..300)
         .map(|number| format!("back_server_{number}"))
         .collect();
     let deletion = hands.with(|input| delete(input, &names));
     let servers = deletion.expect("they are there");
-    assert_eq!(servers.along.len(), 300, "their ports");
+    assert_eq!(servers.dependents.len(), 300, "their ports");
     // An algorithm that searches all resources for each deleted one takes minutes. On a busy machine this test still
     // takes far less than the limit.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn a_design_is_drawn_by_drops_and_connections() {
-    let mut hands = Hands::on(EMPTY);
+    let mut hands = TestEditor::on(EMPTY);
     let network = hands.drop(Item::Network, 100.0, 100.0);
     let router = hands.drop(Item::Router, 900.0, 20.0);
     let front = hands.drop_on(Item::PublicServer, &network);
@@ -52,7 +52,7 @@ fn a_design_is_drawn_by_drops_and_connections() {
 
 #[test]
 fn servers_in_a_frame_do_not_cover_each_other() {
-    let mut hands = Hands::on(EMPTY);
+    let mut hands = TestEditor::on(EMPTY);
     let network = hands.drop(Item::Network, 100.0, 100.0);
     let servers: Vec<String> = (0..4)
         .map(|_| hands.drop_on(Item::PrivateServer, &network))
@@ -70,7 +70,7 @@ fn servers_in_a_frame_do_not_cover_each_other() {
 
 #[test]
 fn a_second_network_gets_another_range() {
-    let mut hands = Hands::on(EMPTY);
+    let mut hands = TestEditor::on(EMPTY);
     hands.drop(Item::Network, 0.0, 0.0);
     hands.drop(Item::Network, 2000.0, 0.0);
     assert_eq!(hands.property("network_2_subnet", "cidr"), "10.0.2.0/24");
@@ -78,7 +78,7 @@ fn a_second_network_gets_another_range() {
 
 #[test]
 fn invalid_connections_are_refused_with_a_reason() {
-    let hands = Hands::on(TWO_TIER);
+    let hands = TestEditor::on(TWO_TIER);
     let refused = |answer: Result<Proposal, Refusal>| answer.expect_err("a refusal").0;
     hands.with(|input| {
         let nowhere = CanvasPoint::new(-9000.0, 0.0);
@@ -99,7 +99,7 @@ fn invalid_connections_are_refused_with_a_reason() {
 
 #[test]
 fn a_connection_offers_its_valid_targets() {
-    let hands = Hands::on(TWO_TIER);
+    let hands = TestEditor::on(TWO_TIER);
     assert_eq!(hands.with(|input| can_connect(input, "router")), ["back"]);
     assert_eq!(
         hands.with(|input| can_connect(input, "web")),

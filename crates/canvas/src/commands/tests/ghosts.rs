@@ -17,7 +17,7 @@ resources:
   data: {type: OS::Cinder::Volume, properties: {size: 10}}
 ";
 
-impl Hands {
+impl TestEditor {
     /// Types the text. Returns true if there is a workflow, and the ghosts in the drawing.
     fn ghosts(&mut self, text: &str) -> (bool, Vec<String>) {
         self.editor.type_text(text);
@@ -43,7 +43,7 @@ impl Hands {
 
 #[test]
 fn an_invalid_value_removes_nothing_from_the_drawing() {
-    let mut hands = Hands::on(ONE_SERVER);
+    let mut hands = TestEditor::on(ONE_SERVER);
     let (sound, all) = hands.ghosts(ONE_SERVER);
     assert!(sound && all.iter().any(|name| name.starts_with("web_")));
     let wrong = ONE_SERVER.replace("size: 10", "size: ten");

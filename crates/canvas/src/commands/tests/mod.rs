@@ -41,13 +41,13 @@ fn cloud() -> CloudFacts {
 }
 
 /// An editor with the gestures as methods.
-struct Hands {
+struct TestEditor {
     editor: Editor,
     types: Registry,
     cloud: CloudFacts,
 }
 
-impl Hands {
+impl TestEditor {
     fn on(text: &str) -> Self {
         let mut hands = Self {
             editor: Editor::open(text, Places::new(), Bundle::default()),

@@ -5,7 +5,7 @@ use crate::geometry::CanvasVector;
 
 #[test]
 fn a_server_moved_into_another_network_joins_it() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let answer = hands.with(|input| {
         let to = input.drawing.node("back").expect("back").rect.centre();
         let way = to.since(input.drawing.node("web").expect("web").rect.centre());
@@ -26,7 +26,7 @@ fn a_server_moved_into_another_network_joins_it() {
 
 #[test]
 fn a_server_on_both_networks_moves_by_changing_their_order() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let answer = hands.with(|input| {
         let to = input.drawing.node("back").expect("back").rect.centre();
         let way = to.since(input.drawing.node("edge").expect("edge").rect.centre());
@@ -42,7 +42,7 @@ fn a_server_on_both_networks_moves_by_changing_their_order() {
 
 #[test]
 fn a_moved_network_moves_its_servers() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let before = hands.with(|input| input.drawing.node("edge").expect("edge").rect);
     let answer = hands.with(|input| {
         shift(

@@ -7,7 +7,7 @@ use crate::{drawing::tests::torn_template, geometry::CanvasVector};
 
 #[test]
 fn undo_restores_text_and_positions() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     let places = hands.editor.places().clone();
     hands.drop_on(item("nginx"), "edge");
     hands.connect("web", "back");
@@ -25,7 +25,7 @@ fn undo_restores_text_and_positions() {
 
 #[test]
 fn invalid_text_keeps_the_last_valid_drawing() {
-    let mut hands = Hands::on(TWO_TIER);
+    let mut hands = TestEditor::on(TWO_TIER);
     hands
         .editor
         .type_text("heat_template_version: 2021-04-16\nresources:\n  web: {type: [\n");
@@ -39,7 +39,7 @@ fn invalid_text_keeps_the_last_valid_drawing() {
 #[test]
 fn a_letter_in_the_code_view_keeps_windows_line_ends() {
     let windows = TWO_TIER.replace('\n', "\r\n");
-    let mut hands = Hands::on(&windows);
+    let mut hands = TestEditor::on(&windows);
     hands
         .editor
         .type_text(&TWO_TIER.replacen("m1.small", "m1.smal", 1));
@@ -56,7 +56,7 @@ fn undo_restores_files_in_order() {
         let file = ("web.yaml".to_owned(), text.to_owned());
         Bundle::new([file], [])
     };
-    let mut hands = Hands::on(EMPTY);
+    let mut hands = TestEditor::on(EMPTY);
     for text in ["a", "ab", "abc"] {
         let key = Some("file web.yaml");
         hands
@@ -133,7 +133,7 @@ proptest! {
 
     #[test]
     fn whatever_is_done_can_be_undone(acts in proptest::collection::vec(act(), 1..10)) {
-        let mut hands = Hands::on(TWO_TIER);
+        let mut hands = TestEditor::on(TWO_TIER);
         let mut states = vec![(hands.text().to_owned(), hands.editor.places().clone())];
         for act in &acts {
             let Some(proposal) = hands.with(|input| proposal(input, act)) else { continue };
@@ -157,7 +157,7 @@ proptest! {
 
     #[test]
     fn no_gesture_panics_on_an_invalid_template(text in torn_template(), acts in proptest::collection::vec(act(), 1..4)) {
-        let mut hands = Hands::on(&text);
+        let mut hands = TestEditor::on(&text);
         for act in &acts {
             if let Some(proposal) = hands.with(|input| proposal(input, act)) {
                 // A refusal is allowed, a panic or a half-applied change is not.

@@ -58,7 +58,7 @@ pub(super) fn build(
     workflow: Option<&Workflow>,
     types: &Registry,
 ) -> Built {
-    let entries = gather(template, plan, workflow);
+    let entries = collect_entries(template, plan, workflow);
     let mut builder = Builder {
         types,
         template,
@@ -83,7 +83,7 @@ pub(super) fn build(
     (builder.nodes, builder.edges, builder.owners)
 }
 
-fn gather<'a>(
+fn collect_entries<'a>(
     template: &'a Template,
     plan: Option<&'a Plan>,
     workflow: Option<&'a Workflow>,
@@ -123,15 +123,15 @@ fn gather<'a>(
             });
         }
     }
-    let gone = workflow.map(|workflow| gone(workflow, &seen));
+    let outdated = workflow.map(|workflow| outdated(workflow, &seen));
     let derived = workflow.map(|workflow| &workflow.resources);
     for (name, spec) in derived.into_iter().flatten() {
         let Origin::Derived { why, serves, .. } = &spec.origin else {
             continue;
         };
-        if gone
+        if outdated
             .as_ref()
-            .is_some_and(|gone| gone.contains(name.as_str()))
+            .is_some_and(|outdated| outdated.contains(name.as_str()))
         {
             continue;
         }
@@ -161,34 +161,34 @@ fn gather<'a>(
 }
 
 /// Resources of an earlier workflow that are no longer in the template, and the ghosts derived from them.
-fn gone<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> {
+fn outdated<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> {
     let top = |name: &'a str| name.split_once('/').map_or(name, |(parent, _)| parent);
-    let is_of = |gone: &HashSet<&str>, spec: &ResourceSpec| match &spec.origin {
+    let is_of = |outdated: &HashSet<&str>, spec: &ResourceSpec| match &spec.origin {
         Origin::Drawn => false,
         Origin::Derived { serves, .. } => {
             let named = spec.properties.values().flat_map(Expr::resources);
             let mut all = named.chain(serves.as_deref());
-            all.any(|name| gone.contains(name))
+            all.any(|name| outdated.contains(name))
         }
     };
     let resources = &workflow.resources;
-    let mut gone: HashSet<&str> = resources
+    let mut outdated: HashSet<&str> = resources
         .iter()
         .filter(|(name, spec)| spec.origin == Origin::Drawn && !drawn.contains(top(name)))
         .map(|(name, _)| name.as_str())
         .collect();
-    while !gone.is_empty() {
+    while !outdated.is_empty() {
         let more: Vec<&str> = resources
             .iter()
-            .filter(|(name, spec)| !gone.contains(name.as_str()) && is_of(&gone, spec))
+            .filter(|(name, spec)| !outdated.contains(name.as_str()) && is_of(&outdated, spec))
             .map(|(name, _)| name.as_str())
             .collect();
         if more.is_empty() {
             break;
         }
-        gone.extend(more);
+        outdated.extend(more);
     }
-    gone
+    outdated
 }
 
 /// Name of a resource's condition, if there is one.

@@ -19,7 +19,7 @@ struct Mention {
 }
 
 /// Edits for the names in a template, which is the file `from` or the main template.
-pub(super) fn mend(
+pub(super) fn repair(
     document: &Document,
     bundle: &Bundle,
     from: Option<&str>,
@@ -72,7 +72,7 @@ fn mend_all(
                 format!("The template reads the file `{name}`, which the design does not have. Put it at that path, relative to this file"),
             ),
             Some(path) => {
-                let led = led_to(from, &name);
+                let led = resolve(from, &name);
                 if led.as_deref() != Some(path) {
                     let value = json!(relative(from, path));
                     edits.push(Edit::Set { path: at, value });
@@ -157,7 +157,7 @@ fn folders(path: Option<&str>) -> Vec<&str> {
 }
 
 /// The path that a name resolves to, relative to a file. `None` above the top folder.
-fn led_to(from: Option<&str>, name: &str) -> Option<String> {
+fn resolve(from: Option<&str>, name: &str) -> Option<String> {
     if name.starts_with('/') || name.starts_with("file://") || name.contains('\\') {
         return None;
     }
@@ -191,13 +191,13 @@ mod tests {
 
     #[test]
     fn file_names_are_relative_to_the_file_that_has_them() {
-        assert_eq!(led_to(None, "./a/b.sh").as_deref(), Some("a/b.sh"));
+        assert_eq!(resolve(None, "./a/b.sh").as_deref(), Some("a/b.sh"));
         assert_eq!(
-            led_to(Some("lib/x.yaml"), "../b.sh").as_deref(),
+            resolve(Some("lib/x.yaml"), "../b.sh").as_deref(),
             Some("b.sh")
         );
-        assert_eq!(led_to(None, "../b.sh"), None);
-        assert_eq!(led_to(None, "/b.sh"), None);
+        assert_eq!(resolve(None, "../b.sh"), None);
+        assert_eq!(resolve(None, "/b.sh"), None);
         assert_eq!(relative(None, "a/b.sh"), "a/b.sh");
         assert_eq!(relative(Some("lib/x.yaml"), "lib/b.sh"), "b.sh");
         assert_eq!(relative(Some("lib/x.yaml"), "a/b.sh"), "../a/b.sh");

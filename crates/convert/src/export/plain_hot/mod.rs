@@ -34,7 +34,7 @@ const PORT: &str = "OS::Neutron::Port";
 
 pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     let mut report = Report::default();
-    let mut beside = Vec::new();
+    let mut files = Vec::new();
     for (path, text) in source.bundle.files() {
         if path.contains("://") {
             report.left_out(
@@ -46,7 +46,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
         let (text, notes) = file(source, path, text);
         report.of_file(path, notes);
         let path = path.to_owned();
-        beside.push(ExportFile { path, text });
+        files.push(ExportFile { path, text });
     }
     if !source.bundle.environments().is_empty() {
         let options = source.bundle.environments().iter();
@@ -63,7 +63,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     // A comment at the top of a file is about that file only.
     let mut all = notes;
     all.extend(report);
-    (text, beside, all)
+    (text, files, all)
 }
 
 /// The exported form of a file in the bundle.
@@ -93,7 +93,7 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     let mut report = Report::default();
     let expanded = Expanded::of(source, &mut report);
     let mut edits = Vec::new();
-    if is_heats_own(source, &expanded) {
+    if is_plain(source, &expanded) {
         report = Report::default();
     } else {
         software::edits(source, &expanded, &mut edits, &mut report);
@@ -104,7 +104,7 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
         edits.extend(marks);
         additions(&expanded, &mut edits, &mut report);
     }
-    files::mend(
+    files::repair(
         source.document,
         source.bundle,
         path,
@@ -127,7 +127,7 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
 
 /// Whether Heat deploys the template in the same way: it has no extensions and needs no additions. Missing server ports
 /// are no difference, because Heat creates them with the server.
-fn is_heats_own(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
+fn is_plain(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
     let resources = &source.document.template().resources;
     let ours = |spec: &ResourceSpec| spec.resource_type.starts_with("Stackloom::");
     let is_marked = resources.iter().any(is_marked);
@@ -285,7 +285,7 @@ fn orders(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
             continue;
         }
         let is_added = |name: &String| expanded.get(name).is_some_and(is_derived);
-        let mut waits = unsaid(expanded, spec);
+        let mut waits = implicit_dependencies(expanded, spec);
         waits.retain(is_added);
         if !waits.is_empty() {
             edits.push(Edit::Set {
@@ -306,7 +306,7 @@ fn with(written: &[(String, Position)], more: Vec<String>) -> Value {
 }
 
 /// The resources that a resource waits for without a reference.
-fn unsaid(expanded: &Expanded<'_>, spec: &ResourceSpec) -> Vec<String> {
+fn implicit_dependencies(expanded: &Expanded<'_>, spec: &ResourceSpec) -> Vec<String> {
     let referenced: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
     let waits = spec.requires.iter().filter(|name| {
         let other = expanded.get(name);
@@ -335,7 +335,7 @@ fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report
             resource_type: spec.resource_type.clone(),
             properties: Value::Object(properties.collect()),
         });
-        let waits = unsaid(expanded, spec);
+        let waits = implicit_dependencies(expanded, spec);
         if !waits.is_empty() {
             edits.push(Edit::Set {
                 path: path(&["resources", name, "depends_on"]),

@@ -50,9 +50,9 @@ fn an_exported_output_of_a_role_is_a_reference_after_the_import() {
     let back = restored(&export, &types()).unwrap();
     assert_eq!(value(&back), value(&design));
     // A later edit of the output stays.
-    let mended = export.replace("said: {value: \"{stats.stdout}\"}", "said: {value: mine}");
-    assert_ne!(mended, export);
-    let back = restored(&mended, &types()).unwrap();
+    let changed = export.replace("said: {value: \"{stats.stdout}\"}", "said: {value: mine}");
+    assert_ne!(changed, export);
+    let back = restored(&changed, &types()).unwrap();
     assert_eq!(value(&back)["outputs"]["said"]["value"], "mine");
 }
 
@@ -67,8 +67,8 @@ fn comments_at_the_top_of_a_design_are_not_taken_for_a_report() {
         "{back}"
     );
     // If the end of the report is missing, text that does not look like a report stays.
-    let mended = export.replace("\n#\n", "\n");
-    let back = restored(&mended, &types()).unwrap();
+    let changed = export.replace("\n#\n", "\n");
+    let back = restored(&changed, &types()).unwrap();
     assert!(back.starts_with("# - the shop's front\n"), "{back}");
 }
 
@@ -115,9 +115,9 @@ fn without_the_catalogue_only_outputs_of_software_stay_text() {
 #[test]
 fn text_added_to_an_export_is_kept_without_the_catalogue() {
     let export = exported(SHOP);
-    let mended = export.replace("page_title: Welcome", "page_title: Hello");
-    assert_ne!(mended, export);
-    let back = restored(&mended, &types::Registry::openstack()).unwrap();
+    let changed = export.replace("page_title: Welcome", "page_title: Hello");
+    assert_ne!(changed, export);
+    let back = restored(&changed, &types::Registry::openstack()).unwrap();
     assert_eq!(
         value(&back)["resources"]["nginx"]["properties"],
         json!({"host": {"get_resource": "inner"}, "listen_port": 8080, "page_title": "Hello"})
@@ -131,7 +131,7 @@ fn changes_to_an_export_are_kept() {
         path: path(at),
         value,
     };
-    let mended = edited(
+    let changed = edited(
         &export,
         &[
             set(
@@ -164,7 +164,7 @@ fn changes_to_an_export_are_kept() {
             ),
         ],
     );
-    let back = value(&restored(mended.text(), &types()).unwrap());
+    let back = value(&restored(changed.text(), &types()).unwrap());
     let resources = &back["resources"];
     assert_eq!(
         resources["nginx"]["properties"],
@@ -204,8 +204,8 @@ fn inputs_from_other_software_are_inputs_of_the_deployment() {
     );
     let export = exported(&text);
     let deployment = &value(&export)["resources"]["nginx"]["properties"];
-    let told = &deployment["input_values"]["page_text"];
-    assert!(told.get("str_replace").is_some(), "{deployment:#}");
+    let input = &deployment["input_values"]["page_text"];
+    assert!(input.get("str_replace").is_some(), "{deployment:#}");
     assert!(deployment.get("page_text").is_none());
     assert_eq!(value(&restored(&export, &types()).unwrap()), value(&text));
 }

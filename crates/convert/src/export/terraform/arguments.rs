@@ -5,10 +5,15 @@ use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value, json};
 
 use super::types::To;
-use super::{SCALING_GROUP, Writing, shape};
+use super::{Exporter, SCALING_GROUP, shape};
 
-impl Writing<'_> {
-    pub(super) fn perhaps(&mut self, name: &str, path: &str, body: &mut Map<String, Value>) {
+impl Exporter<'_> {
+    pub(super) fn write_condition(
+        &mut self,
+        name: &str,
+        path: &str,
+        body: &mut Map<String, Value>,
+    ) {
         let Some(condition) = self
             .source
             .document

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::types::LookUp;
-use super::{Many, Target, Writing, is_id, template, word};
+use super::{Exporter, Many, Target, identifier, is_id, template};
 
-impl Writing<'_> {
+impl Exporter<'_> {
     /// The id of an object that a property refers to, in the template or in the cloud.
     pub(super) fn id(&mut self, value: &Value, look_up: &LookUp) -> Result<Value, String> {
         self.found(value, look_up, "id")
@@ -25,7 +25,7 @@ impl Writing<'_> {
             if is_id(text) && attribute == "id" {
                 return Ok(json!(text));
             }
-            let name = word(text);
+            let name = identifier(text);
             let body = match look_up.id.filter(|_| is_id(text)) {
                 Some(id) => json!({id: text}),
                 None => json!({"name": template(text)}),
@@ -38,7 +38,7 @@ impl Writing<'_> {
         }
         if is_parameter {
             let native = self.writer.native(value)?;
-            let name = word(native.trim_start_matches("var."));
+            let name = identifier(native.trim_start_matches("var."));
             let is_id = format!("can(regex(\"^[0-9a-f-]{{32,36}}$\", {native}))");
             let body = match look_up.id {
                 Some(id) => json!({

@@ -6,9 +6,9 @@ use hot::expr::Expr;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value, json};
 
-use super::{Writing, free, shape};
+use super::{Exporter, free, shape};
 
-impl Writing<'_> {
+impl Exporter<'_> {
     /// Writes a configuration or a value as a local value.
     pub(super) fn local(&mut self, name: &str, spec: &ResourceSpec, address: &str) {
         let path = format!("resources.{name}");

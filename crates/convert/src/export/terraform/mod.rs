@@ -16,8 +16,8 @@ mod locals;
 mod order;
 mod pattern;
 mod schema;
-mod several;
 mod shape;
+mod split;
 mod types;
 mod value;
 mod variables;
@@ -34,7 +34,7 @@ use crate::export::structure::Shape;
 use crate::export::{ExportFile, Report, Source};
 use arguments::member;
 use types::{Mapping, To};
-use value::{FILES, Many, Target, Writer, is_id, mapped, template, word};
+use value::{FILES, Many, Target, Writer, identifier, is_id, mapped, template};
 
 /// A group that scales. It is exported as a group with its initial number of members.
 const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
@@ -42,8 +42,8 @@ const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
 pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     let mut report = Report::default();
     let shape = Shape::of(source, &|member| mapped(member).is_some(), &mut report);
-    let expanded = Expanded::apart(source, &shape, &mut report);
-    let mut writing = Writing {
+    let expanded = Expanded::expand(source, &shape, &mut report);
+    let mut exporter = Exporter {
         source,
         shape: &shape,
         expanded: &expanded,
@@ -59,41 +59,41 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
         providers: BTreeSet::from(["openstack"]),
         gateways: Vec::new(),
     };
-    writing.targets();
+    exporter.targets();
     let template = source.document.template();
-    writing.writer.variables = variables::words(expanded.parameters(template));
+    exporter.writer.variables = variables::words(expanded.parameters(template));
     let mut variables = variables::of(
         expanded.parameters(template),
         &shape.fixed,
-        &writing.writer.variables,
-        &mut writing.report,
+        &exporter.writer.variables,
+        &mut exporter.report,
     );
-    writing.conditions();
+    exporter.conditions();
     for (name, spec) in expanded.iter() {
-        writing.resource(name, spec);
+        exporter.resource(name, spec);
     }
-    writing.router_gateways();
-    let outputs = writing.outputs();
-    if writing.writer.asks_stack_name {
+    exporter.router_gateways();
+    let outputs = exporter.outputs();
+    if exporter.writer.uses_stack_name {
         variables.insert(
             "stack_name".to_owned(),
             json!({"type": "string", "description": "What names are made from.", "default": source.name}),
         );
     }
-    if writing.writer.asks_project {
-        writing.datum(
+    if exporter.writer.uses_project {
+        exporter.datum(
             "openstack_identity_auth_scope_v3",
             "here",
             json!({"name": "here"}),
         );
     }
-    let beside = writing.files();
-    let text = writing.text(variables, outputs);
-    (text, beside, writing.report)
+    let files = exporter.files();
+    let text = exporter.text(variables, outputs);
+    (text, files, exporter.report)
 }
 
 /// A file that is being written.
-struct Writing<'a> {
+struct Exporter<'a> {
     source: &'a Source<'a>,
     shape: &'a Shape<'a>,
     expanded: &'a Expanded<'a>,
@@ -113,7 +113,7 @@ const PROVIDERS: [(&str, &str); 3] = [
     ("random", "hashicorp/random"),
 ];
 
-impl Writing<'_> {
+impl Exporter<'_> {
     /// Assigns a Terraform address to each resource, before any reference is written.
     fn targets(&mut self) {
         let mut taken = HashSet::new();
@@ -125,29 +125,33 @@ impl Writing<'_> {
         }
     }
 
-    fn target(&self, name: &str, spec: &ResourceSpec, word: &str) -> Option<Target> {
-        let perhaps = self
+    fn target(&self, name: &str, spec: &ResourceSpec, identifier: &str) -> Option<Target> {
+        let is_conditional = self
             .source
             .document
             .value(&["resources", name, "condition"])
             .is_some();
         let resource = |mapping: &'static Mapping, many| Target::Resource {
-            address: format!("{}.{word}", mapping.terraform),
+            address: format!("{}.{identifier}", mapping.terraform),
             mapping,
             many,
         };
         Some(match spec.resource_type.as_str() {
             "OS::Heat::SoftwareConfig" | "OS::Heat::CloudConfig" | "OS::Heat::Value" => {
-                Target::Local(format!("local.{word}"))
+                Target::Local(format!("local.{identifier}"))
             }
             "OS::Heat::MultipartMime" => {
-                Target::Local(format!("data.cloudinit_config.{word}.rendered"))
+                Target::Local(format!("data.cloudinit_config.{identifier}.rendered"))
             }
             GROUP if !self.shape.kept.iter().any(|kept| kept == name) => return None,
             GROUP | SCALING_GROUP => resource(mapped(member(spec)?.0)?, Many::Group),
             other => resource(
                 mapped(other)?,
-                if perhaps { Many::Perhaps } else { Many::No },
+                if is_conditional {
+                    Many::Conditional
+                } else {
+                    Many::No
+                },
             ),
         })
     }
@@ -199,7 +203,7 @@ impl Writing<'_> {
                 .left_out(path, "The SSH key for software installation is not in the file, because Terraform installs no software");
             return;
         }
-        if self.several(name, spec) {
+        if self.split_resource(name, spec) {
             return;
         }
         match self.writer.targets.get(name).cloned() {
@@ -225,7 +229,7 @@ impl Writing<'_> {
                         properties
                     }
                     _ => {
-                        self.perhaps(name, &path, &mut body);
+                        self.write_condition(name, &path, &mut body);
                         spec.properties
                             .iter()
                             .map(|(name, value)| {
@@ -267,45 +271,46 @@ impl Writing<'_> {
                         self.report.needed(&path, message);
                     }
                 }
-                let (kind, word) = address.split_once('.').unwrap_or((address.as_str(), name));
-                self.insert(kind, word, Value::Object(body));
+                let (kind, identifier) =
+                    address.split_once('.').unwrap_or((address.as_str(), name));
+                self.insert(kind, identifier, Value::Object(body));
             }
         }
     }
 
     /// Adds a resource that belongs to another one and is not referenced, under a free name.
-    fn insert_beside(&mut self, kind: &str, name: &str, body: Value) {
-        let mut free = word(name);
+    fn insert_additional(&mut self, kind: &str, name: &str, body: Value) {
+        let mut free = identifier(name);
         while self.is_taken(kind, &free) {
             free.push('_');
         }
         self.insert(kind, &free, body);
     }
 
-    fn is_taken(&self, kind: &str, word: &str) -> bool {
-        let address = format!("{kind}.{word}");
+    fn is_taken(&self, kind: &str, identifier: &str) -> bool {
+        let address = format!("{kind}.{identifier}");
         let of_kind = self.resources.get(kind);
-        of_kind.is_some_and(|of_kind| of_kind.get(word).is_some())
+        of_kind.is_some_and(|of_kind| of_kind.get(identifier).is_some())
             || self.writer.targets.values().any(
                 |target| matches!(target, Target::Resource { address: one, .. } if *one == address),
             )
     }
 
-    fn insert(&mut self, kind: &str, word: &str, body: Value) {
+    fn insert(&mut self, kind: &str, identifier: &str, body: Value) {
         let of_kind = self
             .resources
             .entry(kind.to_owned())
             .or_insert_with(|| json!({}));
-        of_kind[word] = body;
+        of_kind[identifier] = body;
     }
 
     /// Adds a data source and returns its key. Different names get different keys.
-    fn datum(&mut self, kind: &str, word: &str, body: Value) -> String {
+    fn datum(&mut self, kind: &str, identifier: &str, body: Value) -> String {
         let of_kind = self
             .data
             .entry(kind.to_owned())
             .or_insert_with(|| json!({}));
-        let mut free = word.to_owned();
+        let mut free = identifier.to_owned();
         while of_kind.get(&free).is_some_and(|other| *other != body) {
             free.push('_');
         }
@@ -365,7 +370,7 @@ impl Writing<'_> {
 
 /// A free identifier for a name. Conflicts get a trailing `_`.
 fn free(name: &str, taken: &mut HashSet<String>) -> String {
-    let mut free = word(name);
+    let mut free = identifier(name);
     while !taken.insert(free.clone()) {
         free.push('_');
     }

@@ -5,21 +5,21 @@ use std::collections::{HashMap, HashSet};
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value, json};
 
-use super::{Target, Writing};
+use super::{Exporter, Target};
 
-impl Writing<'_> {
+impl Exporter<'_> {
     /// Adds the dependencies that no reference implies.
     pub(super) fn order(&mut self, name: &str, spec: &ResourceSpec, body: &mut Map<String, Value>) {
         let mut mentioned = HashSet::new();
         for value in spec.properties.values() {
             mentioned.extend(value.resources());
         }
-        let unsaid = spec
+        let implicit_dependencies = spec
             .requires
             .iter()
             .filter(|one| !mentioned.contains(one.as_str()) && one.as_str() != name);
         let mut addresses: Vec<Value> = Vec::new();
-        for one in unsaid.flat_map(|one| self.addresses(one)) {
+        for one in implicit_dependencies.flat_map(|one| self.addresses(one)) {
             let address = json!(one);
             let own = body_of(&address, &self.writer.targets, name);
             if !own && !addresses.contains(&address) {

@@ -3,37 +3,37 @@
 use serde_json::{Map, Value, json};
 
 use super::types::{GROUP, NETWORK, PORT, SUBNET};
-use super::{Target, Writing, is_id};
+use super::{Exporter, Target, is_id};
 use crate::export::expand::call;
 
 type Written = Result<(), String>;
 
 /// Writes one property of the resource `name` into `body`, or as a resource beside it.
 pub(super) fn argument(
-    writing: &mut Writing<'_>,
+    exporter: &mut Exporter<'_>,
     value: &Value,
     property: &str,
     name: &str,
     body: &mut Map<String, Value>,
 ) -> Written {
     match property {
-        "image" => name_or_id(writing, value, "image", body),
-        "flavor" => name_or_id(writing, value, "flavor", body),
-        "networks" => networks(writing, value, body),
-        "security_groups" => group_names(writing, value, body),
-        "block_device_mapping_v2" => block_devices(writing, value, name, body),
-        "gateway_ip" => gateway(writing, value, body),
-        "host_routes" => host_routes(writing, value, name),
-        "external_gateway_info" => external_gateway(writing, value, body),
+        "image" => name_or_id(exporter, value, "image", body),
+        "flavor" => name_or_id(exporter, value, "flavor", body),
+        "networks" => networks(exporter, value, body),
+        "security_groups" => group_names(exporter, value, body),
+        "block_device_mapping_v2" => block_devices(exporter, value, name, body),
+        "gateway_ip" => gateway(exporter, value, body),
+        "host_routes" => host_routes(exporter, value, name),
+        "external_gateway_info" => external_gateway(exporter, value, body),
         "binding:vnic_type" => {
-            let kind = writing.writer.value(value)?;
+            let kind = exporter.writer.value(value)?;
             if kind != "normal" {
                 body.insert("binding".to_owned(), json!([{"vnic_type": kind}]));
             }
             Ok(())
         }
         "floating_network" => {
-            let pool = writing.found(value, &NETWORK, "name");
+            let pool = exporter.found(value, &NETWORK, "name");
             // The provider expects a plain name.
             let pool = match value.as_str().filter(|text| !is_id(text)) {
                 Some(text) => json!(super::template(text)),
@@ -44,7 +44,7 @@ pub(super) fn argument(
         }
         "floatingip_id" => {
             let address = match value.get("get_resource").and_then(Value::as_str) {
-                Some(drawn) => writing
+                Some(drawn) => exporter
                     .writer
                     .value(&json!({"get_attr": [drawn, "floating_ip_address"]}))?,
                 None => return Err("a floating IP by its id (only by its address)".to_owned()),
@@ -52,9 +52,9 @@ pub(super) fn argument(
             body.insert("floating_ip".to_owned(), address);
             Ok(())
         }
-        "rules" => rules(writing, value, name),
+        "rules" => rules(exporter, value, name),
         "character_classes" | "character_sequences" => {
-            writing.report.changed(
+            exporter.report.changed(
                 format!("resources.{name}.properties.{property}"),
                 "The value is made of all characters. Set `override_special`, `min_upper` and similar arguments if you need others",
             );
@@ -66,7 +66,7 @@ pub(super) fn argument(
 
 /// `image_name` or `image_id`. For a variable, decided by its value.
 fn name_or_id(
-    writing: &mut Writing<'_>,
+    exporter: &mut Exporter<'_>,
     value: &Value,
     what: &str,
     body: &mut Map<String, Value>,
@@ -77,22 +77,22 @@ fn name_or_id(
             body.insert(by_id, json!(text));
         }
         (_, Some(("get_resource", _))) => {
-            body.insert(by_id, writing.writer.value(value)?);
+            body.insert(by_id, exporter.writer.value(value)?);
         }
         (_, Some(("get_param", _))) => {
-            let native = writing.writer.native(value)?;
+            let native = exporter.writer.native(value)?;
             let is_id = format!("can(regex(\"^[0-9a-f-]{{32,36}}$\", {native}))");
             body.insert(by_id, json!(format!("${{{is_id} ? {native} : null}}")));
             body.insert(by_name, json!(format!("${{{is_id} ? null : {native}}}")));
         }
         _ => {
-            body.insert(by_name, writing.writer.value(value)?);
+            body.insert(by_name, exporter.writer.value(value)?);
         }
     }
     Ok(())
 }
 
-fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
+fn networks(exporter: &mut Exporter<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
     let Some(entries) = value.as_array() else {
         return Err("`networks` as a computed value".to_owned());
     };
@@ -105,13 +105,13 @@ fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Val
         for (key, value) in entry.iter().filter(|(_, value)| !value.is_null()) {
             match key.as_str() {
                 "port" => {
-                    block.insert("port".to_owned(), writing.id(value, &PORT)?);
+                    block.insert("port".to_owned(), exporter.id(value, &PORT)?);
                 }
                 "network" | "uuid" => {
-                    block.insert("uuid".to_owned(), writing.id(value, &NETWORK)?);
+                    block.insert("uuid".to_owned(), exporter.id(value, &NETWORK)?);
                 }
                 "fixed_ip" => {
-                    block.insert("fixed_ip_v4".to_owned(), writing.writer.value(value)?);
+                    block.insert("fixed_ip_v4".to_owned(), exporter.writer.value(value)?);
                 }
                 other => return Err(format!("`{other}` of `networks`")),
             }
@@ -123,7 +123,11 @@ fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Val
 }
 
 /// The provider expects names of a server's security groups where Heat has ids.
-fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
+fn group_names(
+    exporter: &mut Exporter<'_>,
+    value: &Value,
+    body: &mut Map<String, Value>,
+) -> Written {
     let Some(groups) = value.as_array() else {
         return Err("`security_groups` as a computed value".to_owned());
     };
@@ -131,9 +135,9 @@ fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, 
     for group in groups {
         let plain = group.as_str().is_some_and(|text| !is_id(text));
         names.push(if plain {
-            writing.writer.value(group)?
+            exporter.writer.value(group)?
         } else {
-            writing.found(group, &GROUP, "name")?
+            exporter.found(group, &GROUP, "name")?
         });
     }
     body.insert("security_groups".to_owned(), Value::Array(names));
@@ -142,7 +146,7 @@ fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, 
 
 /// The boot device is part of the server, other volumes are attached.
 fn block_devices(
-    writing: &mut Writing<'_>,
+    exporter: &mut Exporter<'_>,
     value: &Value,
     name: &str,
     body: &mut Map<String, Value>,
@@ -159,15 +163,19 @@ fn block_devices(
             .get("boot_index")
             .is_some_and(|index| *index == 0 || *index == "0");
         if let Some(volume) = device.get("volume_id").filter(|_| !is_boot) {
-            let volume = writing.writer.value(volume)?;
-            let server = writing.writer.resource_of(name)?;
+            let volume = exporter.writer.value(volume)?;
+            let server = exporter.writer.resource_of(name)?;
             let mut attachment = json!({"instance_id": server, "volume_id": volume});
             if let Some(device_name) = device.get("device_name").and_then(Value::as_str) {
                 attachment["device"] =
                     json!(format!("/dev/{}", device_name.trim_start_matches("/dev/")));
             }
-            let word = format!("{name}_volume_{number}");
-            writing.insert_beside("openstack_compute_volume_attach_v2", &word, attachment);
+            let identifier = format!("{name}_volume_{number}");
+            exporter.insert_additional(
+                "openstack_compute_volume_attach_v2",
+                &identifier,
+                attachment,
+            );
             continue;
         }
         let mut block = Map::new();
@@ -200,7 +208,7 @@ fn block_devices(
                 "device_name" | "tag" => continue,
                 other => return Err(format!("`{other}` of `block_device_mapping_v2`")),
             };
-            block.insert(argument.to_owned(), writing.writer.value(value)?);
+            block.insert(argument.to_owned(), exporter.writer.value(value)?);
         }
         blocks.push(Value::Object(block));
     }
@@ -211,30 +219,30 @@ fn block_devices(
 }
 
 /// An empty map means no gateway.
-fn gateway(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
+fn gateway(exporter: &mut Exporter<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
     if value == "" || value == "~" {
         body.insert("no_gateway".to_owned(), json!(true));
     } else {
-        body.insert("gateway_ip".to_owned(), writing.writer.value(value)?);
+        body.insert("gateway_ip".to_owned(), exporter.writer.value(value)?);
     }
     Ok(())
 }
 
-fn host_routes(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
+fn host_routes(exporter: &mut Exporter<'_>, value: &Value, name: &str) -> Written {
     let Some(routes) = value.as_array() else {
         return Err("`host_routes` as a computed value".to_owned());
     };
-    let subnet = writing.writer.resource_of(name)?;
+    let subnet = exporter.writer.resource_of(name)?;
     for (number, route) in routes.iter().enumerate() {
         let mut given = |key: &str| {
             route
                 .get(key)
-                .map_or(Ok(Value::Null), |value| writing.writer.value(value))
+                .map_or(Ok(Value::Null), |value| exporter.writer.value(value))
         };
         let (destination, next_hop) = (given("destination")?, given("nexthop")?);
         let body =
             json!({"subnet_id": subnet, "destination_cidr": destination, "next_hop": next_hop});
-        writing.insert_beside(
+        exporter.insert_additional(
             "openstack_networking_subnet_route_v2",
             &format!("{name}_{number}"),
             body,
@@ -244,7 +252,7 @@ fn host_routes(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written 
 }
 
 fn external_gateway(
-    writing: &mut Writing<'_>,
+    exporter: &mut Exporter<'_>,
     value: &Value,
     body: &mut Map<String, Value>,
 ) -> Written {
@@ -254,21 +262,21 @@ fn external_gateway(
     if let Some(network) = info.get("network") {
         body.insert(
             "external_network_id".to_owned(),
-            writing.id(network, &NETWORK)?,
+            exporter.id(network, &NETWORK)?,
         );
     }
     if let Some(snat) = info.get("enable_snat") {
-        body.insert("enable_snat".to_owned(), writing.writer.value(snat)?);
+        body.insert("enable_snat".to_owned(), exporter.writer.value(snat)?);
     }
     if let Some(addresses) = info.get("external_fixed_ips").and_then(Value::as_array) {
         let mut blocks = Vec::new();
         for address in addresses {
             let mut block = Map::new();
             if let Some(subnet) = address.get("subnet") {
-                block.insert("subnet_id".to_owned(), writing.id(subnet, &SUBNET)?);
+                block.insert("subnet_id".to_owned(), exporter.id(subnet, &SUBNET)?);
             }
             if let Some(ip) = address.get("ip_address") {
-                block.insert("ip_address".to_owned(), writing.writer.value(ip)?);
+                block.insert("ip_address".to_owned(), exporter.writer.value(ip)?);
             }
             blocks.push(Value::Object(block));
         }
@@ -278,11 +286,11 @@ fn external_gateway(
 }
 
 /// Security group rules are separate resources in Terraform.
-fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
+fn rules(exporter: &mut Exporter<'_>, value: &Value, name: &str) -> Written {
     let Some(rules) = value.as_array() else {
         return Err("`rules` as a computed value".to_owned());
     };
-    let group = writing.writer.resource_of(name)?;
+    let group = exporter.writer.resource_of(name)?;
     for (number, rule) in rules.iter().enumerate() {
         let Some(rule) = rule.as_object() else {
             return Err("`rules` as a computed value".to_owned());
@@ -294,7 +302,7 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
         for (key, value) in rule.iter().filter(|(_, value)| !value.is_null()) {
             match key.as_str() {
                 "remote_group_id" => {
-                    let remote = writing.id(value, &GROUP)?;
+                    let remote = exporter.id(value, &GROUP)?;
                     body.insert(key.clone(), remote);
                 }
                 // The group itself, unless another one is given.
@@ -305,15 +313,15 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
                 }
                 "remote_mode" => {}
                 _ => {
-                    let value = writing.writer.value(value)?;
+                    let value = exporter.writer.value(value)?;
                     body.insert(key.clone(), value);
                 }
             }
         }
-        let word = format!("{name}_{number}");
-        writing.insert_beside(
+        let identifier = format!("{name}_{number}");
+        exporter.insert_additional(
             "openstack_networking_secgroup_rule_v2",
-            &word,
+            &identifier,
             Value::Object(body),
         );
     }
@@ -321,7 +329,7 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
 }
 
 /// Several configurations as one multipart document for cloud-init.
-pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str) -> Written {
+pub(super) fn multipart(exporter: &mut Exporter<'_>, parts: &Value, address: &str) -> Written {
     let Some(parts) = parts.as_array() else {
         return Err("`parts` as a computed value".to_owned());
     };
@@ -329,7 +337,7 @@ pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str)
     for part in parts {
         let content = part
             .get("config")
-            .map_or(Ok(Value::Null), |config| writing.writer.value(config))?;
+            .map_or(Ok(Value::Null), |config| exporter.writer.value(config))?;
         let mut block = json!({"content": content});
         let kind = part.get("type").and_then(Value::as_str);
         let subtype = part.get("subtype").and_then(Value::as_str);
@@ -343,16 +351,16 @@ pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str)
             .get("filename")
             .filter(|name| name.as_str() != Some(""))
         {
-            block["filename"] = writing.writer.value(name)?;
+            block["filename"] = exporter.writer.value(name)?;
         }
         blocks.push(block);
     }
-    writing.providers.insert("cloudinit");
+    exporter.providers.insert("cloudinit");
     let name = address
         .trim_start_matches("data.cloudinit_config.")
         .trim_end_matches(".rendered")
         .to_owned();
-    writing.datum(
+    exporter.datum(
         "cloudinit_config",
         &name,
         json!({"gzip": false, "base64_encode": false, "part": blocks}),

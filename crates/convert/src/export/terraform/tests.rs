@@ -230,7 +230,7 @@ fn files_of_a_design_are_not_read_as_terraform_configuration() {
     let design = Design::of(text).with(&[("run.tf", "resource \"x\" \"y\" {}")]);
     let paths: Vec<String> = design
         .export(Format::Terraform)
-        .beside
+        .files
         .into_iter()
         .map(|file| file.path)
         .collect();

@@ -32,7 +32,7 @@ pub(super) enum Many {
     /// One.
     No,
     /// None or one, by a condition.
-    Perhaps,
+    Conditional,
     /// The number of a group's members.
     Group,
 }
@@ -47,8 +47,8 @@ pub(super) struct Writer {
     /// Local value by condition.
     pub conditions: HashMap<String, String>,
     /// Whether the stack's name is used.
-    pub asks_stack_name: bool,
-    pub asks_project: bool,
+    pub uses_stack_name: bool,
+    pub uses_project: bool,
     /// The expression for a member's index, while a group's member is written.
     pub index: Option<String>,
     /// Parameters that decide the structure of the export, with their values.
@@ -200,11 +200,11 @@ impl Writer {
         };
         let base = match name {
             "OS::stack_name" => {
-                self.asks_stack_name = true;
+                self.uses_stack_name = true;
                 "var.stack_name".to_owned()
             }
             "OS::project_id" => {
-                self.asks_project = true;
+                self.uses_project = true;
                 "data.openstack_identity_auth_scope_v3.here.project_id".to_owned()
             }
             "OS::stack_id" => return Err("`OS::stack_id`, which only Heat knows".to_owned()),
@@ -212,7 +212,7 @@ impl Writer {
                 Some(value) => format!("({})", self.native(&value)?),
                 None => {
                     let own = self.variables.get(name).cloned();
-                    format!("var.{}", own.unwrap_or_else(|| word(name)))
+                    format!("var.{}", own.unwrap_or_else(|| identifier(name)))
                 }
             },
         };
@@ -395,14 +395,14 @@ fn downward(path: &str) -> String {
 fn part(address: &str, many: Many, attribute: &str) -> String {
     match many {
         Many::No => format!("{address}.{attribute}"),
-        Many::Perhaps => format!("one({address}[*].{attribute})"),
+        Many::Conditional => format!("one({address}[*].{attribute})"),
         Many::Group => format!("{address}[*].{attribute}"),
     }
 }
 
 /// An identifier that Terraform accepts: letters, digits, `_` and `-`, starting with a letter or `_`.
-pub(super) fn word(name: &str) -> String {
-    let mut word: String = name
+pub(super) fn identifier(name: &str) -> String {
+    let mut identifier: String = name
         .chars()
         .map(|c| {
             if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
@@ -412,10 +412,10 @@ pub(super) fn word(name: &str) -> String {
             }
         })
         .collect();
-    if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        word.insert(0, '_');
+    if !identifier.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        identifier.insert(0, '_');
     }
-    word
+    identifier
 }
 
 /// Escapes text for a template.

@@ -21,8 +21,8 @@ pub(super) fn of<'p>(
     parameters
         .filter(|parameter| !fixed.contains_key(&parameter.name))
         .map(|parameter| {
-            let word = &words[&parameter.name];
-            (word.clone(), variable(parameter, word, report))
+            let identifier = &words[&parameter.name];
+            (identifier.clone(), variable(parameter, identifier, report))
         })
         .collect()
 }
@@ -38,7 +38,7 @@ pub(super) fn words<'p>(
         .collect()
 }
 
-fn variable(parameter: &Parameter, word: &str, report: &mut Report) -> Value {
+fn variable(parameter: &Parameter, identifier: &str, report: &mut Report) -> Value {
     let mut body = Map::new();
     let kind = match parameter.kind.as_str() {
         "number" => "number",
@@ -58,7 +58,7 @@ fn variable(parameter: &Parameter, word: &str, report: &mut Report) -> Value {
     if parameter.hidden {
         body.insert("sensitive".to_owned(), json!(true));
     }
-    let variable = format!("var.{word}");
+    let variable = format!("var.{identifier}");
     let validations: Vec<Value> = parameter
         .constraints
         .iter()

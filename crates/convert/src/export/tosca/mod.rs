@@ -34,8 +34,8 @@ const ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
 pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     let mut report = Report::default();
     let shape = Shape::of(source, &|_| false, &mut report);
-    let expanded = Expanded::apart(source, &shape, &mut report);
-    let mut writing = Writing {
+    let expanded = Expanded::expand(source, &shape, &mut report);
+    let mut exporter = Exporter {
         source,
         shape: &shape,
         expanded: &expanded,
@@ -46,14 +46,14 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
         subnets: HashMap::new(),
         attached: HashMap::new(),
     };
-    writing.look_around();
+    exporter.look_around();
     let mut nodes = Map::new();
     for (name, spec) in expanded.iter() {
-        if let Some(node) = writing.node(name, spec) {
+        if let Some(node) = exporter.node(name, spec) {
             nodes.insert(name.to_owned(), node);
         }
     }
-    nodes.extend(std::mem::take(&mut writing.outside));
+    nodes.extend(std::mem::take(&mut exporter.outside));
     let template = source.document.template();
     let inputs: Map<String, Value> = expanded
         .parameters(template)
@@ -62,7 +62,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
         .collect();
     let mut outputs = Map::new();
     for (name, value) in expanded.outputs() {
-        match writing.value(&expanded.with_outputs(&value.to_json())) {
+        match exporter.value(&expanded.with_outputs(&value.to_json())) {
             Ok(value) => {
                 let output = template.outputs.iter().find(|one| one.name == name);
                 let described = output
@@ -74,7 +74,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
                     Value::Object(described.into_iter().chain([value]).collect()),
                 );
             }
-            Err(why) => writing.left_out(&format!("outputs.{name}"), &why),
+            Err(why) => exporter.left_out(&format!("outputs.{name}"), &why),
         }
     }
     let mut root = Map::new();
@@ -88,10 +88,10 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     };
     root.insert("description".to_owned(), json!(description));
     root.insert("metadata".to_owned(), json!({"template_name": source.name}));
-    if !writing.types.is_empty() {
+    if !exporter.types.is_empty() {
         root.insert(
             "node_types".to_owned(),
-            Value::Object(writing.types.into_iter().collect()),
+            Value::Object(exporter.types.into_iter().collect()),
         );
     }
     let mut topology = Map::new();
@@ -105,13 +105,13 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
         }
     }
     root.insert("topology_template".to_owned(), Value::Object(topology));
-    let comment = writing
+    let comment = exporter
         .report
         .comment("Exported by Stackloom as TOSCA Simple Profile in YAML 1.3.");
-    (comment + &yaml_text(&Value::Object(root)), writing.report)
+    (comment + &yaml_text(&Value::Object(root)), exporter.report)
 }
 
-struct Writing<'a> {
+struct Exporter<'a> {
     source: &'a Source<'a>,
     shape: &'a Shape<'a>,
     expanded: &'a Expanded<'a>,
@@ -127,7 +127,7 @@ struct Writing<'a> {
     attached: HashMap<String, Vec<(String, Option<String>)>>,
 }
 
-impl Writing<'_> {
+impl Exporter<'_> {
     /// Collects relations that only one of two resources declares.
     fn look_around(&mut self) {
         for (name, spec) in self.expanded.iter() {

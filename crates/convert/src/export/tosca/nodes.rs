@@ -4,10 +4,10 @@ use hot::expr::Expr;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value, json};
 
-use super::{NET, VOLUME, Writing};
+use super::{Exporter, NET, VOLUME};
 use crate::export::expand::{call, reference};
 
-impl Writing<'_> {
+impl Exporter<'_> {
     pub(super) fn server(&mut self, name: &str, spec: &ResourceSpec) -> Value {
         let given = |property: &str| spec.properties.get(property).and_then(Expr::as_str);
         let mut host = Map::new();

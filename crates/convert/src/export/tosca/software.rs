@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use types::catalog::CatalogItem;
 use types::{Property, PropertyKind};
 
-use super::Writing;
+use super::Exporter;
 use crate::export::expand::{SERVER, reference};
 
-impl Writing<'_> {
+impl Exporter<'_> {
     pub(super) fn software(
         &mut self,
         name: &str,

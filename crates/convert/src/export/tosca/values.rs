@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{PORT, Writing};
+use super::{Exporter, PORT};
 use crate::export::expand::{SERVER, call};
 
-impl Writing<'_> {
+impl Exporter<'_> {
     /// A value with TOSCA's functions.
     pub(super) fn value(&self, hot: &Value) -> Result<Value, String> {
         let Some((function, argument)) = call(hot) else {

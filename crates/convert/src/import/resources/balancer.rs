@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{BALANCER, Convert, Made, Resource};
+use super::{BALANCER, Convert, Output, Resource};
 use crate::import::context::{Importer, SUBNET};
 use crate::import::sections::as_number;
 
@@ -11,7 +11,7 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     (written == BALANCER).then_some(balancer)
 }
 
-fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn balancer(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let subnets = resource.take(importer, "Subnets");
     let mut properties = resource.renamed(importer, &[("LoadBalancerName", "name")]);
     for property in ["AvailabilityZones", "Tags", "CrossZone"] {
@@ -33,7 +33,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
         let message = "The listeners are a computed list. Add each as an `OS::Octavia::Listener`";
         importer.left_out(&resource.at("Listeners"), message);
     }
-    made.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
+    output.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
     if instances.as_ref().is_some_and(|one| !one.is_array()) {
         importer.left_out(
             &resource.at("Instances"),
@@ -70,7 +70,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             );
         }
         let kind = "OS::Octavia::Listener";
-        let listener = made.add(
+        let listener = output.add(
             importer,
             resource,
             &format!("listener_{number}"),
@@ -82,7 +82,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             "protocol": octavia(&inner, false),
             "lb_algorithm": "ROUND_ROBIN",
         });
-        let pool = made.add(
+        let pool = output.add(
             importer,
             resource,
             &format!("pool_{number}"),
@@ -93,7 +93,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             health.and_then(|health| monitor(importer, health, &pool, &resource.path))
         {
             let kind = "OS::Octavia::HealthMonitor";
-            made.add(
+            output.add(
                 importer,
                 resource,
                 &format!("monitor_{number}"),
@@ -123,7 +123,7 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
                 "protocol_port": to,
             });
             let kind = "OS::Octavia::PoolMember";
-            made.add(
+            output.add(
                 importer,
                 resource,
                 &format!("member_{number}_{at}"),

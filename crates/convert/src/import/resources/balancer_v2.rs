@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::balancer::{octavia, placed};
 use super::redirect::{self, LISTENER, RULE, forwarded};
-use super::{Convert, INSTANCE, Made, Resource};
+use super::{Convert, INSTANCE, Output, Resource};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
@@ -51,14 +51,14 @@ pub(super) fn find_balancers(importer: &mut Importer<'_>) {
     }
     for name in resources.keys() {
         if importer.type_of(name) == TARGETS && !importer.balanced.contains_key(name) {
-            importer.gone.insert(name.clone());
+            importer.dropped.insert(name.clone());
             let message = "No listener of the template uses this target group. Add it as an `OS::Octavia::Pool` of a load balancer";
             importer.left_out(&format!("Resources.{name}"), message);
         }
     }
 }
 
-fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn balancer(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let subnets = resource.take(importer, "Subnets");
     let mapped = resource.raw("SubnetMappings").and_then(Value::as_array);
     let subnets = subnets.or_else(|| {
@@ -71,11 +71,11 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
         resource.raw(silent);
     }
     placed(importer, resource, subnets, &mut properties);
-    made.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
+    output.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
 }
 
 /// Converts a target group to a pool with its monitor and members.
-fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn targets(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let listener = importer.balanced[resource.name].clone();
     let balancer = importer.resources[&listener].pointer("/Properties/LoadBalancerArn");
     let balancer = balancer.map_or(Value::Null, |one| importer.value(one, &resource.path));
@@ -84,7 +84,7 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     let port = resource.take(importer, "Port").map(|port| as_number(&port));
     let mut properties = resource.renamed(importer, &[("Name", "name")]);
     properties.insert("loadbalancer".to_owned(), balancer);
-    properties.insert("protocol".to_owned(), spoken(&protocol));
+    properties.insert("protocol".to_owned(), pool_protocol(&protocol));
     properties.insert("lb_algorithm".to_owned(), json!("ROUND_ROBIN"));
     if let Some(kept) = persistence(importer, resource) {
         properties.insert("session_persistence".to_owned(), kept);
@@ -110,12 +110,12 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
         );
     }
     let members = given.and_then(Value::as_array);
-    made.put(importer, resource, "OS::Octavia::Pool", properties);
+    output.put(importer, resource, "OS::Octavia::Pool", properties);
     let pool = json!({"get_resource": resource.name});
     if let Some(mut monitor) = monitor {
         monitor.insert("pool".to_owned(), pool.clone());
         let kind = "OS::Octavia::HealthMonitor";
-        made.add(importer, resource, "monitor", kind, Value::Object(monitor));
+        output.add(importer, resource, "monitor", kind, Value::Object(monitor));
     }
     for (number, member) in members.into_iter().flatten().enumerate() {
         if importer.is_spent() {
@@ -140,12 +140,12 @@ fn targets(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
             body["protocol_port"] = to;
         }
         let kind = "OS::Octavia::PoolMember";
-        made.add(importer, resource, &format!("member_{number}"), kind, body);
+        output.add(importer, resource, &format!("member_{number}"), kind, body);
     }
 }
 
 /// The protocol of the members. Octavia has no pool protocol for TLS without HTTP.
-fn spoken(protocol: &Value) -> Value {
+fn pool_protocol(protocol: &Value) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("TLS" | "TCP_UDP") => json!("TCP"),
         _ => octavia(protocol, false),
@@ -180,14 +180,14 @@ fn persistence(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Opti
 fn monitor(
     importer: &mut Importer<'_>,
     resource: &mut Resource<'_>,
-    spoken: &Value,
+    pool_protocol: &Value,
 ) -> Option<Map<String, Value>> {
     let is_off = resource
         .raw("HealthCheckEnabled")
         .is_some_and(|on| *on == false || *on == "false");
     let protocol = resource.take(importer, "HealthCheckProtocol");
     let given = protocol.is_some();
-    let kind = match protocol.unwrap_or_else(|| spoken.clone()).as_str() {
+    let kind = match protocol.unwrap_or_else(|| pool_protocol.clone()).as_str() {
         Some("TLS" | "TCP_UDP" | "UDP") | None => "TCP".to_owned(),
         Some(kind) => kind.to_uppercase(),
     };
@@ -238,7 +238,7 @@ fn monitor(
     Some(body)
 }
 
-fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn listener(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [
         ("LoadBalancerArn", "loadbalancer"),
         ("Port", "protocol_port"),
@@ -303,7 +303,7 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             importer.left_out(&resource.at(silent), message);
         }
     }
-    made.put(importer, resource, "OS::Octavia::Listener", properties);
+    output.put(importer, resource, "OS::Octavia::Listener", properties);
     if let Some(address) = elsewhere {
         let policy = json!({
             "listener": {"get_resource": resource.name},
@@ -311,14 +311,14 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             "redirect_url": address,
         });
         let kind = "OS::Octavia::L7Policy";
-        let policy = made.add(importer, resource, "redirect", kind, policy);
-        let asked = redirect::any_request(&policy);
-        made.add(
+        let policy = output.add(importer, resource, "redirect", kind, policy);
+        let rule = redirect::any_request(&policy);
+        output.add(
             importer,
             resource,
             "redirect_all",
             "OS::Octavia::L7Rule",
-            asked,
+            rule,
         );
     }
 }
@@ -346,7 +346,7 @@ fn not_plain(importer: &mut Importer<'_>, action: &Value, at: &str) {
 }
 
 /// Converts a rule to a policy with its conditions, which redirects to another pool or URL.
-fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn rule(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let listener = resource.raw("ListenerArn");
     let listener = listener.and_then(|one| importer.referred(one, LISTENER));
     let names = [("ListenerArn", "listener"), ("Priority", "position")];
@@ -374,7 +374,7 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
         }
     }
     let Some((action, property, to)) = done else {
-        importer.gone.insert(resource.name.to_owned());
+        importer.dropped.insert(resource.name.to_owned());
         let message = "No action of the rule leads to a target group or a URL. Add an `OS::Octavia::L7Policy` with the same effect";
         importer.left_out(&resource.path, message);
         return;
@@ -383,12 +383,12 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
     properties.insert(property.to_owned(), to);
     let at = resource.at("Conditions");
     let conditions = resource.raw("Conditions").and_then(Value::as_array);
-    made.put(importer, resource, "OS::Octavia::L7Policy", properties);
+    output.put(importer, resource, "OS::Octavia::L7Policy", properties);
     for (number, condition) in conditions.into_iter().flatten().enumerate() {
         if importer.is_spent() {
             return;
         }
-        let Some((kind, compare, value)) = asked(importer, condition, &at) else {
+        let Some((kind, compare, value)) = condition_parts(importer, condition, &at) else {
             importer.left_out(&at, "A condition cannot be converted. Add it as an `OS::Octavia::L7Rule`, or the policy applies to more requests");
             continue;
         };
@@ -399,12 +399,12 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
             "value": value,
         });
         let kind = "OS::Octavia::L7Rule";
-        made.add(importer, resource, &format!("rule_{number}"), kind, body);
+        output.add(importer, resource, &format!("rule_{number}"), kind, body);
     }
 }
 
 /// Type, comparison and value of a condition: paths and host names, which can contain `*` and `?`.
-fn asked(
+fn condition_parts(
     importer: &mut Importer<'_>,
     condition: &Value,
     at: &str,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::network::{added_network, external};
-use super::{Convert, INSTANCE, Made, Resource, launch};
+use super::{Convert, INSTANCE, Output, Resource, launch};
 use crate::import::context::{FLAVOR, IMAGE, Importer};
 
 /// The converter for a type of this family.
@@ -17,10 +17,10 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     })
 }
 
-fn key_pair(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn key_pair(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [("KeyName", "name"), ("PublicKeyMaterial", "public_key")];
     let properties = resource.renamed(importer, &names);
-    made.put(importer, resource, "OS::Nova::KeyPair", properties);
+    output.put(importer, resource, "OS::Nova::KeyPair", properties);
 }
 
 /// Properties that instances and launch configurations share.
@@ -137,7 +137,10 @@ pub(super) fn defined(
 }
 
 /// The properties of a server from its launch template.
-fn like(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Map<String, Value> {
+fn from_launch_template(
+    importer: &mut Importer<'_>,
+    resource: &mut Resource<'_>,
+) -> Map<String, Value> {
     let named = resource.raw("LaunchTemplate").is_some();
     match launch::definition(importer, resource) {
         Some(mut definition) => {
@@ -156,13 +159,13 @@ fn like(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Map<String,
     }
 }
 
-fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
-    let mut properties = like(importer, resource);
+fn instance(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
+    let mut properties = from_launch_template(importer, resource);
     properties.extend(server(importer, resource));
     if let Some(tags) = resource.tags(importer, "Tags") {
         properties.insert("metadata".to_owned(), tags);
     }
-    let mut networks = networks(importer, made, resource, &mut properties);
+    let mut networks = networks(importer, output, resource, &mut properties);
     if let Some(address) = importer.addresses.get(resource.name).cloned() {
         let first = networks.first();
         // An address is assigned to a port. If only a network is known, the import adds the port.
@@ -179,7 +182,7 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
                     importer.changed(&resource.path, message);
                 }
             }
-            let port = made.add(importer, resource, "port", "OS::Neutron::Port", port);
+            let port = output.add(importer, resource, "port", "OS::Neutron::Port", port);
             let port = json!({"port": {"get_resource": port}});
             match networks.first_mut() {
                 Some(first) => *first = port,
@@ -199,13 +202,13 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
         properties.insert("networks".to_owned(), Value::Array(networks));
     }
     completed(importer, &mut properties);
-    disks(importer, made, resource, &mut properties);
-    made.put(importer, resource, "OS::Nova::Server", properties);
+    disks(importer, output, resource, &mut properties);
+    output.put(importer, resource, "OS::Nova::Server", properties);
 }
 
 fn networks(
     importer: &mut Importer<'_>,
-    made: &mut Made,
+    output: &mut Output,
     resource: &mut Resource<'_>,
     properties: &mut Map<String, Value>,
 ) -> Vec<Value> {
@@ -236,7 +239,7 @@ fn networks(
                     let network = external(importer);
                     let kind = "OS::Neutron::FloatingIP";
                     let address = json!({"floating_network": network});
-                    let address = made.add(importer, resource, "address", kind, address);
+                    let address = output.add(importer, resource, "address", kind, address);
                     entry["floating_ip"] = json!({"get_resource": address});
                 }
                 networks.push(entry);
@@ -289,7 +292,7 @@ fn is_public(interface: &Value) -> bool {
 /// Converts `BlockDeviceMappings` and `Volumes`.
 fn disks(
     importer: &mut Importer<'_>,
-    made: &mut Made,
+    output: &mut Output,
     resource: &mut Resource<'_>,
     properties: &mut Map<String, Value>,
 ) {
@@ -325,7 +328,7 @@ fn disks(
             devices.push(entry);
         } else if let Some(size) = size {
             let kind = "OS::Cinder::Volume";
-            let volume = made.add(
+            let volume = output.add(
                 importer,
                 resource,
                 &format!("volume_{number}"),
@@ -334,7 +337,7 @@ fn disks(
             );
             attached(
                 importer,
-                made,
+                output,
                 resource,
                 number,
                 json!({"get_resource": volume}),
@@ -352,7 +355,7 @@ fn disks(
             let id = importer.value(id, &at);
             attached(
                 importer,
-                made,
+                output,
                 resource,
                 100 + number,
                 id,
@@ -364,7 +367,7 @@ fn disks(
 
 fn attached(
     importer: &mut Importer<'_>,
-    made: &mut Made,
+    output: &mut Output,
     resource: &Resource<'_>,
     number: usize,
     volume: Value,
@@ -376,7 +379,7 @@ fn attached(
         properties["mountpoint"] = importer.value(device, &resource.path);
     }
     let kind = "OS::Cinder::VolumeAttachment";
-    made.add(
+    output.add(
         importer,
         resource,
         &format!("attachment_{number}"),
@@ -385,7 +388,7 @@ fn attached(
     );
 }
 
-fn volume(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn volume(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [
         ("Size", "size"),
         ("SnapshotId", "snapshot_id"),
@@ -405,17 +408,17 @@ fn volume(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
     if let Some(tags) = resource.tags(importer, "Tags") {
         properties.insert("metadata".to_owned(), tags);
     }
-    made.put(importer, resource, "OS::Cinder::Volume", properties);
+    output.put(importer, resource, "OS::Cinder::Volume", properties);
 }
 
-fn attachment(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn attachment(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [
         ("InstanceId", "instance_uuid"),
         ("VolumeId", "volume_id"),
         ("Device", "mountpoint"),
     ];
     let properties = resource.renamed(importer, &names);
-    made.put(
+    output.put(
         importer,
         resource,
         "OS::Cinder::VolumeAttachment",

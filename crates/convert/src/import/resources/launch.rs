@@ -27,9 +27,9 @@ pub(super) fn definition<'a>(
     }
     let launch = resource.raw("LaunchConfigurationName");
     let launch = launch.and_then(|launch| importer.referred(launch, LAUNCH));
-    let like = resource.raw("InstanceId");
-    let like = like.and_then(|one| importer.referred(one, INSTANCE));
-    let name = launch.or(like)?;
+    let instance = resource.raw("InstanceId");
+    let instance = instance.and_then(|one| importer.referred(one, INSTANCE));
+    let name = launch.or(instance)?;
     Some(Resource::of(name, &importer.resources[name]))
 }
 

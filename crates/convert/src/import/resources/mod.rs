@@ -36,7 +36,7 @@ pub(crate) const HANDLE: &str = "AWS::CloudFormation::WaitConditionHandle";
 pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancing::LoadBalancer";
 
 /// Converts one resource and adds the results.
-type Convert = fn(&mut Importer<'_>, &mut Made, &mut Resource<'_>);
+type Convert = fn(&mut Importer<'_>, &mut Output, &mut Resource<'_>);
 
 /// The converters, one for each family.
 const CONVERTERS: [fn(&str) -> Option<Convert>; 8] = [
@@ -54,7 +54,7 @@ const CONVERTERS: [fn(&str) -> Option<Convert>; 8] = [
 pub(crate) const NOTHING: &str = "OS::Heat::None";
 
 /// Types without a counterpart of their own, and their replacement.
-const GONE: [(&str, &str); 12] = [
+const WITHOUT_COUNTERPART: [(&str, &str); 12] = [
     (
         "AWS::EC2::InternetGateway",
         "the router's gateway to the external network replaces it",
@@ -103,7 +103,7 @@ const GONE: [(&str, &str); 12] = [
 ];
 
 /// The resources of the result.
-pub(crate) struct Made {
+pub(crate) struct Output {
     pub out: Map<String, Value>,
 }
 
@@ -209,7 +209,7 @@ impl<'a> Resource<'a> {
     }
 }
 
-impl Made {
+impl Output {
     /// Adds a resource with the keys beside its properties: dependencies, condition, policies.
     pub(crate) fn put(
         &mut self,
@@ -269,8 +269,9 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
     let waits: Vec<Value> = waits
         .into_iter()
         .filter(|name| {
-            let is_there =
-                |name: &str| importer.resources.contains_key(name) && !importer.gone.contains(name);
+            let is_there = |name: &str| {
+                importer.resources.contains_key(name) && !importer.dropped.contains(name)
+            };
             name.as_str().is_some_and(is_there)
         })
         .collect();
@@ -317,7 +318,7 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
 
 /// Converts all resources, in the order of the text.
 pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
-    let mut made = Made { out: Map::new() };
+    let mut output = Output { out: Map::new() };
     let resources = importer.resources;
     // Heat's own groups use the definition directly.
     let is_plain_group = |body: &Value| body["Type"] == "OS::Heat::InstanceGroup";
@@ -325,7 +326,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
     for (name, body) in resources {
         let written = body.get("Type").and_then(Value::as_str).unwrap_or("");
         if written.is_empty() || !is_name(name) {
-            importer.gone.insert(name.clone());
+            importer.dropped.insert(name.clone());
             let message = "A resource has a name of letters and digits and a map with a `Type`. Correct it and import again";
             importer.left_out(&format!("Resources.{name}"), message);
             continue;
@@ -333,8 +334,11 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
         if written == LAUNCH && keeps_launch {
             continue;
         }
-        if let Some((_, why)) = GONE.iter().find(|(gone, _)| *gone == written) {
-            importer.gone.insert(name.clone());
+        if let Some((_, why)) = WITHOUT_COUNTERPART
+            .iter()
+            .find(|(dropped, _)| *dropped == written)
+        {
+            importer.dropped.insert(name.clone());
             let message = format!("`{written}` has no counterpart of its own: {why}");
             importer.changed(&format!("Resources.{name}"), message);
         }
@@ -343,34 +347,34 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
     balancer_v2::find_balancers(importer);
     launch::find_names(importer);
     for (name, body) in resources {
-        if importer.gone.contains(name) {
+        if importer.dropped.contains(name) {
             continue;
         }
         let mut resource = Resource::of(name, body);
         let written = importer.type_of(name);
         let convert = CONVERTERS.iter().find_map(|of| of(written));
         match convert {
-            Some(convert) => convert(importer, &mut made, &mut resource),
-            None => kept(importer, &mut made, &mut resource),
+            Some(convert) => convert(importer, &mut output, &mut resource),
+            None => kept(importer, &mut output, &mut resource),
         }
     }
     // Removes dependencies on resources that were dropped during the conversion.
-    let names: BTreeSet<String> = made.out.keys().cloned().collect();
-    for body in made.out.values_mut() {
+    let names: BTreeSet<String> = output.out.keys().cloned().collect();
+    for body in output.out.values_mut() {
         if let Some(waits) = body.get_mut("depends_on").and_then(Value::as_array_mut) {
             waits.retain(|name| name.as_str().is_some_and(|name| names.contains(name)));
         }
     }
-    made.out
+    output.out
 }
 
 /// Keeps a resource whose type Heat supports, or that is an OpenStack type of a later version.
-fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn kept(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let written = importer.type_of(resource.name);
     let types = Registry::openstack();
     let known = types.get(written);
     if known.is_none() && !written.starts_with("OS::") {
-        placeholder(importer, made, resource);
+        placeholder(importer, output, resource);
         return;
     }
     if written.starts_with("AWS::") {
@@ -381,19 +385,19 @@ fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
     }
     let takes =
         |name: &str| known.is_none_or(|one| one.any_property || one.property(name).is_some());
-    as_written(importer, made, resource, written, &takes);
+    as_written(importer, output, resource, written, &takes);
 }
 
 /// A placeholder that creates nothing and keeps the original content, so that the user can replace it and references to
 /// it stay valid.
-fn placeholder(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn placeholder(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let written = importer.type_of(resource.name);
     importer.left_out(
         &resource.path,
         format!("OpenStack has no direct counterpart of `{written}`. An `{NOTHING}`, which creates nothing, keeps its properties: replace it"),
     );
-    as_written(importer, made, resource, NOTHING, &|_| true);
-    if let Some(body) = made.out.get_mut(resource.name) {
+    as_written(importer, output, resource, NOTHING, &|_| true);
+    if let Some(body) = output.out.get_mut(resource.name) {
         if let Some(properties) = body.get_mut("properties") {
             with_both_branches(properties);
         }
@@ -422,7 +426,7 @@ fn with_both_branches(value: &mut Value) {
 
 fn as_written(
     importer: &mut Importer<'_>,
-    made: &mut Made,
+    output: &mut Output,
     resource: &mut Resource<'_>,
     hot: &str,
     takes: &dyn Fn(&str) -> bool,
@@ -436,12 +440,12 @@ fn as_written(
             properties.insert(name.clone(), value);
         }
     }
-    made.put(importer, resource, hot, properties);
+    output.put(importer, resource, hot, properties);
 }
 
 /// The value of `Ref` for a resource.
 pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> Value {
-    if importer.gone.contains(name) {
+    if importer.dropped.contains(name) {
         let message = format!(
             "`{name}` is not a resource of the imported template, so the value is empty. Give it by hand"
         );
@@ -464,14 +468,14 @@ pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> 
 }
 
 /// Whether the value can be substituted: it refers to no resource, so substitution cannot recurse.
-fn leads_nowhere(importer: &Importer<'_>, value: &Value) -> bool {
+fn is_substitutable(importer: &Importer<'_>, value: &Value) -> bool {
     let one = |function: &str| value.get(function).filter(|_| is_single(value));
     if let Some(name) = one("Ref").and_then(Value::as_str) {
         return !importer.resources.contains_key(name);
     }
     match one("Fn::FindInMap").and_then(Value::as_array) {
         Some(keys) => keys.iter().all(|key| {
-            key.is_string() || (key.get("Ref").is_some() && leads_nowhere(importer, key))
+            key.is_string() || (key.get("Ref").is_some() && is_substitutable(importer, key))
         }),
         None => value.is_string(),
     }
@@ -488,7 +492,7 @@ pub(crate) fn attribute(
     keys: &[Value],
     path: &str,
 ) -> Value {
-    if importer.gone.contains(name) {
+    if importer.dropped.contains(name) {
         return reference(importer, name, path);
     }
     let key = keys.first().and_then(Value::as_str).unwrap_or_default();
@@ -527,7 +531,7 @@ pub(crate) fn attribute(
         (VPC, "CidrBlock") => {
             let range = importer.resources[name].pointer("/Properties/CidrBlock");
             match range {
-                Some(range) if leads_nowhere(importer, range) => importer.value(range, path),
+                Some(range) if is_substitutable(importer, range) => importer.value(range, path),
                 _ => {
                     importer.left_out(path, "The VPC's address range is computed from a resource. Give the value by hand");
                     Value::Null

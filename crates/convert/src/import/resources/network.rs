@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    ADDRESS, ASSOCIATION, Convert, GATEWAY_ATTACHMENT, INSTANCE, INTERFACE, Made, Resource, SUBNET,
-    VPC,
+    ADDRESS, ASSOCIATION, Convert, GATEWAY_ATTACHMENT, INSTANCE, INTERFACE, Output, Resource,
+    SUBNET, VPC,
 };
 use crate::import::context::{EXTERNAL_NETWORK, Importer, NETWORK};
 
@@ -66,7 +66,7 @@ pub(super) fn find_addresses(importer: &mut Importer<'_>) {
                 && server.is_none()
                 && property("NetworkInterfaceId").is_none()
         {
-            importer.gone.insert(name.clone());
+            importer.dropped.insert(name.clone());
             importer.left_out(
                 &format!("Resources.{name}"),
                 "The address or the server is not in the template. Add an `OS::Neutron::FloatingIPAssociation` with the server's port",
@@ -87,7 +87,7 @@ pub(super) fn find_addresses(importer: &mut Importer<'_>) {
         let first = importer.addresses.entry(server.to_owned());
         first.or_insert(address);
         if written == ASSOCIATION {
-            importer.gone.insert(name.clone());
+            importer.dropped.insert(name.clone());
             let message =
                 "The association is the property `floating_ip` of the server's network here";
             importer.changed(&format!("Resources.{name}"), message);
@@ -103,7 +103,7 @@ fn association_address(importer: &Importer<'_>, association: &Value) -> Option<S
     importer.referred(given, ADDRESS).map(str::to_owned)
 }
 
-fn vpc(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn vpc(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let mut properties = Map::new();
     if let Some(tags) = resource.tags(importer, "Tags")
         && let Some(name) = tags.get("Name")
@@ -119,14 +119,14 @@ fn vpc(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>
     for property in silent {
         resource.raw(property);
     }
-    made.put(importer, resource, "OS::Neutron::Net", properties);
+    output.put(importer, resource, "OS::Neutron::Net", properties);
     let is_attached = importer.attached.contains(resource.name);
     let router = if is_attached {
         json!({"external_gateway_info": {"network": external(importer)}})
     } else {
         json!({})
     };
-    made.add(
+    output.add(
         importer,
         resource,
         ROUTER_SUFFIX,
@@ -135,7 +135,7 @@ fn vpc(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>
     );
 }
 
-fn subnet(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn subnet(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let of = resource
         .raw("VpcId")
         .and_then(|vpc| importer.referred(vpc, VPC));
@@ -161,14 +161,14 @@ fn subnet(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
             "In OpenStack, servers get public addresses one by one. Mark each server as public, or add a floating IP",
         );
     }
-    made.put(importer, resource, "OS::Neutron::Subnet", properties);
+    output.put(importer, resource, "OS::Neutron::Subnet", properties);
     if let Some(vpc) = of {
         let router = format!("{vpc}_{ROUTER_SUFFIX}");
         let interface = json!({
             "router": {"get_resource": router},
             "subnet": {"get_resource": resource.name},
         });
-        made.add(
+        output.add(
             importer,
             resource,
             "interface",
@@ -178,7 +178,7 @@ fn subnet(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
     }
 }
 
-fn interface(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn interface(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [("Description", "name"), ("GroupSet", "security_groups")];
     let mut properties = resource.renamed(importer, &names);
     let subnet = resource.raw("SubnetId");
@@ -209,10 +209,10 @@ fn interface(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resour
         );
     }
     resource.raw("Tags");
-    made.put(importer, resource, "OS::Neutron::Port", properties);
+    output.put(importer, resource, "OS::Neutron::Port", properties);
 }
 
-fn address(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn address(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     for property in ["Domain", "InstanceId", "Tags"] {
         resource.raw(property);
     }
@@ -227,12 +227,12 @@ fn address(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
     let network = external(importer);
     let properties = json!({"floating_network": network});
     let properties = properties.as_object().cloned().unwrap_or_default();
-    made.put(importer, resource, "OS::Neutron::FloatingIP", properties);
+    output.put(importer, resource, "OS::Neutron::FloatingIP", properties);
 }
 
 /// Converts an association. With a port it is the same in HOT. With a server of the template, it is part of the server
 /// already.
-fn association(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn association(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [("NetworkInterfaceId", "port_id")];
     let mut properties = resource.renamed(importer, &names);
     let address = association_address(importer, resource.body);
@@ -241,5 +241,5 @@ fn association(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Reso
         resource.raw(property);
     }
     let kind = "OS::Neutron::FloatingIPAssociation";
-    made.put(importer, resource, kind, properties);
+    output.put(importer, resource, kind, properties);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Convert, HANDLE, Made, Resource, kept};
+use super::{Convert, HANDLE, Output, Resource, kept};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
@@ -16,12 +16,12 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     })
 }
 
-fn handle(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn handle(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let kind = "OS::Heat::WaitConditionHandle";
-    made.put(importer, resource, kind, Map::new());
+    output.put(importer, resource, kind, Map::new());
 }
 
-fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn condition(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let mut properties = Map::new();
     if let Some(handle) = resource.raw("Handle") {
         // The handle itself, instead of the URL that `Ref` returns elsewhere.
@@ -36,15 +36,15 @@ fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resour
             properties.insert(hot.to_owned(), as_number(&value));
         }
     }
-    made.put(importer, resource, "OS::Heat::WaitCondition", properties);
+    output.put(importer, resource, "OS::Heat::WaitCondition", properties);
 }
 
 /// Converts a nested stack to a template by file name. A stack with a computed URL stays unchanged.
-fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn stack(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let address = resource.raw("TemplateURL").and_then(Value::as_str);
     let hot = address.and_then(file_name);
     let (Some(address), Some(hot)) = (address, hot) else {
-        kept(importer, made, resource);
+        kept(importer, output, resource);
         return;
     };
     let path = resource.at("TemplateURL");
@@ -60,7 +60,7 @@ fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     for property in ["TimeoutInMinutes", "Tags", "NotificationARNs"] {
         resource.raw(property);
     }
-    made.put(importer, resource, &hot, properties);
+    output.put(importer, resource, &hot, properties);
 }
 
 /// The file name of the converted template at a URL. `None` if it is not a plain name.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Convert, Made, Resource, compute, launch, placeholder};
+use super::{Convert, Output, Resource, compute, launch, placeholder};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
@@ -18,7 +18,7 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     })
 }
 
-fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn group(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [
         ("MinSize", "min_size"),
         ("MaxSize", "max_size"),
@@ -104,7 +104,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
         }
         properties.insert("rolling_updates".to_owned(), Value::Object(updates));
     }
-    made.put(importer, resource, "OS::Heat::AutoScalingGroup", properties);
+    output.put(importer, resource, "OS::Heat::AutoScalingGroup", properties);
 }
 
 /// Parses a duration such as `PT1H30M5S`.
@@ -127,10 +127,10 @@ fn seconds(text: &str) -> Option<u64> {
     Some(sum)
 }
 
-fn policy(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn policy(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     if resource.raw("ScalingAdjustment").is_none() {
         // Heat's policies support neither target tracking nor steps.
-        placeholder(importer, made, resource);
+        placeholder(importer, output, resource);
         return;
     }
     let names = [
@@ -150,7 +150,7 @@ fn policy(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
         _ => "change_in_capacity",
     };
     properties.insert("adjustment_type".to_owned(), json!(kind));
-    made.put(importer, resource, "OS::Heat::ScalingPolicy", properties);
+    output.put(importer, resource, "OS::Heat::ScalingPolicy", properties);
 }
 
 #[cfg(test)]

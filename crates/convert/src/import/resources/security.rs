@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Convert, GROUP, Made, Resource};
+use super::{Convert, GROUP, Output, Resource};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
@@ -16,15 +16,15 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     })
 }
 
-fn ingress(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
-    rule_alone(importer, made, resource, "ingress");
+fn ingress(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
+    rule_alone(importer, output, resource, "ingress");
 }
 
-fn egress(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
-    rule_alone(importer, made, resource, "egress");
+fn egress(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
+    rule_alone(importer, output, resource, "egress");
 }
 
-fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn group(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let names = [("GroupDescription", "description"), ("GroupName", "name")];
     let mut properties = resource.renamed(importer, &names);
     // Groups belong to the project, and their tags have no counterpart.
@@ -61,7 +61,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     if !rules.is_empty() {
         properties.insert("rules".to_owned(), Value::Array(rules));
     }
-    made.put(importer, resource, "OS::Neutron::SecurityGroup", properties);
+    output.put(importer, resource, "OS::Neutron::SecurityGroup", properties);
 }
 
 /// A rule inside a group states explicitly if its remote is another group.
@@ -75,7 +75,7 @@ fn in_group(mut rule: Map<String, Value>) -> Value {
 
 fn rule_alone(
     importer: &mut Importer<'_>,
-    made: &mut Made,
+    output: &mut Output,
     resource: &mut Resource<'_>,
     direction: &str,
 ) {
@@ -93,7 +93,7 @@ fn rule_alone(
     for property in given.keys() {
         resource.raw(property);
     }
-    made.put(
+    output.put(
         importer,
         resource,
         "OS::Neutron::SecurityGroupRule",

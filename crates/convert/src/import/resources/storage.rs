@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Convert, Made, Resource};
+use super::{Convert, Output, Resource};
 use crate::import::context::Importer;
 
 /// The converter for a type of this family.
@@ -10,7 +10,7 @@ pub(super) fn of(written: &str) -> Option<Convert> {
     (written == "AWS::S3::Bucket").then_some(bucket)
 }
 
-fn bucket(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+fn bucket(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let mut properties = resource.renamed(importer, &[("BucketName", "name")]);
     let access = resource.raw("AccessControl").and_then(Value::as_str);
     let (read, write) = match access {
@@ -41,5 +41,5 @@ fn bucket(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<
     if !meta.is_empty() {
         properties.insert("X-Container-Meta".to_owned(), Value::Object(meta));
     }
-    made.put(importer, resource, "OS::Swift::Container", properties);
+    output.put(importer, resource, "OS::Swift::Container", properties);
 }

@@ -23,7 +23,7 @@ fn lost_properties_of_a_load_balancer_are_in_the_report() {
                 SecurityGroups: [a]\n      HealthCheck:\n        Target: TCP:22\n        UnhealthyThreshold: 5\n      \
                 Listeners:\n        - LoadBalancerPort: 80\n          InstancePort: 80\n          PolicyNames: [p]\n  \
                 Inner:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    Properties:\n      Scheme: internal\n      Listeners: !Ref L\n";
-    let said = said(&import(text).unwrap());
+    let notes = notes(&import(text).unwrap());
     for note in [
         "6 needed Resources.Front.Properties.Scheme",
         "7 left out Resources.Front.Properties.SecurityGroups",
@@ -31,10 +31,10 @@ fn lost_properties_of_a_load_balancer_are_in_the_report() {
         "14 left out Resources.Front.Properties.Listeners.0.PolicyNames",
         "19 left out Resources.Inner.Properties.Listeners",
     ] {
-        assert!(said.iter().any(|one| one == note), "{note}: {said:#?}");
+        assert!(notes.iter().any(|one| one == note), "{note}: {notes:#?}");
     }
     assert!(
-        !said
+        !notes
             .iter()
             .any(|one| one.contains("Inner.Properties.Scheme"))
     );
@@ -98,14 +98,14 @@ fn an_application_load_balancer_becomes_an_octavia_load_balancer() {
         made(text, &["outputs", "Name", "value"]),
         json!({"get_attr": ["Front", "vip_address"]})
     );
-    let said = said(&import(text).unwrap());
+    let notes = notes(&import(text).unwrap());
     for note in [
         "16 left out Resources.Alone",
         "left out Resources.Api.Properties.Conditions",
     ] {
         assert!(
-            said.iter().any(|one| one.ends_with(note)),
-            "{note}: {said:#?}"
+            notes.iter().any(|one| one.ends_with(note)),
+            "{note}: {notes:#?}"
         );
     }
 }
@@ -135,14 +135,14 @@ fn a_redirect_to_a_fixed_url_becomes_a_policy() {
             "l7policy": {"get_resource": "Plain_redirect"}, "type": "PATH", "compare_type": "STARTS_WITH", "value": "/",
         })
     );
-    assert_eq!(said(&import(&text).unwrap()), [""; 0]);
+    assert_eq!(notes(&import(&text).unwrap()), [""; 0]);
 
     // The listener's own protocol and port, and the report about the status code.
     let text = listener("{Host: example.org, Path: /, StatusCode: HTTP_301}", "");
     let address = &of(&text, "Plain_redirect")["redirect_url"];
     assert_eq!(address, "http://example.org:8080/");
     let changed = "9 changed Resources.Plain.Properties.DefaultActions";
-    assert_eq!(said(&import(&text).unwrap()), [changed; 2]);
+    assert_eq!(notes(&import(&text).unwrap()), [changed; 2]);
 
     // Parts of the request, and a policy that would precede the listener's rules.
     let rule = "  Api:\n    Type: AWS::ElasticLoadBalancingV2::ListenerRule\n    Properties:\n      ListenerArn: !Ref Plain\n      \
@@ -156,7 +156,7 @@ fn a_redirect_to_a_fixed_url_becomes_a_policy() {
     ] {
         let text = listener(action, rules);
         let left = "9 left out Resources.Plain.Properties.DefaultActions";
-        assert_eq!(said(&import(&text).unwrap()), [left], "{action}");
+        assert_eq!(notes(&import(&text).unwrap()), [left], "{action}");
         assert_eq!(of(&text, "Plain_redirect"), Value::Null);
     }
     let text = listener(all, rule);

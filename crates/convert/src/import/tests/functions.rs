@@ -79,16 +79,16 @@ fn invalid_conditions_make_no_circle() {
         "{}",
         imported.template
     );
-    let said = said(&imported);
+    let notes = notes(&imported);
     assert!(
-        said.iter().any(|one| one == "2 changed Conditions.B"),
-        "{said:#?}"
+        notes.iter().any(|one| one == "2 changed Conditions.B"),
+        "{notes:#?}"
     );
 }
 
 #[test]
 fn an_invalid_branch_of_an_if_does_not_swap_the_branches() {
-    let asked = |value: &str| {
+    let converted = |value: &str| {
         let text = format!(
             "Parameters: {{Size: {{Type: String}}}}\nConditions: {{Big: !Equals [!Ref Size, big]}}\n\
              Resources: {{Web: {{Type: AWS::EC2::Instance, Properties: {{ImageId: i, InstanceType: t}}}}}}\nOutputs: {{Ip: {{Value: {value}}}}}\n"
@@ -97,40 +97,40 @@ fn an_invalid_branch_of_an_if_does_not_swap_the_branches() {
     };
     let address = json!({"get_attr": ["Web", "first_address"]});
     assert_eq!(
-        asked("!If [Big, !GetAtt Web.Nope, !GetAtt Web.PrivateIp]"),
+        converted("!If [Big, !GetAtt Web.Nope, !GetAtt Web.PrivateIp]"),
         json!({"if": ["Big", null, address]})
     );
     assert_eq!(
-        asked("!If [Big, !GetAtt Web.PrivateIp, !GetAtt Web.Nope]"),
+        converted("!If [Big, !GetAtt Web.PrivateIp, !GetAtt Web.Nope]"),
         json!({"if": ["Big", address, null]})
     );
     // An `if` without its condition is dropped.
-    assert_eq!(asked("!If [Nope, a, b]"), Value::Null);
+    assert_eq!(converted("!If [Nope, a, b]"), Value::Null);
     // Later items of lists move up, also in a nested list.
     assert_eq!(
-        asked("[!GetAtt Web.Nope, [!GetAtt Web.PrivateIp, !GetAtt Web.Nope]]"),
+        converted("[!GetAtt Web.Nope, [!GetAtt Web.PrivateIp, !GetAtt Web.Nope]]"),
         json!([[address]])
     );
 }
 
 #[test]
 fn cidr_divides_ranges_as_amazon_does() {
-    let asked = |value: &str| {
+    let converted = |value: &str| {
         let text = format!(
             "AWSTemplateFormatVersion: x\nResources: {{}}\nOutputs: {{X: {{Value: {value}}}}}\n"
         );
         made(&text, &["outputs", "X", "value"])
     };
     assert_eq!(
-        asked("!Cidr [192.168.0.0/24, 3, 5]"),
+        converted("!Cidr [192.168.0.0/24, 3, 5]"),
         json!(["192.168.0.0/27", "192.168.0.32/27", "192.168.0.64/27"])
     );
     assert_eq!(
-        asked("!Select [1, !Cidr [10.0.0.0/16, '2']]"),
+        converted("!Select [1, !Cidr [10.0.0.0/16, '2']]"),
         json!("10.0.1.0/24")
     );
     assert_eq!(
-        asked("!Select [255, !Cidr [0.0.0.0/0, 256, 24]]"),
+        converted("!Select [255, !Cidr [0.0.0.0/0, 256, 24]]"),
         json!("255.0.0.0/8")
     );
     for none in [
@@ -140,10 +140,10 @@ fn cidr_divides_ranges_as_amazon_does() {
         "!Cidr ['::/64', 1, 1]",
         "!Cidr [10.0.0.0/8, 1, 99]",
     ] {
-        assert_eq!(asked(none), Value::Null, "{none}");
+        assert_eq!(converted(none), Value::Null, "{none}");
     }
     assert_eq!(
-        asked("{'Fn::ToJsonString': {a: [1, true]}}"),
+        converted("{'Fn::ToJsonString': {a: [1, true]}}"),
         json!("{\"a\":[1,true]}")
     );
 }

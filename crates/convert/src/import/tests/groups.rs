@@ -72,9 +72,9 @@ fn servers_and_groups_get_the_properties_of_their_launch_template() {
         json!({"image": "i", "flavor": "f", "key_name": "k", "security_groups": ["g"]})
     );
     assert_eq!(made(text, &["resources", "Up", "type"]), "OS::Heat::None");
-    let said = said(&imported);
+    let notes = notes(&imported);
     let lost = "7 left out Resources.Like.Properties.LaunchTemplateData.IamInstanceProfile";
-    assert!(said.iter().any(|one| one == lost), "{said:#?}");
+    assert!(notes.iter().any(|one| one == lost), "{notes:#?}");
     // Each is lost for a different reason.
     let notes = imported.report.notes.iter();
     let why = notes.filter(|note| note.path.ends_with("IamInstanceProfile"));

@@ -31,7 +31,7 @@ fn made(text: &str, path: &[&str]) -> Value {
     document.value(path).unwrap_or(Value::Null)
 }
 
-fn said(imported: &Imported) -> Vec<String> {
+fn notes(imported: &Imported) -> Vec<String> {
     let notes = imported.report.notes.iter();
     notes
         .map(|note| {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_range_of_a_vpc_is_substituted_unless_it_refers_to_a_resource() {
-    let asked = |range: &str| {
+    let converted = |range: &str| {
         let text = format!(
             "AWSTemplateFormatVersion: x\nParameters: {{P: {{Type: String}}}}\nMappings: {{M: {{a: {{b: 10.2.0.0/16}}}}}}\n\
              Resources:\n  Net: {{Type: AWS::EC2::VPC, Properties: {{CidrBlock: {range}}}}}\nOutputs: {{X: {{Value: !GetAtt Net.CidrBlock}}}}\n"
@@ -12,7 +12,7 @@ fn the_range_of_a_vpc_is_substituted_unless_it_refers_to_a_resource() {
         let imported = import(&text).unwrap();
         let document = Document::parse(imported.template.as_str());
         let value = document.value(&["outputs", "X", "value"]);
-        (value.unwrap_or_default(), said(&imported))
+        (value.unwrap_or_default(), notes(&imported))
     };
     for (range, hot) in [
         ("10.0.0.0/16", json!("10.0.0.0/16")),
@@ -23,7 +23,7 @@ fn the_range_of_a_vpc_is_substituted_unless_it_refers_to_a_resource() {
             json!({"get_param": ["M", {"get_param": "P"}, "b"]}),
         ),
     ] {
-        assert_eq!(asked(range).0, hot, "{range}");
+        assert_eq!(converted(range).0, hot, "{range}");
     }
     for itself in [
         "!GetAtt Net.CidrBlock",
@@ -32,10 +32,13 @@ fn the_range_of_a_vpc_is_substituted_unless_it_refers_to_a_resource() {
         "!Join ['', [!GetAtt Net.CidrBlock, !GetAtt Net.CidrBlock]]",
         "!Ref Net",
     ] {
-        let (value, said) = asked(itself);
+        let (value, notes) = converted(itself);
         assert_eq!(value, Value::Null, "{itself}");
         let message = "6 left out Outputs.X";
-        assert!(said.iter().any(|one| one == message), "{itself}: {said:?}");
+        assert!(
+            notes.iter().any(|one| one == message),
+            "{itself}: {notes:?}"
+        );
     }
 }
 
@@ -76,9 +79,9 @@ fn an_explicit_address_replaces_the_automatic_one() {
             {"network": {"get_param": "network"}},
         ])
     );
-    let said = said(&imported(&named));
+    let notes = notes(&imported(&named));
     assert!(
-        said.iter().any(|one| one == "3 changed Resources.Web"),
-        "{said:#?}"
+        notes.iter().any(|one| one == "3 changed Resources.Web"),
+        "{notes:#?}"
     );
 }

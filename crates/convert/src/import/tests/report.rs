@@ -8,7 +8,7 @@ fn everything_lost_is_in_the_report() {
                 Web:\n    Type: AWS::EC2::Instance\n    CreationPolicy: {}\n    Properties:\n      ImageId: !Ref Missing\n      InstanceType: !Cidr [a]\n      Tenancy: x\n";
     let imported = import(text).unwrap();
     assert_eq!(
-        said(&imported),
+        notes(&imported),
         [
             "2 left out Transform",
             "4 left out Resources.Role",
@@ -41,10 +41,10 @@ fn resources_with_missing_properties_become_placeholders() {
         document.value(&["resources", "Web", "properties", "flavor"]),
         Some(json!({"get_param": "flavor"}))
     );
-    let said = said(&imported);
+    let notes = notes(&imported);
     assert!(
-        said.iter().any(|one| one == "4 needed Resources.Wait"),
-        "{said:#?}"
+        notes.iter().any(|one| one == "4 needed Resources.Wait"),
+        "{notes:#?}"
     );
 }
 
@@ -71,9 +71,9 @@ fn resources_without_a_counterpart_become_placeholders() {
         Some(json!(["Role"]))
     );
     assert_eq!(of(&["outputs", "Kind", "value"]), Some(Value::Null));
-    let said = said(&imported);
+    let notes = notes(&imported);
     assert!(
-        said.iter().any(|one| one == "8 left out Outputs.Kind"),
-        "{said:#?}"
+        notes.iter().any(|one| one == "8 left out Outputs.Kind"),
+        "{notes:#?}"
     );
 }

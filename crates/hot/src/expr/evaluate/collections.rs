@@ -9,7 +9,7 @@ use yaql::{python, shown};
 
 /// Treatment of equal values in `list_concat`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doubles {
+pub(super) enum Duplicates {
     Keep,
     Drop,
 }
@@ -82,7 +82,7 @@ fn map_or_nothing(value: Value) -> Map<String, Value> {
 }
 
 /// `list_concat` and `list_concat_unique`. The first of equal values is kept.
-pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String> {
+pub(super) fn concat(arguments: Value, doubles: Duplicates) -> Result<Value, String> {
     let mut list = Vec::new();
     for item in items(arguments) {
         match item {
@@ -96,7 +96,7 @@ pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String
             ));
         }
     }
-    if doubles == Doubles::Drop {
+    if doubles == Duplicates::Drop {
         let mut seen: HashSet<String> = HashSet::with_capacity(list.len());
         list.retain(|item| seen.insert(python::key(item)));
     }

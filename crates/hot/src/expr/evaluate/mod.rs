@@ -44,8 +44,8 @@ pub(super) fn evaluate(
         Repeat => repeat::repeat(arguments),
         MapMerge => collections::merge(arguments),
         MapReplace => collections::replace(arguments),
-        ListConcat => collections::concat(arguments, collections::Doubles::Keep),
-        ListConcatUnique => collections::concat(arguments, collections::Doubles::Drop),
+        ListConcat => collections::concat(arguments, collections::Duplicates::Keep),
+        ListConcatUnique => collections::concat(arguments, collections::Duplicates::Drop),
         Filter => collections::filter(arguments),
         Contains => collections::contains(arguments),
         MakeUrl => url::make(arguments),
@@ -56,7 +56,7 @@ pub(super) fn evaluate(
         FnReplace => cfn::replace(arguments),
         FnBase64 => Ok(arguments),
         FnMemberListToMap => cfn::member_list_to_map(arguments),
-        Given => crate::parameter::given(arguments),
+        TypedArgument => crate::parameter::given(arguments),
         // References, conditions and functions of the scope are resolved before.
         GetParam | GetResource | GetAttr | GetFile | ResourceFacade | If | Equals | Not | And
         | Or | FnGetAzs | FnResourceFacade | Ref => Err(format!(

@@ -71,8 +71,8 @@ impl<'a> Reader<'a> {
         }
         let function = match expr::reading(key, &arguments, self.version, place) {
             Reading::Call(function) => function,
-            Reading::Plain => return Some(Expr::Map(vec![(key.to_owned(), arguments)])),
-            Reading::Data(message) => {
+            Reading::PlainData => return Some(Expr::Map(vec![(key.to_owned(), arguments)])),
+            Reading::LikelyCall(message) => {
                 self.warning("function-unsupported", at, message);
                 return Some(Expr::Map(vec![(key.to_owned(), arguments)]));
             }

@@ -94,7 +94,7 @@ impl Builder<'_> {
             }
         };
         self.cursor = node.span.end;
-        self.place(node, anchor);
+        self.attach(node, anchor);
     }
 
     /// Entries that merge keys add to a map.

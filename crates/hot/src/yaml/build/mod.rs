@@ -19,7 +19,7 @@ mod places;
 
 /// Tree of a text within the size limit.
 pub(super) fn build(text: &str, limits: &Limits) -> Tree {
-    if let Some(problem) = unfit(text) {
+    if let Some(problem) = invalid_character(text) {
         return problem;
     }
     if let Some((joined, bytes)) = surrogates::joined(text) {
@@ -44,7 +44,7 @@ pub(super) fn build(text: &str, limits: &Limits) -> Tree {
 }
 
 /// Error for a character that YAML does not allow.
-fn unfit(text: &str) -> Option<Tree> {
+fn invalid_character(text: &str) -> Option<Tree> {
     let fits = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     let at = text.find(|c| !fits(c))?;
     let code = text[at..].chars().next().map_or(0, u32::from);
@@ -205,7 +205,7 @@ impl<'t> Builder<'t> {
                     self.key(&word, start..end);
                     return true;
                 }
-                self.place(node, 0);
+                self.attach(node, 0);
             }
             Event::MappingStart(anchor, tag) | Event::SequenceStart(anchor, tag)
                 if self.frames.len() >= self.limits.depth_max =>
@@ -350,7 +350,7 @@ impl<'t> Builder<'t> {
             self.key(value, span);
             return true;
         }
-        self.place(Node::new(kind, node_style, span, 1), anchor);
+        self.attach(Node::new(kind, node_style, span, 1), anchor);
         true
     }
 
@@ -416,7 +416,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Adds a finished node to its parent.
-    fn place(&mut self, node: Node, anchor: usize) {
+    fn attach(&mut self, node: Node, anchor: usize) {
         if anchor != 0 {
             self.anchors.insert(anchor, Arc::new(node.clone()));
         }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::config::lay_over;
+use super::config::merge_settings;
 use crate::{CloudConfig, ConfigError};
 
 /// All configured clouds, by name.
@@ -229,7 +229,7 @@ fn with_profile(entry: Value, public: &Value) -> Value {
         .cloned();
     match base {
         Some(mut base) => {
-            lay_over(&mut base, entry);
+            merge_settings(&mut base, entry);
             base
         }
         None => entry,
@@ -253,7 +253,7 @@ fn cloud_of_variables(environment: &BTreeMap<String, String>) -> Option<Value> {
 }
 
 #[cfg(test)]
-mod oracle;
+mod sdk_comparison;
 
 #[cfg(test)]
 mod tests {

@@ -32,7 +32,7 @@ pub static QOS_SPECS: Collection = Collection {
 };
 
 /// Id of the encryption in URLs. A type has only one encryption, and Cinder ignores its id.
-const THE_ONE: &str = "provider";
+const ENCRYPTION_ID: &str = "provider";
 
 impl BlockStorage<'_> {
     /// Sets some extra specs of a volume type.
@@ -72,7 +72,7 @@ impl BlockStorage<'_> {
     /// Changes the encryption of a volume type. Cinder refuses while volumes of the type exist.
     pub async fn encryption_update(&self, volume_type: &str, fields: &Record) -> Result<(), Error> {
         let types = self.0.records(&VOLUME_TYPES);
-        let call = types.call(Method::PUT, &[volume_type, "encryption", THE_ONE]);
+        let call = types.call(Method::PUT, &[volume_type, "encryption", ENCRYPTION_ID]);
         call.json(&json!({"encryption": fields}))
             .send()
             .await
@@ -83,7 +83,7 @@ impl BlockStorage<'_> {
     /// an error of status 404.
     pub async fn encryption_delete(&self, volume_type: &str) -> Result<(), Error> {
         let types = self.0.records(&VOLUME_TYPES);
-        let call = types.call(Method::DELETE, &[volume_type, "encryption", THE_ONE]);
+        let call = types.call(Method::DELETE, &[volume_type, "encryption", ENCRYPTION_ID]);
         call.send().await.map(drop)
     }
 

@@ -18,10 +18,10 @@ use crate::{Error, Microversion, Service, Session};
 pub(crate) use transitions::{Requested, Transition};
 
 pub use types::{
-    Address, Attachment, Fault, Flavor, KeyPair, PluggedPort, Server, ServerGroup, Zone,
+    Address, AttachedPort, Attachment, Fault, Flavor, KeyPair, Server, ServerGroup, Zone,
 };
 
-const SPOKEN: Microversion = Microversion(2, 52);
+const DEFAULT_MICROVERSION: Microversion = Microversion(2, 52);
 
 /// First microversion with a volume type for a disk of a new server.
 const DISK_TYPES: Microversion = Microversion(2, 67);
@@ -40,7 +40,7 @@ impl Compute<'_> {
     fn call(&self, method: Method, path: &[&str]) -> Call<'_> {
         self.0
             .call(Service::Compute, method, path)
-            .microversion(SPOKEN)
+            .microversion(DEFAULT_MICROVERSION)
     }
 
     /// Servers with all details; `query` contains Nova's filters (`tags`, `name`, `status`).
@@ -157,20 +157,20 @@ impl Compute<'_> {
     }
 
     /// The attached ports, in the server's order.
-    pub async fn server_ports(&self, id: &str) -> Result<Vec<PluggedPort>, Error> {
+    pub async fn server_ports(&self, id: &str) -> Result<Vec<AttachedPort>, Error> {
         let call = self.call(Method::GET, &["servers", id, "os-interface"]);
         call.fetch("interfaceAttachments").await
     }
 
     /// Attaches a port. Returns the request id.
-    pub async fn server_plug(&self, id: &str, port: &str) -> Result<String, Error> {
+    pub async fn port_attach(&self, id: &str, port: &str) -> Result<String, Error> {
         let call = self.call(Method::POST, &["servers", id, "os-interface"]);
         let call = call.json(&json!({"interfaceAttachment": {"port_id": port}}));
         Ok(call.send().await?.request_id())
     }
 
     /// Detaches a port. Returns the request id. A port that is not attached is an error of status 404.
-    pub async fn server_unplug(&self, id: &str, port: &str) -> Result<String, Error> {
+    pub async fn port_detach(&self, id: &str, port: &str) -> Result<String, Error> {
         let call = self.call(Method::DELETE, &["servers", id, "os-interface", port]);
         Ok(call.send().await?.request_id())
     }

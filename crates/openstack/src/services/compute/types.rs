@@ -124,7 +124,7 @@ pub struct Attachment {
 /// A port of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PluggedPort {
+pub struct AttachedPort {
     /// Id of the port.
     pub port_id: String,
     /// Fixed IPs of the port.

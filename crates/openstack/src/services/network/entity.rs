@@ -27,7 +27,7 @@ pub trait Entity: DeserializeOwned + Serialize + Send {
     /// Id of the owning project.
     fn project_id(&self) -> Option<&str>;
     /// Whether it belongs to the cloud instead of a project. Such resources outlive runs.
-    fn is_the_clouds(&self) -> bool;
+    fn is_cloud_owned(&self) -> bool;
 }
 
 macro_rules! entity {
@@ -71,7 +71,7 @@ macro_rules! entity {
             fn project_id(&self) -> Option<&str> {
                 self.project_id.as_deref()
             }
-            fn is_the_clouds(&self) -> bool {
+            fn is_cloud_owned(&self) -> bool {
                 self.other.get("router:external") == Some(&Value::Bool(true))
             }
         }
@@ -284,9 +284,9 @@ mod tests {
 
     #[test]
     fn an_entity_serialises_back_to_what_neutron_said() {
-        let said = json!({"id": "1", "name": "n", "description": "", "status": "ACTIVE", "subnets": [],
+        let response = json!({"id": "1", "name": "n", "description": "", "status": "ACTIVE", "subnets": [],
             "router:external": false, "shared": false, "project_id": "p", "mtu": 1450});
-        let network: Network = serde_json::from_value(said.clone()).unwrap();
-        assert_eq!(serde_json::to_value(&network).unwrap(), said);
+        let network: Network = serde_json::from_value(response.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&network).unwrap(), response);
     }
 }

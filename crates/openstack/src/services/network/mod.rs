@@ -4,7 +4,7 @@
 //! `session.network().list::<Port>(...)`.
 
 mod entity;
-pub mod inside;
+pub mod nested;
 pub mod qos;
 
 use reqwest::Method;
@@ -71,8 +71,10 @@ impl NetworkService<'_> {
     pub async fn find<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {
         let lookups = self.0.lookups();
         let fetch = || self.find_now(name_or_id);
-        let keep = |found: &E| if found.is_the_clouds() { LONG } else { SHORT };
-        lookups.find(E::PATH, name_or_id, keep, fetch).await
+        let cache_lifetime = |found: &E| if found.is_cloud_owned() { LONG } else { SHORT };
+        lookups
+            .find(E::PATH, name_or_id, cache_lifetime, fetch)
+            .await
     }
 
     async fn find_now<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {

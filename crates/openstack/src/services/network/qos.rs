@@ -2,7 +2,7 @@
 //! description. Source: Networking API v2.0, "Quality of Service".
 
 use super::NetworkService;
-use super::inside::Inside;
+use super::nested::NestedCollection;
 
 /// Type of a QoS rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ impl QosRuleKind {
 
 impl<'a> NetworkService<'a> {
     /// Calls to the rules of a type in a policy.
-    pub fn qos_rules(&self, policy: &str, kind: QosRuleKind) -> Inside<'a> {
+    pub fn qos_rules(&self, policy: &str, kind: QosRuleKind) -> NestedCollection<'a> {
         let owner = ["qos", "policies", policy];
-        Inside::of(self.0, &owner, kind.one(), kind.many())
+        NestedCollection::of(self.0, &owner, kind.one(), kind.many())
     }
 }

@@ -15,9 +15,9 @@ pub enum LoginMethod {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certificate {
     /// The cloud's certificate, refused by the client.
-    Theirs,
+    Server,
     /// The client certificate, refused by the cloud or missing.
-    Ours,
+    Client,
 }
 
 pub(super) fn list_projects(accessible: &[String]) -> String {
@@ -52,12 +52,12 @@ pub(super) fn credentials_hint(method: LoginMethod) -> &'static str {
     }
 }
 
-pub(super) fn certificate_hint(whose: Certificate) -> &'static str {
-    match whose {
-        Certificate::Theirs => {
+pub(super) fn certificate_hint(side: Certificate) -> &'static str {
+    match side {
+        Certificate::Server => {
             "Give the authority that signed the cloud's certificate as `cacert` in clouds.yaml, or check that the address has the name that stands in the certificate"
         }
-        Certificate::Ours => {
+        Certificate::Client => {
             "The cloud wants to know who calls: give a certificate that it trusts as `cert` and its key as `key` in clouds.yaml"
         }
     }

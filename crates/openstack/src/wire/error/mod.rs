@@ -16,7 +16,7 @@ use login::{
 pub use config::ConfigError;
 pub use login::{Certificate, LoginMethod};
 pub use refusal::ApiError;
-pub(super) use refusal::words;
+pub(super) use refusal::parse_message;
 
 /// Cause of a failed call, login or look-up.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -76,7 +76,7 @@ pub enum Error {
     /// Login: one side refuses the other's certificate. A retry does not help.
     #[error(
         "cloud `{cloud}` cannot be talked to at {url}, because certificates do not fit: {why}. {}",
-        certificate_hint(*whose)
+        certificate_hint(*side)
     )]
     Untrusted {
         /// The cloud's name in the configuration.
@@ -84,7 +84,7 @@ pub enum Error {
         /// URL of the call.
         url: String,
         /// Side with the refused certificate.
-        whose: Certificate,
+        side: Certificate,
         /// Error of the TLS library.
         why: String,
     },
@@ -139,7 +139,7 @@ pub enum Error {
         /// Path, without query.
         path: String,
         /// Type of the failure.
-        wire: Wire,
+        wire: ConnectionFailure,
         /// Error of the network.
         why: String,
         /// Request id, for the cloud's logs if the call arrived.
@@ -188,7 +188,7 @@ pub enum Error {
 
 /// Type of a connection failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum ConnectionFailure {
     /// Connection refused.
     Refused,
     /// Connection closed during the call.
@@ -205,7 +205,7 @@ pub enum Wire {
 
 /// Messages of temporary failures of a backend: from a proxy, or from Nova and Cinder with status 500 while Neutron,
 /// Keystone, the message broker or the database is down.
-const SICK: [&str; 6] = [
+const BACKEND_FAILURES: [&str; 6] = [
     "backend server is unreachable",
     "keystoneauth1.exceptions.connection",
     "keystoneauth1.exceptions.discovery",
@@ -230,10 +230,17 @@ impl Error {
         match self {
             Error::Api(error) => {
                 matches!(error.status, 429 | 502 | 503 | 504)
-                    || SICK.iter().any(|sign| error.message.contains(sign))
+                    || BACKEND_FAILURES
+                        .iter()
+                        .any(|sign| error.message.contains(sign))
             }
             Error::Connection { wire, .. } => {
-                matches!(wire, Wire::Refused | Wire::Reset | Wire::Timeout)
+                matches!(
+                    wire,
+                    ConnectionFailure::Refused
+                        | ConnectionFailure::Reset
+                        | ConnectionFailure::Timeout
+                )
             }
             Error::Unreachable { .. } => true,
             _ => false,
@@ -246,7 +253,12 @@ impl Error {
         let (method, is_open) = match self {
             Error::Api(error) => (&error.method, error.status >= 500 || error.status == 408),
             Error::Connection { method, wire, .. } => {
-                let was_sent = matches!(wire, Wire::Reset | Wire::Timeout | Wire::Other);
+                let was_sent = matches!(
+                    wire,
+                    ConnectionFailure::Reset
+                        | ConnectionFailure::Timeout
+                        | ConnectionFailure::Other
+                );
                 (method, was_sent)
             }
             Error::Malformed { method, .. } => (method, true),
@@ -398,7 +410,7 @@ mod tests {
             service: Service::Compute,
             method: "GET".into(),
             path: "/".into(),
-            wire: Wire::Refused,
+            wire: ConnectionFailure::Refused,
             why: String::new(),
             request_id: "req-1".into(),
         };
@@ -414,7 +426,7 @@ mod tests {
             })),
             other => other,
         };
-        let cut = |method: &str, wire: Wire| Error::Connection {
+        let cut = |method: &str, wire: ConnectionFailure| Error::Connection {
             service: Service::Network,
             method: method.into(),
             path: "/".into(),
@@ -425,8 +437,8 @@ mod tests {
         for open in [
             api("POST", 500),
             api("POST", 504),
-            cut("POST", Wire::Timeout),
-            cut("PUT", Wire::Reset),
+            cut("POST", ConnectionFailure::Timeout),
+            cut("PUT", ConnectionFailure::Reset),
         ] {
             assert!(open.may_still_commit(), "{open}");
         }
@@ -435,8 +447,8 @@ mod tests {
             api("POST", 409),
             api("POST", 429),
             api("GET", 504),
-            cut("POST", Wire::Refused),
-            cut("GET", Wire::Timeout),
+            cut("POST", ConnectionFailure::Refused),
+            cut("GET", ConnectionFailure::Timeout),
         ] {
             assert!(!certain.may_still_commit(), "{certain}");
         }

@@ -45,11 +45,11 @@ fn with_request_id(id: &Option<String>) -> String {
 /// Keystone `{"error": {"message"}}`, Nova and Cinder `{"itemNotFound": {"message"}}`, Neutron
 /// `{"NeutronError": {"type", "message"}}`, Barbican `{"title", "description"}`, Placement
 /// `{"errors": [{"detail"}]}`, Octavia `{"faultstring"}`, Glance and load balancers HTML.
-pub(crate) fn words(body: &[u8], status: u16) -> (String, Option<String>) {
+pub(crate) fn parse_message(body: &[u8], status: u16) -> (String, Option<String>) {
     let text = String::from_utf8_lossy(body);
     let found = match serde_json::from_slice::<Value>(body) {
-        Ok(json) => words_of_json(&json),
-        Err(_) => Some((words_of_text(&text), None)),
+        Ok(json) => message_of_json(&json),
+        Err(_) => Some((message_of_html(&text), None)),
     };
     let (message, kind) = found.unwrap_or_default();
     let message = message.trim().trim_end_matches('.').to_string();
@@ -60,7 +60,7 @@ pub(crate) fn words(body: &[u8], status: u16) -> (String, Option<String>) {
     }
 }
 
-fn words_of_json(json: &Value) -> Option<(String, Option<String>)> {
+fn message_of_json(json: &Value) -> Option<(String, Option<String>)> {
     let object = json.as_object()?;
     const FLAT: [&str; 6] = [
         "message",
@@ -113,7 +113,7 @@ fn words_of_json(json: &Value) -> Option<(String, Option<String>)> {
 }
 
 /// The text of an HTML page without markup, title and repeated heading.
-fn words_of_text(text: &str) -> String {
+fn message_of_html(text: &str) -> String {
     let body = match (text.find("<body"), text.find("</head>")) {
         (Some(start), _) => text[start..].split_once('>').map_or("", |(_, rest)| rest),
         (None, Some(end)) => &text[end..],
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn check(body: &str, message: &str, kind: Option<&str>) {
-        let (found, found_kind) = words(body.as_bytes(), 404);
+        let (found, found_kind) = parse_message(body.as_bytes(), 404);
         assert_eq!(found, message, "{body}");
         assert_eq!(found_kind.as_deref(), kind, "{body}");
     }
@@ -229,12 +229,12 @@ mod tests {
 
     #[test]
     fn an_html_error_page_is_shortened_to_its_text() {
-        let (message, _) = words(
+        let (message, _) = parse_message(
             b"<html><body><h1>503 Service Unavailable</h1>\n</body></html>",
             503,
         );
         assert_eq!(message, "503 Service Unavailable");
-        let (long, _) = words("x".repeat(10_000).as_bytes(), 500);
+        let (long, _) = parse_message("x".repeat(10_000).as_bytes(), 500);
         assert!(long.chars().count() <= 501);
     }
 }

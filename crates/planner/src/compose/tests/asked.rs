@@ -38,13 +38,13 @@ resources:
         ..Given::default()
     }
     .made();
-    let told = |name: &str| property(&made, name, "value_specs");
-    assert_eq!(told("plain/net"), json!({}));
+    let value_specs = |name: &str| property(&made, name, "value_specs");
+    assert_eq!(value_specs("plain/net"), json!({}));
     assert_eq!(
-        told("site/net"),
+        value_specs("site/net"),
         json!({"role": "front", "beside": {"get_resource": "other"}})
     );
-    assert_eq!(told("g/0/net"), json!({"number": "0"}));
+    assert_eq!(value_specs("g/0/net"), json!({"number": "0"}));
     assert!(made["site/net"].requires.contains(&"other".to_owned()));
     let name = property(&made, "site/net", "name").to_string();
     assert!(name.contains("Retain"), "{name}");
@@ -322,13 +322,17 @@ fn conditions_that_refer_to_each_other_are_expanded_to_a_limit() {
 
     let wide = |before: &str| format!("{{and: [{before}, {{not: {before}}}]}}");
     for plan in [chained(deep, 60), chained(wide, 19), chained(wide, 60)] {
-        let said = plan.diagnostics.iter().filter(|one| one.is_error());
-        let said: Vec<&Diagnostic> = said.collect();
-        assert_eq!(said.len(), 1, "{}", listing(&plan.diagnostics));
+        let errors = plan.diagnostics.iter().filter(|one| one.is_error());
+        let errors: Vec<&Diagnostic> = errors.collect();
+        assert_eq!(errors.len(), 1, "{}", listing(&plan.diagnostics));
         assert_eq!(
-            (said[0].code.as_ref(), said[0].path.as_str()),
+            (errors[0].code.as_ref(), errors[0].path.as_str()),
             ("condition-late", "resources.web")
         );
-        assert!(said[0].message.contains("too long"), "{}", said[0].message);
+        assert!(
+            errors[0].message.contains("too long"),
+            "{}",
+            errors[0].message
+        );
     }
 }

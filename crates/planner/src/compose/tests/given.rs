@@ -60,7 +60,7 @@ fn late_values_are_converted_to_the_parameters_type() {
     assert_eq!(size.resources(), ["size"]);
     assert_eq!(size.resolve(&All(json!("3"))), Ok(json!(3)));
     let refused = |value: Value| match size.resolve(&All(value)) {
-        Err(Unresolved::Invalid(said)) => said,
+        Err(Unresolved::Invalid(diagnostics)) => diagnostics,
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -95,11 +95,11 @@ fn levels(times: usize, of: impl Fn(usize, &str) -> (String, String)) -> Vec<(St
         .collect()
 }
 
-fn said_of(levels: &[(String, String)]) -> Vec<Diagnostic> {
-    said_of_value("[{get_attr: [a, value]}]", levels)
+fn diagnostics_of(levels: &[(String, String)]) -> Vec<Diagnostic> {
+    diagnostics_of_value("[{get_attr: [a, value]}]", levels)
 }
 
-fn said_of_value(value: &str, levels: &[(String, String)]) -> Vec<Diagnostic> {
+fn diagnostics_of_value(value: &str, levels: &[(String, String)]) -> Vec<Diagnostic> {
     let template = format!(
         "heat_template_version: 2021-04-16\nresources:\n  a: {{type: OS::Heat::RandomString}}\n  top: {{type: l1.yaml, properties: {{value: {value}}}}}\n  end: {{type: OS::Heat::Value, properties: {{value: {{get_attr: [top, value]}}}}}}\n"
     );
@@ -125,25 +125,25 @@ fn parameters_that_grow_exponentially_are_refused() {
         let all = vec!["{get_param: value}"; times].join(", ");
         (format!("[{all}]"), "1".to_owned())
     };
-    assert_eq!(said_of(&levels(4, given)), []);
-    let said = said_of(&levels(200, given));
-    assert_eq!(said[0].code, "nested-too-large", "{said:?}");
+    assert_eq!(diagnostics_of(&levels(4, given)), []);
+    let diagnostics = diagnostics_of(&levels(200, given));
+    assert_eq!(diagnostics[0].code, "nested-too-large", "{diagnostics:?}");
 }
 
 #[test]
 fn outputs_that_grow_exponentially_are_refused() {
-    let told = |times: usize, _: &str| {
+    let output = |times: usize, _: &str| {
         let all = vec!["{get_attr: [in, value]}"; times].join(", ");
         ("{get_param: value}".to_owned(), format!("[{all}]"))
     };
-    assert_eq!(said_of(&levels(4, told)), []);
-    let said = said_of(&levels(200, told));
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert_eq!(said[0].code, "nested-too-large");
+    assert_eq!(diagnostics_of(&levels(4, output)), []);
+    let diagnostics = diagnostics_of(&levels(200, output));
+    assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+    assert_eq!(diagnostics[0].code, "nested-too-large");
 }
 
 /// Problems of a template. Fails if planning takes 120 s or longer.
-fn said_soon(template: &str, files: &[(&str, &str)]) -> Vec<String> {
+fn diagnostics_in_time(template: &str, files: &[(&str, &str)]) -> Vec<String> {
     let begun = std::time::Instant::now();
     let given = Given {
         template,
@@ -164,11 +164,11 @@ fn known_values_that_grow_exponentially_are_refused() {
         let all = vec!["{get_param: value}"; times].join(", ");
         (format!("[{all}]"), "1".to_owned())
     };
-    assert_eq!(said_of_value("[1]", &levels(4, given)), []);
+    assert_eq!(diagnostics_of_value("[1]", &levels(4, given)), []);
     let begun = std::time::Instant::now();
-    let said = said_of_value("[1]", &levels(200, given));
-    let codes: Vec<&str> = said.iter().map(|one| one.code.as_str()).collect();
-    assert_eq!(codes, ["values-too-large"], "{said:?}");
+    let diagnostics = diagnostics_of_value("[1]", &levels(200, given));
+    let codes: Vec<&str> = diagnostics.iter().map(|one| one.code.as_str()).collect();
+    assert_eq!(codes, ["values-too-large"], "{diagnostics:?}");
     assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
 }
 
@@ -188,9 +188,13 @@ fn the_uses_of_a_long_text_are_limited() {
         "{list_join: [x, [{get_param: p}, y]]}",
         "{str_replace: {template: aaaa, params: {a: {get_param: p}}}}",
     ] {
-        assert_eq!(said_soon(&uses(20, call), &files), [""; 0], "{call}");
-        let said = said_soon(&uses(4_000, call), &files);
-        assert_eq!(said, ["values-too-large"], "{call}");
+        assert_eq!(
+            diagnostics_in_time(&uses(20, call), &files),
+            [""; 0],
+            "{call}"
+        );
+        let diagnostics = diagnostics_in_time(&uses(4_000, call), &files);
+        assert_eq!(diagnostics, ["values-too-large"], "{call}");
     }
 }
 
@@ -201,9 +205,12 @@ fn the_uses_of_a_long_file_are_limited() {
         "heat_template_version: 2021-04-16\nparameters:\n  p: {{type: string, default: {text}}}\nresources:\n  a: {{type: OS::Heat::Value, properties: {{value: {text}}}}}\noutputs:\n  o: {{value: {{get_param: p}}}}\n"
     );
     let many = "heat_template_version: 2021-04-16\nresources:\n  g: {type: OS::Heat::ResourceGroup, properties: {count: 3000, resource_def: {type: a.yaml}}}\n";
-    assert_eq!(said_soon(many, &[("a.yaml", &file)]), ["values-too-large"]);
+    assert_eq!(
+        diagnostics_in_time(many, &[("a.yaml", &file)]),
+        ["values-too-large"]
+    );
     let few = many.replace("3000", "20");
-    assert_eq!(said_soon(&few, &[("a.yaml", &file)]), [""; 0]);
+    assert_eq!(diagnostics_in_time(&few, &[("a.yaml", &file)]), [""; 0]);
 }
 
 /// The same file with the same wrong argument, once in the template and once in a file that the template uses.
@@ -215,9 +222,9 @@ fn a_problem_is_an_error_if_the_template_itself_uses_the_file() {
     let head = "heat_template_version: 2021-04-16\nresources:\n";
     let within = "  in: {type: a.yaml}\n";
     let direct = "  db: {type: db.yaml, properties: {size: x}}\n";
-    let codes = |template: String| said_soon(&template, &files);
+    let codes = |template: String| diagnostics_in_time(&template, &files);
     assert_eq!(codes(format!("{head}{within}")), [""; 0]);
-    let said = codes(format!("{head}{within}{direct}"));
-    assert!(!said.is_empty());
-    assert_eq!(codes(format!("{head}{direct}{within}")), said);
+    let diagnostics = codes(format!("{head}{within}{direct}"));
+    assert!(!diagnostics.is_empty());
+    assert_eq!(codes(format!("{head}{direct}{within}")), diagnostics);
 }

@@ -43,16 +43,16 @@ fn a_hidden_default_is_used_and_not_shown() {
     let plan = given.plan();
     let answer = serde_json::to_string(&plan).unwrap();
     assert!(!answer.contains("s3cret"), "{answer}");
-    let said = listing(&plan.diagnostics);
-    let workflow = plan.workflow.unwrap_or_else(|| panic!("{said}"));
+    let diagnostics = listing(&plan.diagnostics);
+    let workflow = plan.workflow.unwrap_or_else(|| panic!("{diagnostics}"));
     let resources = workflow.resources;
     for net in ["db/net", "group/0/net"] {
         assert_eq!(property(&resources, net, "name"), stands_for("string"));
     }
     // The file's conditions use the value.
     assert!(resources.contains_key("db/back"));
-    let told_by = workflow.outputs["told"].value.to_json().to_string();
-    assert!(told_by.contains(HIDDEN_DEFAULTS), "{told_by}");
+    let output = workflow.outputs["told"].value.to_json().to_string();
+    assert!(output.contains(HIDDEN_DEFAULTS), "{output}");
     assert_eq!(
         listing(&plan.diagnostics),
         "1:22 Warning environment-secret parameter_defaults.pw: `pw` is hidden, but its value is here in clear text and is stored \
@@ -96,10 +96,10 @@ fn a_stored_hidden_default_is_used_if_the_file_no_longer_has_it() {
         "3:3 Error property-missing resources.db: `db` needs the property `pw`: parameter of `db.yaml`"
     );
     // For the group's member this is a warning, because Heat reports it at creation.
-    let said = listing(&none.plan().diagnostics);
+    let diagnostics = listing(&none.plan().diagnostics);
     assert!(
-        said.contains("Warning property-missing resources.group"),
-        "{said}"
+        diagnostics.contains("Warning property-missing resources.group"),
+        "{diagnostics}"
     );
 }
 

@@ -184,7 +184,7 @@ resources:
 ";
 
 /// Codes of errors and of warnings, except those about types that cannot be deployed.
-fn said(template: &str, inner: &str) -> (Vec<String>, Vec<String>) {
+fn diagnostics(template: &str, inner: &str) -> (Vec<String>, Vec<String>) {
     let given = Given {
         template,
         files: &[
@@ -194,11 +194,11 @@ fn said(template: &str, inner: &str) -> (Vec<String>, Vec<String>) {
         ],
         ..Given::default()
     };
-    let said = given.plan().diagnostics;
-    let said = said
+    let diagnostics = given.plan().diagnostics;
+    let diagnostics = diagnostics
         .into_iter()
         .filter(|one| one.code != "resource-type-not-deployable");
-    let (errors, others): (Vec<_>, Vec<_>) = said.partition(Diagnostic::is_error);
+    let (errors, others): (Vec<_>, Vec<_>) = diagnostics.partition(Diagnostic::is_error);
     let codes = |all: Vec<Diagnostic>| all.into_iter().map(|one| one.code).collect();
     (codes(errors), codes(others))
 }
@@ -206,7 +206,7 @@ fn said(template: &str, inner: &str) -> (Vec<String>, Vec<String>) {
 #[track_caller]
 fn check(line: &Line, is_late: bool, template: &str) {
     let inner = resources(&format!("  m: {}\n", line.text));
-    let (errors, warnings) = said(template, &inner);
+    let (errors, warnings) = diagnostics(template, &inner);
     let has = |codes: &[String]| codes.iter().any(|code| code == line.code);
     if is_late {
         assert!(
@@ -253,7 +253,7 @@ fn invalid_values_in_nested_templates_are_mostly_warnings() {
 
 #[test]
 fn a_parameter_without_a_value_is_an_error_where_it_is_read_at_creation() {
-    let of = |inner: &str| said(&resources("  n: {type: inner.yaml}\n"), &resources(inner));
+    let of = |inner: &str| diagnostics(&resources("  n: {type: inner.yaml}\n"), &resources(inner));
     let (errors, _) = of("  m: {type: volume.yaml}\n");
     assert_eq!(errors, ["parameter-missing"]);
     let (errors, warnings) = of("  m: {type: named.yaml}\n");

@@ -84,14 +84,14 @@ fn networks_with_the_same_range_get_a_router_each() {
         ]
         .concat(),
     );
-    let said = check(&text);
+    let result = check(&text);
     assert!(
-        said.contains("router={get_resource: router} subnet={get_resource: a_sub}"),
-        "{said}"
+        result.contains("router={get_resource: router} subnet={get_resource: a_sub}"),
+        "{result}"
     );
     assert!(
-        said.contains("router={get_resource: router_2} subnet={get_resource: b_sub}"),
-        "{said}"
+        result.contains("router={get_resource: router_2} subnet={get_resource: b_sub}"),
+        "{result}"
     );
 }
 
@@ -183,8 +183,8 @@ fn rules_allow_ipv4_and_ipv6_and_the_floating_ip_is_for_ipv4() {
         "  net: {{type: OS::Neutron::Net}}\n{six}{}",
         server("web", PUBLIC)
     ));
-    let said = check(&alone);
-    assert!(said.contains("Error server-without-port resources.web: `web` shall have a public address, and floating IPs are of IP version 4"), "{said}");
+    let result = check(&alone);
+    assert!(result.contains("Error server-without-port resources.web: `web` shall have a public address, and floating IPs are of IP version 4"), "{result}");
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn the_bastion_is_the_one_that_reaches_the_others() {
         nginx("two", "deep"),
     ];
     let bastions = |text: &str| {
-        let said = check(&resources(text));
-        let lines = said.lines().filter(|line| line.contains("bastion"));
+        let result = check(&resources(text));
+        let lines = result.lines().filter(|line| line.contains("bastion"));
         lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(bastions(&apart.concat()), @r"

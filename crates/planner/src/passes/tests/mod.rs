@@ -11,11 +11,12 @@ fn check(text: &str) -> String {
 fn check_in(text: &str, cloud: &CloudFacts) -> String {
     let document = Document::parse(text);
     let given = BTreeMap::new();
-    let (mut model, said) = Model::of(document.template(), &Known::of(document.template(), &given));
-    assert_eq!(said, []);
+    let (mut model, diagnostics) =
+        Model::of(document.template(), &Known::of(document.template(), &given));
+    assert_eq!(diagnostics, []);
     let before = model.clone();
     let types = types();
-    let said = run(
+    let diagnostics = run(
         &mut model,
         &PassContext {
             types: &types,
@@ -42,8 +43,8 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
             properties.join(" ")
         ));
     }
-    if !said.is_empty() {
-        lines.push(listing(&said));
+    if !diagnostics.is_empty() {
+        lines.push(listing(&diagnostics));
     }
     lines.join("\n")
 }
@@ -210,10 +211,10 @@ fn security_groups_that_refer_to_each_other_make_no_circle() {
         proxy("pb", "b", "na", 81),
         nginx("nb", "b")
     ));
-    let said = check(&text);
+    let diagnostics = check(&text);
     assert!(
-        said.contains("+ a_access_from_b: SecurityGroupRule"),
-        "{said}"
+        diagnostics.contains("+ a_access_from_b: SecurityGroupRule"),
+        "{diagnostics}"
     );
     assert!(
         crate::testing::plan_of(&text).workflow.is_none(),
@@ -229,7 +230,7 @@ fn security_groups_that_refer_to_each_other_make_no_circle() {
 #[test]
 fn the_external_network_is_chosen() {
     let text = resources(&format!("{NET}{}", server("web", PUBLIC)));
-    let said = |names: Option<&[&str]>| {
+    let diagnostics = |names: Option<&[&str]>| {
         let named = |name: &&str| crate::cloud::Named {
             id: (*name).into(),
             name: (*name).into(),
@@ -247,9 +248,9 @@ fn the_external_network_is_chosen() {
         .collect::<Vec<_>>()
         .join("\n")
     };
-    insta::assert_snapshot!(said(Some(&["x", "y"])), @"- Warning external-network-picked resources.web: the cloud has several networks to the outside; `x` is used: draw a router to choose");
-    insta::assert_snapshot!(said(Some(&[])), @"- Error external-network-unknown resources.web: `web` needs a way outside, but the cloud offers this project no external network");
-    insta::assert_snapshot!(said(None), @"- Error external-network-unknown resources.web: `web` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway");
+    insta::assert_snapshot!(diagnostics(Some(&["x", "y"])), @"- Warning external-network-picked resources.web: the cloud has several networks to the outside; `x` is used: draw a router to choose");
+    insta::assert_snapshot!(diagnostics(Some(&[])), @"- Error external-network-unknown resources.web: `web` needs a way outside, but the cloud offers this project no external network");
+    insta::assert_snapshot!(diagnostics(None), @"- Error external-network-unknown resources.web: `web` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway");
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl Claim {
     }
 
     /// True if the two claims conflict.
-    pub(super) fn meets(&self, other: &Claim) -> bool {
+    pub(super) fn conflicts_with(&self, other: &Claim) -> bool {
         self.key == other.key && self.overlaps(&other.range)
     }
 
@@ -177,7 +177,7 @@ fn segment_of(kind: String, physical: String, number: Option<String>) -> Vec<Cla
 }
 
 /// Claim on the address that a floating IP is associated with, by default the port's first one.
-pub(super) fn address_led_to(claimant: &Claimant<'_>) -> Vec<Claim> {
+pub(super) fn associated_address(claimant: &Claimant<'_>) -> Vec<Claim> {
     let Some(port) = claimant.property("port_id") else {
         return Vec::new();
     };
@@ -188,8 +188,8 @@ pub(super) fn address_led_to(claimant: &Claimant<'_>) -> Vec<Claim> {
 /// Claim on all properties except the description: two rules with the same content are the same rule.
 pub(super) fn all_but_description(rule: &Claimant<'_>) -> Vec<Claim> {
     let properties = &rule.spec.properties;
-    let said = properties.keys().filter(|name| *name != "description");
-    let keys: Vec<String> = said
+    let names = properties.keys().filter(|name| *name != "description");
+    let keys: Vec<String> = names
         .map(|name| format!("{name} {}", rule.property(name).unwrap_or_default()))
         .collect();
     vec![Claim::of(&keys)]

@@ -156,12 +156,12 @@ const TABLE: &[Exclusive] = &[
     exclusive(
         FLOATING_IP,
         "a port has one floating IP",
-        claims::address_led_to,
+        claims::associated_address,
     ),
     exclusive(
         FLOATING_IP_ASSOCIATION,
         "a port has one floating IP",
-        claims::address_led_to,
+        claims::associated_address,
     ),
     exclusive(FLOATING_IP, "its address is taken", |one| {
         claims::all_of(one, &["floating_ip_address"])
@@ -266,7 +266,7 @@ pub(super) fn is_crowded(scope: &Scope<'_>, subnet: &str) -> bool {
         is_new
             && of(Side::New, name, spec)
                 .iter()
-                .any(|one| holds.iter().any(|other| one.meets(other)))
+                .any(|one| holds.iter().any(|other| one.conflicts_with(other)))
     })
 }
 

@@ -298,10 +298,10 @@ fn a_replaced_load_balancer_replaces_its_children() {
         "address: 10.0.0.4",
         "address: {get_attr: [web, first_address]}",
     );
-    let told = format!(
+    let template = format!(
         "{between}  web: {{type: OS::Nova::Server, properties: {{flavor: m1.small, image: debian-12, networks: [{{network: {{get_resource: net}}}}], user_data: {{get_attr: [balancer, vip_address]}}}}}}\n"
     );
-    assert!(undeploy(&told).contains("\nlistener:delete <- policy:delete"));
+    assert!(undeploy(&template).contains("\nlistener:delete <- policy:delete"));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn a_router_gets_its_new_gateway_after_old_floating_ips_are_deleted() {
 
 #[test]
 fn a_name_in_use_is_released_first() {
-    for (of, said, other) in [
+    for (of, properties, other) in [
         (
             "OS::Nova::Flavor",
             "name: big, ram: 64, vcpus: 1",
@@ -341,15 +341,15 @@ fn a_name_in_use_is_released_first() {
         ),
     ] {
         let before = resources(&format!(
-            "\n  one: {{type: {of}, properties: {{{said}}}}}\n"
+            "\n  one: {{type: {of}, properties: {{{properties}}}}}\n"
         ));
-        let after = before.replace(said, other);
-        assert_eq!(first(&before, &after), ["one:delete-old"], "{said}");
+        let after = before.replace(properties, other);
+        assert_eq!(first(&before, &after), ["one:delete-old"], "{properties}");
         let plan = plan_with(&after, &[], &made(&plan_of(&before)));
-        assert!(plan.changes[0].old_goes_first, "{said}");
+        assert!(plan.changes[0].old_goes_first, "{properties}");
         // Renamed in the template, it is another resource with the same cloud name.
         let renamed = before.replace("  one:", "  two:");
-        assert_eq!(first(&before, &renamed), ["one:delete"], "{said}");
+        assert_eq!(first(&before, &renamed), ["one:delete"], "{properties}");
     }
     // A generated name never conflicts.
     let before = resources("\n  one: {type: OS::Nova::Flavor, properties: {ram: 64, vcpus: 1}}\n");

@@ -5,7 +5,7 @@ use hot::diagnostic::Severity;
 use hot::diagnostic::listing;
 
 /// Errors and warnings of a plan, one per line.
-fn said(text: &str, deployed: &Deployed) -> String {
+fn diagnostics(text: &str, deployed: &Deployed) -> String {
     let mut found = plan_with(text, &[], deployed).diagnostics;
     found.retain(|one| one.severity != Severity::Info);
     listing(&found)
@@ -27,7 +27,7 @@ fn one_bastion_is_enough() {
         "  web: {type: OS::Nova::Server,",
         "  web: {type: OS::Nova::Server, metadata: {stackloom: {bastion: true}},",
     );
-    insta::assert_snapshot!(said(&two, &Deployed::default()), @"7:3 Error bastion-ambiguous resources.web: both `gate` and `web` are marked as the bastion; mark one");
+    insta::assert_snapshot!(diagnostics(&two, &Deployed::default()), @"7:3 Error bastion-ambiguous resources.web: both `gate` and `web` are marked as the bastion; mark one");
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn software_of_a_removed_or_moved_component_stays_installed() {
         ))
     };
     let there = deployed(&plan_of(&on("web")));
-    insta::assert_snapshot!(said(&with(""), &there), @"- Warning software-stays resources.nginx: `nginx` is forgotten, but its software stays installed on `web`");
-    insta::assert_snapshot!(said(&on("gate"), &there), @"8:3 Warning software-stays resources.nginx: `nginx` moves to another server, but its software stays installed on `web`");
+    insta::assert_snapshot!(diagnostics(&with(""), &there), @"- Warning software-stays resources.nginx: `nginx` is forgotten, but its software stays installed on `web`");
+    insta::assert_snapshot!(diagnostics(&on("gate"), &there), @"8:3 Warning software-stays resources.nginx: `nginx` moves to another server, but its software stays installed on `web`");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_external_id_of_a_resource_cannot_change() {
         ))
     };
     let there = deployed(&plan_of(&net("one")));
-    insta::assert_snapshot!(said(&net("other"), &there), @"3:3 Error external-id-changed resources.net: `external_id` of `net` cannot be changed; give the resource another name");
+    insta::assert_snapshot!(diagnostics(&net("other"), &there), @"3:3 Error external-id-changed resources.net: `external_id` of `net` cannot be changed; give the resource another name");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_network_without_a_range_is_in_no_rule() {
             "web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.small, networks: [{network: somewhere}",
         )
     ));
-    insta::assert_snapshot!(said(&text, &Deployed::default()), @r"
+    insta::assert_snapshot!(diagnostics(&text, &Deployed::default()), @r"
     8:94 Error unknown-network resources.web.properties.networks.0.network: the cloud has no network `somewhere`; there are `public`
     9:3 Warning network-without-subnet resources.nginx: nothing is connected to `nginx`, and the subnets of `web` are not drawn, so no server may reach it; connect the components that use it, or draw a security group
     ");
@@ -74,11 +74,11 @@ fn a_group_must_define_its_members() {
     let chain = resources(
         "  chain: {type: OS::Heat::ResourceChain, properties: {resources: {get_attr: [x, value]}}}\n  x: {type: OS::Heat::Value, properties: {value: [a]}}\n",
     );
-    insta::assert_snapshot!(said(&chain, &Deployed::default()), @"3:55 Error group-definition resources.chain.properties.resources: `chain` needs the types of its members, known when the plan is made");
+    insta::assert_snapshot!(diagnostics(&chain, &Deployed::default()), @"3:55 Error group-definition resources.chain.properties.resources: `chain` needs the types of its members, known when the plan is made");
     let group = resources(
         "  group: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: {get_attr: [x, value]}}}}\n  x: {type: OS::Heat::Value, properties: {value: a}}\n",
     );
-    insta::assert_snapshot!(said(&group, &Deployed::default()), @"3:55 Error group-definition resources.group.properties.resource_def: `group` does not define its members: `resource_def` needs a `type`");
+    insta::assert_snapshot!(diagnostics(&group, &Deployed::default()), @"3:55 Error group-definition resources.group.properties.resource_def: `group` does not define its members: `resource_def` needs a `type`");
 }
 
 #[test]

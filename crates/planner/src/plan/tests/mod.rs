@@ -93,7 +93,7 @@ fn nothing_changes_between_a_template_and_itself() {
 }
 
 #[test]
-fn undeploy_goes_backwards() {
+fn undeploy_deletes_in_reverse_order() {
     let plan = plan_undeploy(&deployed(&plan_of(DEMO)), &types());
     insta::assert_snapshot!(steps(&plan.workflow.unwrap()), @r"
     inner:delete <- 
@@ -333,10 +333,10 @@ fn planned(
         types: &types(),
         cloud: &CloudFacts::default(),
     });
-    let said = plan.diagnostics.iter().map(|one| one.message.clone());
+    let messages = plan.diagnostics.iter().map(|one| one.message.clone());
     let workflow = plan.workflow.unwrap_or_default();
     let resources = workflow.resources.keys().chain(workflow.outputs.keys());
-    (said.collect(), resources.cloned().collect())
+    (messages.collect(), resources.cloned().collect())
 }
 
 #[test]
@@ -356,16 +356,19 @@ resources:
 outputs:
   name: {value: {get_attr: [front, name]}, condition: prod}
 ";
-    let (said, there) = planned(text, &[], &[("env", json!("prod"))]);
+    let (messages, there) = planned(text, &[], &[("env", json!("prod"))]);
     assert_eq!(
-        (said, there),
+        (messages, there),
         (
             vec![],
             vec!["back".to_owned(), "front".to_owned(), "name".to_owned()]
         )
     );
-    let (said, there) = planned(text, &[], &[("env", json!("dev"))]);
-    assert_eq!(said, ["`front` is left out: its condition does not hold"]);
+    let (messages, there) = planned(text, &[], &[("env", json!("dev"))]);
+    assert_eq!(
+        messages,
+        ["`front` is left out: its condition does not hold"]
+    );
     assert_eq!(there, ["back"]);
 }
 
@@ -373,11 +376,11 @@ outputs:
 fn an_included_file_must_be_given() {
     let text =
         resources("  net: {type: OS::Neutron::Net, properties: {name: {get_file: name.txt}}}\n");
-    let (said, _) = planned(&text, &[], &[]);
+    let (messages, _) = planned(&text, &[], &[]);
     assert_eq!(
-        said,
+        messages,
         ["the file `name.txt` is included and was not given: add it beside the template"]
     );
-    let (said, there) = planned(&text, &[("name.txt", "front")], &[]);
-    assert_eq!((said, there), (vec![], vec!["net".to_owned()]));
+    let (messages, there) = planned(&text, &[("name.txt", "front")], &[]);
+    assert_eq!((messages, there), (vec![], vec!["net".to_owned()]));
 }

@@ -159,10 +159,10 @@ fn software_types_are_read_and_checked() {
         let document = Document::parse(example.template());
         let read = document.template().resource("it").unwrap();
         assert_eq!(read.resource_type, described.name);
-        let said = validate(&document, &types(), &cloud());
+        let diagnostics = validate(&document, &types(), &cloud());
         let of_it = |path: &str| path == "resources.it" || path.starts_with("resources.it.");
         let (of_it, of_others): (Vec<_>, Vec<_>) =
-            said.into_iter().partition(|one| of_it(&one.path));
+            diagnostics.into_iter().partition(|one| of_it(&one.path));
         // Validation also reports that the type cannot be deployed.
         assert!(
             of_it
@@ -192,13 +192,13 @@ fn problems_of_software_configurations_are_reported() {
         } else {
             format!("{template}    properties: {{wrong: 1}}\n")
         };
-        let said = validate(&Document::parse(&wrong), &types(), &cloud());
-        let is_said = said.iter().any(|one| {
+        let diagnostics = validate(&Document::parse(&wrong), &types(), &cloud());
+        let is_reported = diagnostics.iter().any(|one| {
             one.is_error()
                 && one.code == "unknown-property"
                 && one.path == "resources.it.properties.wrong"
         });
-        assert!(is_said, "{}: {}", described.name, listing(&said));
+        assert!(is_reported, "{}: {}", described.name, listing(&diagnostics));
     }
 }
 
@@ -224,17 +224,22 @@ fn a_plan_refuses_software_deployments_with_their_message() {
             "`it` cannot be deployed yet: it is checked and put in order, but running what `{name}` stands for comes later; \
              use an item of the catalogue, or deploy it with Heat"
         );
-        let said: Vec<_> = plan
+        let diagnostics: Vec<_> = plan
             .diagnostics
             .iter()
             .filter(|one| one.path == "resources.it.type")
             .collect();
-        assert_eq!(said.len(), 1, "{name}: {}", listing(&plan.diagnostics));
+        assert_eq!(
+            diagnostics.len(),
+            1,
+            "{name}: {}",
+            listing(&plan.diagnostics)
+        );
         assert!(
-            said[0].is_error() && said[0].code == "resource-type-not-deployable",
+            diagnostics[0].is_error() && diagnostics[0].code == "resource-type-not-deployable",
             "{name}"
         );
-        assert_eq!(said[0].message, sentence);
+        assert_eq!(diagnostics[0].message, sentence);
         assert_eq!(plan.workflow, None, "{name}");
         assert!(
             plan.changes.iter().any(|change| change.resource == "it"),

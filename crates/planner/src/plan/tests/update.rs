@@ -7,7 +7,7 @@ use hot::diagnostic::listing;
 use hot::{expr::Expr, template::DeletionPolicy};
 
 /// `name: action, because` for all changed resources.
-fn told_changes(plan: &Plan) -> String {
+fn change_lines(plan: &Plan) -> String {
     let lines = plan
         .changes
         .iter()
@@ -39,7 +39,7 @@ pub(in crate::plan) fn from_to(before: &str, after: &str) -> (String, String) {
         .as_ref()
         .unwrap_or_else(|| panic!("{}", listing(&plan.diagnostics)));
     check_order(workflow);
-    (told_changes(&plan), steps(workflow))
+    (change_lines(&plan), steps(workflow))
 }
 
 const SMALL: &str = "
@@ -75,7 +75,7 @@ fn another_name_is_an_update_and_another_image_a_replacement() {
 }
 
 #[test]
-fn dependents_move_over_before_the_old_one_goes() {
+fn dependents_are_updated_before_the_old_resource_is_deleted() {
     let before = resources(SMALL);
     let after = before.replace(
         "OS::Neutron::Net}",
@@ -150,7 +150,7 @@ fn a_possibly_changed_attribute_is_compared_by_the_run() {
         &[],
         &before,
     );
-    insta::assert_snapshot!(told_changes(&plan), @r"
+    insta::assert_snapshot!(change_lines(&plan), @r"
     Replace web: `image` changes: it will be replaced
     Replace (may) other: `user_data` may change (`web` is created anew): then it will be replaced
     ");
@@ -243,7 +243,7 @@ fn an_interrupted_update_is_resumed_or_rolled_back() {
     world.run(&workflow, &["web:create"]);
 
     let on = plan_with(&after, &[], &world.deployed());
-    insta::assert_snapshot!(told_changes(&on), @r"
+    insta::assert_snapshot!(change_lines(&on), @r"
     Update web: the last step on it did not end well: it is brought in order
     Delete web@1: another copy of `web`, left by an update that did not end
     ");
@@ -252,7 +252,7 @@ fn an_interrupted_update_is_resumed_or_rolled_back() {
     web@1:delete <- web:update
     ");
     let back = plan_with(&before, &[], &world.deployed());
-    insta::assert_snapshot!(told_changes(&back), @r"
+    insta::assert_snapshot!(change_lines(&back), @r"
     Update web: the copy from before is still there and is taken back
     Delete web@1: another copy of `web`, left by an update that did not end
     ");
@@ -315,7 +315,7 @@ resources:
         ..made(&first)
     };
     let plan = plan_with(text, &[("word", json!("two"))], &deployed);
-    insta::assert_snapshot!(told_changes(&plan), @"Update net: `name` changes (the value of `word` changes)");
+    insta::assert_snapshot!(change_lines(&plan), @"Update net: `name` changes (the value of `word` changes)");
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn retained_and_foreign_resources_are_reported() {
     }
     deployed.resources.get_mut("sub").unwrap().external_id = Some(Expr::text("sub-1"));
     let plan = plan_undeploy(&deployed, &types());
-    insta::assert_snapshot!(told_changes(&plan), @r"
+    insta::assert_snapshot!(change_lines(&plan), @r"
     Delete net: `deletion_policy: Retain`: it stays in the cloud, and is forgotten here
     Delete sub: it is not ours (`external_id`): it stays in the cloud, and is forgotten here
     Delete web: `deletion_policy: Snapshot`: a snapshot of it is kept
@@ -420,7 +420,7 @@ resources:
 ";
     let deployed = made(&plan_of(text));
     let without = plan_with(text, &[("extra", json!(false))], &deployed);
-    insta::assert_snapshot!(told_changes(&without), @"Delete sub: its condition does not hold any more");
+    insta::assert_snapshot!(change_lines(&without), @"Delete sub: its condition does not hold any more");
     let renamed = plan_with(
         &text
             .replace("net:", "front:")
@@ -428,7 +428,7 @@ resources:
         &[],
         &deployed,
     );
-    insta::assert_snapshot!(told_changes(&renamed), @r"
+    insta::assert_snapshot!(change_lines(&renamed), @r"
     Create front: it is what `net` was: another name is another resource, so `net` goes and `front` is made
     Replace sub: `network` changes: it will be replaced
     Delete net: -
@@ -438,7 +438,7 @@ resources:
         &[("extra", json!(false))],
         &deployed,
     );
-    insta::assert_snapshot!(told_changes(&of_another_type), @r"
+    insta::assert_snapshot!(change_lines(&of_another_type), @r"
     Replace net: its type changes from `OS::Neutron::Net`: it will be replaced
     Delete sub: its condition does not hold any more
     ");
@@ -465,13 +465,16 @@ fn a_late_value_names_the_resource_that_gives_it() {
         .replace("name: x", "name: {get_attr: [web, first_address]}")
         .replace("image: debian-12", "image: debian-12-id");
     let plan = plan_with(&after, &[], &made(&plan_of(&before)));
-    let told: Vec<_> = plan
+    let changed: Vec<_> = plan
         .changes
         .iter()
         .flat_map(|change| &change.properties)
         .map(|one| (one.name.as_str(), one.known_after.join(" ")))
         .collect();
-    assert_eq!(told, [("image", String::new()), ("name", "web".to_owned())]);
+    assert_eq!(
+        changed,
+        [("image", String::new()), ("name", "web".to_owned())]
+    );
 }
 
 #[test]
@@ -495,5 +498,5 @@ resources:
         ..made(&first)
     };
     let plan = plan_with(text, &[("word", json!("two"))], &deployed);
-    insta::assert_snapshot!(told_changes(&plan), @"Update two: `name` changes (the value of `word` changes)");
+    insta::assert_snapshot!(change_lines(&plan), @"Update two: `name` changes (the value of `word` changes)");
 }

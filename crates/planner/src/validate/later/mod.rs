@@ -22,7 +22,7 @@ pub(crate) fn reported_at_creation(one: &mut Diagnostic) {
 
 /// Changes an error that Heat reports only at creation to a warning. `resource_type` is the type of the diagnostic's
 /// resource. A missing property has no path, so the check for it calls [`is_read_at_once`] itself.
-pub(crate) fn look_later(one: &mut Diagnostic, resource_type: &str) {
+pub(crate) fn downgrade_if_unread(one: &mut Diagnostic, resource_type: &str) {
     let Some((_, within)) = one.path.rsplit_once(".properties.") else {
         return;
     };

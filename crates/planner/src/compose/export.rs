@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Around, flatten};
+use super::{CompositionInput, flatten};
 use crate::{cloud::CloudFacts, deployed::Deployed, passes::Model, workflow::OutputSpec};
 use hot::{
     bundle::Bundle,
@@ -18,8 +18,8 @@ use hot::{
 };
 use types::Registry;
 
-/// Input of [`take_apart`].
-pub struct Whole<'a> {
+/// Input of [`flatten_for_export`].
+pub struct FlattenInput<'a> {
     /// The template.
     pub document: &'a Document,
     /// Files and environments beside it.
@@ -35,7 +35,7 @@ pub struct Whole<'a> {
 }
 
 /// A template without nesting.
-pub struct Apart {
+pub struct FlatTemplate {
     /// Resources: members and their parents, as the documentation of the `compose` module describes.
     pub model: Model,
     /// Outputs by name, with full resource names.
@@ -51,36 +51,36 @@ pub struct Apart {
 const KEPT: &str = "a group as it is";
 
 /// Resources of a template, including those in groups and nested templates, before any pass.
-pub fn take_apart(whole: &Whole<'_>) -> Apart {
-    let template = whole.document.template();
-    let merged = Merged::of(whole.bundle, template);
-    let (model, _) = Model::of(template, whole.scope);
+pub fn flatten_for_export(input: &FlattenInput<'_>) -> FlatTemplate {
+    let template = input.document.template();
+    let merged = Merged::of(input.bundle, template);
+    let (model, _) = Model::of(template, input.scope);
     let mut kept = BTreeMap::new();
     let resources = model.into_list().into_iter().map(|(name, mut spec)| {
-        if whole.keep.contains(&name) {
+        if input.keep.contains(&name) {
             let written = std::mem::replace(&mut spec.resource_type, KEPT.to_owned());
             kept.insert(name.clone(), written);
         }
         (name, spec)
     });
     let model = Model::from_resources(resources.collect());
-    let there = |output: &&hot::template::Output| output.is_on(whole.scope) != Some(false);
+    let there = |output: &&hot::template::Output| output.is_on(input.scope) != Some(false);
     let outputs = template.outputs.iter().filter(there).map(|output| {
-        let value = output.value.simplify(whole.scope);
+        let value = output.value.simplify(input.scope);
         let value = value.unwrap_or_else(|_| output.value.clone());
         let description = output.description.clone();
         (output.name.clone(), OutputSpec { description, value })
     });
-    let around = Around {
-        document: whole.document,
-        bundle: whole.bundle,
+    let composition = CompositionInput {
+        document: input.document,
+        bundle: input.bundle,
         merged: &merged,
-        types: whole.types,
-        cloud: whole.cloud,
+        types: input.types,
+        cloud: input.cloud,
         deployed: &Deployed::default(),
-        scope: whole.scope,
+        scope: input.scope,
     };
-    let mut flat = flatten(&around, model, outputs.collect());
+    let mut flat = flatten(&composition, model, outputs.collect());
     let resources = std::mem::take(&mut flat.model).into_list().into_iter();
     let resources = resources.map(|(name, mut spec)| {
         if let Some(written) = kept.remove(&name) {
@@ -90,7 +90,7 @@ pub fn take_apart(whole: &Whole<'_>) -> Apart {
     });
     let mut diagnostics = merged.diagnostics.clone();
     diagnostics.append(&mut flat.diagnostics);
-    let mut apart = Apart {
+    let mut exported = FlatTemplate {
         model: Model::default(),
         outputs: flat
             .outputs
@@ -104,14 +104,14 @@ pub fn take_apart(whole: &Whole<'_>) -> Apart {
     let values = resources
         .iter_mut()
         .flat_map(|(_, spec)| spec.properties.values_mut())
-        .chain(apart.outputs.values_mut())
+        .chain(exported.outputs.values_mut())
         .map(|value| {
             *value = crate::parameters::bare(value);
             value
         });
-    apart.parameters = declared(values, template);
-    apart.model = Model::from_resources(resources);
-    apart
+    exported.parameters = declared(values, template);
+    exported.model = Model::from_resources(resources);
+    exported
 }
 
 /// Converts the names of hidden values into parameters that an export can declare.
@@ -120,20 +120,20 @@ fn declared<'v>(values: impl Iterator<Item = &'v mut Expr>, template: &Template)
     let mut taken: BTreeSet<String> = own.map(|parameter| parameter.name.clone()).collect();
     let mut named: BTreeMap<String, Parameter> = BTreeMap::new();
     for value in values {
-        let mut asked = BTreeSet::new();
+        let mut hidden = BTreeSet::new();
         value.walk(&mut |expr| {
             if let Expr::GetParam(name, _) = expr
                 && name.starts_with(HIDDEN_DEFAULTS)
             {
-                asked.insert(name.clone());
+                hidden.insert(name.clone());
             }
         });
-        for name in &asked {
+        for name in &hidden {
             if !named.contains_key(name) {
                 named.insert(name.clone(), parameter(name, &mut taken));
             }
         }
-        if !asked.is_empty() {
+        if !hidden.is_empty() {
             *value = value.rewrite(&mut |expr| match expr {
                 Expr::GetParam(name, path) => {
                     Some(Expr::GetParam(named.get(name)?.name.clone(), path.clone()))

@@ -5,11 +5,11 @@ use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value, json};
 
 use super::types::{self, PROJECT, ROUTER};
-use super::{Target, Writing};
+use super::{Exporter, Target};
 
-impl Writing<'_> {
+impl Exporter<'_> {
     /// Writes a resource of these types. Returns `false` for other types.
-    pub(super) fn several(&mut self, name: &str, spec: &ResourceSpec) -> bool {
+    pub(super) fn split_resource(&mut self, name: &str, spec: &ResourceSpec) -> bool {
         let written = match spec.resource_type.as_str() {
             "OS::Neutron::RouterGateway" => {
                 self.router_gateway(name, spec);
@@ -60,8 +60,8 @@ impl Writing<'_> {
                 );
                 continue;
             };
-            if let Some((kind, word)) = address.split_once('.') {
-                self.resources[kind][word]["external_network_id"] = id;
+            if let Some((kind, identifier)) = address.split_once('.') {
+                self.resources[kind][identifier]["external_network_id"] = id;
             }
         }
     }
@@ -87,8 +87,8 @@ impl Writing<'_> {
                 "destination_cidr": self.writer.value(&route["destination"])?,
                 "next_hop": self.writer.value(&route["nexthop"])?,
             });
-            let word = format!("{name}_{number}");
-            self.insert_beside("openstack_networking_router_route_v2", &word, body);
+            let identifier = format!("{name}_{number}");
+            self.insert_additional("openstack_networking_router_route_v2", &identifier, body);
         }
         Ok(())
     }
@@ -101,9 +101,13 @@ impl Writing<'_> {
         let specs = self.writer.value(&specs)?;
         for (number, volume_type) in Self::items(spec, "volume_types")?.iter().enumerate() {
             let volume_type = self.writer.value(volume_type)?;
-            let word = format!("{name}_{number}");
+            let identifier = format!("{name}_{number}");
             let body = json!({"qos_id": specs, "volume_type_id": volume_type});
-            self.insert_beside("openstack_blockstorage_qos_association_v3", &word, body);
+            self.insert_additional(
+                "openstack_blockstorage_qos_association_v3",
+                &identifier,
+                body,
+            );
         }
         Ok(())
     }
@@ -127,10 +131,10 @@ impl Writing<'_> {
             if let Some(domain) = role.get("domain").filter(|one| !one.is_null()) {
                 body.insert("domain_id".to_owned(), self.writer.value(domain)?);
             }
-            let word = format!("{name}_{number}");
-            self.insert_beside(
+            let identifier = format!("{name}_{number}");
+            self.insert_additional(
                 "openstack_identity_role_assignment_v3",
-                &word,
+                &identifier,
                 Value::Object(body),
             );
         }

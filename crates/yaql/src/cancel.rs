@@ -13,31 +13,31 @@ use std::{
 };
 
 /// Cancellation flag of a thread. True means that its work must end.
-pub type Stop = Arc<AtomicBool>;
+pub type CancelFlag = Arc<AtomicBool>;
 
 thread_local! {
-    static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+    static CANCEL: RefCell<Option<CancelFlag>> = const { RefCell::new(None) };
 }
 
 /// Message of cancelled evaluations.
 pub(super) const STOPPED: &str = "the evaluation took too long and was stopped";
 
 /// Restores the flag of the outer work, also after a panic.
-struct Restore(Option<Stop>);
+struct Restore(Option<CancelFlag>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        STOP.set(self.0.take());
+        CANCEL.set(self.0.take());
     }
 }
 
 /// Does the work on this thread. Evaluations in it fail as soon as the flag is set.
-pub fn within<T>(stop: Stop, work: impl FnOnce() -> T) -> T {
-    let _restore = Restore(STOP.replace(Some(stop)));
+pub fn within<T>(flag: CancelFlag, work: impl FnOnce() -> T) -> T {
+    let _restore = Restore(CANCEL.replace(Some(flag)));
     work()
 }
 
 /// True if the work of this thread must end.
-pub fn is_wanted() -> bool {
-    STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Relaxed)))
+pub fn is_cancelled() -> bool {
+    CANCEL.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Relaxed)))
 }

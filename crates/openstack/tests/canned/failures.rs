@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use openstack::network::Port;
-use openstack::{CloudConfig, Credentials, Error, Scope, Session, Wire};
+use openstack::{CloudConfig, ConnectionFailure, Credentials, Error, Scope, Session};
 use serde_json::json;
 
 use crate::support::{Answer, Canned, Request, answer, cut, keystone, page};
@@ -55,7 +55,7 @@ async fn a_change_on_a_closed_connection_is_an_error() {
     let Error::Connection { wire, .. } = &error else {
         panic!("{error}");
     };
-    assert_eq!(*wire, Wire::Reset);
+    assert_eq!(*wire, ConnectionFailure::Reset);
     assert!(error.is_transient());
     assert!(error.request_id().is_some_and(|id| id.starts_with("req-")));
     assert_eq!(request(&canned), 1);

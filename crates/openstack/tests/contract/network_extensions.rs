@@ -3,7 +3,7 @@
 use openstack::Service;
 use serde_json::{Value, json};
 
-use crate::network::{NET, network, outside};
+use crate::network::{NET, external_network, network};
 use crate::network_more::has_extension;
 use crate::world::{World, admin_case, case, ids};
 
@@ -48,10 +48,10 @@ async fn port_forwardings_of_a_floating_ip() {
         if !has_extension(w, "floating-ip-port-forwarding-description").await {
             return;
         }
-        let outside = outside(w).await;
+        let external_network = external_network(w).await;
         let (net, subnet) = network(w, "10.69.0.0/24").await;
         let body =
-            json!({"router": {"name": w.name, "external_gateway_info": {"network_id": outside}}});
+            json!({"router": {"name": w.name, "external_gateway_info": {"network_id": external_network}}});
         let router = id_of(&w.make(NET, "routers", body).await);
         let foot = json!({"subnet_id": subnet});
         let path = format!("routers/{router}/add_router_interface");
@@ -66,14 +66,14 @@ async fn port_forwardings_of_a_floating_ip() {
             .await;
         let address = port["fixed_ips"][0]["ip_address"].clone();
         let port = id_of(&port);
-        let body = json!({"floatingip": {"floating_network_id": outside}});
+        let body = json!({"floatingip": {"floating_network_id": external_network}});
         let floating = id_of(&w.make(NET, "floatingips", body).await);
 
         let all = w.session.network();
         let all = all.port_forwardings(&floating);
-        let fields = |outside: u16| {
+        let fields = |external_network: u16| {
             json!({"internal_port_id": port, "internal_ip_address": address, "internal_port": 80,
-                   "external_port": outside, "protocol": "tcp", "description": w.name})
+                   "external_port": external_network, "protocol": "tcp", "description": w.name})
         };
         let made = all.create(&fields(8080)).await.unwrap();
         let id = made["id"].as_str().unwrap();

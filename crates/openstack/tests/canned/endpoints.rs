@@ -152,7 +152,7 @@ async fn a_service_missing_in_a_region_is_reported() {
     let session = login(&canned, "region_name: near").await;
     let error = session
         .key_manager()
-        .named(openstack::key_manager::Kind::Secret, "key")
+        .ids_by_name(openstack::key_manager::Kind::Secret, "key")
         .await
         .unwrap_err();
     assert_eq!(

@@ -19,7 +19,7 @@ pub(super) const VALUES_MAX: usize = 200_000;
 pub(super) const DEPTH_MAX: usize = 40;
 
 /// Remaining size for written-out conditions, and for values in place of parameters.
-pub(super) struct Spelling {
+pub(super) struct ExpansionBudget {
     parts_left: Cell<usize>,
     /// True if a condition was too long and this is not reported yet.
     pub too_long: Cell<bool>,
@@ -31,9 +31,9 @@ pub(super) struct Spelling {
     pub too_large_reported: Cell<bool>,
 }
 
-impl Spelling {
-    pub(super) fn new() -> Spelling {
-        Spelling {
+impl ExpansionBudget {
+    pub(super) fn new() -> ExpansionBudget {
+        ExpansionBudget {
             parts_left: Cell::new(PARTS_MAX),
             too_long: Cell::new(false),
             values_left: Cell::new(VALUES_MAX),
@@ -53,18 +53,18 @@ impl Spelling {
 
     /// A condition with the named conditions written out. A condition in a circle keeps its name, because the parser
     /// has reported the circle. `None` if the result would be too long: then `Composer::report_too_long` reports it.
-    pub(super) fn out(&self, condition: &Expr, template: &Template) -> Option<Expr> {
+    pub(super) fn expand(&self, condition: &Expr, template: &Template) -> Option<Expr> {
         if self.parts_left.get() == 0 {
             return None;
         }
-        let spelled = self.spelled(condition, template, &mut Vec::new(), 0);
-        if spelled.is_none() {
+        let expanded = self.expanded(condition, template, &mut Vec::new(), 0);
+        if expanded.is_none() {
             self.too_long.set(true);
         }
-        spelled
+        expanded
     }
 
-    fn spelled<'t>(
+    fn expanded<'t>(
         &self,
         condition: &Expr,
         template: &'t Template,
@@ -76,7 +76,7 @@ impl Spelling {
             Expr::Literal(serde_json::Value::String(name)) => match template.condition(name) {
                 Some(named) if !within.contains(&named.name.as_str()) => {
                     within.push(&named.name);
-                    let value = self.spelled(&named.value, template, within, depth)?;
+                    let value = self.expanded(&named.value, template, within, depth)?;
                     within.pop();
                     value
                 }
@@ -87,7 +87,7 @@ impl Spelling {
                 arguments,
             } => {
                 let depth = Some(depth + 1).filter(|depth| *depth <= DEPTH_MAX)?;
-                let mut one = |one| self.spelled(one, template, within, depth);
+                let mut one = |one| self.expanded(one, template, within, depth);
                 let arguments = match arguments.as_ref() {
                     Expr::List(items) => Expr::List(items.iter().map(one).collect::<Option<_>>()?),
                     only => one(only)?,

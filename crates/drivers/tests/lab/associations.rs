@@ -39,7 +39,7 @@ impl People {
         }
     }
 
-    fn said(&self, roles: &[&str]) -> Value {
+    fn properties(&self, roles: &[&str]) -> Value {
         let roles = roles.iter();
         let roles: Vec<Value> = roles
             .map(|role| json!({"role": role, "project": "team"}))
@@ -51,7 +51,7 @@ impl People {
         let roles = self.world.session.records(&ROLES);
         Grant {
             role: roles.id_named(role, &[]).await.unwrap(),
-            place: Place::Project(self.project.clone()),
+            target: Place::Project(self.project.clone()),
         }
     }
 
@@ -81,36 +81,45 @@ async fn roles_are_given_once_their_id_is_known_and_others_stay() {
     let by_hand = people.grant("one").await;
     identity.grant(ann, &by_hand).await.unwrap();
 
-    let said = people.said(&["one", "two"]);
-    let id = world.create("hers", GRANTS, &said).await.unwrap();
+    let properties = people.properties(&["one", "two"]);
+    let id = world.create("hers", GRANTS, &properties).await.unwrap();
     assert_eq!(people.has().await, ["one"], "only looked");
-    world.ended("hers", GRANTS, &said, &id).await.unwrap();
+    world
+        .wait_ready("hers", GRANTS, &properties, &id)
+        .await
+        .unwrap();
     assert_eq!(people.has().await, ["one", "two"]);
     // The additions of an interrupted attempt are in the id, and are removed by the next one.
-    let died = people.said(&["one", "two", "three"]);
+    let died = people.properties(&["one", "two", "three"]);
     let id = world.updated("hers", GRANTS, &died, &id).await;
-    world.ended("hers", GRANTS, &died, &id).await.unwrap();
+    world.wait_ready("hers", GRANTS, &died, &id).await.unwrap();
     assert_eq!(people.has().await, ["one", "three", "two"]);
-    let then = people.said(&["three"]);
+    let then = people.properties(&["three"]);
     let id = world.updated("hers", GRANTS, &then, &id).await;
-    world.ended("hers", GRANTS, &then, &id).await.unwrap();
+    world.wait_ready("hers", GRANTS, &then, &id).await.unwrap();
     assert_eq!(people.has().await, ["one", "three"], "given by hand");
     world.delete("hers", GRANTS, &then, Some(&id)).await;
     assert_eq!(people.has().await, ["one"]);
 
     // The role can be gone before the assignment.
-    let id = world.create("hers", GRANTS, &said).await.unwrap();
-    world.ended("hers", GRANTS, &said, &id).await.unwrap();
+    let id = world.create("hers", GRANTS, &properties).await.unwrap();
+    world
+        .wait_ready("hers", GRANTS, &properties, &id)
+        .await
+        .unwrap();
     let role = people.grant("two").await.role;
     world.session.records(&ROLES).delete(&role).await.unwrap();
-    let why = world.ended("hers", GRANTS, &said, &id).await.unwrap_err();
+    let why = world
+        .wait_ready("hers", GRANTS, &properties, &id)
+        .await
+        .unwrap_err();
     assert!(why.contains("gone"), "{why}");
-    world.delete("hers", GRANTS, &said, Some(&id)).await;
+    world.delete("hers", GRANTS, &properties, Some(&id)).await;
     assert_eq!(people.has().await, ["one"]);
     // If all assignments existed before, none is ours.
-    let said = people.said(&["one"]);
-    let (id, _) = world.there("hers", GRANTS, &said).await;
-    world.delete("hers", GRANTS, &said, Some(&id)).await;
+    let properties = people.properties(&["one"]);
+    let (id, _) = world.create_ready("hers", GRANTS, &properties).await;
+    world.delete("hers", GRANTS, &properties, Some(&id)).await;
     assert_eq!(people.has().await, ["one"]);
 }
 
@@ -124,33 +133,37 @@ async fn roles_move_to_another_group_and_leave_the_first() {
         let group = world.create(name, "OS::Keystone::Group", &group).await;
         group.unwrap();
     }
-    let said = |group: &str| json!({"group": group, "roles": [{"role": "one", "project": "team"}, {"role": "two", "domain": "default"}]});
+    let properties = |group: &str| json!({"group": group, "roles": [{"role": "one", "project": "team"}, {"role": "two", "domain": "default"}]});
     let has = async |group: &str| {
         let groups = world.session.records(&GROUPS);
         let id = groups.id_named(group, &[]).await.unwrap();
         let mut count = 0;
-        for (role, place) in [
+        for (role, target) in [
             ("one", Place::Project(people.project.clone())),
             ("two", Place::Domain("default".into())),
         ] {
             let role = people.grant(role).await.role;
             let identity = world.session.identity();
-            let grant = Grant { role, place };
+            let grant = Grant { role, target };
             let is_granted = identity.is_granted(Actor::Group(&id), &grant).await;
             count += usize::from(is_granted.unwrap());
         }
         count
     };
-    let (id, _) = world.there("theirs", kind, &said("crew")).await;
+    let (id, _) = world
+        .create_ready("theirs", kind, &properties("crew"))
+        .await;
     assert_eq!((has("crew").await, has("staff").await), (2, 0));
-    let id = world.updated("theirs", kind, &said("staff"), &id).await;
+    let id = world
+        .updated("theirs", kind, &properties("staff"), &id)
+        .await;
     world
-        .ended("theirs", kind, &said("staff"), &id)
+        .wait_ready("theirs", kind, &properties("staff"), &id)
         .await
         .unwrap();
     assert_eq!((has("crew").await, has("staff").await), (0, 2));
     world
-        .delete("theirs", kind, &said("staff"), Some(&id))
+        .delete("theirs", kind, &properties("staff"), Some(&id))
         .await;
     assert_eq!(has("staff").await, 0);
     // Users and projects still exist.
@@ -166,15 +179,18 @@ async fn a_promise_is_known_by_its_name() {
     let all = world.session.records(&QOS_SPECS);
     let by_hand = Map::from_iter([("name".to_owned(), json!("quick"))]);
     let others = id_of(&all.create(&by_hand).await.unwrap());
-    let said = json!({"name": "quick", "specs": {"iops": 500, "burst": 9}});
-    let refused = world.create("quick", SPECS, &said).await.unwrap_err();
+    let properties = json!({"name": "quick", "specs": {"iops": 500, "burst": 9}});
+    let refused = world.create("quick", SPECS, &properties).await.unwrap_err();
     assert!(refused.to_string().contains("already"), "{refused}");
     all.delete(&others).await.unwrap();
 
-    let name = world.create("quick", SPECS, &said).await.unwrap();
+    let name = world.create("quick", SPECS, &properties).await.unwrap();
     assert!(all.list(&[]).await.unwrap().is_empty(), "only looked");
-    world.delete("quick", SPECS, &said, None).await;
-    let ready = world.ended("quick", SPECS, &said, &name).await.unwrap();
+    world.delete("quick", SPECS, &properties, None).await;
+    let ready = world
+        .wait_ready("quick", SPECS, &properties, &name)
+        .await
+        .unwrap();
     let id = ready.reference.as_str().unwrap();
     let specs = async || all.get(id).await.unwrap()["specs"].clone();
     assert_eq!(specs().await, json!({"iops": "500", "burst": "9"}));
@@ -182,7 +198,7 @@ async fn a_promise_is_known_by_its_name() {
     let then = json!({"name": "quick", "specs": {"iops": 600, "consumer": "both"}});
     let changed = world.with("quick", SPECS, &then, async |driver, context| {
         let context = drivers::Context {
-            before: said.as_object().unwrap(),
+            before: properties.as_object().unwrap(),
             ..*context
         };
         driver.update(&context, &name).await?;
@@ -209,7 +225,7 @@ async fn a_promise_is_known_by_its_name() {
     let tie = |types: &[&str]| json!({"qos_specs": "quick", "volume_types": types});
     storage.qos_associate(id, &types[1]).await.unwrap();
     let (ties, _) = world
-        .there("promise", PROMISE, &tie(&["gold", "tin"]))
+        .create_ready("promise", PROMISE, &tie(&["gold", "tin"]))
         .await;
     assert_eq!(promised().await, ["gold", "tin"]);
     let ties = world
@@ -244,13 +260,13 @@ async fn limits_of_every_service_come_back() {
         let quotas = world.session.quota_sets(service);
         let limit = async || quotas.get(&project).await.unwrap()[shown].clone();
         let usual = limit().await;
-        let said = json!({"project": "team", name: 3});
-        let (id, attributes) = world.there("limits", kind, &said).await;
+        let properties = json!({"project": "team", name: 3});
+        let (id, attributes) = world.create_ready("limits", kind, &properties).await;
         assert_eq!(
             (limit().await, attributes["show"][shown].clone()),
             (json!(3), json!(3))
         );
-        world.delete("limits", kind, &said, Some(&id)).await;
+        world.delete("limits", kind, &properties, Some(&id)).await;
         assert_eq!(limit().await, usual, "{kind}");
     }
 }
@@ -267,18 +283,19 @@ async fn an_address_of_the_old_kind_leads_to_a_server() {
         .await;
 
     let kind = "OS::Nova::FloatingIP";
-    let (address, attributes) = world.there("old", kind, &json!({})).await;
+    let (address, attributes) = world.create_ready("old", kind, &json!({})).await;
     assert!(attributes["ip"].is_string() && attributes["pool"].is_string());
     let tie = "OS::Nova::FloatingIPAssociation";
-    let said = json!({"server_id": crate::world::of(&made, "web").id, "floating_ip": address});
-    let (id, _) = world.there("leads", tie, &said).await;
+    let properties =
+        json!({"server_id": crate::world::of(&made, "web").id, "floating_ip": address});
+    let (id, _) = world.create_ready("leads", tie, &properties).await;
     let ready = world
-        .ended("old", kind, &json!({}), &address)
+        .wait_ready("old", kind, &json!({}), &address)
         .await
         .unwrap();
     assert_eq!(ready.attributes["fixed_ip_address"], "10.7.0.20");
     let other = crate::world::of(&made, "address").id.clone();
-    let then = json!({"server_id": said["server_id"], "floating_ip": other});
+    let then = json!({"server_id": properties["server_id"], "floating_ip": other});
     let id = world.updated("leads", tie, &then, &id).await;
     assert_eq!(id, other);
     world.delete("leads", tie, &then, Some(&id)).await;

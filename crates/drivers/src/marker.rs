@@ -74,7 +74,7 @@ pub fn is_tagged_of_deployment(tags: &[String], marker: &Marker) -> bool {
 }
 
 /// The name of a resource whose name is its marker, because the template has no name.
-pub fn store_name(marker: &Marker) -> String {
+pub fn marker_name(marker: &Marker) -> String {
     format!("stackloom-{}-{}", marker.deployment, marker.resource)
 }
 
@@ -145,13 +145,13 @@ fn is_own_tag(tag: &str) -> bool {
 }
 
 /// Resources by the text of their markers in the cloud.
-pub(super) struct Texts<'a>(HashMap<String, &'a str>);
+pub(super) struct MarkerIndex<'a>(HashMap<String, &'a str>);
 
-impl<'a> Texts<'a> {
+impl<'a> MarkerIndex<'a> {
     /// The texts of all markers of a search, in one of the forms above.
-    pub(super) fn of(search: &'a Search<'_>, form: fn(&Marker) -> String) -> Texts<'a> {
+    pub(super) fn of(search: &'a Search<'_>, form: fn(&Marker) -> String) -> MarkerIndex<'a> {
         let texts = search.markers.iter();
-        Texts(
+        MarkerIndex(
             texts
                 .map(|marker| (form(marker), marker.resource.as_str()))
                 .collect(),
@@ -176,7 +176,7 @@ impl Search<'_> {
     /// A resource of a type whose name is the marker, or comes from the template.
     pub(super) fn marked_by_name(
         &self,
-        marks: &Texts<'_>,
+        marks: &MarkerIndex<'_>,
         id: String,
         name: String,
     ) -> Option<Marked> {

@@ -20,22 +20,27 @@ impl World {
     }
 
     /// Creates a resource and waits until it is ready. Returns its id and its attributes.
-    pub async fn there(&self, name: &str, kind: &str, properties: &Value) -> (String, Value) {
+    pub async fn create_ready(
+        &self,
+        name: &str,
+        kind: &str,
+        properties: &Value,
+    ) -> (String, Value) {
         let id = self.create(name, kind, properties).await.unwrap();
-        let ready = self.ended(name, kind, properties, &id).await.unwrap();
+        let ready = self.wait_ready(name, kind, properties, &id).await.unwrap();
         (id, ready.attributes.into())
     }
 }
 
 /// Creates a resource twice, and deletes it without its id, as after a crash before the journal entry.
-async fn adopted_by_its_mark(world: &World, kind: &str, properties: Value) {
+async fn adopted_by_its_marker(world: &World, kind: &str, properties: Value) {
     let before = world.left();
     let id = world.create("one", kind, &properties).await.unwrap();
     let again = world.create("one", kind, &properties).await.unwrap();
     assert_eq!(id, again, "{kind}");
     world.delete("one", kind, &properties, None).await;
     assert_eq!(world.left(), before, "{kind}");
-    let (id, _) = world.there("one", kind, &properties).await;
+    let (id, _) = world.create_ready("one", kind, &properties).await;
     world.delete("one", kind, &properties, Some(&id)).await;
     assert_eq!(world.left(), before, "{kind}");
 }
@@ -43,7 +48,7 @@ async fn adopted_by_its_mark(world: &World, kind: &str, properties: Value) {
 #[tokio::test]
 async fn what_administrators_make_is_known_by_its_mark() {
     let world = World::of("admin").await;
-    let (net, _) = world.there("net", NET, &json!({})).await;
+    let (net, _) = world.create_ready("net", NET, &json!({})).await;
     for (kind, properties) in [
         ("OS::Neutron::AddressScope", json!({"name": "shared"})),
         (
@@ -60,7 +65,7 @@ async fn what_administrators_make_is_known_by_its_mark() {
         ),
         ("OS::Barbican::GenericContainer", json!({})),
     ] {
-        adopted_by_its_mark(&world, kind, properties).await;
+        adopted_by_its_marker(&world, kind, properties).await;
     }
 }
 
@@ -74,7 +79,7 @@ async fn a_scope_gets_its_name_once_its_id_is_known() {
         .await
         .unwrap();
     let properties = json!({"name": "wide", "shared": false});
-    let (id, attributes) = world.there("scope", kind, &properties).await;
+    let (id, attributes) = world.create_ready("scope", kind, &properties).await;
     assert_ne!(id, theirs.id, "the same name is somebody else's");
     assert_eq!(attributes["name"], "wide");
     world.updated("scope", kind, &json!({}), &id).await;
@@ -88,7 +93,9 @@ async fn a_scope_gets_its_name_once_its_id_is_known() {
 async fn what_is_shared_with_all_is_not_taken_back_in_silence() {
     let world = World::of("admin").await;
     let kind = "OS::Neutron::AddressScope";
-    let (id, attributes) = world.there("scope", kind, &json!({"shared": true})).await;
+    let (id, attributes) = world
+        .create_ready("scope", kind, &json!({"shared": true}))
+        .await;
     assert_eq!(attributes["shared"], true);
     let back = json!({"shared": false});
     let refused = world.with("scope", kind, &back, async |driver, context| {
@@ -106,7 +113,9 @@ async fn what_is_shared_with_all_is_not_taken_back_in_silence() {
 #[tokio::test]
 async fn sharing_with_another_project_and_then_with_a_third() {
     let world = World::of("admin").await;
-    let (net, _) = world.there("net", NET, &json!({"name": "common"})).await;
+    let (net, _) = world
+        .create_ready("net", NET, &json!({"name": "common"}))
+        .await;
     let kind = "OS::Neutron::RBACPolicy";
     let with = |project: &str| json!({"object_type": "network", "object_id": "common", "action": "access_as_shared", "target_tenant": project});
     let network = world.session.network();
@@ -114,13 +123,13 @@ async fn sharing_with_another_project_and_then_with_a_third() {
     let id = world.create("sharing", kind, &with("one")).await.unwrap();
     assert_eq!(sharing().await.len(), 0, "first the journal knows of it");
     let ready = world
-        .ended("sharing", kind, &with("one"), &id)
+        .wait_ready("sharing", kind, &with("one"), &id)
         .await
         .unwrap();
     assert_eq!(ready.attributes["object_id"], net);
     assert_eq!(ready.reference, json!(sharing().await[0].id));
     world
-        .ended("sharing", kind, &with("one"), &id)
+        .wait_ready("sharing", kind, &with("one"), &id)
         .await
         .unwrap();
     assert_eq!(sharing().await.len(), 1);
@@ -142,7 +151,7 @@ async fn sharing_with_another_project_and_then_with_a_third() {
         after
     );
     let then = world
-        .ended("sharing", kind, &with("two"), &after)
+        .wait_ready("sharing", kind, &with("two"), &after)
         .await
         .unwrap();
     assert_eq!(then.attributes["target_tenant"], "two");
@@ -158,14 +167,14 @@ async fn a_label_and_what_it_counts() {
     let world = World::of("admin").await;
     let label = json!({"name": "out"});
     let (id, attributes) = world
-        .there("label", "OS::Neutron::MeteringLabel", &label)
+        .create_ready("label", "OS::Neutron::MeteringLabel", &label)
         .await;
     assert_eq!(attributes["name"], "out");
     assert_eq!(attributes["shared"], false);
     let kind = "OS::Neutron::MeteringRule";
     let rule =
         json!({"metering_label_id": "out", "remote_ip_prefix": "10.0.0.0/8", "excluded": "True"});
-    let (rule_id, attributes) = world.there("rule", kind, &rule).await;
+    let (rule_id, attributes) = world.create_ready("rule", kind, &rule).await;
     assert_eq!(attributes["metering_label_id"], id);
     assert_eq!(attributes["direction"], "ingress");
     assert_eq!(attributes["excluded"], true);
@@ -181,7 +190,7 @@ async fn what_a_network_is_made_on_is_told_once() {
     let world = World::of("admin").await;
     let kind = "OS::Neutron::ProviderNet";
     let properties = |name: &str, tag: u32| json!({"name": name, "network_type": "vlan", "physical_network": "p", "segmentation_id": tag, "shared": false});
-    let (id, attributes) = world.there("net", kind, &properties("a", 5)).await;
+    let (id, attributes) = world.create_ready("net", kind, &properties("a", 5)).await;
     assert_eq!(attributes["provider:segmentation_id"], 5);
     let change = async |properties: Value, changed: &[&str]| {
         let changed: Vec<String> = changed.iter().map(|name| (*name).to_owned()).collect();
@@ -208,20 +217,24 @@ const ROUTED: &str = "10.9.0.0/24";
 
 /// A server's port on a network behind a router, and a floating IP. Returns the ids of router, port and floating IP.
 async fn behind_a_router(world: &World) -> [String; 3] {
-    let (net, _) = world.there("net", NET, &json!({})).await;
+    let (net, _) = world.create_ready("net", NET, &json!({})).await;
     let subnet = json!({"network": net, "cidr": ROUTED});
-    let (subnet, _) = world.there("subnet", "OS::Neutron::Subnet", &subnet).await;
+    let (subnet, _) = world
+        .create_ready("subnet", "OS::Neutron::Subnet", &subnet)
+        .await;
     let gate = json!({"external_gateway_info": {"network": "public"}});
-    let (router, _) = world.there("gate", "OS::Neutron::Router", &gate).await;
+    let (router, _) = world
+        .create_ready("gate", "OS::Neutron::Router", &gate)
+        .await;
     let foot = json!({"router": router, "subnet": subnet});
     world
-        .there("foot", "OS::Neutron::RouterInterface", &foot)
+        .create_ready("foot", "OS::Neutron::RouterInterface", &foot)
         .await;
     let port = json!({"network": net, "fixed_ips": [{"ip_address": "10.9.0.20"}]});
-    let (port, _) = world.there("port", "OS::Neutron::Port", &port).await;
+    let (port, _) = world.create_ready("port", "OS::Neutron::Port", &port).await;
     let address = json!({"floating_network": "public"});
     let (address, _) = world
-        .there("address", "OS::Neutron::FloatingIP", &address)
+        .create_ready("address", "OS::Neutron::FloatingIP", &address)
         .await;
     [router, port, address]
 }
@@ -235,7 +248,7 @@ async fn one_port_of_an_address() {
         json!({"floating_ip": address, "internal_port": port, "internal_ip_address": "10.9.0.20",
                "internal_port_number": "80", "external_port": outside, "protocol": "tcp"})
     };
-    let (id, attributes) = world.there("web", kind, &properties(8080)).await;
+    let (id, attributes) = world.create_ready("web", kind, &properties(8080)).await;
     assert_eq!(
         world.create("web", kind, &properties(8080)).await.unwrap(),
         id
@@ -243,7 +256,7 @@ async fn one_port_of_an_address() {
     assert_eq!(attributes["external_port"], 8080);
     assert_eq!(world.updated("web", kind, &properties(8081), &id).await, id);
     let ready = world
-        .ended("web", kind, &properties(8081), &id)
+        .wait_ready("web", kind, &properties(8081), &id)
         .await
         .unwrap();
     assert_eq!(ready.attributes["external_port"], 8081);
@@ -302,7 +315,7 @@ async fn one_more_route() {
     let [router, ..] = behind_a_router(&world).await;
     let kind = "OS::Neutron::ExtraRoute";
     let route = json!({"router_id": router, "destination": "10.200.0.0/24", "nexthop": "10.9.0.7"});
-    let (id, _) = world.there("route", kind, &route).await;
+    let (id, _) = world.create_ready("route", kind, &route).await;
     let routes = || {
         world.lab.model(|model| {
             let routes = model.routers.iter().flat_map(|router| &router.routes);
@@ -318,8 +331,12 @@ async fn one_more_route() {
 async fn secrets_that_belong_together() {
     let world = World::new().await;
     let secret = json!({"payload": "hush"});
-    let (_, key) = world.there("key", "OS::Barbican::Secret", &secret).await;
-    let (_, cert) = world.there("cert", "OS::Barbican::Secret", &secret).await;
+    let (_, key) = world
+        .create_ready("key", "OS::Barbican::Secret", &secret)
+        .await;
+    let (_, cert) = world
+        .create_ready("cert", "OS::Barbican::Secret", &secret)
+        .await;
     let (key, cert) = (&key["secret_ref"], &cert["secret_ref"]);
     let before = world.left();
     for (kind, properties, held) in [
@@ -339,7 +356,7 @@ async fn secrets_that_belong_together() {
             json!({"private_key": key, "certificate": cert}),
         ),
     ] {
-        let (id, attributes) = world.there("all", kind, &properties).await;
+        let (id, attributes) = world.create_ready("all", kind, &properties).await;
         assert_eq!(attributes["secret_refs"], held, "{kind}");
         assert_eq!(attributes["status"], "ACTIVE");
         assert!(attributes["container_ref"].as_str().unwrap().ends_with(&id));
@@ -355,7 +372,7 @@ async fn a_key_is_ordered_and_goes_with_its_order() {
     // Administrators delete the order; other users delete only its result.
     for user in ["admin", "demo"] {
         let world = World::of(user).await;
-        let (id, attributes) = world.there("key", kind, &order).await;
+        let (id, attributes) = world.create_ready("key", kind, &order).await;
         assert_eq!(world.create("key", kind, &order).await.unwrap(), id);
         assert!(
             attributes["secret_ref"]
@@ -370,7 +387,7 @@ async fn a_key_is_ordered_and_goes_with_its_order() {
     let world = World::new().await;
     let odd = json!({"type": "key", "algorithm": "rot13", "bit_length": 256});
     let id = world.create("key", kind, &odd).await.unwrap();
-    let why = world.ended("key", kind, &odd, &id).await.unwrap_err();
+    let why = world.wait_ready("key", kind, &odd, &id).await.unwrap_err();
     assert!(
         why.starts_with("the key manager gave up on the order for a secret: "),
         "{why}"
@@ -379,12 +396,18 @@ async fn a_key_is_ordered_and_goes_with_its_order() {
     world.delete("key", kind, &odd, Some(&id)).await;
     let second = world.create("key", kind, &order).await.unwrap();
     assert_ne!(second, id);
-    let ready = world.ended("key", kind, &order, &second).await.unwrap();
+    let ready = world
+        .wait_ready("key", kind, &order, &second)
+        .await
+        .unwrap();
     // The same applies to an order whose key was deleted.
     let key = ready.attributes["secret_ref"].as_str().unwrap();
     let keys = world.session.key_manager();
     keys.remove(Kind::Secret, id_of(key)).await.unwrap();
-    let why = world.ended("key", kind, &order, &second).await.unwrap_err();
+    let why = world
+        .wait_ready("key", kind, &order, &second)
+        .await
+        .unwrap_err();
     assert_eq!(why, "what the order for a secret stands for is gone");
     let third = world.create("key", kind, &order).await.unwrap();
     assert_ne!(third, second);
@@ -398,7 +421,7 @@ async fn a_pair_of_keys_goes_whatever_comes_between() {
     let order = json!({"type": "asymmetric", "algorithm": "rsa", "bit_length": 2048});
     for nth in 1..=4 {
         let world = World::new().await;
-        let (id, attributes) = world.there("pair", kind, &order).await;
+        let (id, attributes) = world.create_ready("pair", kind, &order).await;
         assert!(attributes["container_ref"].is_string(), "{attributes}");
         for half in ["public_key", "private_key"] {
             let text = attributes[half].as_str().unwrap();

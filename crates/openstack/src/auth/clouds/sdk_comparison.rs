@@ -24,7 +24,7 @@ fn files_and_variables_are_read_as_by_the_python_sdk() {
     let mut wrong = Vec::new();
     for case in &cases {
         let name = case["name"].as_str().unwrap();
-        let told = &case["told"];
+        let recorded = &case["told"];
         let clouds = match load(case) {
             Ok(clouds) => clouds,
             Err(why) => {
@@ -38,13 +38,13 @@ fn files_and_variables_are_read_as_by_the_python_sdk() {
             .map(|cloud| (cloud.name.as_str(), shown(cloud)))
             .collect();
         let ours = json!({"preferred": preferred, "clouds": ours});
-        let theirs: BTreeMap<&String, Value> = told["clouds"]
+        let theirs: BTreeMap<&String, Value> = recorded["clouds"]
             .as_object()
             .unwrap()
             .iter()
-            .map(|(name, one)| (name, as_we_say(one)))
+            .map(|(name, one)| (name, normalized(one)))
             .collect();
-        let theirs = json!({"preferred": told["preferred"], "clouds": theirs});
+        let theirs = json!({"preferred": recorded["preferred"], "clouds": theirs});
         if ours != theirs {
             wrong.push(format!("{name}:\n  ours   {ours}\n  theirs {theirs}"));
         }
@@ -148,7 +148,7 @@ fn auth(cloud: &CloudConfig) -> Value {
 }
 
 /// The SDK's result, converted to our format.
-fn as_we_say(one: &Value) -> Value {
+fn normalized(one: &Value) -> Value {
     let mut auth = one["auth"].clone();
     // The domain is irrelevant for a project given by id.
     if auth.get("project_id").is_some() {

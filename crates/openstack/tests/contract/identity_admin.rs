@@ -8,7 +8,7 @@ use crate::world::{Response, World, admin_case};
 const KEYSTONE: Service = Service::Identity;
 
 /// An empty PUT: the URL contains the member of the group or the role assignment.
-async fn give(w: &World, address: &str) -> Response {
+async fn put_empty(w: &World, address: &str) -> Response {
     w.ask(KEYSTONE, Method::PUT, address, None, None).await
 }
 
@@ -46,21 +46,21 @@ async fn a_domain_has_users_and_groups() {
 
         let member = format!("groups/{group}/users/{user}");
         w.status("not in it", &w.get(KEYSTONE, &member).await, 404);
-        w.status("into the group", &give(w, &member).await, 204);
-        w.status("into it again", &give(w, &member).await, 204);
+        w.status("into the group", &put_empty(w, &member).await, 204);
+        w.status("into it again", &put_empty(w, &member).await, 204);
         w.status("in it", &w.get(KEYSTONE, &member).await, 204);
-        w.status("nobody", &give(w, &format!("groups/{group}/users/nobody")).await, 404);
+        w.status("nobody", &put_empty(w, &format!("groups/{group}/users/nobody")).await, 404);
         let response = w.get(KEYSTONE, &format!("users/{user}/groups")).await;
         w.is("the user's groups", response.at("/groups/0/id"), group.as_str());
         let grant = format!("projects/{project}/groups/{group}/roles/{role}");
         w.status("not given", &w.get(KEYSTONE, &grant).await, 404);
-        w.status("given", &give(w, &grant).await, 204);
-        w.status("given again", &give(w, &grant).await, 204);
+        w.status("given", &put_empty(w, &grant).await, 204);
+        w.status("given again", &put_empty(w, &grant).await, 204);
         let response = w.get(KEYSTONE, &format!("role_assignments?group.id={group}&include_names=true")).await;
         w.is("by name", response.at("/role_assignments/0/scope/project/domain/name"), name);
         // A token never contains a domain-specific role.
         let only = format!("projects/{project}/users/{user}/roles/{own}");
-        w.status("the domain's own, given", &give(w, &only).await, 204);
+        w.status("the domain's own, given", &put_empty(w, &only).await, 204);
         let login = json!({"auth": {
             "identity": {"methods": ["password"], "password": {"user": {"id": user, "password": "pw"}}},
             "scope": {"project": {"id": project}},
@@ -72,7 +72,7 @@ async fn a_domain_has_users_and_groups() {
         w.status("out of it again", &w.delete(KEYSTONE, &member).await, 404);
         let response = w.post(KEYSTONE, "auth/tokens", login.clone()).await;
         w.status("no login without it", &response, 401);
-        w.status("into the group once more", &give(w, &member).await, 204);
+        w.status("into the group once more", &put_empty(w, &member).await, 204);
         let disabled = json!({"domain": {"enabled": false}});
         let response = w.ask(KEYSTONE, Method::PATCH, &there, Some(disabled), None).await;
         w.is("disabled", response.at("/domain/enabled"), false);

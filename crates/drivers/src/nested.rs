@@ -1,19 +1,19 @@
 //! Nested resources, such as QoS rules in a policy. The physical id is `<owner>:<id>`, since the path contains both.
 //! `get_resource` returns the resource's own id, as in Heat.
 
-use openstack::inside::{Inside, Piece};
+use openstack::nested::{NestedCollection, NestedRecord};
 use serde_json::{Value, json};
 
 use super::record::with_show;
 use crate::driver::{DriverError, Progress, Ready};
 
 /// The resource's own id.
-pub(super) fn id_of(piece: &Piece) -> &str {
+pub(super) fn id_of(piece: &NestedRecord) -> &str {
     piece.get("id").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The physical id of a nested resource.
-pub(super) fn physical_id(owner: &str, piece: &Piece) -> String {
+pub(super) fn physical_id(owner: &str, piece: &NestedRecord) -> String {
     format!("{owner}:{}", id_of(piece))
 }
 
@@ -28,7 +28,7 @@ pub(super) fn parse(physical_id: &str) -> Result<(&str, &str), DriverError> {
 
 /// The state of a nested resource. It is ready once it exists.
 pub(super) async fn progress(
-    pieces: &Inside<'_>,
+    pieces: &NestedCollection<'_>,
     id: &str,
     title: &str,
 ) -> Result<Progress, DriverError> {
@@ -43,7 +43,7 @@ pub(super) async fn progress(
 }
 
 /// Whether the nested resource is gone.
-pub(super) async fn is_gone(pieces: &Inside<'_>, id: &str) -> Result<bool, DriverError> {
+pub(super) async fn is_gone(pieces: &NestedCollection<'_>, id: &str) -> Result<bool, DriverError> {
     match pieces.get(id).await {
         Ok(_) => Ok(false),
         Err(error) if error.is_not_found() => Ok(true),

@@ -9,31 +9,31 @@ use crate::wire::call::Call;
 use crate::{Error, Service, Session};
 
 /// A nested resource as returned by Neutron. The id is the field `id`.
-pub type Piece = Map<String, Value>;
+pub type NestedRecord = Map<String, Value>;
 
 /// Calls to the nested resources of one type in one parent.
-pub struct Inside<'a> {
+pub struct NestedCollection<'a> {
     session: &'a Session,
     /// Path segments of the collection: `qos`, `policies`, the policy's id, `dscp_marking_rules`.
     path: Vec<String>,
-    one: &'static str,
-    many: &'static str,
+    key: &'static str,
+    list_key: &'static str,
 }
 
-impl<'a> Inside<'a> {
-    /// `one` and `many` are the keys in bodies; the path ends with `many`.
+impl<'a> NestedCollection<'a> {
+    /// `key` and `list_key` are the keys in bodies; the path ends with `list_key`.
     pub(super) fn of(
         session: &'a Session,
         owner: &[&str],
-        one: &'static str,
-        many: &'static str,
-    ) -> Inside<'a> {
-        let path = owner.iter().copied().chain([many]);
-        Inside {
+        key: &'static str,
+        list_key: &'static str,
+    ) -> NestedCollection<'a> {
+        let path = owner.iter().copied().chain([list_key]);
+        NestedCollection {
             session,
             path: path.map(str::to_owned).collect(),
-            one,
-            many,
+            key,
+            list_key,
         }
     }
 
@@ -44,25 +44,25 @@ impl<'a> Inside<'a> {
     }
 
     /// All resources in the parent.
-    pub async fn list(&self) -> Result<Vec<Piece>, Error> {
-        self.call(Method::GET, &[]).list(self.many).await
+    pub async fn list(&self) -> Result<Vec<NestedRecord>, Error> {
+        self.call(Method::GET, &[]).list(self.list_key).await
     }
 
     /// The resource with this id.
-    pub async fn get(&self, id: &str) -> Result<Piece, Error> {
-        self.call(Method::GET, &[id]).fetch(self.one).await
+    pub async fn get(&self, id: &str) -> Result<NestedRecord, Error> {
+        self.call(Method::GET, &[id]).fetch(self.key).await
     }
 
     /// Creates a resource.
-    pub async fn create(&self, fields: &Value) -> Result<Piece, Error> {
+    pub async fn create(&self, fields: &Value) -> Result<NestedRecord, Error> {
         let call = self.call(Method::POST, &[]);
-        call.json(&json!({self.one: fields})).fetch(self.one).await
+        call.json(&json!({self.key: fields})).fetch(self.key).await
     }
 
     /// Updates a resource.
-    pub async fn update(&self, id: &str, fields: &Value) -> Result<Piece, Error> {
+    pub async fn update(&self, id: &str, fields: &Value) -> Result<NestedRecord, Error> {
         let call = self.call(Method::PUT, &[id]);
-        call.json(&json!({self.one: fields})).fetch(self.one).await
+        call.json(&json!({self.key: fields})).fetch(self.key).await
     }
 
     /// Deletes a resource. A missing resource is an error of status 404.
@@ -73,8 +73,8 @@ impl<'a> Inside<'a> {
 
 impl<'a> NetworkService<'a> {
     /// The port forwardings of a floating IP. Source: Networking API v2.0, "Floating IPs port forwarding".
-    pub fn port_forwardings(&self, floating_ip: &str) -> Inside<'a> {
+    pub fn port_forwardings(&self, floating_ip: &str) -> NestedCollection<'a> {
         let owner = ["floatingips", floating_ip];
-        Inside::of(self.0, &owner, "port_forwarding", "port_forwardings")
+        NestedCollection::of(self.0, &owner, "port_forwarding", "port_forwardings")
     }
 }

@@ -110,7 +110,7 @@ async fn made_twice_under_another_name_is_there_once_and_goes_without_its_id() {
         if let Some(name) = there.get(called) {
             assert_eq!(name, "b", "{kind}");
         }
-        let ready = world.ended("one", kind, &then, &id).await.unwrap();
+        let ready = world.wait_ready("one", kind, &then, &id).await.unwrap();
         assert_eq!(ready.reference, json!(id), "{kind}");
 
         world.delete("one", kind, &then, None).await;
@@ -170,7 +170,7 @@ async fn an_encryption_of_somebody_else_is_not_taken_for_ours() {
     let volume_type = json!({"name": "gold"});
     let volume_type = world.create("gold", "OS::Cinder::VolumeType", &volume_type);
     let volume_type = volume_type.await.unwrap();
-    let said =
+    let properties =
         json!({"volume_type": volume_type, "provider": "luks", "control_location": "front-end"});
     let by_hand = Map::from_iter([
         ("provider".to_owned(), json!("luks")),
@@ -185,21 +185,33 @@ async fn an_encryption_of_somebody_else_is_not_taken_for_ours() {
         .encryption_create(&volume_type, &by_hand)
         .await
         .unwrap();
-    let refused = world.create("sealed", ENCRYPTED, &said).await.unwrap_err();
+    let refused = world
+        .create("sealed", ENCRYPTED, &properties)
+        .await
+        .unwrap_err();
     assert!(
         refused.to_string().contains("encrypted already"),
         "{refused}"
     );
-    world.delete("sealed", ENCRYPTED, &said, None).await;
+    world.delete("sealed", ENCRYPTED, &properties, None).await;
     assert!(is_encrypted().await);
     storage.encryption_delete(&volume_type).await.unwrap();
 
     // The encryption is added once the id is known, with the current properties.
-    let id = world.create("sealed", ENCRYPTED, &said).await.unwrap();
+    let id = world
+        .create("sealed", ENCRYPTED, &properties)
+        .await
+        .unwrap();
     assert!(!is_encrypted().await);
-    world.ended("sealed", ENCRYPTED, &said, &id).await.unwrap();
+    world
+        .wait_ready("sealed", ENCRYPTED, &properties, &id)
+        .await
+        .unwrap();
     let then = json!({"volume_type": volume_type, "provider": "luks", "key_size": 256});
-    let ready = world.ended("sealed", ENCRYPTED, &then, &id).await.unwrap();
+    let ready = world
+        .wait_ready("sealed", ENCRYPTED, &then, &id)
+        .await
+        .unwrap();
     assert_eq!(ready.attributes["show"]["key_size"], 256);
     world.delete("sealed", ENCRYPTED, &then, Some(&id)).await;
     assert!(!is_encrypted().await);
@@ -212,52 +224,59 @@ async fn limits_that_were_never_set_are_not_taken_back() {
     let project = world.create("team", "OS::Keystone::Project", &project);
     let project = project.await.unwrap();
     let kind = "OS::Nova::Quota";
-    let said = json!({"project": project, "cores": 3});
+    let properties = json!({"project": project, "cores": 3});
     let quotas = world.session.quota_sets(Service::Compute);
     let cores = async || quotas.get(&project).await.unwrap()["cores"].clone();
     let usual = cores().await;
     let by_hand = Map::from_iter([("cores".to_owned(), json!(7))]);
     quotas.set(&project, &by_hand).await.unwrap();
-    world.create("limits", kind, &said).await.unwrap();
-    world.delete("limits", kind, &said, None).await;
+    world.create("limits", kind, &properties).await.unwrap();
+    world.delete("limits", kind, &properties, None).await;
     assert_eq!(cores().await, 7);
 
-    let id = world.create("limits", kind, &said).await.unwrap();
-    world.ended("limits", kind, &said, &id).await.unwrap();
+    let id = world.create("limits", kind, &properties).await.unwrap();
+    world
+        .wait_ready("limits", kind, &properties, &id)
+        .await
+        .unwrap();
     assert_eq!(cores().await, 3);
-    world.delete("limits", kind, &said, Some(&id)).await;
+    world.delete("limits", kind, &properties, Some(&id)).await;
     assert_eq!(cores().await, usual);
 }
 
 #[tokio::test]
 async fn a_flavor_of_load_balancers_and_its_profile() {
     let world = World::of("admin").await;
-    let said = single("small");
+    let properties = single("small");
     let profile = world
-        .create("profile", FLAVOR_PROFILE, &said)
+        .create("profile", FLAVOR_PROFILE, &properties)
         .await
         .unwrap();
     let again = world
-        .create("profile", FLAVOR_PROFILE, &said)
+        .create("profile", FLAVOR_PROFILE, &properties)
         .await
         .unwrap();
     assert_eq!(again, profile, "known by its mark");
     let ready = world
-        .ended("profile", FLAVOR_PROFILE, &said, &profile)
+        .wait_ready("profile", FLAVOR_PROFILE, &properties, &profile)
         .await
         .unwrap();
     assert_eq!(ready.attributes["name"], "small");
 
     let bronze = json!({"name": "bronze", "flavor_profile": "small"});
-    let (flavor, attributes) = world.there("flavor", BALANCER_FLAVOR, &bronze).await;
+    let (flavor, attributes) = world.create_ready("flavor", BALANCER_FLAVOR, &bronze).await;
     assert_eq!(attributes["flavor_profile_id"], profile);
     assert_eq!(attributes["enabled"], true);
-    let (net, _) = world.there("net", "OS::Neutron::Net", &json!({})).await;
+    let (net, _) = world
+        .create_ready("net", "OS::Neutron::Net", &json!({}))
+        .await;
     let subnet = json!({"network": net, "cidr": "10.7.0.0/24"});
-    let (subnet, _) = world.there("subnet", "OS::Neutron::Subnet", &subnet).await;
+    let (subnet, _) = world
+        .create_ready("subnet", "OS::Neutron::Subnet", &subnet)
+        .await;
     let balancer = json!({"vip_subnet": subnet, "flavor": "bronze"});
     let kind = "OS::Octavia::LoadBalancer";
-    let (id, attributes) = world.there("balancer", kind, &balancer).await;
+    let (id, attributes) = world.create_ready("balancer", kind, &balancer).await;
     assert_eq!(attributes["flavor_id"], flavor);
     world.delete("balancer", kind, &balancer, Some(&id)).await;
 
@@ -265,9 +284,12 @@ async fn a_flavor_of_load_balancers_and_its_profile() {
     world
         .updated("profile", FLAVOR_PROFILE, &single("tiny"), &profile)
         .await;
-    let refused = world.with("profile", FLAVOR_PROFILE, &said, async |driver, context| {
-        driver.delete(context, Some(&profile)).await
-    });
+    let refused = world.with(
+        "profile",
+        FLAVOR_PROFILE,
+        &properties,
+        async |driver, context| driver.delete(context, Some(&profile)).await,
+    );
     let refused = refused.await.unwrap_err().to_string();
     assert!(refused.contains("is in use"), "{refused}");
     let off = json!({"name": "bronze", "flavor_profile": "tiny", "enabled": false});
@@ -275,7 +297,7 @@ async fn a_flavor_of_load_balancers_and_its_profile() {
         .updated("flavor", BALANCER_FLAVOR, &off, &flavor)
         .await;
     let ready = world
-        .ended("flavor", BALANCER_FLAVOR, &off, &flavor)
+        .wait_ready("flavor", BALANCER_FLAVOR, &off, &flavor)
         .await
         .unwrap();
     assert_eq!(ready.attributes["enabled"], false);
@@ -284,7 +306,7 @@ async fn a_flavor_of_load_balancers_and_its_profile() {
         .delete("flavor", BALANCER_FLAVOR, &off, Some(&flavor))
         .await;
     world
-        .delete("profile", FLAVOR_PROFILE, &said, Some(&profile))
+        .delete("profile", FLAVOR_PROFILE, &properties, Some(&profile))
         .await;
     for of in [&BALANCER_FLAVORS, &FLAVOR_PROFILES] {
         assert_eq!(ids(&world, of).await, Vec::<String>::new());

@@ -21,7 +21,7 @@ use crate::import::resources::NOTHING;
 /// Maximum number of validations. Removing a value can reveal another problem.
 const PASSES_MAX: usize = 4;
 
-pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
+pub(crate) fn repair(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
     let types = Registry::openstack();
     for _ in 0..PASSES_MAX {
         let mut root = Value::Object(std::mem::take(out));
@@ -39,17 +39,17 @@ pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
                 if let Some((list, index)) = item_of_list(&root, &place) {
                     lists.entry(list.to_vec()).or_default().insert(index);
                 }
-                let path = said_of(importer, &place);
+                let path = source_path(importer, &place);
                 importer.left_out(&path, format!("{}: {}", place.join("."), one.message));
             }
         }
         // Inner lists first, because shortening an outer list changes the indices inside it.
         let mut lists: Vec<_> = lists.into_iter().collect();
         lists.sort_by_key(|(list, _)| Reverse(list.len()));
-        for (list, gone) in &lists {
+        for (list, dropped) in &lists {
             if let Some(Value::Array(items)) = found_mut(&mut root, list) {
                 let mut index = 0..;
-                items.retain(|_| index.next().is_none_or(|index| !gone.contains(&index)));
+                items.retain(|_| index.next().is_none_or(|index| !dropped.contains(&index)));
             }
         }
         if let Value::Object(root) = root {
@@ -94,7 +94,7 @@ fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bo
             }
             let place = ["resources".to_owned(), (*name).to_owned()];
             importer.needed(
-                &said_of(importer, &place),
+                &source_path(importer, &place),
                 format!(
                     "{}. An `{NOTHING}` keeps its place until you replace it",
                     found.message
@@ -213,7 +213,7 @@ fn found_mut<'v>(root: &'v mut Value, place: &[String]) -> Option<&'v mut Value>
 }
 
 /// The place in the original text.
-fn said_of(importer: &Importer<'_>, place: &[String]) -> String {
+fn source_path(importer: &Importer<'_>, place: &[String]) -> String {
     let name = place.get(1).map(String::as_str).unwrap_or_default();
     match place.first().map(String::as_str) {
         Some("outputs") => format!("Outputs.{name}"),
