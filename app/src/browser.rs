@@ -178,14 +178,14 @@ pub fn drags_files(event: &web_sys::DragEvent) -> bool {
 }
 
 /// Opens another address with a full page load.
-pub fn go(address: &str) {
+pub fn navigate(address: &str) {
     if let Some(window) = window() {
         let _ = window.location().assign(address);
     }
 }
 
 /// Path and query of the current page.
-pub fn here() -> String {
+pub fn current_address() -> String {
     let Some(location) = window().map(|window| window.location()) else {
         return String::from("/");
     };
@@ -272,7 +272,7 @@ pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
 
 /// Calls `callback` for each event of this kind in the capture phase, before other listeners, until the owner is
 /// disposed.
-pub fn before(kind: &'static str, callback: impl Fn(&Event) + 'static) {
+pub fn on_capture(kind: &'static str, callback: impl Fn(&Event) + 'static) {
     let Some(window) = window() else { return };
     let heard = Closure::<dyn Fn(Event)>::new(move |event: Event| callback(&event));
     let function = heard.as_ref().unchecked_ref();
@@ -309,7 +309,7 @@ pub fn leads_to_page(event: &Event) -> bool {
 }
 
 /// Opens the browser's own modal dialog, which blocks the page until the user answers. True if the user agrees.
-pub fn agrees(question: &str) -> bool {
+pub fn confirm(question: &str) -> bool {
     window().is_some_and(|window| window.confirm_with_message(question) == Ok(true))
 }
 

@@ -86,11 +86,11 @@ pub enum Page {
     /// The page stays open and waits for the response.
     Stays,
     /// The page closes now. A request with a short body continues after that.
-    Goes,
+    Closes,
 }
 
 /// Maximum length of a request body for a page that closes, in bytes. Browsers limit such requests to 64 KiB in total.
-const LAST_WORDS_MAX: usize = 60 << 10;
+const KEEPALIVE_BYTES_MAX: usize = 60 << 10;
 
 /// `PUT /designs/{id}`.
 pub async fn design_save(id: &str, request: &DesignRequest, page: Page) -> Answer<Design> {
@@ -337,9 +337,9 @@ pub type Parameters = BTreeMap<String, Value>;
 async fn get<T: DeserializeOwned>(path: &str) -> Answer<T> {
     match send("GET", path, None::<&()>).await {
         Err(problem) if problem.status == 401 => {
-            browser::go(&format!(
+            browser::navigate(&format!(
                 "/login?next={}",
-                browser::encode(&browser::here())
+                browser::encode(&browser::current_address())
             ));
             Err(problem)
         }
@@ -371,7 +371,7 @@ fn written(body: &impl Serialize) -> serde_json::Result<Body> {
     let json = serde_json::to_string(body)?;
     Ok(Body {
         kind: "application/json",
-        is_short: json.len() < LAST_WORDS_MAX,
+        is_short: json.len() < KEEPALIVE_BYTES_MAX,
         value: JsValue::from_str(&json),
     })
 }
@@ -395,7 +395,7 @@ async fn call(method: &str, path: &str, body: Option<Body>, page: Page) -> Answe
         let _ = headers.set("Content-Type", body.kind);
         request.set_body(&body.value);
     }
-    if page == Page::Goes && body.is_none_or(|body| body.is_short) {
+    if page == Page::Closes && body.is_none_or(|body| body.is_short) {
         // In browsers without `keepalive` the request ends with the page.
         let _ = js_sys::Reflect::set(&request, &JsValue::from_str("keepalive"), &JsValue::TRUE);
     }

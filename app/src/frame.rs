@@ -116,7 +116,7 @@ pub fn Shell() -> impl IntoView {
             .iter()
             .map(|&(href, name, icon, keys)| {
                 Command::new("Go to", icon, name, move || {
-                    if leaving.may() {
+                    if leaving.can_leave() {
                         navigate.try_with_value(|navigate| navigate(href, Default::default()));
                     }
                 })

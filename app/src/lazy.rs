@@ -56,13 +56,13 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
 
 /// View of the page, or of the reason why it is missing: no connection, or a newer release on the server than in this
 /// tab.
-async fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
+async fn page_or_problem(piece: Result<AnyView, Missing>) -> AnyView {
     if let Ok(page) = piece {
         return page;
     }
     let card = || {
         let problem = client::page_missing();
-        let retry = Callback::new(|()| browser::go(&browser::here()));
+        let retry = Callback::new(|()| browser::navigate(&browser::current_address()));
         view! { <ProblemCard problem retry /> }
     };
     let is_first_page =
@@ -103,7 +103,7 @@ macro_rules! routes {
 
             async fn view(_: Self) -> AnyView {
                 leptos::prefetch_lazy_fn_on_server($piece);
-                or_why_not($view.await).await
+                page_or_problem($view.await).await
             }
 
             async fn preload() {

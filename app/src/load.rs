@@ -18,7 +18,7 @@ pub enum Loaded<T> {
     Failed(Problem),
 }
 
-type Question<T> = Pin<Box<dyn Future<Output = Answer<T>>>>;
+type Fetch<T> = Pin<Box<dyn Future<Output = Answer<T>>>>;
 
 /// Fetched value, with the function that fetches it.
 pub struct Load<T: Send + Sync + 'static> {
@@ -43,26 +43,26 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         F: Fn() -> Fut + 'static,
         Fut: Future<Output = Answer<T>> + 'static,
     {
-        Self::asking(Box::new(move || Box::pin(fetch())))
+        Self::from_fetch(Box::new(move || Box::pin(fetch())))
     }
 
     /// One non-generic closure per `T`. A copy for each caller would increase the size of the wasm.
-    fn asking(fetch: Box<dyn Fn() -> Question<T>>) -> Load<T> {
+    fn from_fetch(fetch: Box<dyn Fn() -> Fetch<T>>) -> Load<T> {
         let value = RwSignal::new(Loaded::Loading);
         let wanted = RwSignal::new(0);
-        let asked = StoredValue::new(0_u32);
+        let request_number = StoredValue::new(0_u32);
         Effect::new(move |seen: Option<u32>| {
             let want = wanted.get();
             let question = fetch();
-            let number = asked.get_value() + 1;
-            asked.set_value(number);
+            let number = request_number.get_value() + 1;
+            request_number.set_value(number);
             if seen == Some(want) {
                 value.set(Loaded::Loading);
             }
             leptos::task::spawn_local(async move {
                 let answer = question.await;
-                if asked.try_get_value() == Some(number) {
-                    answered(value, answer);
+                if request_number.try_get_value() == Some(number) {
+                    apply_response(value, answer);
                 }
             });
             want
@@ -138,7 +138,10 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
 
 /// Sets the signal only if the value differs, so that a page that polls every few seconds does not flicker. After a
 /// short loss of connection the old value is kept.
-fn answered<T: PartialEq + Send + Sync + 'static>(value: RwSignal<Loaded<T>>, answer: Answer<T>) {
+fn apply_response<T: PartialEq + Send + Sync + 'static>(
+    value: RwSignal<Loaded<T>>,
+    answer: Answer<T>,
+) {
     let next = match answer {
         Ok(it) => Loaded::Ready(it),
         Err(problem) => Loaded::Failed(problem),

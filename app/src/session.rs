@@ -55,7 +55,7 @@ impl Session {
             // Without a response the cookie stays, but the user still leaves the page.
             let _ = client::logout().await;
             self.me.try_set(None);
-            browser::go("/login");
+            browser::navigate("/login");
         });
     }
 }

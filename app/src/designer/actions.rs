@@ -62,8 +62,8 @@ pub fn provide(workspace: Workspace) {
 fn save(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         if workspace.saving.flush(workspace).await {
-            workspace.say("Saved");
-            workspace.tell("Saved. Designs are saved as you go.");
+            workspace.announce("Saved");
+            workspace.show_toast("Saved. Designs are saved as you go.");
         }
     });
 }

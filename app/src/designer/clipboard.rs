@@ -45,7 +45,7 @@ pub fn copy(workspace: Workspace) {
     if let Some(text) = selected(workspace) {
         leptos::task::spawn_local(async move {
             if browser::copy(&text).await {
-                told(workspace);
+                announce_copy(workspace);
             }
         });
     }
@@ -82,7 +82,7 @@ fn put(workspace: Workspace, event: &web_sys::ClipboardEvent) -> bool {
         return false;
     }
     event.prevent_default();
-    told(workspace);
+    announce_copy(workspace);
     true
 }
 
@@ -93,9 +93,9 @@ fn selected(workspace: Workspace) -> Option<String> {
     workspace.with_input(|input| canvas::commands::copy(input, &names))?
 }
 
-fn told(workspace: Workspace) {
-    workspace.say("Copied");
-    workspace.tell("Copied. Paste it here, or in another design.");
+fn announce_copy(workspace: Workspace) {
+    workspace.announce("Copied");
+    workspace.show_toast("Copied. Paste it here, or in another design.");
 }
 
 fn paste_text(workspace: Workspace, text: &str) {

@@ -154,7 +154,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
         view! {
             <ul class="problem-list">
                 {problems.iter().cloned().map(|problem| {
-                    let (word, icon, said) = match problem.severity {
+                    let (word, icon, severity_text) = match problem.severity {
                         Severity::Error => ("error", "circle-alert", "Error"),
                         Severity::Warning => ("warning", "triangle-alert", "Warning"),
                         Severity::Info => ("info", "info", "Note"),
@@ -171,7 +171,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                         <li data-severity=word>
                             <button type="button" on:click=move |_| jump(problem.clone())>
                                 <Icon name=icon />
-                                <span class="sr-only">{said}": "</span>
+                                <span class="sr-only">{severity_text}": "</span>
                                 <span class="problem-text">{prose(&message)}</span>
                                 <span class="meta mono">{place}</span>
                             </button>

@@ -32,7 +32,7 @@ const SLOP_PX: f64 = 4.0;
 
 /// Target of a press.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Grip {
+pub enum PressTarget {
     /// The empty canvas, or a mouse button that pans.
     Background,
     /// The empty canvas with Shift held, for a selection rectangle.
@@ -47,7 +47,7 @@ pub enum Grip {
 enum State {
     Idle,
     Pressed {
-        grip: Grip,
+        grip: PressTarget,
         at: ScreenPoint,
     },
     Panning {
@@ -77,7 +77,7 @@ pub struct Pointer {
     /// Selection rectangle during its drag.
     pub marquee: RwSignal<Option<Rect>>,
     /// Line during its drag: the rectangle at its start and the point at its end.
-    pub thread: RwSignal<Option<(Rect, CanvasPoint)>>,
+    pub connection_line: RwSignal<Option<(Rect, CanvasPoint)>>,
     /// Name of the current drag, for the cursor. Empty if there is no drag.
     pub doing: RwSignal<&'static str>,
 }
@@ -91,13 +91,13 @@ impl Pointer {
             latest: StoredValue::new(None),
             scheduled: StoredValue::new(false),
             marquee: RwSignal::new(None),
-            thread: RwSignal::new(None),
+            connection_line: RwSignal::new(None),
             doing: RwSignal::new("idle"),
         }
     }
 
     /// Handles a pressed button.
-    pub fn press(self, grip: Grip, at: ScreenPoint) {
+    pub fn press(self, grip: PressTarget, at: ScreenPoint) {
         self.latest.set_value(None);
         self.state.set_value(State::Pressed { grip, at });
     }
@@ -139,7 +139,7 @@ impl Pointer {
         let workspace = self.workspace;
         match self.state.get_value() {
             State::Pressed {
-                grip: Grip::Node(name) | Grip::Handle(name),
+                grip: PressTarget::Node(name) | PressTarget::Handle(name),
                 ..
             } => {
                 if name == INTERNET {
@@ -166,9 +166,9 @@ impl Pointer {
                         workspace.apply(&proposal);
                     }
                     Some(Err(refusal)) => {
-                        workspace.say(&refusal.0);
+                        workspace.announce(&refusal.0);
                         workspace.refresh();
-                        self.put_back();
+                        self.reset_positions();
                     }
                     None => {}
                 }
@@ -177,7 +177,7 @@ impl Pointer {
                 Some(Ok(proposal)) => {
                     workspace.apply(&proposal);
                 }
-                Some(Err(refusal)) => workspace.say(&refusal.0),
+                Some(Err(refusal)) => workspace.announce(&refusal.0),
                 None => {}
             },
             State::Marking { at: start } => {
@@ -197,7 +197,7 @@ impl Pointer {
         if let State::Panning { before, .. } = self.state.get_value() {
             self.workspace.view.set(before);
         }
-        self.put_back();
+        self.reset_positions();
         self.end();
     }
 
@@ -215,15 +215,15 @@ impl Pointer {
             .is_some_and(|state| !matches!(state, State::Idle | State::Pressed { .. }))
     }
 
-    fn begin(self, grip: Grip, at: ScreenPoint) {
+    fn begin(self, grip: PressTarget, at: ScreenPoint) {
         let workspace = self.workspace;
         let state = match grip {
-            Grip::Background => State::Panning {
+            PressTarget::Background => State::Panning {
                 at,
                 before: workspace.view.get_untracked(),
             },
-            Grip::Marquee => State::Marking { at },
-            Grip::Handle(from) => {
+            PressTarget::Marquee => State::Marking { at },
+            PressTarget::Handle(from) => {
                 let ends = workspace
                     .with_input(|input| commands::can_connect(input, &from))
                     .unwrap_or_default();
@@ -231,7 +231,7 @@ impl Pointer {
                 workspace.eligible.set(Some(Arc::new(ends)));
                 State::Connecting { from }
             }
-            Grip::Node(name) => {
+            PressTarget::Node(name) => {
                 let movable = workspace.drawing.with_untracked(|drawing| {
                     drawing.node(&name).is_some_and(|node| node.ghost.is_none())
                 });
@@ -295,11 +295,11 @@ impl Pointer {
                 names,
                 held,
                 at: start,
-            } => self.carry(&names, &held, start, at),
+            } => self.move_nodes(&names, &held, start, at),
             State::Connecting { from } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
                 if let Some(rect) = workspace.scene.rect(&from) {
-                    self.thread.set(Some((rect, to)));
+                    self.connection_line.set(Some((rect, to)));
                 }
                 let answer = self.connection(&from, at);
                 let over = self.over(at).filter(|name| *name != from);
@@ -311,7 +311,7 @@ impl Pointer {
     }
 
     /// Moves nodes with the pointer and grows the frames around them.
-    fn carry(self, names: &[String], held: &str, start: ScreenPoint, at: ScreenPoint) {
+    fn move_nodes(self, names: &[String], held: &str, start: ScreenPoint, at: ScreenPoint) {
         let workspace = self.workspace;
         let way = self.way(held, start, at);
         let to = workspace.view.get_untracked().to_canvas(at);
@@ -410,7 +410,7 @@ impl Pointer {
     }
 
     /// Moves every node back to its position in the drawing.
-    fn put_back(self) {
+    fn reset_positions(self) {
         let drawing = self.workspace.drawing.get_untracked();
         for node in drawing.nodes() {
             self.workspace.scene.set_rect(&node.name, node.rect);
@@ -422,7 +422,7 @@ impl Pointer {
         self.latest.set_value(None);
         self.doing.set("idle");
         self.marquee.set(None);
-        self.thread.set(None);
+        self.connection_line.set(None);
         clear(self.workspace);
     }
 }

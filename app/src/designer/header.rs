@@ -148,7 +148,7 @@ pub fn ConflictNotice(
                 <Icon name="triangle-alert" />
                 <p>
                     <strong>"Your session has ended"</strong>
-                    ": log in again, and you are back here. "{where_it_is(saving)}
+                    ": log in again, and you are back here. "{draft_location_text(saving)}
                 </p>
                 <a class="button" data-size="small" data-look="primary" rel="external" href=login_and_back()>"Log in"</a>
             </div>
@@ -160,7 +160,7 @@ pub fn ConflictNotice(
                 <p>
                     <strong>{problem.title}</strong>
                     {format!(": {} {} ", problem.detail, problem.hint.unwrap_or_default())}
-                    {where_it_is(saving)}
+                    {draft_location_text(saving)}
                 </p>
             </div>
         }
@@ -171,7 +171,7 @@ pub fn ConflictNotice(
 }
 
 /// Text about the location of the unsaved changes.
-fn where_it_is(saving: Saving) -> &'static str {
+fn draft_location_text(saving: Saving) -> &'static str {
     if saving.draft_kept.get() {
         "Your work is kept on this machine."
     } else {
@@ -180,6 +180,6 @@ fn where_it_is(saving: Saving) -> &'static str {
 }
 
 fn login_and_back() -> String {
-    let here = crate::browser::encode(&crate::browser::here());
+    let here = crate::browser::encode(&crate::browser::current_address());
     format!("/login?next={here}")
 }

@@ -124,14 +124,14 @@ fn load_cloud(workspace: Workspace) {
 /// If both may fail, the browser first displays a confirmation. If the user stays, the page is unchanged.
 fn keep_on_leaving(workspace: Workspace) {
     let saving = workspace.saving;
-    let would_lose = move || {
+    let has_unprotected_changes = move || {
         saving.keep_now(workspace);
-        saving.would_lose()
+        saving.has_unprotected_changes()
     };
-    use_leaving().ask_first(would_lose);
+    use_leaving().ask_first(has_unprotected_changes);
     Effect::new(move |_| {
         let closes = window_event_listener(ev::beforeunload, move |event| {
-            if would_lose() {
+            if has_unprotected_changes() {
                 event.prevent_default();
             }
         });

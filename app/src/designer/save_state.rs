@@ -74,7 +74,7 @@ impl Saving {
     }
 
     /// True if leaving now would lose text: it is neither on the server nor in the browser's storage.
-    pub fn would_lose(self) -> bool {
+    pub fn has_unprotected_changes(self) -> bool {
         self.is_dirty() && self.draft_kept.try_get_untracked() == Some(false)
     }
 }

@@ -41,7 +41,7 @@ const RETRY_MS: i32 = 3_000;
 const DRAFT_MS: u32 = 300;
 
 /// One running save, with all values for handling its response. The page can be disposed by then.
-struct Letter {
+struct PendingSave {
     id: String,
     /// Number of the last change in the request.
     number: u64,
@@ -111,10 +111,10 @@ impl Saving {
         if undecided != Some(false) || self.busy.try_get_value() != Some(false) {
             return;
         }
-        if let Some(letter) = self.letter(workspace) {
+        if let Some(pending) = self.pending(workspace) {
             self.busy.try_set_value(true);
             leptos::task::spawn_local(async move {
-                self.send(workspace, letter, Page::Goes).await;
+                self.send(workspace, pending, Page::Closes).await;
                 self.busy.try_set_value(false);
             });
         }
@@ -131,19 +131,19 @@ impl Saving {
         {
             return true;
         }
-        let Some(letter) = self.letter(workspace) else {
+        let Some(pending) = self.pending(workspace) else {
             return false;
         };
         self.busy.try_set_value(true);
         self.state.try_set(SaveState::Saving);
-        let done = self.send(workspace, letter, Page::Stays).await;
+        let done = self.send(workspace, pending, Page::Stays).await;
         self.busy.try_set_value(false);
         done
     }
 
     /// The save that would be sent now. `None` if there is nothing to save.
-    fn letter(self, workspace: Workspace) -> Option<Letter> {
-        Some(Letter {
+    fn pending(self, workspace: Workspace) -> Option<PendingSave> {
+        Some(PendingSave {
             id: self.id.try_get_value()?,
             number: self.changes.try_get_value()?,
             request: self.request(workspace)?,
@@ -152,19 +152,19 @@ impl Saving {
         })
     }
 
-    async fn send(self, workspace: Workspace, letter: Letter, page: Page) -> bool {
-        let request = &letter.request;
+    async fn send(self, workspace: Workspace, pending: PendingSave, page: Page) -> bool {
+        let request = &pending.request;
         let this = fingerprint(&request.template, &request.beside, &request.layout);
         self.sent.try_update_value(|sent| sent.add(this));
-        let answer = client::design_save(&letter.id, request, page).await;
+        let answer = client::design_save(&pending.id, request, page).await;
         if self.changes.try_get_value().is_none() {
             return match answer {
-                Ok(design) => after_the_page(letter, design.version).await,
+                Ok(design) => finish_after_unmount(pending, design.version).await,
                 Err(_) => false,
             };
         }
         match answer {
-            Ok(design) => self.delivered(workspace, &letter, design.version),
+            Ok(design) => self.delivered(workspace, &pending, design.version),
             Err(problem) if problem.code == client::OFFLINE || problem.status >= 500 => {
                 self.state.try_set(SaveState::Offline);
                 browser::after_ms(RETRY_MS, move || {
@@ -177,13 +177,13 @@ impl Saving {
                 false
             }
             Err(problem) if problem.status == 409 => {
-                match client::design(&letter.id).await {
+                match client::design(&pending.id).await {
                     Ok(theirs) => {
                         let there = fingerprint(&theirs.template, &theirs.beside, &theirs.layout);
                         let is_mine = self.sent.try_with_value(|sent| sent.has(there));
                         if there == this {
                             // The server has this text already: its response was lost.
-                            return self.delivered(workspace, &letter, theirs.version);
+                            return self.delivered(workspace, &pending, theirs.version);
                         }
                         if is_mine == Some(true) {
                             self.version.try_set(theirs.version);
@@ -207,18 +207,18 @@ impl Saving {
     }
 
     /// Handles a save that the server has stored as this version. Returns true if there are no newer changes.
-    fn delivered(self, workspace: Workspace, letter: &Letter, version: u32) -> bool {
+    fn delivered(self, workspace: Workspace, pending: &PendingSave, version: u32) -> bool {
         self.version.try_set(version);
-        let is_all = self.changes.try_get_value() == Some(letter.number);
+        let is_all = self.changes.try_get_value() == Some(pending.number);
         if is_all {
             self.draft_due.try_set_value(false);
-            letter.draft.forget();
+            pending.draft.forget();
             self.state.try_set(SaveState::Saved);
         } else {
             // This page contains the newer changes and saves them soon.
-            letter
+            pending
                 .draft
-                .delivered(&letter.request, letter.sent_ms, version);
+                .delivered(&pending.request, pending.sent_ms, version);
             self.changed(workspace);
         }
         is_all
@@ -328,9 +328,9 @@ impl Saving {
 }
 
 /// Handles the response to a save after its page was disposed: changes typed in the meantime are sent next.
-async fn after_the_page(letter: Letter, version: u32) -> bool {
-    let Letter { id, draft, .. } = &letter;
-    let Some(newer) = draft.delivered(&letter.request, letter.sent_ms, version) else {
+async fn finish_after_unmount(pending: PendingSave, version: u32) -> bool {
+    let PendingSave { id, draft, .. } = &pending;
+    let Some(newer) = draft.delivered(&pending.request, pending.sent_ms, version) else {
         return true;
     };
     let sent_ms = browser::now_ms();

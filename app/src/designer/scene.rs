@@ -71,7 +71,7 @@ impl Scene {
         let known = self.nodes.try_update_value(|nodes| {
             nodes.retain(|name, _| drawing.node(name).is_some());
             for node in drawing.nodes() {
-                let said = Node {
+                let content = Node {
                     rect: Rect::default(),
                     ..node.clone()
                 };
@@ -80,13 +80,13 @@ impl Scene {
                         if signals.rect.get_untracked() != node.rect {
                             signals.rect.set(node.rect);
                         }
-                        if signals.node.with_untracked(|now| *now != said) {
-                            signals.node.set(said);
+                        if signals.node.with_untracked(|now| *now != content) {
+                            signals.node.set(content);
                         }
                     }
                     None => {
                         let signals = NodeSignals {
-                            node: ArcRwSignal::new(said),
+                            node: ArcRwSignal::new(content),
                             rect: ArcRwSignal::new(node.rect),
                         };
                         nodes.insert(node.name.clone(), signals);

@@ -5,7 +5,7 @@ use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
-    gesture::{Grip, Pointer},
+    gesture::{Pointer, PressTarget},
     lines::Lines,
     nodes::Nodes,
     store::Workspace,
@@ -41,15 +41,15 @@ pub fn Canvas(
         };
         let pans = event.button() == 1 || space.get_untracked();
         let grip = match (event.button(), pans) {
-            (_, true) => Grip::Background,
+            (_, true) => PressTarget::Background,
             (0, _) => match (
                 surface::attribute_of(&event, "data-handle"),
                 surface::node_of(&event),
             ) {
-                (Some(name), _) => Grip::Handle(name),
-                (None, Some(name)) => Grip::Node(owner_for_drag(workspace, name)),
-                (None, None) if event.shift_key() => Grip::Marquee,
-                (None, None) => Grip::Background,
+                (Some(name), _) => PressTarget::Handle(name),
+                (None, Some(name)) => PressTarget::Node(owner_for_drag(workspace, name)),
+                (None, None) if event.shift_key() => PressTarget::Marquee,
+                (None, None) => PressTarget::Background,
             },
             _ => return,
         };
@@ -150,7 +150,7 @@ pub fn Canvas(
                 <Nodes scene=workspace.scene stage />
                 <Lines scene=workspace.scene stage />
                 <svg class="lines" data-layer="thread" aria-hidden="true">
-                    {move || pointer.thread.get().map(|(from, to)| view! { <path class="thread" d=edges::loose(from, to).path /> })}
+                    {move || pointer.connection_line.get().map(|(from, to)| view! { <path class="thread" d=edges::loose(from, to).path /> })}
                 </svg>
                 {move || pointer.marquee.get().map(|area| view! {
                     <div

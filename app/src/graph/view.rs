@@ -8,7 +8,7 @@ use leptos::{html, prelude::*};
 
 use crate::{
     designer::surface::on_resize_of,
-    ui::{Icon, state::Shown, state::icon_of},
+    ui::{Icon, state::DisplayState, state::icon_of},
 };
 
 /// One step of the graph.
@@ -167,7 +167,7 @@ fn StepNode(
 ) -> impl IntoView {
     let id = StoredValue::new(step.id.clone());
     let now = Memo::new(move |_| state.map(|state| state.run(id.get_value())));
-    let look = move || now.get().map(Shown::look);
+    let look = move || now.get().map(DisplayState::look);
     let is_selected = move || {
         selected
             .with(|selected| id.with_value(|id| selected.as_ref() == Some(id)))

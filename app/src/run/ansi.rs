@@ -5,7 +5,7 @@
 
 /// Segment of text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Segment {
     /// The text.
     pub text: String,
     /// The colour's number, 0 to 15. `None` for the default colour.
@@ -23,7 +23,7 @@ struct Style {
 }
 
 /// Final text of a line on a terminal.
-pub fn settled(line: &str) -> &str {
+pub fn final_text(line: &str) -> &str {
     let line = line.trim_end_matches(['\r', '\n']);
     line.rsplit('\r').next().unwrap_or(line)
 }
@@ -38,7 +38,7 @@ pub fn plain(line: &str) -> String {
 }
 
 /// Splits a line into segments of one style.
-pub fn stretches(line: &str) -> Vec<Stretch> {
+pub fn stretches(line: &str) -> Vec<Segment> {
     let mut found = Vec::new();
     let mut style = Style::default();
     let mut rest = line;
@@ -111,19 +111,19 @@ fn restyled(mut style: Style, codes: &str) -> Style {
 }
 
 /// Marks the hits of `needle` (lower case) in the segments.
-pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
+pub fn with_hits(found: Vec<Segment>, needle: &str) -> Vec<Segment> {
     if needle.is_empty() {
         return found;
     }
-    let whole: String = found.iter().map(|stretch| stretch.text.as_str()).collect();
+    let whole: String = found.iter().map(|segment| segment.text.as_str()).collect();
     let hits = hits(&whole, needle);
     if hits.is_empty() {
         return found;
     }
     let mut cut = Vec::new();
     let mut start = 0;
-    for stretch in found {
-        let end = start + stretch.text.len();
+    for segment in found {
+        let end = start + segment.text.len();
         // Positions in the whole line at which a hit starts or ends within this segment.
         let mut places: Vec<usize> = hits
             .iter()
@@ -134,16 +134,16 @@ pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
         places.push(end);
         for pair in places.windows(2) {
             let (from, to) = (pair[0], pair[1]);
-            if let Some(text) = stretch.text.get(from - start..to - start)
+            if let Some(text) = segment.text.get(from - start..to - start)
                 && !text.is_empty()
             {
                 let hit = hits
                     .iter()
                     .any(|&(hit_from, hit_to)| hit_from <= from && to <= hit_to);
-                cut.push(Stretch {
+                cut.push(Segment {
                     text: text.to_owned(),
                     hit,
-                    ..stretch.clone()
+                    ..segment.clone()
                 });
             }
         }
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn a_carriage_return_replaces() {
-        assert_eq!(settled("10 %\r50 %\r100 %"), "100 %");
-        assert_eq!(settled("text\r\n"), "text");
+        assert_eq!(final_text("10 %\r50 %\r100 %"), "100 %");
+        assert_eq!(final_text("text\r\n"), "text");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::{
     pages::deployment::{roll_back::RollBackButton, undeploy},
     ui::{
         Icon, prose,
-        state::{Shown, icon_of},
+        state::{DisplayState, icon_of},
     },
 };
 
@@ -54,7 +54,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                 let lines = id.as_ref().and_then(|id| {
                     view.feed
                         .log
-                        .try_with_value(|log| log.that_matter(id, &reason_above, LINES))
+                        .try_with_value(|log| log.excerpt(id, &reason_above, LINES))
                 })?;
                 (!lines.is_empty())
                     .then(|| view! { <pre class="cause-lines">{lines.join("\n")}</pre> })
@@ -135,7 +135,7 @@ fn RollBack(view: RunView) -> impl IntoView {
 
 #[component]
 fn UndeployButton(view: RunView) -> impl IntoView {
-    let undeploy = undeploy::asker();
+    let undeploy = undeploy::undeploy_action();
     view! {
         <button
             type="button" class="button" data-look="danger-quiet" disabled=move || view.deployment.with(|it| it.is_none())

@@ -271,12 +271,12 @@ impl Feed {
 
     fn take(self, events: Vec<Event>) -> Vec<Event> {
         let mut fresh = Vec::new();
-        let mut hole = false;
+        let mut has_gap = false;
         self.inner.try_update_value(|inner| {
-            let taken = inner.sequence.take(events);
-            (fresh, hole) = (taken.fresh, taken.hole);
+            let taken = inner.sequence.accept(events);
+            (fresh, has_gap) = (taken.fresh, taken.has_gap);
         });
-        if hole {
+        if has_gap {
             self.reconnect();
         }
         fresh

@@ -10,7 +10,7 @@ use crate::{
     time,
     ui::{
         Icon, Question, StateBadge,
-        state::{Shown, kind_title},
+        state::{DisplayState, kind_title},
         use_confirm, use_toasts,
     },
 };
@@ -64,7 +64,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             view! {
                 <div
                     class="run-bar" role="progressbar" aria-label="Steps done" aria-valuemin="0" aria-valuemax=all aria-valuenow=done
-                    data-look=move || state.get().map(Shown::look)
+                    data-look=move || state.get().map(DisplayState::look)
                 >
                     <span style:width=format!("{:.1}%", part * 100.0)></span>
                 </div>
@@ -82,7 +82,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         <header class="run-head">
             <h1>{title}</h1>
             <span
-                class="run-state" role="status" data-testid="run-state" data-state=move || state.get().map(Shown::word)
+                class="run-state" role="status" data-testid="run-state" data-state=move || state.get().map(DisplayState::word)
             >
                 {move || state.get().map(|state| view! { <StateBadge state /> })}
             </span>

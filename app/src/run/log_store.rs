@@ -32,7 +32,7 @@ pub struct Line {
 
 /// Filter and layout of a view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ViewSettings {
     /// Step of the lines. `None` for all steps.
     pub step: Option<String>,
     /// Search text in lower case. Its hits are counted and marked.
@@ -51,7 +51,7 @@ pub struct LogStore {
     from_of_step: HashMap<String, u64>,
     steps: Vec<String>,
     step_numbers: HashMap<String, u32>,
-    look: Look,
+    settings: ViewSettings,
     /// Indices into `lines` of the lines that pass the filter.
     view: Vec<u32>,
     /// First row of each line in `view`, if lines wrap.
@@ -113,7 +113,7 @@ impl LogStore {
             return None;
         };
         let step = self.step_number(line.step);
-        let mut text = ansi::settled(&line.text).to_owned();
+        let mut text = ansi::final_text(&line.text).to_owned();
         if text.contains('\t') {
             text = text.replace('\t', "    ");
         }
@@ -140,8 +140,8 @@ impl LogStore {
     }
 
     /// Changes the filter and the layout.
-    pub fn set_look(&mut self, look: Look) {
-        if look == self.look {
+    pub fn set_view(&mut self, settings: ViewSettings) {
+        if settings == self.settings {
             return;
         }
         self.look = look;
@@ -169,14 +169,14 @@ impl LogStore {
         if !is_shown {
             return;
         }
-        if !self.look.needle.is_empty()
-            && ansi::contains(&ansi::plain(&line.text), &self.look.needle)
+        if !self.settings.needle.is_empty()
+            && ansi::contains(&ansi::plain(&line.text), &self.settings.needle)
         {
             self.hits.push(self.view.len() as u32);
         }
         self.view.push(at);
         self.widest = self.widest.max(line.columns);
-        match self.look.wrap {
+        match self.settings.wrap {
             None => self.row_count += 1,
             Some(columns) => {
                 self.rows.push(self.row_count);
@@ -233,7 +233,7 @@ impl LogStore {
 
     /// First row of a line of the view.
     pub fn row_of(&self, place: usize) -> u32 {
-        if self.look.wrap.is_some() {
+        if self.settings.wrap.is_some() {
             self.rows.get(place).copied().unwrap_or(self.row_count)
         } else {
             place as u32
@@ -242,7 +242,7 @@ impl LogStore {
 
     /// Index in the view of the line at a row.
     pub fn place_at(&self, row: u32) -> usize {
-        if self.look.wrap.is_some() {
+        if self.settings.wrap.is_some() {
             self.rows
                 .partition_point(|first| *first <= row)
                 .saturating_sub(1)
@@ -258,7 +258,7 @@ impl LogStore {
 
     /// Most relevant lines of a step: errors and warnings, otherwise the last lines. At most `count`, without lines
     /// that repeat `reason`, which is displayed above them.
-    pub fn that_matter(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
+    pub fn excerpt(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
         let Some(number) = self.step_numbers.get(step) else {
             return Vec::new();
         };
@@ -347,12 +347,12 @@ mod tests {
     #[test]
     fn a_filter_of_one_step_applies_to_new_lines_too() {
         let mut store = store(&[("a", "one"), ("b", "two"), ("a", "three")]);
-        store.set_look(Look {
+        store.set_view(ViewSettings {
             step: Some(String::from("a")),
-            ..Look::default()
+            ..ViewSettings::default()
         });
         assert_eq!(shown(&store), ["one", "three"]);
-        store.set_look(Look::default());
+        store.set_view(ViewSettings::default());
         assert_eq!(shown(&store), ["one", "two", "three"]);
     }
 
@@ -384,9 +384,9 @@ mod tests {
     #[test]
     fn wrapped_lines_take_rows() {
         let mut store = store(&[("a", "12345678901"), ("a", ""), ("a", "1234567890")]);
-        store.set_look(Look {
+        store.set_view(ViewSettings {
             wrap: Some(5),
-            ..Look::default()
+            ..ViewSettings::default()
         });
         assert_eq!(store.rows(), 3 + 1 + 2);
         assert_eq!(
@@ -410,12 +410,12 @@ mod tests {
     #[test]
     fn search_results_are_counted_in_the_filtered_log() {
         let mut store = store(&[("a", "an Error"), ("b", "fine"), ("a", "ERROR again")]);
-        store.set_look(Look {
+        store.set_view(ViewSettings {
             needle: String::from("error"),
-            ..Look::default()
+            ..ViewSettings::default()
         });
         assert_eq!((store.hits(), store.hit(1)), (2, Some(2)));
-        store.set_look(Look {
+        store.set_view(ViewSettings {
             needle: String::from("error"),
             step: Some(String::from("a")),
             wrap: None,
@@ -435,11 +435,11 @@ mod tests {
             ("b", "three"),
         ]);
         assert_eq!(
-            store.that_matter("a", "the reason, bad", 3),
+            store.excerpt("a", "the reason, bad", 3),
             ["bad thing", "bad end"]
         );
-        assert_eq!(store.that_matter("b", "", 2), ["two", "three"]);
-        assert!(store.that_matter("c", "", 2).is_empty());
+        assert_eq!(store.excerpt("b", "", 2), ["two", "three"]);
+        assert!(store.excerpt("c", "", 2).is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use api::{Event, EventBody, ResourceState, Run, RunState, RunStep, StepKind, StepState};
 
-use crate::ui::state::Shown;
+use crate::ui::state::DisplayState;
 
 /// Accepts events in the order of their numbers, each once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,24 +19,30 @@ pub struct Taken {
     /// Events that follow without a gap.
     pub fresh: Vec<Event>,
     /// True if events are missing. Fetch again after [`Sequence::last`].
-    pub hole: bool,
+    pub has_gap: bool,
 }
 
 impl Sequence {
     /// Drops events that were accepted before, and all events after the first gap.
-    pub fn take(&mut self, events: Vec<Event>) -> Taken {
+    pub fn accept(&mut self, events: Vec<Event>) -> Taken {
         let mut fresh = Vec::with_capacity(events.len());
         for event in events {
             if event.seq <= self.last {
                 continue;
             }
             if event.seq != self.last + 1 {
-                return Taken { fresh, hole: true };
+                return Taken {
+                    fresh,
+                    has_gap: true,
+                };
             }
             self.last = event.seq;
             fresh.push(event);
         }
-        Taken { fresh, hole: false }
+        Taken {
+            fresh,
+            has_gap: false,
+        }
     }
 }
 
@@ -142,7 +148,7 @@ impl Model {
     }
 
     /// Step to display: the first one that failed, otherwise the last running one.
-    pub fn at(&self) -> Option<&RunStep> {
+    pub fn focused_step(&self) -> Option<&RunStep> {
         let at_work =
             |step: &&RunStep| matches!(step.state, StepState::Running | StepState::Retrying);
         self.cause()
@@ -313,13 +319,13 @@ mod tests {
     #[test]
     fn events_are_applied_once_and_in_order() {
         let mut sequence = Sequence::default();
-        assert_eq!(numbers(&sequence.take(vec![log(1), log(2)])), [1, 2]);
-        assert_eq!(numbers(&sequence.take(vec![log(1), log(2), log(3)])), [3]);
+        assert_eq!(numbers(&sequence.accept(vec![log(1), log(2)])), [1, 2]);
+        assert_eq!(numbers(&sequence.accept(vec![log(1), log(2), log(3)])), [3]);
         assert_eq!(
-            sequence.take(vec![log(2)]),
+            sequence.accept(vec![log(2)]),
             Taken {
                 fresh: vec![],
-                hole: false
+                has_gap: false
             }
         );
     }
@@ -327,10 +333,10 @@ mod tests {
     #[test]
     fn a_missing_event_holds_back_later_ones() {
         let mut sequence = Sequence { last: 3 };
-        let taken = sequence.take(vec![log(4), log(6), log(7)]);
-        assert_eq!((numbers(&taken), taken.hole), (vec![4], true));
-        let taken = sequence.take(vec![log(5), log(6), log(7)]);
-        assert_eq!((numbers(&taken), taken.hole), (vec![5, 6, 7], false));
+        let taken = sequence.accept(vec![log(4), log(6), log(7)]);
+        assert_eq!((numbers(&taken), taken.has_gap), (vec![4], true));
+        let taken = sequence.accept(vec![log(5), log(6), log(7)]);
+        assert_eq!((numbers(&taken), taken.has_gap), (vec![5, 6, 7], false));
     }
 
     #[test]

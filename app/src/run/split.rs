@@ -8,8 +8,8 @@ use leptos::{
 
 use crate::browser;
 
-const LEAST: f64 = 15.0;
-const MOST: f64 = 80.0;
+const PERCENT_MIN: f64 = 15.0;
+const PERCENT_MAX: f64 = 80.0;
 
 /// The panes. The position of the bar is stored in the browser.
 #[component]
@@ -26,11 +26,11 @@ pub fn Split(
     let whole = NodeRef::<html::Div>::new();
     Effect::new(move |_| {
         if let Some(kept) = browser::remembered(key).and_then(|kept| kept.parse::<f64>().ok()) {
-            percent.set(kept.clamp(LEAST, MOST));
+            percent.set(kept.clamp(PERCENT_MIN, PERCENT_MAX));
         }
     });
     let set = move |to: f64| {
-        let to = to.clamp(LEAST, MOST);
+        let to = to.clamp(PERCENT_MIN, PERCENT_MAX);
         percent.set(to);
         browser::remember(key, &format!("{to:.1}"));
     };
@@ -67,7 +67,7 @@ pub fn Split(
             <div class="split-part" style:flex-basis=move || format!("{}%", percent.get())>{upper}</div>
             <div
                 class="split-bar" role="separator" aria-orientation="horizontal" aria-label="Size of the halves" tabindex="0"
-                aria-valuenow=move || percent.get().round() aria-valuemin=LEAST aria-valuemax=MOST
+                aria-valuenow=move || percent.get().round() aria-valuemin=PERCENT_MIN aria-valuemax=PERCENT_MAX
                 on:pointerdown=on_down on:pointermove=on_move on:pointerup=move |_| dragged.set(false)
                 on:pointercancel=move |_| dragged.set(false) on:keydown=on_key
             ></div>

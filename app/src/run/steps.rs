@@ -11,7 +11,7 @@ use crate::{
     time,
     ui::{
         Icon,
-        state::{Shown, icon_of},
+        state::{DisplayState, icon_of},
     },
 };
 
@@ -62,7 +62,7 @@ fn keep_in_sight(
                 .run
                 .steps
                 .iter()
-                .position(|step| Some(step) == model.at())
+                .position(|step| Some(step) == model.focused_step())
         })
     });
     Effect::new(move |_| {

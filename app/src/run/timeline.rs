@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::model::Model;
-use crate::{time, ui::state::Shown};
+use crate::{time, ui::state::DisplayState};
 
 /// The timeline of a run, from left to right.
 #[component]

@@ -14,7 +14,7 @@ const QUESTION: &str = "Your changes are not saved. Leave the page?";
 /// Page with possibly unsaved input.
 #[derive(Clone)]
 struct Page {
-    would_lose: Callback<(), bool>,
+    has_unprotected_changes: Callback<(), bool>,
     address: Location,
 }
 
@@ -30,8 +30,8 @@ pub fn provide_leaving() {
     let leaving = Leaving {
         page: StoredValue::new(None),
     };
-    browser::before("popstate", move |event| {
-        if let Some(address) = leaving.stays() {
+    browser::on_capture("popstate", move |event| {
+        if let Some(address) = leaving.kept_address() {
             event.stop_immediate_propagation();
             browser::show_address(&address);
         }
@@ -46,21 +46,23 @@ pub fn use_leaving() -> Leaving {
 
 impl Leaving {
     /// True if the user can leave the page now. Displays a question if input would be lost.
-    pub fn may(self) -> bool {
-        let would_lose = self.page().is_some_and(|page| page.would_lose.run(()));
-        !would_lose || browser::agrees(QUESTION)
+    pub fn can_leave(self) -> bool {
+        let has_unprotected_changes = self
+            .page()
+            .is_some_and(|page| page.has_unprotected_changes.run(()));
+        !has_unprotected_changes || browser::confirm(QUESTION)
     }
 
-    /// Registers the calling page: if it `would_lose` input, the user must confirm before leaving it in any way.
-    pub fn ask_first(self, would_lose: impl Fn() -> bool + Send + Sync + 'static) {
+    /// Registers the calling page: if it `has_unprotected_changes`, the user must confirm before leaving it.
+    pub fn ask_first(self, has_unprotected_changes: impl Fn() -> bool + Send + Sync + 'static) {
         let page = Page {
-            would_lose: Callback::new(move |()| would_lose()),
+            has_unprotected_changes: Callback::new(move |()| has_unprotected_changes()),
             address: use_location(),
         };
         Effect::new(move |_| {
             self.page.try_set_value(Some(page.clone()));
-            browser::before("click", move |event| {
-                if browser::leads_to_page(event) && !self.may() {
+            browser::on_capture("click", move |event| {
+                if browser::leads_to_page(event) && !self.can_leave() {
                     event.prevent_default();
                     event.stop_propagation();
                 }
@@ -76,10 +78,10 @@ impl Leaving {
     }
 
     /// Address of the page, if the browser already displays another one and the user wants to stay.
-    fn stays(self) -> Option<String> {
+    fn kept_address(self) -> Option<String> {
         let address = self.page()?.address;
         let path = address.pathname.try_get_untracked()?;
-        if browser::path() == path || self.may() {
+        if browser::path() == path || self.can_leave() {
             return None;
         }
         let query = address.search.try_get_untracked()?;

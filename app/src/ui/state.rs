@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::ui::Icon;
 
 /// State that can be displayed as a badge.
-pub trait Shown: Copy {
+pub trait DisplayState: Copy {
     /// Word of the API.
     fn word(self) -> &'static str;
     /// Name for users.
@@ -40,7 +40,7 @@ pub fn icon_of(look: &str) -> &'static str {
     }
 }
 
-impl Shown for StepState {
+impl DisplayState for StepState {
     fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -72,7 +72,7 @@ impl Shown for StepState {
     }
 }
 
-impl Shown for RunState {
+impl DisplayState for RunState {
     fn word(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -111,7 +111,7 @@ impl Shown for RunState {
     }
 }
 
-impl Shown for DeploymentState {
+impl DisplayState for DeploymentState {
     fn word(self) -> &'static str {
         match self {
             Self::Busy => "busy",
@@ -140,7 +140,7 @@ impl Shown for DeploymentState {
     }
 }
 
-impl Shown for ResourceState {
+impl DisplayState for ResourceState {
     fn word(self) -> &'static str {
         match self {
             Self::Creating => "creating",
@@ -175,7 +175,7 @@ impl Shown for ResourceState {
 
 /// Icon and name of a state.
 #[component]
-pub fn StateBadge<S: Shown>(
+pub fn StateBadge<S: DisplayState>(
     /// The state.
     state: S,
 ) -> impl IntoView {

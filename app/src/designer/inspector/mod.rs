@@ -34,16 +34,16 @@ pub fn Inspector(
     view! {
         <aside class="inspector" aria-label="Inspector">
             {move || match (lead.get(), many.get()) {
-                (_, many) if many > 1 => view! { <Several workspace many /> }.into_any(),
-                (Some(name), _) => view! { <One workspace name /> }.into_any(),
-                (None, _) => view! { <Nothing workspace /> }.into_any(),
+                (_, many) if many > 1 => view! { <MultiInspector workspace many /> }.into_any(),
+                (Some(name), _) => view! { <ResourceInspector workspace name /> }.into_any(),
+                (None, _) => view! { <EmptyInspector workspace /> }.into_any(),
             }}
         </aside>
     }
 }
 
 #[component]
-fn Nothing(workspace: Workspace) -> impl IntoView {
+fn EmptyInspector(workspace: Workspace) -> impl IntoView {
     let name = workspace.saving.name;
     let counts = Memo::new(move |_| {
         workspace.editor.with(|editor| {
@@ -88,7 +88,7 @@ fn Nothing(workspace: Workspace) -> impl IntoView {
 }
 
 #[component]
-fn Several(workspace: Workspace, many: usize) -> impl IntoView {
+fn MultiInspector(workspace: Workspace, many: usize) -> impl IntoView {
     view! {
         <div class="inspector-body">
             <h2>{format!("{many} resources")}</h2>
@@ -105,7 +105,7 @@ fn Several(workspace: Workspace, many: usize) -> impl IntoView {
 }
 
 #[component]
-fn One(workspace: Workspace, name: String) -> impl IntoView {
+fn ResourceInspector(workspace: Workspace, name: String) -> impl IntoView {
     let drawn = {
         let name = name.clone();
         Memo::new(move |_| {

@@ -304,7 +304,7 @@ impl Workspace {
                     self.reveal_new(&before);
                 }
                 if key.is_none() {
-                    self.say(&proposal.label);
+                    self.announce(&proposal.label);
                 }
                 true
             }
@@ -351,7 +351,7 @@ impl Workspace {
     pub fn undo(self) {
         if let Some(Some(label)) = self.editor.try_update(Editor::undo) {
             self.changed();
-            self.say(&format!("Undone: {label}"));
+            self.announce(&format!("Undone: {label}"));
         }
     }
 
@@ -359,7 +359,7 @@ impl Workspace {
     pub fn redo(self) {
         if let Some(Some(label)) = self.editor.try_update(Editor::redo) {
             self.changed();
-            self.say(&format!("Redone: {label}"));
+            self.announce(&format!("Redone: {label}"));
         }
     }
 
@@ -376,7 +376,7 @@ impl Workspace {
         self.editor
             .try_update(|editor| editor.set_bundle(bundle, label, None));
         self.changed();
-        self.say(label);
+        self.announce(label);
     }
 
     /// Sets a file beside the template as typed, with the line ends of a text area.
@@ -410,23 +410,23 @@ impl Workspace {
     }
 
     /// Displays a short message.
-    pub fn tell(self, text: &str) {
+    pub fn show_toast(self, text: &str) {
         self.toasts.done(text);
     }
 
     /// Announces a text to screen readers.
-    pub fn say(self, text: &str) {
+    pub fn announce(self, text: &str) {
         self.spoken.try_set(text.to_owned());
     }
 
     /// Displays the reason why a drop was refused.
     pub fn refuse_drop(self, reason: &str) {
-        self.say(reason);
+        self.announce(reason);
         self.toasts.warn(reason);
     }
 
     fn refuse(self, error: &EditError) {
-        self.say(&error.to_string());
+        self.announce(&error.to_string());
         self.toasts.warn(error.to_string());
     }
 }

@@ -15,8 +15,13 @@ pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
         let of_value = matches!(one.code.as_str(), "parameter-missing" | "parameter-invalid");
         of_value && !one.path.ends_with(".default")
     };
-    let said = plan.diagnostics.iter();
-    in_order(said.filter(|one| !asked_later(one)).cloned().collect())
+    let diagnostics = plan.diagnostics.iter();
+    in_order(
+        diagnostics
+            .filter(|one| !asked_later(one))
+            .cloned()
+            .collect(),
+    )
 }
 
 /// Sorts the list: problems of the template first, by line.

@@ -103,7 +103,7 @@ impl Workspace {
                 }
             }
             Some(Err(refusal)) => {
-                self.say(&refusal.0);
+                self.announce(&refusal.0);
                 self.toasts.warn(refusal.0);
             }
             None => {}

@@ -44,7 +44,7 @@ pub fn DeploymentPage() -> impl IntoView {
             Crumb::here(name().unwrap_or_else(|| String::from("Deployment"))),
         ]
     });
-    let ask = undeploy::asker();
+    let ask = undeploy::undeploy_action();
     use_palette().register(vec![Command::new(
         "Deployment",
         "trash-2",
@@ -144,13 +144,13 @@ fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> i
             </div>
             <Actions it=it.clone() deployment runs />
         </header>
-        <WayOn it />
+        <NextSteps it />
     }
 }
 
 /// Next steps after a failure, as text. Their buttons are above and on the run's page.
 #[component]
-fn WayOn(it: Deployment) -> impl IntoView {
+fn NextSteps(it: Deployment) -> impl IntoView {
     if it.state != DeploymentState::Failed {
         return ().into_any();
     }
@@ -177,7 +177,7 @@ fn WayOn(it: Deployment) -> impl IntoView {
 fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
-    let undeploy = undeploy::asker();
+    let undeploy = undeploy::undeploy_action();
     let state = it.state;
     let change = it
         .design

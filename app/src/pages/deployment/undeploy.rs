@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Function that starts the run after a confirmation and opens its page.
-pub fn asker() -> Callback<(Deployment, Force)> {
+pub fn undeploy_action() -> Callback<(Deployment, Force)> {
     let confirm = use_confirm();
     let toasts = use_toasts();
     let navigate = StoredValue::new_local(use_navigate());

@@ -132,7 +132,7 @@ enum OverQuota {
 
 /// Requests a new plan shortly after a change of its inputs.
 fn keep_planned(page: Page) {
-    let asked = StoredValue::new(0_u32);
+    let request_number = StoredValue::new(0_u32);
     Effect::new(move |before: Option<bool>| {
         let Some((template, beside)) = page
             .design
@@ -146,16 +146,16 @@ fn keep_planned(page: Page) {
             parameters: page.form.values(),
             deployment: page.target.get(),
         };
-        let number = asked.get_value() + 1;
-        asked.set_value(number);
+        let number = request_number.get_value() + 1;
+        request_number.set_value(number);
         let pause_ms = if before == Some(true) { 300 } else { 0 };
         let ask = move || {
-            if asked.try_get_value() != Some(number) {
+            if request_number.try_get_value() != Some(number) {
                 return;
             }
             leptos::task::spawn_local(async move {
                 let answer = client::plan(&request).await;
-                if asked.try_get_value() == Some(number) {
+                if request_number.try_get_value() == Some(number) {
                     page.plan.try_set(match answer {
                         Ok(plan) => Loaded::Ready(plan),
                         Err(problem) => Loaded::Failed(problem),

@@ -35,14 +35,14 @@ impl Form {
         let document = Document::parse(template);
         let template = document.template();
         let merged = Merged::of(bundle, template);
-        let said = merged.parameters(template, &BTreeMap::new());
+        let defaults = merged.parameters(template, &BTreeMap::new());
         let set_by = template.parameters.iter().filter_map(|parameter| {
             let file = merged.overridden_by(&parameter.name)?;
             Some((parameter.name.clone(), file.to_owned()))
         });
         self.set_by.set(set_by.collect());
         let parameters = template.parameters.iter().cloned().map(|mut parameter| {
-            if let Some(value) = said.get(&parameter.name) {
+            if let Some(value) = defaults.get(&parameter.name) {
                 parameter.default = Some(value.clone());
             }
             parameter
@@ -154,8 +154,8 @@ fn grouped(mut parameters: Vec<Parameter>, groups: &[ParameterGroup]) -> Vec<Gro
 /// Constraints of a parameter, as text.
 fn rules(parameter: &Parameter) -> Vec<String> {
     let rules = parameter.constraints.iter().filter_map(|rule| {
-        if let Some(said) = &rule.description {
-            return Some(said.clone());
+        if let Some(defaults) = &rule.description {
+            return Some(defaults.clone());
         }
         let between = |min: Option<String>, max: Option<String>, of: &str| match (min, max) {
             (Some(min), Some(max)) => Some(format!("From {min} to {max}{of}.")),

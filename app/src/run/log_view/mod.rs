@@ -209,10 +209,10 @@ fn character_px(element: &web_sys::HtmlDivElement) -> Option<f64> {
 }
 
 /// Rebuilds the view after a change of filter, search or width.
-fn look_again(state: LogState) {
+fn rebuild_view(state: LogState) {
     let columns = Memo::new(move |_| state.place.with(|place| place.columns));
     Effect::new(move |_| {
-        let look = Look {
+        let settings = ViewSettings {
             step: state.step.get(),
             needle: state.query.with(|query| query.trim().to_lowercase()),
             wrap: state
@@ -221,7 +221,10 @@ fn look_again(state: LogState) {
                 .then(|| columns.get())
                 .filter(|columns| *columns > 0),
         };
-        state.feed.log.try_update_value(|log| log.set_look(look));
+        state
+            .feed
+            .log
+            .try_update_value(|log| log.set_view(settings));
         state.hit.set(0);
         state.view.update(|view| *view += 1);
         state.changed.update(|changed| *changed += 1);
@@ -242,7 +245,7 @@ fn look_again(state: LogState) {
 }
 
 /// Keeps the end visible while the log follows new lines.
-fn keep_up(state: LogState) {
+fn scroll_to_end(state: LogState) {
     Effect::new(move |_| {
         state.changed.track();
         if !state.follow.get() {
