@@ -44,7 +44,7 @@ pub use wire::call::Call;
 pub use wire::client::{ConnectionSettings, Tls};
 pub use wire::concurrency::with_priority;
 pub use wire::endpoint::Microversion;
-pub use wire::error::{ApiError, Certificate, ConfigError, Error, LoginMethod, ConnectionFailure};
+pub use wire::error::{ApiError, Certificate, ConfigError, ConnectionFailure, Error, LoginMethod};
 pub use wire::id::looks_like_id;
 pub use wire::secret::Secret;
 pub use wire::service::Service;

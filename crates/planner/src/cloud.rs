@@ -26,7 +26,7 @@ pub struct CloudFacts {
     /// Volume types.
     pub volume_types: Option<Vec<Named>>,
     /// Other objects, by the name of their custom constraint (`neutron.subnet`). Contains only the lists that a
-    /// template needs: see [`required_lists`](crate::lookup::asked).
+    /// template needs: see [`required_lists`](crate::lookup::required_lists).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub things: BTreeMap<String, Vec<Named>>,
     /// Types of the services in the catalogue of the cloud's region: `compute`, `load-balancer` ...

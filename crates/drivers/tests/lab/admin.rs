@@ -140,7 +140,7 @@ async fn a_member_is_refused_by_the_clouds_policy() {
 }
 
 #[tokio::test]
-async fn a_change_takes_away_only_what_was_said_before() {
+async fn an_update_removes_only_entries_of_the_former_properties() {
     let world = World::of("admin").await;
     let kind = "OS::Cinder::VolumeType";
     let first =

@@ -55,7 +55,8 @@ impl Session {
         let unscoped = match credentials {
             Credentials::Token { .. } => None,
             _ => Some(
-                identity.authenticate(credentials, Some(&Scope::Unscoped))
+                identity
+                    .authenticate(credentials, Some(&Scope::Unscoped))
                     .await?,
             ),
         };

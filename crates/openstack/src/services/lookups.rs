@@ -33,7 +33,7 @@ impl Session {
 pub(super) struct Lookups(Mutex<HashMap<(&'static str, String), Slot>>);
 
 impl Lookups {
-    /// The resource with this name, from the cache or from `fetch`. `cache_lifetime` is called for a new entry.
+    /// The resource with this name, from the cache or from `fetch`. `cache_lifetime` gives the lifetime of a new entry.
     pub(super) async fn find<T, F>(
         &self,
         kind: &'static str,

@@ -2,7 +2,7 @@
 //!
 //! The engine, its drivers or the forms rely on every check: a status code, the format of a body, a filter, a conflict,
 //! the link to the next page. The real cloud is the reference. If the lab differs, the lab is wrong, so no check is
-//! weakened for the lab. [`world::Known`] lists checks that the lab does not pass yet.
+//! weakened for the lab. [`world::KnownFailures`] lists checks that the lab does not pass yet.
 //!
 //! By default, the tests run against the lab in memory. `cargo xtask contract --cloud real --clouds FILE` runs them
 //! against a real cloud. It needs an external network, an image and a flavor; nothing else in the project is touched.
