@@ -147,7 +147,7 @@ pub fn CommandPalette() -> impl IntoView {
 
     let go = move |href: String| {
         Callback::new(move |()| {
-            if leaving.may() {
+            if leaving.can_leave() {
                 navigate.try_with_value(|navigate| navigate(&href, Default::default()));
             }
         })

@@ -2,7 +2,7 @@
 //! ones stay.
 
 use openstack::collection::{Record, id_of};
-use openstack::identity::{Actor, GROUPS, Grant, PROJECTS, Place, ROLES, USERS};
+use openstack::identity::{Actor, GROUPS, Grant, PROJECTS, ROLES, RoleTarget, USERS};
 use openstack::volume_types::QOS_SPECS;
 use openstack::{Method, Service};
 use serde_json::{Map, Value, json};
@@ -51,7 +51,7 @@ impl People {
         let roles = self.world.session.records(&ROLES);
         Grant {
             role: roles.id_named(role, &[]).await.unwrap(),
-            target: Place::Project(self.project.clone()),
+            target: RoleTarget::Project(self.project.clone()),
         }
     }
 
@@ -139,8 +139,8 @@ async fn roles_move_to_another_group_and_leave_the_first() {
         let id = groups.id_named(group, &[]).await.unwrap();
         let mut count = 0;
         for (role, target) in [
-            ("one", Place::Project(people.project.clone())),
-            ("two", Place::Domain("default".into())),
+            ("one", RoleTarget::Project(people.project.clone())),
+            ("two", RoleTarget::Domain("default".into())),
         ] {
             let role = people.grant(role).await.role;
             let identity = world.session.identity();
