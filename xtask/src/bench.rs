@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::server::Server;
-use crate::world::World;
+use crate::world::TestEnvironment;
 use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 
 /// Options of `bench`.
@@ -157,7 +157,7 @@ fn compile() -> Result<()> {
 }
 
 fn page() -> Result<()> {
-    progress::side_by_side(vec![build::pages(build::Profile::Release)])?;
+    progress::run_concurrently(vec![build::pages(build::Profile::Release)])?;
     let program = build::program()?;
     let mut pieces = build::pieces()?;
     let mut piece = |name: &str| -> Result<Vec<String>> {
@@ -197,7 +197,7 @@ fn core(program: &Path) -> Result<Vec<String>> {
 }
 
 fn memory() -> Result<()> {
-    progress::side_by_side(vec![build::programs(build::Profile::Release)])?;
+    progress::run_concurrently(vec![build::programs(build::Profile::Release)])?;
     let programs = build::Programs::of(build::Profile::Release);
     let dir = paths::target().join("bench");
     if dir.is_dir() {
@@ -242,7 +242,7 @@ fn memory() -> Result<()> {
 fn browser() -> Result<()> {
     let catalog = paths::root().join("catalog");
     // The server does not affect these figures, so its faster build is used.
-    let figures = played(
+    let figures = run_browser_bench(
         "page.bench",
         build::Profile::Dev,
         &catalog,
@@ -266,15 +266,20 @@ fn browser() -> Result<()> {
 }
 
 /// Runs a benchmark in the browser. Returns the content of its result file.
-fn played(bench: &str, profile: build::Profile, catalog: &Path, file: &str) -> Result<String> {
+fn run_browser_bench(
+    bench: &str,
+    profile: build::Profile,
+    catalog: &Path,
+    file: &str,
+) -> Result<String> {
     needs::ensure(&needs::for_testing())?;
     let _daemon = docker::ensure_daemon()?;
-    progress::side_by_side(vec![
+    progress::run_concurrently(vec![
         docker::images(),
         build::pages(build::Profile::Release),
         build::programs(profile),
     ])?;
-    let world = World::start(&build::Programs::of(profile), catalog)?;
+    let world = TestEnvironment::start(&build::Programs::of(profile), catalog)?;
     let file = paths::root().join("end2end/test-results").join(file);
     if file.exists() {
         std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
@@ -289,7 +294,7 @@ fn played(bench: &str, profile: build::Profile, catalog: &Path, file: &str) -> R
 /// browser.
 fn log() -> Result<()> {
     let catalog = paths::root().join("xtask/bench/catalog");
-    let lines = played(
+    let lines = run_browser_bench(
         "log.bench",
         build::Profile::Release,
         &catalog,

@@ -28,7 +28,7 @@ pub fn run(options: &Options) -> Result<()> {
             needs::ensure(&needs::for_running())?;
             let _daemon = docker::ensure_daemon()?;
             let profile = build::Profile::Dev;
-            progress::side_by_side(vec![build::programs(profile)])?;
+            progress::run_concurrently(vec![build::programs(profile)])?;
             Lab::of_run().reset(&build::Programs::of(profile).lab)
         }
     }

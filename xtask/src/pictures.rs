@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::world::{self, World};
+use crate::world::{self, TestEnvironment};
 use crate::{build, docker, needs, paths, progress, shell};
 
 /// Options of `pictures`.
@@ -35,7 +35,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     needs::ensure(&needs::for_testing())?;
     let _daemon = docker::ensure_daemon()?;
-    progress::side_by_side(vec![
+    progress::run_concurrently(vec![
         docker::images(),
         build::pages(build::Profile::of_pages(options.dev)),
         build::programs(build::Profile::Dev),
@@ -44,7 +44,7 @@ pub fn run(options: &Options) -> Result<()> {
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let programs = build::Programs::of(build::Profile::Dev);
-    let world = World::start(&programs, &paths::root().join("catalog"))?;
+    let world = TestEnvironment::start(&programs, &paths::root().join("catalog"))?;
     let mut camera = world.playwright(&["--config", "pictures.config.ts"]);
     camera
         .env("STACKLOOM_PICTURES", &folder)

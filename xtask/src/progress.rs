@@ -107,7 +107,7 @@ fn crates_of(line: &str) -> Option<String> {
 ///
 /// # Errors
 /// The first failure. The other parts stop at their next step.
-pub fn side_by_side(parts: Vec<Part>) -> Result<()> {
+pub fn run_concurrently(parts: Vec<Part>) -> Result<()> {
     let begin = Instant::now();
     let has_failed = AtomicBool::new(false);
     let lines: Vec<(&str, u64)> = parts.iter().map(|it| (it.name, it.usual_minutes)).collect();
@@ -215,7 +215,7 @@ mod tests {
                 Ok(())
             }),
         ];
-        let error = side_by_side(parts).unwrap_err();
+        let error = run_concurrently(parts).unwrap_err();
         assert_eq!(format!("{error:#}"), "the pages failed: no compiler");
     }
 

@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> Result<()> {
         build::Profile::Dev
     };
     shell::headline("Building");
-    progress::side_by_side(vec![
+    progress::run_concurrently(vec![
         docker::images(),
         build::pages(profile),
         build::programs(profile),

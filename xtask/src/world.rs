@@ -21,7 +21,7 @@ const LAB: &str = "127.0.0.1:9600";
 const NOWHERE: &str = "clouds:\n  nowhere:\n    auth:\n      auth_url: http://127.0.0.1:9/identity/v3\n    region_name: nowhere\n";
 
 /// A running lab and server.
-pub struct World {
+pub struct TestEnvironment {
     lab: Lab,
     lab_program: PathBuf,
     server_address: String,
@@ -29,9 +29,9 @@ pub struct World {
     running: Vec<Child>,
 }
 
-impl World {
+impl TestEnvironment {
     /// Starts both without earlier state, with the items of `catalog`.
-    pub fn start(programs: &Programs, catalog: &Path) -> Result<World> {
+    pub fn start(programs: &Programs, catalog: &Path) -> Result<TestEnvironment> {
         // Checked before the reset: another test run can be using the lab.
         if http::is_taken(LAB) {
             bail!("{LAB} is taken; another `cargo xtask test` or `bench` is still there");
@@ -65,7 +65,7 @@ impl World {
             log: Some(dir.join("server.log")),
         };
         running.push(server.start(&programs.server)?);
-        Ok(World {
+        Ok(TestEnvironment {
             lab,
             lab_program: programs.lab.clone(),
             server_address: server.address,
@@ -93,7 +93,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for TestEnvironment {
     fn drop(&mut self) {
         while let Some(child) = self.running.pop() {
             drop(child);

@@ -139,7 +139,7 @@ impl Lab {
             ),
             None => Model::fresh(config.public_cidr),
         };
-        model.quotas.set_usual(config.quotas);
+        model.quotas.set_defaults(config.quotas);
         let substrate: Arc<dyn Substrate> = match config.backend {
             Backend::Memory(memory) => Arc::new(memory),
             Backend::Docker => {
@@ -149,8 +149,8 @@ impl Lab {
         substrate.open().await?;
         let cloud = Cloud::new(model, Arc::clone(&substrate), store, wiring);
         let wirer = Arc::clone(&cloud);
-        let wire = tokio::spawn(async move { wirer.keep_wiring().await });
-        cloud.wire().await;
+        let wire = tokio::spawn(async move { wirer.run_wiring().await });
+        cloud.apply_wiring().await;
         cloud.resume_servers();
         cloud.resume_volumes();
         cloud.resume_attachments();
@@ -171,7 +171,7 @@ impl Lab {
             }
         });
         let saver = Arc::clone(&cloud);
-        let save = tokio::spawn(async move { saver.keep_saving().await });
+        let save = tokio::spawn(async move { saver.run_saving().await });
         let looker = Arc::clone(&cloud);
         let look = tokio::spawn(async move { looker.watch_servers().await });
         Ok(Self {

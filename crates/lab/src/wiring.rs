@@ -24,7 +24,7 @@ pub struct Wiring {
 
 /// An interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nic {
+pub struct Interface {
     /// The id of the Neutron network.
     pub network_id: String,
     /// The MAC address.
@@ -37,7 +37,7 @@ pub struct Nic {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerWiring {
     /// The interfaces in order.
-    pub nics: Vec<Nic>,
+    pub nics: Vec<Interface>,
     /// The default gateway: that of the first subnet with one.
     pub gateway: Option<Ipv4Addr>,
     /// Additional routes.
@@ -97,18 +97,18 @@ pub struct BalancerWiring {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RouterWiring {
     /// The interface in the external network.
-    pub outside: Option<Outside>,
+    pub outside: Option<Gateway>,
     /// The interfaces in projects' networks.
-    pub inside: Vec<Nic>,
+    pub inside: Vec<Interface>,
     /// Additional routes.
     pub routes: Vec<HostRoute>,
 }
 
 /// A router's interface in the external network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outside {
+pub struct Gateway {
     /// The interface.
-    pub nic: Nic,
+    pub nic: Interface,
     /// The gateway of the external network.
     pub gateway: Option<Ipv4Addr>,
     /// Whether the source address of outgoing packets is translated to the router's.
@@ -116,12 +116,12 @@ pub struct Outside {
     /// Floating IPs with their fixed addresses.
     pub floating: Vec<(Ipv4Addr, Ipv4Addr)>,
     /// Port forwardings of floating IPs.
-    pub forwards: Vec<Forward>,
+    pub forwards: Vec<PortForward>,
 }
 
 /// A port forwarding from a public to a fixed address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forward {
+pub struct PortForward {
     /// The public address.
     pub address: Ipv4Addr,
     /// `tcp` or `udp`.

@@ -90,16 +90,16 @@ async fn sdk() {
         .output()
         .await
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     let trouble = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n{trouble}");
+    assert!(output.status.success(), "{output_text}\n{trouble}");
     let file = tests.join("sdk.txt");
     if std::env::var_os("STACKLOOM_WRITE_TRANSCRIPTS").is_some() {
-        std::fs::write(&file, said).unwrap();
+        std::fs::write(&file, output_text).unwrap();
         return;
     }
     let stored = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(stored, said, "{}", file.display());
+    assert_eq!(stored, output_text, "{}", file.display());
     let left = lab.leftovers();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -119,9 +119,9 @@ async fn session(name: &str, user: &str) {
     .unwrap();
     let place = tempfile::tempdir().unwrap();
     prepare(place.path(), &lab, user);
-    let said = talk(place.path(), user, &lab, &commands).await;
+    let output_text = talk(place.path(), user, &lab, &commands).await;
     let mut shown = String::new();
-    for (command, answer) in commands.iter().zip(&said) {
+    for (command, answer) in commands.iter().zip(&output_text) {
         shown.push_str(&format!("$ {command}\n{}", normal(answer, &lab)));
     }
     lab.stop().await;

@@ -18,7 +18,9 @@ use lab::LabConfig;
 use lab::kit::ids::stable_id;
 use lab::substrate::docker::DockerSubstrate;
 use lab::substrate::{Close, Substrate as _};
-use lab::wiring::{BalancerWiring, FilterRule, FilterRules, Nic, Remote, ServerWiring, Wiring};
+use lab::wiring::{
+    BalancerWiring, FilterRule, FilterRules, Interface, Remote, ServerWiring, Wiring,
+};
 use serde_json::json;
 use tokio::process::Command;
 
@@ -57,10 +59,10 @@ async fn serve(server: &str, name: &str) {
 }
 
 /// The response of a server's metadata service at this path.
-async fn told(server: &str, path: &str) -> String {
+async fn metadata_of(server: &str, path: &str) -> String {
     let command = format!("curl -sf --max-time 30 http://169.254.169.254/{path}");
-    let said = inside(server, &command).await;
-    said.unwrap_or_else(|| panic!("no answer at {path}"))
+    let answer = inside(server, &command).await;
+    answer.unwrap_or_else(|| panic!("no answer at {path}"))
 }
 
 /// Creates a resource of a load balancer, and waits until it is ACTIVE.
@@ -164,22 +166,22 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
 
     // Each server gets its own metadata only, and changes are visible immediately.
     let of_one: serde_json::Value =
-        serde_json::from_str(&told(one, "openstack/latest/meta_data.json").await).unwrap();
+        serde_json::from_str(&metadata_of(one, "openstack/latest/meta_data.json").await).unwrap();
     assert_eq!(
         (of_one["uuid"].as_str(), of_one["meta"]["role"].as_str()),
         (Some(one.as_str()), Some("one"))
     );
     assert!(
-        told(two, "openstack/2018-08-27/meta_data.json")
+        metadata_of(two, "openstack/2018-08-27/meta_data.json")
             .await
             .contains(two.as_str())
     );
     assert_eq!(
-        told(one, "openstack/latest/user_data").await,
+        metadata_of(one, "openstack/latest/user_data").await,
         "#cloud-config\n{}"
     );
     assert!(
-        told(one, "openstack/latest/network_data.json")
+        metadata_of(one, "openstack/latest/network_data.json")
             .await
             .contains("10.0.0.11")
     );
@@ -196,7 +198,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
         .post(&path, json!({"metadata": {"role": "first"}}))
         .await;
     assert!(
-        told(one, "openstack/latest/meta_data.json")
+        metadata_of(one, "openstack/latest/meta_data.json")
             .await
             .contains("first")
     );
@@ -305,7 +307,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
         Some("one")
     );
     assert!(
-        told(&three, "openstack/latest/meta_data.json")
+        metadata_of(&three, "openstack/latest/meta_data.json")
             .await
             .contains(&three)
     );
@@ -320,7 +322,7 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
     client.wait_for_server(&three, "SHUTOFF", LIMIT).await;
     act(&three, json!({"os-start": null}), "ACTIVE").await;
     assert!(
-        told(&three, "openstack/latest/meta_data.json")
+        metadata_of(&three, "openstack/latest/meta_data.json")
             .await
             .contains(&three)
     );
@@ -378,7 +380,7 @@ fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
     };
     let one = |at: usize, number: u32| {
         let address = Ipv4Addr::new(172, 31, 15, u8::try_from(100 + at).unwrap());
-        let nic = Nic {
+        let nic = Interface {
             network_id: network(),
             mac: format!("fa:16:3e:00:00:{at:02x}"),
             addresses: vec![(address, 24)],
@@ -427,10 +429,10 @@ async fn a_load_balancer_follows_its_last_change() {
         }
         numbers.insert(format!("{round:02}"), round);
         // The time limit does not wait for the earlier configuration.
-        let told = balancers(&numbers);
+        let metadata_of = balancers(&numbers);
         let _ = tokio::time::timeout(
             Duration::from_millis(u64::from(round) * 15 + 250),
-            substrate.wire(&told),
+            substrate.wire(&metadata_of),
         )
         .await;
     }

@@ -11,7 +11,7 @@ use lab::{Fault, Lab, LabConfig, VolumeFault, VolumeTrouble};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-const SOON: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn volume_path(client: &Client, rest: &str) -> String {
     format!("/volume/v3/{}{rest}", client.project_id)
@@ -43,7 +43,7 @@ async fn wait_for_volume(client: &Client, id: &str, wanted: &str) -> Answer {
             return answer;
         }
         assert!(
-            started.elapsed() < SOON,
+            started.elapsed() < TIMEOUT,
             "volume {id} is {status} and not {wanted}"
         );
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -54,7 +54,7 @@ async fn active_server(client: &Client) -> String {
     let id = client
         .server(json!({"name": "web", "networks": "none"}))
         .await;
-    client.wait_for_server(&id, "ACTIVE", SOON).await;
+    client.wait_for_server(&id, "ACTIVE", TIMEOUT).await;
     id
 }
 
@@ -184,7 +184,7 @@ async fn a_boot_volume_is_deleted_with_its_server() {
     let made = client.post("/compute/v2.1/servers", body).await;
     assert_eq!(made.status, 202, "{}", made.text);
     let server = made.at("/server/id").as_str().unwrap().to_owned();
-    client.wait_for_server(&server, "ACTIVE", SOON).await;
+    client.wait_for_server(&server, "ACTIVE", TIMEOUT).await;
     let shown = client.get(&format!("/compute/v2.1/servers/{server}")).await;
     assert_eq!(shown.at("/server/image"), "");
     let root = shown.at("/server/os-extended-volumes:volumes_attached/0/id");

@@ -23,16 +23,16 @@ pub const EDITED_MAX: usize = 12;
 
 /// Number of tested edits, which shows laws that are never tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tried {
+pub struct EditCounts {
     /// Edits that were made.
     pub made: u64,
     /// Edits that were refused. The document is unchanged.
     pub refused: u64,
 }
 
-impl Tried {
+impl EditCounts {
     /// Adds the counts of `other`.
-    pub fn add(&mut self, other: Tried) {
+    pub fn add(&mut self, other: EditCounts) {
         self.made += other.made;
         self.refused += other.refused;
     }
@@ -47,7 +47,7 @@ impl Tried {
     }
 }
 
-impl fmt::Display for Tried {
+impl fmt::Display for EditCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "edits {} refused {}", self.made, self.refused)
     }
@@ -68,7 +68,11 @@ impl fmt::Display for Tried {
 ///
 /// # Errors
 /// The broken law. A refused edit breaks none.
-pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Result<(), String> {
+pub fn of_text(
+    document: &Document,
+    edited_max: usize,
+    counts: &mut EditCounts,
+) -> Result<(), String> {
     let again = Document::parse(document.text());
     if again.text() != document.text() || again.template() != document.template() {
         return Err("the text was changed by parsing".to_owned());
@@ -80,14 +84,14 @@ pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Res
             Err(_) => Ok(()),
         };
     }
-    added(document, tried)?;
+    added(document, counts)?;
     // The first resource adds its section, which stays.
     if holds_something(document, &["resources"]) {
         let remove = Edit::RemoveResource {
             name: ADDED.to_owned(),
             keep: Vec::new(),
         };
-        there_and_back(document, &a_resource(), &remove, "a new resource", tried)?;
+        check_reversal(document, &a_resource(), &remove, "a new resource", counts)?;
         let names = [ADDED.to_owned(), format!("{ADDED}-too")];
         let several = names.iter().map(|name| {
             let resource = json!({"type": "OS::Heat::Value", "properties": {"value": [1, "a\nb"]}});
@@ -100,8 +104,8 @@ pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Res
             names: names.to_vec(),
             keep: Vec::new(),
         };
-        there_and_back(document, &several, &remove, "new resources", tried)?;
-        with_more(document, tried)?;
+        check_reversal(document, &several, &remove, "new resources", counts)?;
+        check_additions(document, counts)?;
     }
     let sections = [
         (
@@ -118,19 +122,23 @@ pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Res
         ),
     ];
     for (section, value) in sections {
-        comes_and_goes(document, &[section, ADDED], value, tried)?;
+        check_add_and_remove(document, &[section, ADDED], value, counts)?;
     }
     let at_top = document.template().outputs.iter().take(edited_max);
     for output in at_top {
-        set_and_set_back(document, &["outputs", &output.name, "value"], tried)?;
+        set_and_set_back(document, &["outputs", &output.name, "value"], counts)?;
     }
     for parameter in document.template().parameters.iter().take(edited_max) {
-        set_and_set_back(document, &["parameters", &parameter.name, "default"], tried)?;
-        comes_and_goes(
+        set_and_set_back(
+            document,
+            &["parameters", &parameter.name, "default"],
+            counts,
+        )?;
+        check_add_and_remove(
             document,
             &["parameters", &parameter.name, "label"],
             json!("a label"),
-            tried,
+            counts,
         )?;
     }
     for resource in document.template().resources.iter().take(edited_max) {
@@ -140,12 +148,12 @@ pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Res
             from: from.to_owned(),
             to: to.to_owned(),
         };
-        there_and_back(
+        check_reversal(
             document,
             &rename(name, other),
             &rename(other, name),
             &format!("another name for `{name}`"),
-            tried,
+            counts,
         )?;
         let coming = [
             (vec!["properties", "set-by-the-trial"], json!("a b: #c")),
@@ -164,16 +172,16 @@ pub fn of_text(document: &Document, edited_max: usize, tried: &mut Tried) -> Res
         ];
         for (rest, value) in coming {
             let path = [&["resources", name][..], &rest].concat();
-            comes_and_goes(document, &path, value, tried)?;
+            check_add_and_remove(document, &path, value, counts)?;
         }
         for word in ["type", "depends_on", "metadata"] {
-            set_and_set_back(document, &["resources", name, word], tried)?;
+            set_and_set_back(document, &["resources", name, word], counts)?;
         }
         for property in resource.properties.iter().take(edited_max) {
             set_and_set_back(
                 document,
                 &["resources", name, "properties", &property.name],
-                tried,
+                counts,
             )?;
         }
     }
@@ -185,11 +193,11 @@ fn holds_something(document: &Document, path: &[&str]) -> bool {
 }
 
 /// Adds something new with the maps that it needs, and removes it.
-fn comes_and_goes(
+fn check_add_and_remove(
     document: &Document,
     path: &[&str],
     value: Value,
-    tried: &mut Tried,
+    counts: &mut EditCounts,
 ) -> Result<(), String> {
     // An empty parent is removed together with its content.
     if document.value(&[]).is_none() {
@@ -206,11 +214,15 @@ fn comes_and_goes(
         path: path.clone(),
         value,
     };
-    there_and_back(document, &set, &Edit::Remove { path }, &what, tried)
+    check_reversal(document, &set, &Edit::Remove { path }, &what, counts)
 }
 
 /// Changes a value, and changes it back.
-fn set_and_set_back(document: &Document, path: &[&str], tried: &mut Tried) -> Result<(), String> {
+fn set_and_set_back(
+    document: &Document,
+    path: &[&str],
+    counts: &mut EditCounts,
+) -> Result<(), String> {
     let Some(was) = document.value(path) else {
         return Ok(());
     };
@@ -229,7 +241,7 @@ fn set_and_set_back(document: &Document, path: &[&str], tried: &mut Tried) -> Re
     ];
     // One of them, because each one parses the text several times.
     let other = &others[(document.text().len() + what.len()) % others.len()];
-    let Some(there) = tried.count(set(document, other)) else {
+    let Some(there) = counts.count(set(document, other)) else {
         return Ok(());
     };
     let Ok(back) = set(&there, &was) else {
@@ -263,7 +275,7 @@ fn set_and_set_back(document: &Document, path: &[&str], tried: &mut Tried) -> Re
 }
 
 /// Replaces the whole value by one with additions, and then by the old one.
-fn with_more(document: &Document, tried: &mut Tried) -> Result<(), String> {
+fn check_additions(document: &Document, counts: &mut EditCounts) -> Result<(), String> {
     // An alias is expanded when the values become different, and stays expanded.
     let Some(was) = document.value(&[]).filter(|_| !document.has_aliases()) else {
         return Ok(());
@@ -285,7 +297,7 @@ fn with_more(document: &Document, tried: &mut Tried) -> Result<(), String> {
         }
     }
     resources.insert(ADDED.to_owned(), json!({"type": "OS::Heat::None"}));
-    let Some(there) = tried.count(document.with_value(&more)) else {
+    let Some(there) = counts.count(document.with_value(&more)) else {
         return Ok(());
     };
     match there.with_value(&was) {
@@ -308,8 +320,8 @@ fn is_empty(value: &Value) -> bool {
 ///
 /// # Errors
 /// The broken law.
-fn added(document: &Document, tried: &mut Tried) -> Result<(), String> {
-    let Some(after) = tried.count(document.edit(&a_resource())) else {
+fn added(document: &Document, counts: &mut EditCounts) -> Result<(), String> {
+    let Some(after) = counts.count(document.edit(&a_resource())) else {
         return Ok(());
     };
     if !after.is_readable() {
@@ -332,14 +344,14 @@ fn a_resource() -> Edit {
 }
 
 /// An edit and its reversal lead to the same bytes.
-fn there_and_back(
+fn check_reversal(
     document: &Document,
     there: &Edit,
     back: &Edit,
     what: &str,
-    tried: &mut Tried,
+    counts: &mut EditCounts,
 ) -> Result<(), String> {
-    let Some(after) = tried.count(document.edit(there)) else {
+    let Some(after) = counts.count(document.edit(there)) else {
         return Ok(());
     };
     match after.edit(back) {
@@ -428,7 +440,7 @@ fn in_order(workflow: &Workflow) -> Result<(), String> {
 
 /// The types, all treated as deployable, with additional descriptions for unknown types in these templates. So the laws
 /// can be tested with every template.
-pub fn all_made(types: &Registry, document: &Document, bundle: &Bundle) -> Registry {
+pub fn all_deployable(types: &Registry, document: &Document, bundle: &Bundle) -> Registry {
     let mut named = HashSet::new();
     let files = bundle.files().filter_map(|(path, _)| bundle.document(path));
     for one in files.chain([document]) {
@@ -477,9 +489,9 @@ mod tests {
         for text in crate::fuzz::own_seeds() {
             let (template, bundle) = crate::fuzz::files(&text);
             let document = Document::parse(template);
-            let made = all_made(&types, &document, &bundle);
-            let mut tried = Tried::default();
-            let kept = of_text(&document, EDITED_MAX, &mut tried)
+            let made = all_deployable(&types, &document, &bundle);
+            let mut counts = EditCounts::default();
+            let kept = of_text(&document, EDITED_MAX, &mut counts)
                 .and_then(|()| of_plan(&document, &bundle, &made));
             if let Err(law) = kept {
                 panic!("{law}\n{}", document.text());
@@ -487,8 +499,8 @@ mod tests {
             // Valid texts: nearly every edit is possible, except those that would change an aliased value.
             let most = if document.has_aliases() { 4 } else { 20 };
             assert!(
-                tried.made > most * tried.refused,
-                "{tried}\n{}",
+                counts.made > most * counts.refused,
+                "{counts}\n{}",
                 document.text()
             );
         }
@@ -501,7 +513,7 @@ mod tests {
         let bundle = Bundle::default();
         let types = Registry::openstack();
         assert_eq!(of_plan(&document, &bundle, &types), Ok(None));
-        let made = all_made(&types, &document, &bundle);
+        let made = all_deployable(&types, &document, &bundle);
         let workflow = of_plan(&document, &bundle, &made).unwrap();
         assert_eq!(workflow.map(|workflow| workflow.steps.len()), Some(1));
     }

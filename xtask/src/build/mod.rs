@@ -7,7 +7,7 @@ mod assets;
 mod css;
 mod files;
 mod host;
-mod packed;
+mod precompressed;
 mod program;
 mod split;
 mod wasm;
@@ -60,7 +60,7 @@ pub fn run(options: &Options) -> Result<()> {
         styles(profile)?;
         compress(profile)?;
     } else {
-        progress::side_by_side(vec![pages(profile)])?;
+        progress::run_concurrently(vec![pages(profile)])?;
     }
     eprintln!("built {}", paths::pkg().display());
     Ok(())
@@ -87,8 +87,8 @@ fn styles(profile: Profile) -> Result<()> {
 fn compress(profile: Profile) -> Result<()> {
     for folder in [Ok(paths::pkg()), program::folder()].into_iter().flatten() {
         match profile {
-            Profile::Release => packed::build(&folder)?,
-            Profile::Dev => packed::remove(&folder)?,
+            Profile::Release => precompressed::build(&folder)?,
+            Profile::Dev => precompressed::remove(&folder)?,
         }
     }
     Ok(())

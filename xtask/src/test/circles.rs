@@ -190,14 +190,14 @@ impl Modules {
                 .keys()
                 .map(|from| (*from, reachable(uses, from)))
                 .collect();
-            let mut told = BTreeSet::new();
+            let mut reported = BTreeSet::new();
             for (from, reached) in &reach {
                 let circle: BTreeSet<&str> = reached
                     .iter()
                     .copied()
                     .filter(|to| reach.get(to).is_some_and(|back| back.contains(from)))
                     .collect();
-                if circle.len() > 1 && told.insert(circle.clone()) {
+                if circle.len() > 1 && reported.insert(circle.clone()) {
                     let names: Vec<&str> = circle.into_iter().collect();
                     let level = if level.is_empty() {
                         "crate".to_owned()

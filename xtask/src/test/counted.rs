@@ -12,7 +12,7 @@ use crate::children::{self, Child};
 use crate::shell;
 
 /// Time limit for the output after the end of the runner.
-const LAST_WORDS: Duration = Duration::from_secs(30);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time limit for a runner without output: a test hangs. Longer than the longest test.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
@@ -97,7 +97,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
         std::thread::sleep(Duration::from_millis(50));
     };
     // A process that a test left running can hold the pipe open. The totals have been read by then.
-    if !shell::wait_until(LAST_WORDS, || reader.is_finished()) {
+    if !shell::wait_until(OUTPUT_TIMEOUT, || reader.is_finished()) {
         eprintln!("something that `{shown}` started is still there");
     }
     let counts = read().counts;

@@ -5,18 +5,18 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 
 use super::counted::{self, Counts};
-use crate::world::{self, World};
+use crate::world::{self, TestEnvironment};
 use crate::{build, docker, paths, progress, shell};
 
 /// Builds, starts lab and server, runs Playwright, and stops both.
 pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
-    progress::side_by_side(vec![
+    progress::run_concurrently(vec![
         docker::images(),
         build::pages(build::Profile::of_pages(options.dev)),
         build::tested_programs(),
     ])?;
     let programs = build::Programs::of(build::Profile::Dev);
-    let world = World::start(&programs, &paths::root().join("catalog"))?;
+    let world = TestEnvironment::start(&programs, &paths::root().join("catalog"))?;
     let mut playwright = world.playwright(&[]);
     if let Some(grep) = &options.grep {
         playwright.args(["--grep", grep]);

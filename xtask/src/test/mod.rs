@@ -87,7 +87,7 @@ pub fn run(options: &Options) -> Result<()> {
         None
     };
     if stages.contains(&Stage::Unit) && !stages.contains(&Stage::Build) {
-        progress::side_by_side(vec![docker::images()])?;
+        progress::run_concurrently(vec![docker::images()])?;
     }
     let mut outcomes = vec![Outcome {
         name: "prepare".into(),
@@ -184,7 +184,7 @@ fn build_all(options: &Options) -> Result<Counts> {
         Ok(())
     });
     let pages = build::pages(build::Profile::of_pages(options.dev));
-    progress::side_by_side(vec![docker::images(), pages, tests])?;
+    progress::run_concurrently(vec![docker::images(), pages, tests])?;
     Ok(Counts::default())
 }
 

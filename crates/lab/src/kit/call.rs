@@ -52,7 +52,7 @@ impl<A> Call<A> {
         let project_id = token.project_id.clone().ok_or_else(|| {
             Refusal::forbidden("Policy doesn't allow this without a project scope.")
         })?;
-        let tenant = self.parts.get(TENANT);
+        let tenant = self.parts.get(PATH_PROJECT);
         if tenant.is_some_and(|tenant| *tenant != project_id) {
             return Err(Refusal::bad_request("Malformed request url"));
         }
@@ -83,13 +83,13 @@ impl<A> Call<A> {
     }
 
     /// The first value of a name in the query string.
-    pub fn asked(&self, name: &str) -> Option<&str> {
+    pub fn query_value(&self, name: &str) -> Option<&str> {
         query::value(&self.query, name)
     }
 }
 
 /// The path parameter with the caller's project in Cinder's URLs.
-pub const TENANT: &str = "tenant";
+pub const PATH_PROJECT: &str = "tenant";
 
 impl<A: Tokens> FromRequestParts<A> for Call<A> {
     type Rejection = Infallible;

@@ -256,7 +256,7 @@ impl Faults {
     }
 
     /// Records the ids of resources that have just been created.
-    pub(crate) fn note_births(&self, ids: impl IntoIterator<Item = String>) {
+    pub(crate) fn record_created(&self, ids: impl IntoIterator<Item = String>) {
         let now = Instant::now();
         let births = ids.into_iter().map(|id| (id, now));
         self.state().births.extend(births);
@@ -319,7 +319,7 @@ impl Faults {
 
     /// The fault of a new server with this name.
     pub fn on_server(&self, name: &str) -> Option<ServerTrouble> {
-        self.strike(|fault| match fault {
+        self.next_effect(|fault| match fault {
             Fault::Server(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),
             _ => None,
         })
@@ -327,7 +327,7 @@ impl Faults {
 
     /// The fault of a new volume with this name.
     pub fn on_volume(&self, name: &str) -> Option<VolumeTrouble> {
-        self.strike(|fault| match fault {
+        self.next_effect(|fault| match fault {
             Fault::Volume(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),
             _ => None,
         })
@@ -335,7 +335,7 @@ impl Faults {
 
     /// Whether an action on a server or load balancer with this name fails.
     pub fn fails(&self, name: &str, action: &str) -> bool {
-        let struck = self.strike(|fault| match fault {
+        let struck = self.next_effect(|fault| match fault {
             Fault::Action(fault)
                 if matches(&fault.name, name) && matches(&fault.action, action) =>
             {
@@ -348,7 +348,7 @@ impl Faults {
 
     /// The maximum number of servers of a project, if a fault limits it.
     pub fn instances_max(&self) -> Option<i64> {
-        self.strike(|fault| match fault {
+        self.next_effect(|fault| match fault {
             Fault::Quota(fault) => Some((None, fault.instances)),
             _ => None,
         })
@@ -356,7 +356,7 @@ impl Faults {
 
     /// The effect of the first armed fault that applies and has not reached its maximum. `applies` returns that maximum
     /// and the effect.
-    fn strike<R>(&self, applies: impl Fn(&Fault) -> Option<(Option<u64>, R)>) -> Option<R> {
+    fn next_effect<R>(&self, applies: impl Fn(&Fault) -> Option<(Option<u64>, R)>) -> Option<R> {
         let mut state = self.state();
         state.armed.iter_mut().find_map(|armed| {
             let (times, effect) = applies(&armed.fault)?;

@@ -10,42 +10,50 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::kit::table::{Keyed, Table};
 
 /// A row with index words.
-pub trait Worded: Keyed {
+pub trait IndexKeys: Keyed {
     /// Index words, such as `device:<id>`.
-    fn words(&self) -> Vec<String>;
+    fn index_keys(&self) -> Vec<String>;
 }
 
 /// A table with an index of words.
 #[derive(Debug, Clone)]
 pub struct Indexed<T> {
     table: Table<T>,
-    words: HashMap<String, BTreeSet<u64>>,
+    index_keys: HashMap<String, BTreeSet<u64>>,
 }
 
 impl<T> Default for Indexed<T> {
     fn default() -> Self {
         Self {
             table: Table::default(),
-            words: HashMap::new(),
+            index_keys: HashMap::new(),
         }
     }
 }
 
-impl<T: Worded> Indexed<T> {
+impl<T: IndexKeys> Indexed<T> {
     fn note(&mut self, place: u64) {
-        let words = self.table.at(place).map(Worded::words).unwrap_or_default();
-        for word in words {
-            self.words.entry(word).or_default().insert(place);
+        let index_keys = self
+            .table
+            .at(place)
+            .map(IndexKeys::index_keys)
+            .unwrap_or_default();
+        for word in index_keys {
+            self.index_keys.entry(word).or_default().insert(place);
         }
     }
 
     fn forget(&mut self, place: u64) {
-        let words = self.table.at(place).map(Worded::words).unwrap_or_default();
-        for word in words {
-            if let Some(places) = self.words.get_mut(&word) {
+        let index_keys = self
+            .table
+            .at(place)
+            .map(IndexKeys::index_keys)
+            .unwrap_or_default();
+        for word in index_keys {
+            if let Some(places) = self.index_keys.get_mut(&word) {
                 places.remove(&place);
                 if places.is_empty() {
-                    self.words.remove(&word);
+                    self.index_keys.remove(&word);
                 }
             }
         }
@@ -91,13 +99,13 @@ impl<T: Worded> Indexed<T> {
 
     /// The rows with this word, oldest first.
     pub fn having(&self, word: &str) -> impl Iterator<Item = &T> + use<'_, T> {
-        let places = self.words.get(word).into_iter().flatten();
+        let places = self.index_keys.get(word).into_iter().flatten();
         places.filter_map(|place| self.table.at(*place))
     }
 
     /// Whether a row has this word.
     pub fn has(&self, word: &str) -> bool {
-        self.words.contains_key(word)
+        self.index_keys.contains_key(word)
     }
 
     /// The number of rows.
@@ -117,7 +125,7 @@ impl<T: Serialize> Serialize for Indexed<T> {
     }
 }
 
-impl<'de, T: Worded + Deserialize<'de>> Deserialize<'de> for Indexed<T> {
+impl<'de, T: IndexKeys + Deserialize<'de>> Deserialize<'de> for Indexed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut all = Indexed::default();
         for row in Vec::<T>::deserialize(deserializer)? {
@@ -139,8 +147,8 @@ mod tests {
 
     keyed_by_id!(Thing);
 
-    impl Worded for Thing {
-        fn words(&self) -> Vec<String> {
+    impl IndexKeys for Thing {
+        fn index_keys(&self) -> Vec<String> {
             vec![format!("owner:{}", self.owner)]
         }
     }

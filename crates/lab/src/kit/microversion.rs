@@ -62,7 +62,7 @@ impl Range {
     }
 
     /// The microversion of a request.
-    pub fn asked(&self, headers: &HeaderMap) -> Result<Microversion, Refusal> {
+    pub fn requested(&self, headers: &HeaderMap) -> Result<Microversion, Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         // One header can name several services.
         let all = headers.get_all("openstack-api-version").iter();
@@ -73,17 +73,17 @@ impl Range {
         let shared = words
             .find(|(service, _)| *service == self.service)
             .map(|(_, version)| version.trim());
-        let asked = match shared.or_else(|| self.own_header.and_then(text)) {
+        let requested = match shared.or_else(|| self.own_header.and_then(text)) {
             None => return Ok(self.oldest),
             Some("latest") => return Ok(self.newest),
-            Some(asked) => asked.trim(),
+            Some(requested) => requested.trim(),
         };
-        let parsed = asked
+        let parsed = requested
             .split_once('.')
             .and_then(|(a, b)| Some(Microversion(a.parse().ok()?, b.parse().ok()?)));
         let version = parsed.ok_or_else(|| {
             Refusal::bad_request(format!(
-                "API Version String {asked} is of invalid format. Must be of format MajorNum.MinorNum."
+                "API Version String {requested} is of invalid format. Must be of format MajorNum.MinorNum."
             ))
         })?;
         if version < self.oldest || version > self.newest {
@@ -91,7 +91,7 @@ impl Range {
                 406,
                 "InvalidGlobalAPIVersion",
                 format!(
-                    "Version {asked} is not supported by the API. Minimum is {} and maximum is {}.",
+                    "Version {requested} is not supported by the API. Minimum is {} and maximum is {}.",
                     self.oldest, self.newest
                 ),
             ));
@@ -100,7 +100,7 @@ impl Range {
     }
 
     /// Adds the version headers to a response.
-    pub fn stamp(&self, version: Microversion, headers: &mut HeaderMap) {
+    pub fn add_headers(&self, version: Microversion, headers: &mut HeaderMap) {
         let long = HeaderValue::try_from(format!("{} {version}", self.service));
         if let Ok(long) = long {
             headers.insert("openstack-api-version", long);
@@ -121,8 +121,8 @@ impl<S: Sync> FromRequestParts<S> for Microversion {
 
     /// The version that the router has read. Handlers of services without microversions do not use it.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let asked = parts.extensions.get::<Self>().copied();
-        Ok(asked.unwrap_or(COMPUTE.oldest))
+        let requested = parts.extensions.get::<Self>().copied();
+        Ok(requested.unwrap_or(COMPUTE.oldest))
     }
 }
 
@@ -130,12 +130,12 @@ impl<S: Sync> FromRequestParts<S> for Microversion {
 mod tests {
     use crate::kit::microversion::*;
 
-    fn asked(range: &Range, text: &'static str) -> Result<String, u16> {
+    fn requested(range: &Range, text: &'static str) -> Result<String, u16> {
         let headers = HeaderMap::from_iter([(
             "openstack-api-version".parse().unwrap(),
             HeaderValue::from_static(text),
         )]);
-        let version = range.asked(&headers);
+        let version = range.requested(&headers);
         version
             .map(|version| version.to_string())
             .map_err(|refusal| refusal.status)
@@ -144,15 +144,15 @@ mod tests {
     #[test]
     fn one_microversion_header_names_several_services() {
         let header = "compute 2.60, volume 3.59";
-        assert_eq!(asked(&COMPUTE, header), Ok("2.60".into()));
-        assert_eq!(asked(&VOLUME, header), Ok("3.59".into()));
+        assert_eq!(requested(&COMPUTE, header), Ok("2.60".into()));
+        assert_eq!(requested(&VOLUME, header), Ok("3.59".into()));
     }
 
     #[test]
     fn no_microversion_means_the_oldest_and_unknown_ones_are_refused() {
-        assert_eq!(asked(&COMPUTE, "volume 3.1"), Ok("2.1".into()));
-        assert_eq!(asked(&COMPUTE, "compute latest"), Ok("2.93".into()));
-        assert_eq!(asked(&COMPUTE, "compute 2.999"), Err(406));
-        assert_eq!(asked(&VOLUME, "volume three"), Err(400));
+        assert_eq!(requested(&COMPUTE, "volume 3.1"), Ok("2.1".into()));
+        assert_eq!(requested(&COMPUTE, "compute latest"), Ok("2.93".into()));
+        assert_eq!(requested(&COMPUTE, "compute 2.999"), Err(406));
+        assert_eq!(requested(&VOLUME, "volume three"), Err(400));
     }
 }

@@ -52,7 +52,7 @@ pub struct Member {
 
 impl Member {
     /// Whether the caller can see and change resources of this project.
-    pub fn may_touch(&self, project_id: &str) -> bool {
+    pub fn can_access(&self, project_id: &str) -> bool {
         self.admin || self.project_id == project_id
     }
 }

@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 use crate::kit::blobs::Blobs;
 use crate::kit::call::Tokens;
 use crate::kit::faults::Faults;
+use crate::kit::named_locks::NamedLocks;
 use crate::kit::passes::Passes;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Token;
-use crate::kit::turns::Turns;
 use crate::services::Model;
 use crate::services::store::Store;
 use crate::substrate::Substrate;
@@ -40,7 +40,7 @@ pub struct Cloud {
     wake: Notify,
     wiring: fn(&Model) -> Wiring,
     wiring_passes: Passes,
-    pub(crate) server_turns: Turns,
+    pub(crate) server_locks: NamedLocks,
     /// The metadata services of running servers, by server id.
     pub(crate) metadata_services: Mutex<HashMap<String, JoinHandle<()>>>,
 }
@@ -66,7 +66,7 @@ impl Cloud {
             wake: Notify::new(),
             wiring,
             wiring_passes: Passes::default(),
-            server_turns: Turns::default(),
+            server_locks: NamedLocks::default(),
             metadata_services: Mutex::default(),
         })
     }
@@ -85,12 +85,12 @@ impl Cloud {
     }
 
     /// Changes the model, and waits until the wiring matches it.
-    pub async fn rewire<R>(
+    pub async fn change_and_apply<R>(
         &self,
         change: impl FnOnce(&mut Model) -> Result<R, Refusal>,
     ) -> Result<R, Refusal> {
         let result = self.change(change)?;
-        self.wire().await;
+        self.apply_wiring().await;
         Ok(result)
     }
 
@@ -100,14 +100,14 @@ impl Cloud {
     }
 
     /// Waits until the wiring has been applied, or has failed once. A failure is repeated without further requests.
-    pub async fn wire(&self) {
+    pub async fn apply_wiring(&self) {
         if self.substrate.has_wiring() {
             self.wiring_passes.request().await;
         }
     }
 
     /// Applies the wiring whenever it is requested; returns when wiring has been stopped.
-    pub async fn keep_wiring(&self) {
+    pub async fn run_wiring(&self) {
         let pass = || async { self.substrate.wire(&self.wiring()).await };
         self.wiring_passes.run(pass).await;
     }
@@ -118,7 +118,7 @@ impl Cloud {
     }
 
     /// Writes the state file after each change. Never returns.
-    pub async fn keep_saving(&self) {
+    pub async fn run_saving(&self) {
         loop {
             self.wake.notified().await;
             let begin = Instant::now();

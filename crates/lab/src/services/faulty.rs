@@ -10,17 +10,17 @@ use tokio::time::sleep;
 use crate::kit::faults::{CallFault, Damage};
 use crate::kit::refusal::Refusal;
 use crate::services::App;
-use crate::services::incoming::{Incoming, done};
-use crate::services::lagging::{cut, without_young};
+use crate::services::incoming::{ReceivedCall, done};
+use crate::services::lagging::{cut_connection, without_recent};
 
 /// Executes a call and responds to it according to the fault.
-pub(crate) async fn answer(incoming: Incoming, fault: CallFault) -> Response {
+pub(crate) async fn respond_with_fault(incoming: ReceivedCall, fault: CallFault) -> Response {
     let (cloud, service) = (App::clone(&incoming.cloud), incoming.service);
     if fault.releases_held {
         cloud.faults.release().await;
     }
     let instead = match (fault.damage, fault.status) {
-        (Some(Damage::CutBefore), _) => Some(cut()),
+        (Some(Damage::CutBefore), _) => Some(cut_connection()),
         (None, Some(status)) => Some(failed(service, status, fault.body.clone())),
         _ => None,
     };
@@ -31,11 +31,11 @@ pub(crate) async fn answer(incoming: Incoming, fault: CallFault) -> Response {
                 cloud.faults.hold(async move {
                     incoming.answer().await;
                 });
-                instead.unwrap_or_else(cut)
+                instead.unwrap_or_else(cut_connection)
             }
         },
         (Some(response), None) => response,
-        (None, None) => incoming.carry_out().await,
+        (None, None) => incoming.execute().await,
         (instead, Some(after)) => match received(incoming).await {
             Err(incomplete) => incomplete,
             Ok(incoming) => {
@@ -52,13 +52,13 @@ pub(crate) async fn answer(incoming: Incoming, fault: CallFault) -> Response {
     };
     if fault.lags_ms > 0 {
         let lag = Duration::from_millis(fault.lags_ms);
-        response = without_young(&cloud.faults, lag, response).await;
+        response = without_recent(&cloud.faults, lag, response).await;
     }
     if fault.delay_ms > 0 {
         sleep(Duration::from_millis(fault.delay_ms)).await;
     }
     response = match fault.damage {
-        Some(Damage::CutAfter) => cut(),
+        Some(Damage::CutAfter) => cut_connection(),
         Some(Damage::WrongJson) => as_json(response.status(), "{\"this is\": not JSON".into()),
         Some(Damage::CutBefore) | None => response,
     };
@@ -72,7 +72,7 @@ pub(crate) async fn answer(incoming: Incoming, fault: CallFault) -> Response {
 
 /// Reads the whole body, so that the call no longer needs the connection. Returns an error response if the body is
 /// incomplete.
-async fn received(mut incoming: Incoming) -> Result<Incoming, Response> {
+async fn received(mut incoming: ReceivedCall) -> Result<ReceivedCall, Response> {
     let (parts, body) = incoming.request.into_parts();
     let bytes = to_bytes(body, usize::MAX).await;
     let bytes = bytes.map_err(|_| StatusCode::BAD_REQUEST.into_response())?;

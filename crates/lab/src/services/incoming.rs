@@ -20,7 +20,7 @@ async fn handled(service: &str, request: Request, next: Next) -> Response {
 }
 
 /// The refusal of a change outside of Keystone with a token that lacks the role `member`.
-fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Option<Refusal> {
+fn reader_refusal(cloud: &App, service: &str, rest: &str, request: &Request) -> Option<Refusal> {
     let method = request.method();
     if service == "identity" || method.is_safe() {
         return None;
@@ -66,19 +66,19 @@ async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next)
     let Some(range) = range else {
         return handled(service, request, next).await;
     };
-    match range.asked(request.headers()) {
+    match range.requested(request.headers()) {
         Err(refusal) => refusal.answer(service),
         Ok(version) => {
             request.extensions_mut().insert(version);
             let mut response = handled(service, request, next).await;
-            range.stamp(version, response.headers_mut());
+            range.add_headers(version, response.headers_mut());
             response
         }
     }
 }
 
 /// A received call.
-pub(crate) struct Incoming {
+pub(crate) struct ReceivedCall {
     pub(crate) cloud: App,
     pub(crate) service: &'static str,
     /// The path behind the service's prefix.
@@ -87,24 +87,24 @@ pub(crate) struct Incoming {
     pub(crate) next: Next,
 }
 
-impl Incoming {
+impl ReceivedCall {
     /// Executes the call and waits for the response.
     ///
     /// A separate task executes the call, so that a disconnecting client does not interrupt it: a real service
     /// completes a started call.
-    pub(crate) async fn carry_out(self) -> Response {
+    pub(crate) async fn execute(self) -> Response {
         done(tokio::spawn(self.answer())).await
     }
 
     pub(crate) async fn answer(self) -> Response {
-        let denied = only_a_look(&self.cloud, self.service, &self.path, &self.request);
+        let denied = reader_refusal(&self.cloud, self.service, &self.path, &self.request);
         if let Some(refusal) = denied {
             return refusal.answer(self.service);
         }
         let makes = self.request.method() == Method::POST && self.cloud.faults.lists_lag();
         let response = negotiated(self.service, &self.path, self.request, self.next).await;
         if makes {
-            lagging::note_births(&self.cloud.faults, response).await
+            lagging::record_created(&self.cloud.faults, response).await
         } else {
             response
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::kit::faults::Faults;
 
 /// Records the ids of the resources in the response of a creation.
-pub(crate) async fn note_births(faults: &Faults, response: Response) -> Response {
+pub(crate) async fn record_created(faults: &Faults, response: Response) -> Response {
     if !response.status().is_success() {
         return response;
     }
@@ -18,7 +18,7 @@ pub(crate) async fn note_births(faults: &Faults, response: Response) -> Response
     let place = location
         .and_then(|place| place.to_str().ok())
         .map(last_part);
-    faults.note_births(place.map(str::to_owned));
+    faults.record_created(place.map(str::to_owned));
     rewritten(response, |body| {
         // `{"port": {...}}`, `{"ports": [{...}]}`, or the resource itself, as in Glance's responses.
         let fields = body.as_object().into_iter().flat_map(|body| body.values());
@@ -26,13 +26,13 @@ pub(crate) async fn note_births(faults: &Faults, response: Response) -> Response
             .clone()
             .flat_map(|field| field.as_array().into_iter().flatten());
         let ids = std::iter::once(&*body).chain(fields).chain(listed);
-        faults.note_births(ids.filter_map(id_of).map(str::to_owned));
+        faults.record_created(ids.filter_map(id_of).map(str::to_owned));
     })
     .await
 }
 
 /// Removes the resources that are younger than the lag from a list. Other responses are not changed.
-pub(crate) async fn without_young(faults: &Faults, lag: Duration, response: Response) -> Response {
+pub(crate) async fn without_recent(faults: &Faults, lag: Duration, response: Response) -> Response {
     rewritten(response, |body| {
         let fields = body.as_object_mut().into_iter();
         for list in fields.flat_map(|fields| fields.values_mut().filter_map(Value::as_array_mut)) {
@@ -57,7 +57,7 @@ fn last_part(address: &str) -> &str {
 async fn rewritten(response: Response, change: impl FnOnce(&mut Value)) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
-        return cut();
+        return cut_connection();
     };
     let body = match serde_json::from_slice::<Value>(&bytes) {
         Err(_) => Body::from(bytes),
@@ -71,7 +71,7 @@ async fn rewritten(response: Response, change: impl FnOnce(&mut Value)) -> Respo
 }
 
 /// A response with a truncated body, which cuts the connection.
-pub(crate) fn cut() -> Response {
+pub(crate) fn cut_connection() -> Response {
     let broken = futures::stream::iter([
         Ok::<_, std::io::Error>(Bytes::from_static(b"{")),
         Err(std::io::Error::new(

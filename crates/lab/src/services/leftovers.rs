@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kit::record::Attributes;
 use crate::services::Model;
-use crate::services::network::{KINDS, Look};
+use crate::services::network::{COLLECTIONS, ListQuery};
 
 /// The existing resources by project name, each as `type name-or-id`. Omitted are projects without resources, and each
 /// project's `default` security group.
@@ -25,11 +25,11 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
             .or_default()
             .push(format!("{kind} {shown}"));
     };
-    for kind in KINDS
+    for kind in COLLECTIONS
         .iter()
         .filter(|kind| kind.singular != "security_group_rule")
     {
-        for row in kind.list(model, &Look::default()) {
+        for row in kind.list(model, &ListQuery::default()) {
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             if kind.singular == "security_group" && text("name") == "default" {
                 continue;

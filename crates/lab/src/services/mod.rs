@@ -24,7 +24,7 @@ pub(crate) mod wiring;
 
 pub use crate::services::block_storage::volume::VolumeStatus;
 pub use crate::services::compute::server::Status;
-pub use crate::services::load_balancer::Provisioning;
+pub use crate::services::load_balancer::ProvisioningStatus;
 pub use crate::services::network::network::Network;
 
 use std::collections::HashMap;

@@ -45,7 +45,7 @@ pub const COMPUTE: Limits = &[
 ];
 
 /// Nova's quotas before 2.36, with networks, and before 2.57, with file injection.
-pub const COMPUTE_ONCE: Limits = &[
+pub const COMPUTE_LEGACY: Limits = &[
     ("instances", 20),
     ("cores", 40),
     ("ram", 51_200),
@@ -86,7 +86,7 @@ pub const LOAD_BALANCING: Limits = &[
 
 impl Default for Quotas {
     fn default() -> Self {
-        let all = NETWORK.iter().chain(COMPUTE_ONCE).chain(VOLUME);
+        let all = NETWORK.iter().chain(COMPUTE_LEGACY).chain(VOLUME);
         let all = all.chain(LOAD_BALANCING);
         Self {
             limits: all.map(|(name, limit)| ((*name).into(), *limit)).collect(),
@@ -120,7 +120,7 @@ impl Quotas {
     }
 
     /// Sets the default limits. Limits of single projects remain.
-    pub fn set_usual(&mut self, usual: Quotas) {
+    pub fn set_defaults(&mut self, usual: Quotas) {
         self.limits = usual.limits;
     }
 
@@ -143,9 +143,9 @@ impl Quotas {
     }
 
     /// Parses the limits of a body. The error is the first invalid name.
-    pub fn read(names: Limits, said: &Map<String, Value>) -> Result<BTreeMap<String, i64>, String> {
+    pub fn read(names: Limits, body: &Map<String, Value>) -> Result<BTreeMap<String, i64>, String> {
         let mut limits = BTreeMap::new();
-        for (name, value) in said {
+        for (name, value) in body {
             // Other fields of the body.
             if ["force", "tenant_id", "project_id", "check_limit"].contains(&name.as_str()) {
                 continue;

@@ -1,6 +1,6 @@
 //! The HTTP side of the cloud: seven services on one port, each below its own prefix.
 //!
-//! Every call passes [`watch`], which counts it, applies armed faults, and adds a request id to the response.
+//! Every call passes [`process_call`], which counts it, applies armed faults, and adds a request id to the response.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use crate::kit::call::RequestId;
 use crate::kit::ids::new_id;
 use crate::kit::refusal::Refusal;
-use crate::services::incoming::Incoming;
+use crate::services::incoming::ReceivedCall;
 use crate::services::{
     App, Routes, SERVICES, block_storage, compute, control, faulty, identity, image, key_manager,
     load_balancer, network,
@@ -23,8 +23,8 @@ use crate::services::{
 pub fn app(cloud: App) -> Router {
     routes()
         .router()
-        .fallback(nowhere)
-        .layer(from_fn_with_state(Arc::clone(&cloud), watch))
+        .fallback(unknown_path)
+        .layer(from_fn_with_state(Arc::clone(&cloud), process_call))
         .with_state(cloud)
 }
 
@@ -41,7 +41,7 @@ fn routes() -> Routes {
 }
 
 /// The response for an unknown path.
-async fn nowhere(request: Request) -> Response {
+async fn unknown_path(request: Request) -> Response {
     let sentence = "The resource could not be found.";
     match service_of(request.uri().path()) {
         Some(("identity", _)) => {
@@ -60,7 +60,7 @@ fn service_of(path: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Response {
+async fn process_call(State(cloud): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let Some((service, rest)) = service_of(&path) else {
         return next.run(request).await;
@@ -72,7 +72,7 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
     request
         .extensions_mut()
         .insert(RequestId(request_id.clone()));
-    let incoming = Incoming {
+    let incoming = ReceivedCall {
         cloud,
         service,
         path: rest.to_owned(),
@@ -80,8 +80,8 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
         next,
     };
     let mut response = match fault {
-        None => incoming.carry_out().await,
-        Some(fault) => faulty::answer(incoming, fault).await,
+        None => incoming.execute().await,
+        Some(fault) => faulty::respond_with_fault(incoming, fault).await,
     };
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response = other_method(service, response);

@@ -12,13 +12,13 @@ use crate::kit::ip;
 use crate::kit::ip::Cidr;
 use crate::kit::record::Attributes;
 use crate::services::Model;
-use crate::services::load_balancer::haproxy::{configuration, standing};
-use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
+use crate::services::load_balancer::haproxy::{configuration, enabled_children};
+use crate::services::load_balancer::{ProvisioningStatus, Resource, ResourceType};
 use crate::services::network::port::{Port, ROUTER_GATEWAY, ROUTER_INTERFACE};
 use crate::services::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
 use crate::wiring::{
-    BalancerWiring, Filter, FilterRule, FilterRules, Forward, HostRoute, Nic, Outside, Remote,
-    RouterWiring, ServerWiring, Wiring,
+    BalancerWiring, Filter, FilterRule, FilterRules, Gateway, HostRoute, Interface, PortForward,
+    Remote, RouterWiring, ServerWiring, Wiring,
 };
 
 /// The wiring of this model.
@@ -42,7 +42,7 @@ pub fn wiring(model: &Model) -> Wiring {
             .servers
             .insert(server.id.clone(), server_wiring(model, &members, &ports));
     }
-    for balancer in model.hanging_on("", ResourceType::LoadBalancer) {
+    for balancer in model.children_of("", ResourceType::LoadBalancer) {
         if let Some(wired) = balancer_wiring(model, &members, balancer) {
             wiring.balancers.insert(balancer.id.clone(), wired);
         }
@@ -52,10 +52,10 @@ pub fn wiring(model: &Model) -> Wiring {
             let ports = model.ports.having(&format!("device:{}", router.id));
             ports.filter(move |port| port.device_owner == owner)
         };
-        let inside: Vec<Nic> = legs(ROUTER_INTERFACE)
+        let inside: Vec<Interface> = legs(ROUTER_INTERFACE)
             .map(|port| nic(model, port))
             .collect();
-        let outside = legs(ROUTER_GATEWAY).next().map(|port| Outside {
+        let outside = legs(ROUTER_GATEWAY).next().map(|port| Gateway {
             nic: nic(model, port),
             gateway: first_subnet(model, port).and_then(|subnet| ip::v4(subnet.gateway_ip?)),
             snat: router
@@ -84,11 +84,11 @@ pub fn wiring(model: &Model) -> Wiring {
 }
 
 /// The port forwardings of a router. Protocols other than TCP and UDP are stored without effect.
-fn forwards(model: &Model, router: &str) -> Vec<Forward> {
+fn forwards(model: &Model, router: &str) -> Vec<PortForward> {
     let rows = model.floating_ips.having(&format!("router:{router}"));
     rows.flat_map(|row| row.port_forwardings.iter().map(move |one| (row, one)))
         .filter(|(_, one)| ["tcp", "udp"].contains(&one.protocol.as_str()))
-        .map(|(row, one)| Forward {
+        .map(|(row, one)| PortForward {
             address: row.floating_ip_address,
             protocol: one.protocol.clone(),
             port: one.external_port,
@@ -121,8 +121,8 @@ fn server_wiring(
         addresses.filter_map(|ip| model.subnets.get(&ip.subnet_id))
     };
     let mut name_servers: Vec<Ipv4Addr> = Vec::new();
-    let told = subnets().flat_map(|subnet| &subnet.dns_nameservers);
-    for server in told.filter_map(|server| ip::v4(*server)) {
+    let dns_servers = subnets().flat_map(|subnet| &subnet.dns_nameservers);
+    for server in dns_servers.filter_map(|server| ip::v4(*server)) {
         if !name_servers.contains(&server) {
             name_servers.push(server);
         }
@@ -146,13 +146,13 @@ fn balancer_wiring(
     members: &BTreeMap<&str, BTreeSet<Ipv4Addr>>,
     balancer: &Resource,
 ) -> Option<BalancerWiring> {
-    if balancer.status == Provisioning::PendingDelete {
+    if balancer.status == ProvisioningStatus::PendingDelete {
         return None;
     }
     let port = model.ports.get(balancer.text("vip_port_id"))?;
     let mut host = server_wiring(model, members, &[port]);
     let mut ingress = Vec::new();
-    for listener in standing(model, &balancer.id, ResourceType::Listener) {
+    for listener in enabled_children(model, &balancer.id, ResourceType::Listener) {
         let port = listener
             .number("protocol_port")
             .and_then(|port| u16::try_from(port).ok());
@@ -194,14 +194,14 @@ fn balancer_wiring(
     })
 }
 
-fn nic(model: &Model, port: &Port) -> Nic {
+fn nic(model: &Model, port: &Port) -> Interface {
     let prefix = |subnet: &str| {
         model
             .subnets
             .get(subnet)
             .map_or(32, |subnet| subnet.cidr.prefix())
     };
-    Nic {
+    Interface {
         network_id: port.network_id.clone(),
         mac: port.mac_address.clone(),
         addresses: port

@@ -39,7 +39,7 @@ impl Substrate for MemorySubstrate {
         Ok(())
     }
 
-    async fn server_replug(&self, _: &ServerSpec) -> Result<(), SubstrateError> {
+    async fn server_update_interfaces(&self, _: &ServerSpec) -> Result<(), SubstrateError> {
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Substrate for MemorySubstrate {
         Ok(None)
     }
 
-    fn beat(&self) -> Duration {
+    fn simulated_delay(&self) -> Duration {
         self.gone_after
     }
 
@@ -108,7 +108,7 @@ impl Substrate for MemorySubstrate {
         false
     }
 
-    async fn balancer_follows(&self, _: &str, _: Option<&BalancerWiring>) -> bool {
+    async fn balancer_is_running(&self, _: &str, _: Option<&BalancerWiring>) -> bool {
         true
     }
 

@@ -42,7 +42,7 @@ pub enum Ssh {
     /// Works.
     Works,
     /// An injected fault: the server is ACTIVE, but has no SSH daemon.
-    NeverComes,
+    Missing,
 }
 
 /// A disk to create.
@@ -55,7 +55,7 @@ pub struct VolumeSpec {
     /// In GiB.
     pub size_gib: u32,
     /// The id of the snapshot or volume to copy. `None` is empty.
-    pub content_of: Option<String>,
+    pub source: Option<String>,
 }
 
 /// A power action.
@@ -175,7 +175,7 @@ pub trait Substrate: Send + Sync {
     async fn server_resize(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
     /// Applies the interfaces of the spec to a running server. Called only if there is wiring.
-    async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
+    async fn server_update_interfaces(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
     /// Removes a server.
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError>;
@@ -192,7 +192,7 @@ pub trait Substrate: Send + Sync {
     /// The console output of a server so far.
     async fn console(&self, id: &str) -> Result<String, SubstrateError>;
 
-    /// Creates a disk, or extends an existing one. `content_of` is used only for new disks.
+    /// Creates a disk, or extends an existing one. `source` is used only for new disks.
     async fn volume_create(&self, spec: &VolumeSpec) -> Result<(), SubstrateError>;
 
     /// Removes a disk or snapshot.
@@ -221,7 +221,7 @@ pub trait Substrate: Send + Sync {
     async fn metadata_listener(&self, id: &str) -> Result<Option<TcpListener>, SubstrateError>;
 
     /// The simulated duration of a change for which the substrate has nothing to do.
-    fn beat(&self) -> Duration;
+    fn simulated_delay(&self) -> Duration;
 
     /// Whether there is wiring. If not, [`Substrate::wire`] is never called.
     fn has_wiring(&self) -> bool;
@@ -231,7 +231,7 @@ pub trait Substrate: Send + Sync {
     async fn wiring_lost(&self) -> bool;
 
     /// Whether a load balancer runs this configuration, or is removed for `None`.
-    async fn balancer_follows(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool;
+    async fn balancer_is_running(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool;
 
     /// Applies the wiring to networks, routers, load balancers and running servers. On an error, unaffected objects are
     /// still updated.

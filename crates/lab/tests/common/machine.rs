@@ -46,8 +46,8 @@ impl Machine {
             .output()
             .await
             .expect("docker");
-        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        output.status.success().then_some(said)
+        let output_text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(output_text)
     }
 
     /// The lab's objects on this machine: containers, networks, images, rules, disks, mounts.
@@ -55,7 +55,7 @@ impl Machine {
         let name = self.0;
         let label = format!("label=stackloom.lab={name}");
         // Commands, and whether their output contains the lab's objects only.
-        let asked: [(&[&str], bool); 7] = [
+        let commands: [(&[&str], bool); 7] = [
             (&["docker", "ps", "-aq", "--filter", &label], true),
             (&["docker", "network", "ls", "-q", "--filter", &label], true),
             (&["docker", "images", "-q", "--filter", &label], true),
@@ -70,9 +70,9 @@ impl Machine {
             format!("stackloom-{name}-"),
         ];
         let mut traces = Vec::new();
-        for (words, all) in asked {
-            let said = output(words).await;
-            let ours = said
+        for (words, all) in commands {
+            let output_text = output(words).await;
+            let ours = output_text
                 .lines()
                 .filter(|line| all || marks.iter().any(|mark| line.contains(mark)));
             traces.extend(ours.map(str::to_owned));
@@ -86,8 +86,8 @@ impl Machine {
 }
 
 async fn output(words: &[&str]) -> String {
-    let said = Command::new(words[0]).args(&words[1..]).output().await;
-    String::from_utf8_lossy(&said.unwrap().stdout).into_owned()
+    let output_text = Command::new(words[0]).args(&words[1..]).output().await;
+    String::from_utf8_lossy(&output_text.unwrap().stdout).into_owned()
 }
 
 /// Whether a port accepts connections.
@@ -154,8 +154,8 @@ pub async fn wait_for_console(client: &Client, server: &str, words: &str) {
     let path = format!("/compute/v2.1/servers/{server}/action");
     loop {
         let answer = client.post(&path, json!({"os-getConsoleOutput": {}})).await;
-        let said = answer.at("/output").as_str();
-        if said.is_some_and(|text| text.contains(words)) {
+        let output_text = answer.at("/output").as_str();
+        if output_text.is_some_and(|text| text.contains(words)) {
             return;
         }
         assert!(

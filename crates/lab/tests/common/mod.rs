@@ -100,8 +100,8 @@ impl Client {
     ) -> Answer {
         let mut request = self.http.request(method, format!("{}{path}", self.base));
         let usual = [("openstack-api-version", "compute 2.79")];
-        let told = |name: &str| headers.iter().any(|(told, _)| *told == name);
-        for (name, value) in usual.iter().filter(|(name, _)| !told(name)) {
+        let given = |name: &str| headers.iter().any(|(given, _)| *given == name);
+        for (name, value) in usual.iter().filter(|(name, _)| !given(name)) {
             request = request.header(*name, *value);
         }
         if !self.token.is_empty() {

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::common::{Client, memory, password, project_scope};
-use crate::{SOON, login, wire};
+use crate::{TIMEOUT, login, network_with_subnet};
 
 const USERS: &str = "/identity/v3/users";
 
@@ -35,20 +35,20 @@ async fn a_private_flavor_of_another_project_is_refused_in_a_resize() {
     let admin = Client::login(&lab, "admin").await;
     let body = json!({"flavor": {"name": "theirs", "vcpus": 1, "ram": 64, "disk": 1, "os-flavor-access:is_public": false}});
     let flavor = made(&admin, "/compute/v2.1/flavors", body).await;
-    let (network, _) = wire(&demo, "front", "10.0.0.0/24").await;
+    let (network, _) = network_with_subnet(&demo, "front", "10.0.0.0/24").await;
     let server = demo
         .server(json!({"name": "web", "networks": [{"uuid": network}]}))
         .await;
-    demo.wait_for_server(&server, "ACTIVE", SOON).await;
+    demo.wait_for_server(&server, "ACTIVE", TIMEOUT).await;
     let act = format!("/compute/v2.1/servers/{server}/action");
     let resize = json!({"resize": {"flavorRef": flavor}});
-    let told = demo.post(&act, resize.clone()).await;
-    assert_eq!(told.status, 400, "{}", told.text);
+    let response = demo.post(&act, resize.clone()).await;
+    assert_eq!(response.status, 400, "{}", response.text);
     let access = json!({"addTenantAccess": {"tenant": demo.project_id}});
     let path = format!("/compute/v2.1/flavors/{flavor}/action");
     assert_eq!(admin.post(&path, access).await.status, 200);
-    let told = demo.post(&act, resize).await;
-    assert_eq!(told.status, 202, "{}", told.text);
+    let response = demo.post(&act, resize).await;
+    assert_eq!(response.status, 202, "{}", response.text);
 }
 
 #[tokio::test]
@@ -110,8 +110,8 @@ async fn a_revoked_role_is_in_no_token() {
 async fn enable(admin: &Client, kind: &str, id: &str, enabled: bool) {
     let path = format!("/identity/v3/{kind}s/{id}");
     let body = json!({kind: {"enabled": enabled}});
-    let told = admin.call(Method::PATCH, &path, body).await;
-    assert_eq!(told.status, 200, "{}", told.text);
+    let response = admin.call(Method::PATCH, &path, body).await;
+    assert_eq!(response.status, 200, "{}", response.text);
 }
 
 /// The status of a login with an application credential.
@@ -177,8 +177,8 @@ async fn a_credential_by_name_belongs_to_the_user_in_that_domain() {
     let body = json!({"application_credential": {"name": "ci", "secret": "s"}});
     let mut client = admin;
     client.token = token;
-    let told = client.post(&path, body).await;
-    assert_eq!(told.status, 201, "{}", told.text);
+    let response = client.post(&path, body).await;
+    assert_eq!(response.status, 201, "{}", response.text);
     for (domain, expected) in [("Default", 201), ("elsewhere", 401)] {
         let user = json!({"name": "twin", "domain": {"name": domain}});
         let credential = json!({"name": "ci", "secret": "s", "user": user});

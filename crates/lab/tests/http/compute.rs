@@ -1,18 +1,18 @@
 //! Nova: the life cycle of a server, and fields by microversion.
 
 use crate::common::{http, memory};
-use crate::{SOON, wire};
+use crate::{TIMEOUT, network_with_subnet};
 use serde_json::json;
 
 #[tokio::test]
 async fn a_server_is_created_and_deleted() {
     let (lab, client) = memory().await;
-    let (network, _) = wire(&client, "front", "10.0.0.0/24").await;
+    let (network, _) = network_with_subnet(&client, "front", "10.0.0.0/24").await;
     let port = client
         .network("ports", json!({ "network_id": network }))
         .await;
     let id = client.server(json!({"name": "web", "networks": [{ "port": port }], "tags": ["mine"], "metadata": {"a": "b"}})).await;
-    client.wait_for_server(&id, "ACTIVE", SOON).await;
+    client.wait_for_server(&id, "ACTIVE", TIMEOUT).await;
     let shown = client.get(&format!("/compute/v2.1/servers/{id}")).await;
     assert_eq!(shown.at("/server/addresses/front/0/addr"), "10.0.0.2");
     assert_eq!(shown.at("/server/metadata/a"), "b");
@@ -49,7 +49,7 @@ async fn a_server_is_created_and_deleted() {
         client.post(&action, json!({"os-stop": null})).await.status,
         202
     );
-    client.wait_for_server(&id, "SHUTOFF", SOON).await;
+    client.wait_for_server(&id, "SHUTOFF", TIMEOUT).await;
     assert!(
         client
             .post(&action, json!({"os-getConsoleOutput": {"length": 10}}))
@@ -64,7 +64,7 @@ async fn a_server_is_created_and_deleted() {
             .status,
         204
     );
-    client.wait_for_server(&id, "GONE", SOON).await;
+    client.wait_for_server(&id, "GONE", TIMEOUT).await;
 
     // A port that was created before the server is detached, not deleted.
     assert_eq!(

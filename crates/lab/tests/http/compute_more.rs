@@ -6,15 +6,15 @@ use lab::Lab;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::common::{Answer, Client, memory};
 
 /// A running server on a network of its own, and its path.
 async fn web(client: &Client) -> String {
-    let (network, _) = crate::wire(client, "net", "10.0.0.0/24").await;
+    let (network, _) = crate::network_with_subnet(client, "net", "10.0.0.0/24").await;
     let server = json!({"name": "web", "networks": [{"uuid": network}]});
     let id = client.server(server).await;
-    client.wait_for_server(&id, "ACTIVE", SOON).await;
+    client.wait_for_server(&id, "ACTIVE", TIMEOUT).await;
     format!("/compute/v2.1/servers/{id}")
 }
 
@@ -45,7 +45,7 @@ async fn a_security_group_is_added_to_a_server_and_removed_through_nova() {
     let path = format!("/compute/v2.1/os-security-groups/{group}");
     let shown = old(&demo, Method::GET, &path, Value::Null).await;
     let rules = shown.at("/security_group/rules").as_array().unwrap();
-    let said = |rule: &Value| {
+    let fields = |rule: &Value| {
         ["ip_protocol", "from_port", "to_port", "ip_range"].map(|name| rule[name].clone())
     };
     let anywhere = json!({"cidr": "0.0.0.0/0"});
@@ -60,7 +60,7 @@ async fn a_security_group_is_added_to_a_server_and_removed_through_nova() {
         ],
         [Value::Null, Value::Null, Value::Null, json!({})],
     ];
-    assert_eq!(rules.iter().map(said).collect::<Vec<_>>(), wanted);
+    assert_eq!(rules.iter().map(fields).collect::<Vec<_>>(), wanted);
     assert_eq!(rules[3]["group"]["name"], "ssh");
     let listed = old(
         &demo,
@@ -154,7 +154,7 @@ async fn usage_counts_the_hours_of_existing_and_deleted_servers() {
     assert!(usage["stop"].as_str().unwrap() < "2100");
 
     assert_eq!(demo.delete(&server).await.status, 204);
-    demo.wait_for_server(id, "GONE", SOON).await;
+    demo.wait_for_server(id, "GONE", TIMEOUT).await;
     let shown = demo.get(&long).await;
     let one = shown.at("/tenant_usage/server_usages/0");
     assert_eq!(one["state"], "terminated", "{}", shown.text);
@@ -195,7 +195,7 @@ async fn backups(lab: &Lab, client: &Client, server: &str) -> Vec<String> {
         shown.at("/server/OS-EXT-STS:task_state").is_string()
     };
     while busy().await {
-        assert!(begin.elapsed() < SOON);
+        assert!(begin.elapsed() < TIMEOUT);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     lab.model(|model| {
@@ -239,14 +239,14 @@ async fn the_oldest_backups_are_removed_by_rotation() {
     assert_eq!(none.status, 202, "{}", none.text);
     assert!(!none.headers.contains_key("location"));
     assert_eq!(backups(&lab, &demo, &server).await, ["week"]);
-    let told = old(
+    let response = old(
         &demo,
         Method::POST,
         &act,
         backup("more", "weekly", json!(2)),
     )
     .await;
-    assert!(told.headers.contains_key("location"));
+    assert!(response.headers.contains_key("location"));
 
     for (body, wanted) in [
         (

@@ -6,7 +6,7 @@ use lab::{ActionFault, Fault, Lab, QuotaFault};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::common::{Answer, Client, memory};
 
 /// Arms a fault of actions on the server or load balancer `web`.
@@ -23,7 +23,7 @@ async fn web(client: &Client) -> String {
     let id = client
         .server(json!({"name": "web", "networks": "none"}))
         .await;
-    client.wait_for_server(&id, "ACTIVE", SOON).await;
+    client.wait_for_server(&id, "ACTIVE", TIMEOUT).await;
     format!("/compute/v2.1/servers/{id}")
 }
 
@@ -40,7 +40,7 @@ async fn until(client: &Client, path: &str, pointer: &str, wanted: &str) -> Answ
         if answer.at(pointer) == wanted {
             return answer;
         }
-        assert!(begin.elapsed() < SOON, "{pointer}: {}", answer.text);
+        assert!(begin.elapsed() < TIMEOUT, "{pointer}: {}", answer.text);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -64,7 +64,7 @@ async fn last_action(client: &Client, server: &str, version: &str) -> Value {
         if now.at("/instanceAction/events/0/finish_time").is_string() {
             return shown;
         }
-        assert!(begin.elapsed() < SOON, "{shown}");
+        assert!(begin.elapsed() < TIMEOUT, "{shown}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -208,7 +208,7 @@ async fn a_volume_that_cannot_be_attached_is_available_again_and_one_that_cannot
 async fn an_interface_that_cannot_be_attached_is_refused_and_one_that_cannot_be_detached_stays() {
     let (lab, demo) = memory().await;
     let server = web(&demo).await;
-    let (network, _) = crate::wire(&demo, "net", "10.0.0.0/24").await;
+    let (network, _) = crate::network_with_subnet(&demo, "net", "10.0.0.0/24").await;
     let port = json!({ "network_id": network });
     let port = demo.network("ports", port).await;
     let interfaces = format!("{server}/os-interface");
@@ -255,7 +255,7 @@ async fn a_switch_that_fails_leaves_the_server_as_it_was() {
 async fn a_failed_failover_leaves_the_load_balancer_in_error_until_the_next() {
     let (lab, demo) = memory().await;
     let admin = Client::login(&lab, "admin").await;
-    let (_, subnet) = crate::wire(&demo, "net", "10.0.0.0/24").await;
+    let (_, subnet) = crate::network_with_subnet(&demo, "net", "10.0.0.0/24").await;
     let balancers = "/load-balancer/v2/lbaas/loadbalancers";
     let body = json!({"loadbalancer": {"name": "web", "vip_subnet_id": subnet}});
     let made = demo.post(balancers, body).await;
@@ -285,7 +285,7 @@ async fn actions_of_a_server_are_listed_after_its_deletion() {
     until(&demo, &server, "/server/status", "SHUTOFF").await;
     assert_eq!(demo.delete(&server).await.status, 204);
     let gone = server.rsplit('/').next().unwrap();
-    demo.wait_for_server(gone, "GONE", SOON).await;
+    demo.wait_for_server(gone, "GONE", TIMEOUT).await;
     let actions = format!("{server}/os-instance-actions");
     let shown = demo.get(&actions).await;
     let names = |answer: &Answer| -> Vec<String> {
@@ -335,7 +335,7 @@ async fn a_server_over_the_quota_fails_though_the_limits_show_room() {
     // The deletion of a server frees its quota.
     assert_eq!(demo.delete(&first).await.status, 204);
     let gone = first.rsplit('/').next().unwrap();
-    demo.wait_for_server(gone, "GONE", SOON).await;
+    demo.wait_for_server(gone, "GONE", TIMEOUT).await;
     let third = demo.post("/compute/v2.1/servers", body).await;
     assert_eq!(third.status, 202, "{}", third.text);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lab::{CallFault, Damage, Fault, Lab, ServerFault, ServerTrouble};
 use serde_json::{Value, json};
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::common::{Client, http, memory};
 
 const NETWORKS: &str = "/network/v2.0/networks";
@@ -194,8 +194,8 @@ async fn a_fault_applies_to_its_method_path_and_count() {
             "list show",
         ),
     ] {
-        let told = format!("{fault:?}");
-        assert_eq!(struck(fault).await, wanted, "{told}");
+        let shown = format!("{fault:?}");
+        assert_eq!(struck(fault).await, wanted, "{shown}");
     }
 }
 
@@ -241,14 +241,14 @@ async fn servers_fail_on_request() {
         server("deaf").await,
         server("weak").await,
     );
-    client.wait_for_server(&bad, "ERROR", SOON).await;
-    client.wait_for_server(&weak, "SHUTOFF", SOON).await;
+    client.wait_for_server(&bad, "ERROR", TIMEOUT).await;
+    client.wait_for_server(&weak, "SHUTOFF", TIMEOUT).await;
     // Without SSH, the API shows no difference. `docker_life.rs` tests the port.
-    client.wait_for_server(&deaf, "ACTIVE", SOON).await;
+    client.wait_for_server(&deaf, "ACTIVE", TIMEOUT).await;
     let fault = client.get(&format!("/compute/v2.1/servers/{bad}")).await;
     assert_eq!(fault.at("/server/fault/code"), 500);
     // The fault applies to one server only. By now, the slow one would be ACTIVE too.
     let second = server("bad-2").await;
-    client.wait_for_server(&second, "ACTIVE", SOON).await;
+    client.wait_for_server(&second, "ACTIVE", TIMEOUT).await;
     assert_eq!(client.server_status(&slow).await, "BUILD");
 }

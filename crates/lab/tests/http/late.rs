@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use lab::{CallFault, Damage, Fault, Lab};
 use serde_json::{Value, json};
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::common::{Client, http, memory};
 
 const NETWORKS: &str = "/network/v2.0/networks";
@@ -46,7 +46,7 @@ async fn answered(call: reqwest::RequestBuilder) -> Option<u16> {
 async fn until_there_is_a_network(lab: &Lab) {
     let begin = Instant::now();
     while networks(lab) == 0 {
-        assert!(begin.elapsed() < SOON, "the call was never carried out");
+        assert!(begin.elapsed() < TIMEOUT, "the call was never carried out");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -111,7 +111,7 @@ async fn a_late_change_is_made_though_the_client_disconnects() {
         assert!(call.await.unwrap_err().is_cancelled());
         let begin = Instant::now();
         while networks(&lab) == before {
-            assert!(begin.elapsed() < SOON, "the call was never carried out");
+            assert!(begin.elapsed() < TIMEOUT, "the call was never carried out");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -216,7 +216,7 @@ async fn a_lagging_list_misses_a_resource_that_is_found_by_id() {
             assert!(!first.contains(&new), "{path} shows it at once");
         }
         while !listed(&client, path, key, id).await.contains(&new) {
-            assert!(begin.elapsed() < SOON, "{path} never shows it");
+            assert!(begin.elapsed() < TIMEOUT, "{path} never shows it");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert!(begin.elapsed() >= LATE, "{path}: {:?}", begin.elapsed());

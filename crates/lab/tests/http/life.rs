@@ -1,7 +1,7 @@
 //! The lab as a whole: responses without a token, and restart.
 
 use crate::common::{Client, memory};
-use crate::{SOON, wire};
+use crate::{TIMEOUT, network_with_subnet};
 use lab::{Lab, LabConfig};
 use serde_json::json;
 
@@ -42,11 +42,11 @@ async fn a_restart_keeps_all_resources() {
     };
     let lab = Lab::start(config()).await.unwrap();
     let mut client = Client::login(&lab, "demo").await;
-    let (network, _) = wire(&client, "front", "10.0.0.0/24").await;
+    let (network, _) = network_with_subnet(&client, "front", "10.0.0.0/24").await;
     let server = client
         .server(json!({"name": "web", "networks": [{ "uuid": network }]}))
         .await;
-    client.wait_for_server(&server, "ACTIVE", SOON).await;
+    client.wait_for_server(&server, "ACTIVE", TIMEOUT).await;
     lab.stop().await;
 
     let lab = Lab::start(config()).await.unwrap();

@@ -24,10 +24,10 @@ use lab::Lab;
 use serde_json::{Value, json};
 
 /// Time limit for changes that take a few milliseconds.
-const SOON: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Creates a network with a subnet. Returns both ids.
-async fn wire(client: &Client, name: &str, cidr: &str) -> (String, String) {
+async fn network_with_subnet(client: &Client, name: &str, cidr: &str) -> (String, String) {
     let network = client.network("networks", json!({ "name": name })).await;
     let subnet = client
         .network(
@@ -39,7 +39,7 @@ async fn wire(client: &Client, name: &str, cidr: &str) -> (String, String) {
 }
 
 /// Creates a router with an external gateway and an interface on the subnet.
-async fn way_out(client: &Client, subnet: &str) -> String {
+async fn router_with_gateway(client: &Client, subnet: &str) -> String {
     let outside = client.public_network().await;
     let router = client
         .network(

@@ -1,8 +1,8 @@
 //! Neutron: lists, security groups, and routers for floating IPs.
 
-use crate::SOON;
+use crate::TIMEOUT;
 use crate::common::memory;
-use crate::{way_out, wire};
+use crate::{network_with_subnet, router_with_gateway};
 use serde_json::{Value, json};
 
 /// As on a real cloud, every change of a resource updates its revision number and `updated_at`, also if another
@@ -46,14 +46,14 @@ async fn an_indirect_change_increases_the_revision_number() {
     let before = revision(&port_path, "/port").await;
     let server = json!({"name": "web", "networks": [{"port": port}]});
     let server = client.server(server).await;
-    client.wait_for_server(&server, "ACTIVE", SOON).await;
+    client.wait_for_server(&server, "ACTIVE", TIMEOUT).await;
     assert!(revision(&port_path, "/port").await > before);
 }
 
 #[tokio::test]
 async fn a_floating_ip_needs_a_router_to_its_port() {
     let (_lab, client) = memory().await;
-    let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
+    let (network, subnet) = network_with_subnet(&client, "front", "10.0.0.0/24").await;
     let port = client
         .network("ports", json!({ "network_id": network }))
         .await;
@@ -67,7 +67,7 @@ async fn a_floating_ip_needs_a_router_to_its_port() {
         (404, Some("ExternalGatewayForFloatingIPNotFound"))
     );
 
-    let router = way_out(&client, &subnet).await;
+    let router = router_with_gateway(&client, &subnet).await;
     let made = client.post("/network/v2.0/floatingips", wanted).await;
     assert_eq!(made.status, 201, "{}", made.text);
     assert_eq!(made.at("/floatingip/status"), "ACTIVE");
@@ -230,8 +230,8 @@ async fn lists_are_filtered_by_any_attribute_and_paged() {
 #[tokio::test]
 async fn port_forwardings_of_a_floating_ip_lead_to_several_servers() {
     let (_lab, client) = memory().await;
-    let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
-    let router = way_out(&client, &subnet).await;
+    let (network, subnet) = network_with_subnet(&client, "front", "10.0.0.0/24").await;
+    let router = router_with_gateway(&client, &subnet).await;
     let port = |last: u8| json!({"network_id": network, "fixed_ips": [{"ip_address": format!("10.0.0.{last}")}]});
     let (web, db) = (
         client.network("ports", port(11)).await,

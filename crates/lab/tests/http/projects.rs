@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::common::{Client, memory};
-use crate::{SOON, way_out, wire};
+use crate::{TIMEOUT, network_with_subnet, router_with_gateway};
 
 const LB: &str = "/load-balancer/v2.0/lbaas";
 
@@ -27,14 +27,14 @@ async fn settled(client: &Client, path: &str, pointer: &str, wanted: &str) {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(SOON, waiting).await.expect(path);
+    tokio::time::timeout(TIMEOUT, waiting).await.expect(path);
 }
 
 /// Creates a resource of each type. Returns their paths.
-async fn one_of_everything(client: &Client) -> Vec<String> {
+async fn create_one_of_each(client: &Client) -> Vec<String> {
     let mut paths = Vec::new();
-    let (network, subnet) = wire(client, "front", "10.0.0.0/24").await;
-    let router = way_out(client, &subnet).await;
+    let (network, subnet) = network_with_subnet(client, "front", "10.0.0.0/24").await;
+    let router = router_with_gateway(client, &subnet).await;
     let port = client
         .network("ports", json!({"network_id": network}))
         .await;
@@ -96,7 +96,7 @@ async fn one_of_everything(client: &Client) -> Vec<String> {
     let server = client
         .server(json!({"name": "web", "networks": [{"port": port}]}))
         .await;
-    client.wait_for_server(&server, "ACTIVE", SOON).await;
+    client.wait_for_server(&server, "ACTIVE", TIMEOUT).await;
     for below in [
         "",
         "/metadata",
@@ -166,7 +166,7 @@ async fn one_of_everything(client: &Client) -> Vec<String> {
 }
 
 /// The status of each supported method of a path for another project.
-async fn strange(client: &Client, path: &str) -> Vec<(Method, u16)> {
+async fn statuses_for_other_project(client: &Client, path: &str) -> Vec<(Method, u16)> {
     let mut seen = Vec::new();
     for method in [Method::GET, Method::PUT, Method::PATCH, Method::DELETE] {
         let singular = path.trim_end_matches('s');
@@ -186,11 +186,11 @@ async fn strange(client: &Client, path: &str) -> Vec<(Method, u16)> {
 async fn resources_of_a_project_are_not_found_by_another() {
     let (lab, demo) = memory().await;
     let other = Client::login(&lab, "other").await;
-    let paths = one_of_everything(&demo).await;
+    let paths = create_one_of_each(&demo).await;
     let before = shown(&demo, &paths).await;
     let mut wrong = Vec::new();
     for path in &paths {
-        for (method, status) in strange(&other, path).await {
+        for (method, status) in statuses_for_other_project(&other, path).await {
             // Glance checks the format of a patch first, Nova and Cinder that of a body.
             let form_first =
                 method != Method::GET && method != Method::DELETE && [400, 415].contains(&status);
@@ -263,7 +263,7 @@ async fn nothing_is_listed(lab: &Lab, other: &Client) {
 async fn networks_and_ports_of_another_project_cannot_be_used() {
     let (lab, demo) = memory().await;
     let other = Client::login(&lab, "other").await;
-    let (network, subnet) = wire(&demo, "front", "10.0.0.0/24").await;
+    let (network, subnet) = network_with_subnet(&demo, "front", "10.0.0.0/24").await;
     let mine = other.network("routers", json!({"name": "mine"})).await;
     let port = json!({"port": {"network_id": network}});
     let refused = other.post("/network/v2.0/ports", port).await;
@@ -279,14 +279,14 @@ async fn networks_and_ports_of_another_project_cannot_be_used() {
     let path = format!("/network/v2.0/networks/{outside}");
     assert_eq!(other.delete(&path).await.status, 403);
     // Two projects can use the same range.
-    wire(&other, "front", "10.0.0.0/24").await;
+    network_with_subnet(&other, "front", "10.0.0.0/24").await;
 }
 
 #[tokio::test]
 async fn a_shared_network_is_usable_and_stays_shared_while_in_use() {
     let (lab, demo) = memory().await;
     let other = Client::login(&lab, "other").await;
-    let (network, _) = wire(&demo, "front", "10.0.0.0/24").await;
+    let (network, _) = network_with_subnet(&demo, "front", "10.0.0.0/24").await;
     let path = format!("/network/v2.0/networks/{network}");
     assert_eq!(other.get(&path).await.status, 404);
     let policy = json!({"object_type": "network", "object_id": network, "action": "access_as_shared", "target_tenant": other.project_id});

@@ -1,7 +1,7 @@
 //! Refusals in the wording of the real services.
 
 use crate::common::{Client, memory};
-use crate::{SOON, way_out, wire};
+use crate::{TIMEOUT, network_with_subnet, router_with_gateway};
 use lab::{Lab, LabConfig};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn error_messages_are_those_of_openstack() {
     let (_lab, client) = memory().await;
-    let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
-    let router = way_out(&client, &subnet).await;
+    let (network, subnet) = network_with_subnet(&client, "front", "10.0.0.0/24").await;
+    let router = router_with_gateway(&client, &subnet).await;
     let port = client
         .network("ports", json!({ "network_id": network }))
         .await;
@@ -275,7 +275,7 @@ async fn a_malformed_body_is_refused_before_anything_is_looked_up() {
     let server = client
         .server(json!({"name": "web", "networks": "none"}))
         .await;
-    client.wait_for_server(&server, "ACTIVE", SOON).await;
+    client.wait_for_server(&server, "ACTIVE", TIMEOUT).await;
     let group = client
         .network("security-groups", json!({"name": "web"}))
         .await;

@@ -91,13 +91,13 @@ pub struct Report {
 #[derive(Debug)]
 struct Line {
     path: String,
-    tried: Tried,
+    tried: TemplateResult,
     golden: Option<Row>,
 }
 
 /// The result for one template.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tried {
+pub struct TemplateResult {
     /// True if it is parsed without an error.
     pub parsed: bool,
     /// True if it is also valid.
@@ -115,7 +115,7 @@ pub struct Tried {
     /// The broken law, if any.
     pub broken_law: Option<String>,
     /// Number of edits in the tests of laws.
-    pub edits: laws::Tried,
+    pub edits: laws::EditCounts,
 }
 
 /// Tests all templates below `dir`. Compares with `golden`, else with `dir/golden.csv` if it exists.
@@ -155,7 +155,7 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
         let row = rows
             .remove(&path)
             .or_else(|| rows.remove(from_table.as_deref()?));
-        let tried = patiently(Given {
+        let tried = run_with_timeout(TestInput {
             text,
             named: row
                 .iter()
@@ -190,7 +190,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// The input for the test of one template.
-struct Given {
+struct TestInput {
     file: PathBuf,
     text: String,
     environments: Arc<Vec<files::EnvironmentFile>>,
@@ -203,8 +203,8 @@ struct Given {
     missing: Missing,
 }
 
-impl Given {
-    fn tried(&self) -> Tried {
+impl TestInput {
+    fn tried(&self) -> TemplateResult {
         let document = Document::parse(self.text.as_str());
         let mut given = self.named.clone();
         if self.look {
@@ -216,7 +216,7 @@ impl Given {
 }
 
 /// Runs the test in a thread of its own, so that a panic or an endless loop does not stop the other tests.
-fn patiently(given: Given) -> Tried {
+fn run_with_timeout(given: TestInput) -> TemplateResult {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         // The receiver can have timed out.
@@ -224,17 +224,21 @@ fn patiently(given: Given) -> Tried {
     });
     receiver
         .recv_timeout(PATIENCE)
-        .unwrap_or_else(|error| Tried {
+        .unwrap_or_else(|error| TemplateResult {
             error: Some(match error {
                 mpsc::RecvTimeoutError::Timeout => format!("no end after {} s", PATIENCE.as_secs()),
                 mpsc::RecvTimeoutError::Disconnected => "it made us panic".to_owned(),
             }),
-            ..Tried::default()
+            ..TemplateResult::default()
         })
 }
 
 /// Tests one template with the given files and values. Other parameters without a value get stand-ins.
-pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, Value>) -> Tried {
+pub fn template(
+    document: &Document,
+    bundle: &Bundle,
+    given: &BTreeMap<String, Value>,
+) -> TemplateResult {
     let types = Registry::openstack();
     let cloud = CloudFacts::default();
     let mut parameters = stand_in::values(document.template(), bundle, &types);
@@ -259,11 +263,11 @@ pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, V
         .flat_map(|(after, before)| before.into_iter().map(move |one| (one, after.clone())))
         .collect();
     let in_plan = first_error(&planned.diagnostics);
-    let made = laws::all_made(&types, document, bundle);
-    let mut edits = laws::Tried::default();
+    let made = laws::all_deployable(&types, document, bundle);
+    let mut edits = laws::EditCounts::default();
     let kept = laws::of_text(document, laws::EDITED_MAX, &mut edits)
         .and_then(|()| laws::of_plan(document, bundle, &made));
-    Tried {
+    TemplateResult {
         parsed: read.is_none(),
         valid: read.is_none() && checked.is_none(),
         planned: read.is_none() && checked.is_none() && in_plan.is_none(),
@@ -365,13 +369,13 @@ impl Report {
     }
 
     /// Number of edits over all templates.
-    fn edits(&self) -> laws::Tried {
-        let mut all = laws::Tried::default();
+    fn edits(&self) -> laws::EditCounts {
+        let mut all = laws::EditCounts::default();
         self.lines.iter().for_each(|line| all.add(line.tried.edits));
         all
     }
 
-    fn count(&self, which: impl Fn(&Tried) -> bool) -> usize {
+    fn count(&self, which: impl Fn(&TemplateResult) -> bool) -> usize {
         self.lines.iter().filter(|line| which(&line.tried)).count()
     }
 }

@@ -24,7 +24,7 @@ use hot::document::Document;
 use planner::workflow::Workflow;
 use types::Registry;
 
-use crate::laws::{self, Tried};
+use crate::laws::{self, EditCounts};
 use crate::shapes;
 
 mod mutate;
@@ -74,7 +74,7 @@ pub struct Report {
     /// Number of texts with a workflow.
     pub planned: u64,
     /// Edits that were made and refused. A law about edits is not tested by refused ones.
-    pub edits: Tried,
+    pub edits: EditCounts,
     /// The longest time for one text.
     pub slowest: Duration,
     /// The highest memory use of the program in KiB, if the system reports it.
@@ -241,7 +241,7 @@ enum Verdict {
 /// A thread that tests texts, so that a text without an end can be abandoned.
 struct Worker {
     texts: Sender<String>,
-    verdicts: Receiver<(Verdict, Tried)>,
+    verdicts: Receiver<(Verdict, EditCounts)>,
     /// The file with the thread's processor time, if the system has it.
     account: Option<PathBuf>,
 }
@@ -260,7 +260,7 @@ impl Worker {
             let _ = id_sender.send(thread.map(|thread| Path::new("/proc").join(thread)));
             let types = Registry::openstack();
             for text in inbox {
-                let mut edits = Tried::default();
+                let mut edits = EditCounts::default();
                 let tried =
                     panic::catch_unwind(AssertUnwindSafe(|| broken_law(&text, &types, &mut edits)));
                 let verdict = match tried {
@@ -294,7 +294,7 @@ impl Worker {
     }
 
     /// The verdict. `None` if the time limit is reached.
-    fn verdict(&self) -> Option<(Verdict, Tried)> {
+    fn verdict(&self) -> Option<(Verdict, EditCounts)> {
         let before = self.spent();
         for _ in 0..ROUNDS {
             match self.verdicts.recv_timeout(PATIENCE) {
@@ -310,14 +310,14 @@ impl Worker {
         None
     }
 
-    fn try_text(&mut self, text: &str) -> (Verdict, Tried) {
+    fn try_text(&mut self, text: &str) -> (Verdict, EditCounts) {
         let verdict = match self.texts.send(text.to_owned()) {
             Ok(()) => self.verdict(),
             Err(_) => None,
         };
         verdict.unwrap_or_else(|| {
             *self = Worker::start();
-            (Verdict::Broken(TOO_SLOW.to_owned()), Tried::default())
+            (Verdict::Broken(TOO_SLOW.to_owned()), EditCounts::default())
         })
     }
 }
@@ -329,7 +329,7 @@ impl Worker {
 pub fn broken_law(
     text: &str,
     types: &Registry,
-    edits: &mut Tried,
+    edits: &mut EditCounts,
 ) -> Result<Option<Workflow>, String> {
     let (template, bundle) = files(text);
     let document = Document::parse(template);
@@ -420,7 +420,7 @@ mod tests {
         let names: Vec<&str> = bundle.files().map(|(name, _)| name).collect();
         assert_eq!(names, ["box.yaml", "env.yaml", "site.yaml", "words.txt"]);
         assert_eq!(bundle.environments(), ["env.yaml"]);
-        let mut edits = Tried::default();
+        let mut edits = EditCounts::default();
         assert!(broken_law(seed, &Registry::openstack(), &mut edits).is_ok());
         assert!(edits.made > 0);
     }

@@ -130,7 +130,7 @@ impl Cloud {
                 id: id.into(),
                 name: row.name.clone().unwrap_or_default(),
                 size_gib: row.size,
-                content_of: row.snapshot_id.clone().or_else(|| row.source_volid.clone()),
+                source: row.snapshot_id.clone().or_else(|| row.source_volid.clone()),
             })
         })
     }

@@ -41,7 +41,7 @@ fn not_found(id: &str) -> Refusal {
 }
 
 /// The keys of a body, with the consumer separated from the others.
-fn said(
+fn consumer_and_specs(
     fields: &Map<String, Value>,
 ) -> Result<(Option<String>, BTreeMap<String, String>), Refusal> {
     let mut specs = pairs(Some(&Value::Object(fields.clone())))?;
@@ -62,7 +62,7 @@ async fn all(call: Call) -> Answer {
         .read(|model| model.block_storage.qos_specs.iter().map(document).collect());
     let fits = |row: &Value| {
         ["id", "name", CONSUMER].iter().all(|name| {
-            call.asked(name)
+            call.query_value(name)
                 .is_none_or(|wanted| attribute_is(row, name, wanted))
         })
     };
@@ -87,7 +87,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
         Some(Value::String(name)) if !name.trim().is_empty() => name,
         _ => return Err(Refusal::bad_request("'name' is a required property")),
     };
-    let (consumer, specs) = said(&fields)?;
+    let (consumer, specs) = consumer_and_specs(&fields)?;
     let row = QosSpecs {
         id: new_id(),
         name,
@@ -112,7 +112,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
 async fn set(call: Call, body: Bytes) -> Answer {
     call.admin("qos_specs_manage:update")?;
     let body = read_json(&body)?;
-    let (consumer, specs) = said(object(&body, "qos_specs")?)?;
+    let (consumer, specs) = consumer_and_specs(object(&body, "qos_specs")?)?;
     call.app.change(|model| {
         let row = model.block_storage.qos_specs.get_mut(call.id());
         let row = row.ok_or_else(|| not_found(call.id()))?;
@@ -148,7 +148,7 @@ async fn unset(call: Call, body: Bytes) -> Answer {
 async fn delete(call: Call) -> Answer {
     call.admin("qos_specs_manage:delete")?;
     let force = call
-        .asked("force")
+        .query_value("force")
         .is_some_and(|word| word.eq_ignore_ascii_case("true"));
     call.app.change(|model| {
         let storage = &mut model.block_storage;
@@ -184,7 +184,7 @@ async fn associations(call: Call) -> Answer {
 
 async fn bind(call: Call, on: bool) -> Answer {
     call.admin("qos_specs_manage:update")?;
-    let kind = call.asked("vol_type_id");
+    let kind = call.query_value("vol_type_id");
     let kind = kind.ok_or_else(|| Refusal::bad_request("Volume Type id must not be None."))?;
     call.app.change(|model| {
         let storage = &mut model.block_storage;

@@ -120,7 +120,7 @@ pub fn change<T: Resource, R>(call: &Call, change: impl FnOnce(&mut T) -> R) -> 
 }
 
 /// The query parameters of every list.
-const ASKED: &[&str] = &[
+const QUERY_PARAMETERS: &[&str] = &[
     "all_tenants",
     "limit",
     "marker",
@@ -133,7 +133,7 @@ const ASKED: &[&str] = &[
 ];
 
 /// The sort keys of lists.
-const ORDERS: &[&str] = &[
+const SORT_KEYS: &[&str] = &[
     "availability_zone",
     "bootable",
     "created_at",
@@ -149,12 +149,12 @@ const ORDERS: &[&str] = &[
 ];
 
 /// Checks the query parameters of a list.
-fn may_be_asked<T: Resource>(filters: &[(String, String)]) -> Result<(), Refusal> {
+fn check_query<T: Resource>(filters: &[(String, String)]) -> Result<(), Refusal> {
     let order = |value: &str| {
         let mut keys = value
             .split(',')
             .map(|key| key.split(':').next().unwrap_or_default());
-        keys.all(|key| ORDERS.contains(&key))
+        keys.all(|key| SORT_KEYS.contains(&key))
     };
     for (name, value) in filters {
         let sentence = match name.as_str() {
@@ -167,7 +167,7 @@ fn may_be_asked<T: Resource>(filters: &[(String, String)]) -> Result<(), Refusal
             "sort" | "sort_key" if !order(value) => {
                 "Invalid input received: Invalid sort key".to_owned()
             }
-            name if !ASKED.contains(&name) && !T::FILTERS.contains(&name) => {
+            name if !QUERY_PARAMETERS.contains(&name) && !T::FILTERS.contains(&name) => {
                 format!("Invalid filters {name} are found in query options.")
             }
             _ => continue,
@@ -180,7 +180,7 @@ fn may_be_asked<T: Resource>(filters: &[(String, String)]) -> Result<(), Refusal
 /// A list.
 async fn list<T: Resource>(call: Call, detail: Detail) -> Answer {
     let (member, filters) = (call.member()?, &call.query);
-    may_be_asked::<T>(filters)?;
+    check_query::<T>(filters)?;
     let (page, count) = call.app.read(|model| {
         // Newest first, Cinder's default order.
         let mine = T::table(model)
@@ -197,7 +197,7 @@ async fn list<T: Resource>(call: Call, detail: Detail) -> Answer {
         });
         (page, count)
     });
-    let marker = call.asked("marker").unwrap_or_default();
+    let marker = call.query_value("marker").unwrap_or_default();
     let (items, next) = page.ok_or_else(|| T::not_found(marker))?;
     let mut body = json!({T::COLLECTION: items});
     if let Some(next) = next {
@@ -216,7 +216,7 @@ async fn list<T: Resource>(call: Call, detail: Detail) -> Answer {
         body[format!("{}_links", T::COLLECTION)] = json!([{"rel": "next", "href": href}]);
     }
     let counts = call.version >= Microversion(3, 45);
-    if counts && call.asked("with_count") == Some("True") {
+    if counts && call.query_value("with_count") == Some("True") {
         body["count"] = count.into();
     }
     reply(200, body)
@@ -252,9 +252,9 @@ async fn metadata<T: Resource>(call: Call) -> Answer {
 /// The metadata of a body, where it is required.
 fn metadata_of(body: &Bytes) -> Result<BTreeMap<String, String>, Refusal> {
     let body = read_json(body)?;
-    let said = body.get("metadata");
-    let said = said.ok_or_else(|| Refusal::bad_request("'metadata' is a required property"))?;
-    pairs(Some(said))
+    let value = body.get("metadata");
+    let value = value.ok_or_else(|| Refusal::bad_request("'metadata' is a required property"))?;
+    pairs(Some(value))
 }
 
 async fn add_metadata<T: Resource>(call: Call, body: Bytes) -> Answer {
@@ -291,9 +291,9 @@ async fn metadata_item<T: Resource>(call: Call) -> Answer {
 
 async fn set_metadata_item<T: Resource>(call: Call, body: Bytes) -> Answer {
     let (body, key) = (read_json(&body)?, call.part("key"));
-    let said = body.get("meta");
-    let said = said.ok_or_else(|| Refusal::bad_request("'meta' is a required property"))?;
-    let new = pairs(Some(said))?;
+    let value = body.get("meta");
+    let value = value.ok_or_else(|| Refusal::bad_request("'meta' is a required property"))?;
+    let new = pairs(Some(value))?;
     if new.len() != 1 || !new.contains_key(key) {
         return Err(Refusal::bad_request("Request body and URI mismatch"));
     }

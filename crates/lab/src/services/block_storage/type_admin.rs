@@ -25,8 +25,8 @@ pub fn routes() -> Routes {
         .delete("/types/{id}/extra_specs/{key}", unset_spec)
         .get("/types/{id}/encryption", encryption)
         .post("/types/{id}/encryption", encrypt)
-        .put("/types/{id}/encryption/{which}", encrypt_otherwise)
-        .delete("/types/{id}/encryption/{which}", encrypt_no_more)
+        .put("/types/{id}/encryption/{which}", update_encryption)
+        .delete("/types/{id}/encryption/{which}", delete_encryption)
 }
 
 impl Call {
@@ -147,7 +147,7 @@ async fn remove(call: Call) -> Answer {
 async fn act(call: Call, body: Bytes) -> Answer {
     let body = read_json(&body)?;
     let only = body.as_object().and_then(|fields| fields.iter().next());
-    let (action, said) = only.ok_or_else(|| Refusal::bad_request("There is no such action"))?;
+    let (action, details) = only.ok_or_else(|| Refusal::bad_request("There is no such action"))?;
     let adds = match action.as_str() {
         "addProjectAccess" => true,
         "removeProjectAccess" => false,
@@ -158,7 +158,7 @@ async fn act(call: Call, body: Bytes) -> Answer {
         }
     };
     call.admin(&format!("volume_type_access:{action}"))?;
-    let project = said["project"].as_str().unwrap_or_default().to_owned();
+    let project = details["project"].as_str().unwrap_or_default().to_owned();
     if uuid::Uuid::parse_str(&project).is_err() {
         return Err(Refusal::bad_request(format!(
             "Invalid input for field/attribute project. Value: {project}. '{project}' is not a 'uuid'"
@@ -314,7 +314,7 @@ fn changed<R>(
     })
 }
 
-async fn encrypt_otherwise(call: Call, body: Bytes) -> Answer {
+async fn update_encryption(call: Call, body: Bytes) -> Answer {
     let body = read_json(&body)?;
     let fields = object(&body, "encryption")?.clone();
     changed(&call, "update", |there| {
@@ -323,7 +323,7 @@ async fn encrypt_otherwise(call: Call, body: Bytes) -> Answer {
     reply(200, body)
 }
 
-async fn encrypt_no_more(call: Call) -> Answer {
+async fn delete_encryption(call: Call) -> Answer {
     changed(&call, "delete", |there| *there = None)?;
     empty(202)
 }

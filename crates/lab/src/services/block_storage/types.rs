@@ -32,7 +32,7 @@ pub fn routes() -> Routes {
 async fn types(call: Call) -> Answer {
     let member = call.member()?;
     // Administrators can also list private types.
-    let is_public = call.asked("is_public").unwrap_or("true");
+    let is_public = call.query_value("is_public").unwrap_or("true");
     let wanted = |public: bool| match is_public.to_lowercase().as_str() {
         "none" => true,
         word => public == matches!(word, "true" | "1"),
@@ -117,13 +117,13 @@ async fn limits(call: Call) -> Answer {
 
 async fn quota_set(call: Call) -> Answer {
     let member = call.member()?;
-    if !member.may_touch(call.id()) {
+    if !member.can_access(call.id()) {
         return Err(Refusal::forbidden(
             "Policy doesn't allow volume_extension:quotas:show to be performed.",
         ));
     }
     let usage = call
-        .asked("usage")
+        .query_value("usage")
         .is_some_and(|word| word.eq_ignore_ascii_case("true"));
     let mut set = call.app.read(|model| {
         let mut set = model.quotas.body(VOLUME, call.id());
@@ -155,8 +155,8 @@ async fn change_quota_set(call: Call, body: Bytes) -> Answer {
         ));
     }
     let body = read_json(&body)?;
-    let said = object(&body, "quota_set")?;
-    let limits = Quotas::read(VOLUME, said)
+    let requested = object(&body, "quota_set")?;
+    let limits = Quotas::read(VOLUME, requested)
         .map_err(|name| Refusal::bad_request(format!("Bad key(s) in quota set: {name}")))?;
     let set = call.app.change(|model| {
         model.quotas.set_for(call.id(), limits);

@@ -10,7 +10,7 @@ use crate::services::block_storage::PREFIXES;
 use crate::services::block_storage::body::{pairs, wrong};
 use crate::services::block_storage::resources::change;
 use crate::services::block_storage::volume::{Volume, VolumeStatus};
-use crate::services::block_storage::volumes::whole;
+use crate::services::block_storage::volumes::size_gib;
 use crate::services::{Call, Routes};
 
 pub fn routes() -> Routes {
@@ -29,7 +29,7 @@ async fn action(call: Call, body: Bytes) -> Answer {
     let id = call.id();
     let status = match name.as_str() {
         "os-extend" => {
-            let size = whole(&details["new_size"]);
+            let size = size_gib(&details["new_size"]);
             let size = size.ok_or_else(|| wrong("new_size", &details["new_size"]))?;
             call.app
                 .change(|model| model.extend_volume(&member.project_id, id, size))?;
@@ -37,12 +37,12 @@ async fn action(call: Call, body: Bytes) -> Answer {
             202
         }
         "os-set_bootable" => {
-            let said = &details["bootable"];
-            let bootable = python::boolean(said, &["y", "t", "n", "f"]).ok_or_else(|| {
+            let value = &details["bootable"];
+            let bootable = python::boolean(value, &["y", "t", "n", "f"]).ok_or_else(|| {
                 Refusal::bad_request(format!(
                     "Invalid input for field/attribute bootable. Value: {}. {}",
-                    python::text(said),
-                    python::not_boolean(said, true)
+                    python::text(value),
+                    python::not_boolean(value, true)
                 ))
             })?;
             change(&call, |row: &mut Volume| row.bootable = bootable)?;

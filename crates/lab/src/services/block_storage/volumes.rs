@@ -162,7 +162,7 @@ fn read_create(fields: &Map<String, Value>) -> Result<CreateVolume, Refusal> {
     Ok(CreateVolume {
         size: match fields.get("size") {
             None | Some(Value::Null) => None,
-            Some(size) => Some(whole(size).ok_or_else(|| wrong("size", size))?),
+            Some(size) => Some(size_gib(size).ok_or_else(|| wrong("size", size))?),
         },
         name: either("name", "display_name")?,
         description: either("description", "display_description")?,
@@ -176,7 +176,7 @@ fn read_create(fields: &Map<String, Value>) -> Result<CreateVolume, Refusal> {
 }
 
 /// A size in GiB, as number or text.
-pub fn whole(value: &Value) -> Option<u32> {
+pub fn size_gib(value: &Value) -> Option<u32> {
     let number = value
         .as_u64()
         .or_else(|| value.as_str().and_then(|text| text.parse().ok()));
@@ -256,7 +256,7 @@ async fn update(call: Call, body: Bytes) -> Answer {
 async fn delete(call: Call) -> Answer {
     let member = call.member()?;
     let cascade = call
-        .asked("cascade")
+        .query_value("cascade")
         .is_some_and(|word| word.eq_ignore_ascii_case("true") || word == "1");
     let snapshots = call
         .app

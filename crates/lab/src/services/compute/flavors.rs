@@ -37,7 +37,7 @@ async fn flavors_detail(call: Call) -> Answer {
 
 fn list_flavors(call: &Call, detail: bool) -> Answer {
     let member = call.member()?;
-    if let Some(limit) = call.asked("limit")
+    if let Some(limit) = call.query_value("limit")
         && !limit.bytes().all(|byte| byte.is_ascii_digit())
     {
         return Err(Refusal::bad_request(format!(
@@ -46,13 +46,13 @@ fn list_flavors(call: &Call, detail: bool) -> Answer {
     }
     let (base, version) = (&call.base, call.version);
     // Administrators may ask for the private ones, too.
-    let is_public = call.asked("is_public").unwrap_or("true");
+    let is_public = call.query_value("is_public").unwrap_or("true");
     let wanted = |public: bool| match is_public.to_lowercase().as_str() {
         "none" => true,
         word => public == matches!(word, "true" | "1"),
     };
     let least = |name: &str| {
-        call.asked(name)
+        call.query_value(name)
             .and_then(|text| text.parse::<u32>().ok())
             .unwrap_or(0)
     };

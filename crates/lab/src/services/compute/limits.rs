@@ -8,7 +8,7 @@ use crate::kit::microversion::Microversion;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
 use crate::services::compute::{invalid, policy};
-use crate::services::quota::{COMPUTE, COMPUTE_ONCE, Limits, Quotas};
+use crate::services::quota::{COMPUTE, COMPUTE_LEGACY, Limits, Quotas};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -61,7 +61,7 @@ fn used(model: &Model, project: &str, name: &str) -> i64 {
 
 /// A member's own project, or any for an administrator.
 fn looked_at(member: &Member, project: &str) -> Result<(), Refusal> {
-    if member.may_touch(project) {
+    if member.can_access(project) {
         Ok(())
     } else {
         Err(policy("os-quota-sets:show"))
@@ -71,7 +71,7 @@ fn looked_at(member: &Member, project: &str) -> Result<(), Refusal> {
 /// The limited resources in the caller's microversion.
 fn names(version: Microversion) -> Limits {
     if version < Microversion(2, 36) {
-        COMPUTE_ONCE
+        COMPUTE_LEGACY
     } else {
         COMPUTE
     }
@@ -132,7 +132,7 @@ async fn reset_quota_set(call: Call) -> Answer {
         return Err(policy("os-quota-sets:delete"));
     }
     call.app
-        .change(|model| model.quotas.reset_for(COMPUTE_ONCE, project));
+        .change(|model| model.quotas.reset_for(COMPUTE_LEGACY, project));
     empty(202)
 }
 

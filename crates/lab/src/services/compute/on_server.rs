@@ -106,6 +106,6 @@ pub fn owned<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Serv
     model
         .servers
         .get(id)
-        .filter(|row| member.may_touch(&row.project_id))
+        .filter(|row| member.can_access(&row.project_id))
         .ok_or_else(|| not_found(id))
 }

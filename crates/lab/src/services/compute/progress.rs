@@ -45,7 +45,7 @@ impl Cloud {
                     });
                     return;
                 }
-                Some(ServerTrouble::NoSsh) => spec.ssh = Ssh::NeverComes,
+                Some(ServerTrouble::NoSsh) => spec.ssh = Ssh::Missing,
                 Some(ServerTrouble::Dies(_)) | None => {}
             }
             if !cloud.build_volumes(&id).await {
@@ -57,7 +57,7 @@ impl Cloud {
                     cloud.open_metadata(&id).await;
                     cloud.plug_built_volumes(&id).await;
                     // Rules may have changed while it started.
-                    cloud.wire().await;
+                    cloud.apply_wiring().await;
                 }
                 Err(error) => {
                     tracing::error!(server = %id, %error, "a server could not be started");
@@ -108,8 +108,8 @@ impl Cloud {
                     }
                 }
             }
-            cloud.server_turns.forget(&id);
-            cloud.wire().await;
+            cloud.server_locks.remove(&id);
+            cloud.apply_wiring().await;
         });
     }
 
@@ -132,7 +132,7 @@ impl Cloud {
                 Status::Active => {
                     self.change(|model| model.server_is_active(id));
                     self.open_metadata(id).await;
-                    self.wire().await;
+                    self.apply_wiring().await;
                 }
                 rest => self.change(|model| model.server_rests(id, rest)),
             },
@@ -246,7 +246,7 @@ impl Cloud {
                 Ok(()) => {
                     cloud.change(|model| model.server_is_active(&id));
                     cloud.open_metadata(&id).await;
-                    cloud.wire().await;
+                    cloud.apply_wiring().await;
                 }
                 Err(error) => {
                     tracing::error!(server = %id, %error, "a server could not be rebuilt");
@@ -264,12 +264,12 @@ impl Cloud {
         {
             let _turn = self.server_turn(id).await;
             if let Some(spec) = self.spec(id)
-                && let Err(error) = self.substrate.server_replug(&spec).await
+                && let Err(error) = self.substrate.server_update_interfaces(&spec).await
             {
                 tracing::error!(server = %id, %error, "a server's interfaces do not agree with its ports");
             }
         }
-        self.wire().await;
+        self.apply_wiring().await;
     }
 
     /// The message of the failure, if the action that changes a server's state is to fail.
@@ -303,7 +303,7 @@ impl Cloud {
     }
 
     pub(crate) async fn server_turn(&self, id: &str) -> tokio::sync::OwnedMutexGuard<()> {
-        self.server_turns.take(id).await
+        self.server_locks.lock(id).await
     }
 
     pub(crate) fn spec(&self, id: &str) -> Option<ServerSpec> {

@@ -26,7 +26,7 @@ fn read<R>(call: &Call, look: impl FnOnce(&Server) -> R) -> Result<R, Refusal> {
         let deleted = model.deleted_servers.get(call.id());
         let deleted = deleted.filter(|_| call.version >= Microversion(2, 21));
         let server = model.servers.get(call.id()).or(deleted);
-        let server = server.filter(|server| member.may_touch(&server.project_id));
+        let server = server.filter(|server| member.can_access(&server.project_id));
         Ok(look(server.ok_or_else(|| not_found(call.id()))?))
     };
     call.app.read(find)

@@ -47,7 +47,7 @@ fn document(model: &Model, row: &ServerGroup, version: Microversion) -> Value {
 
 async fn list(call: Call) -> Answer {
     let member = call.member()?;
-    let number = |name: &str| call.asked(name).and_then(|text| text.parse().ok());
+    let number = |name: &str| call.query_value(name).and_then(|text| text.parse().ok());
     let (offset, limit) = (
         number("offset").unwrap_or(0),
         number("limit").unwrap_or(1_000),

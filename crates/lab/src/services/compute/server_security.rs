@@ -104,7 +104,9 @@ async fn list(call: Call) -> Answer {
     is_served(call.version)?;
     call.app
         .change(|model| model.default_security_group(&member.project_id));
-    let limit = call.asked("limit").and_then(|limit| limit.parse().ok());
+    let limit = call
+        .query_value("limit")
+        .and_then(|limit| limit.parse().ok());
     let rows: Vec<Value> = call.app.read(|model| {
         let mine = model
             .security_groups
@@ -126,7 +128,7 @@ async fn show(call: Call) -> Answer {
     }
     let shown = call.app.read(|model| {
         let group = model.security_groups.get(id);
-        let group = group.filter(|group| member.may_touch(&group.common.project_id));
+        let group = group.filter(|group| member.can_access(&group.common.project_id));
         group.map(|group| document(model, group))
     });
     let shown = shown.ok_or_else(|| {
@@ -150,7 +152,7 @@ pub async fn regroup(
         .filter(|name| !name.trim().is_empty());
     let name = name.ok_or_else(|| Refusal::bad_request("Missing parameter dict"))?;
     call.app
-        .rewire(|model| {
+        .change_and_apply(|model| {
             let server = owned(model, &member, call.id())?.clone();
             model.change_server_groups(&server, name, membership)
         })

@@ -58,7 +58,7 @@ impl Cloud {
                 }
             }
             if self.substrate.wiring_lost().await {
-                self.wire().await;
+                self.apply_wiring().await;
             }
         }
     }

@@ -38,16 +38,16 @@ fn listed(call: &Call, detail: bool) -> Answer {
     let member = call.member()?;
     let (base, version) = (&call.base, call.version);
     let everybody = call
-        .asked("all_tenants")
-        .or(call.asked("all_projects"))
+        .query_value("all_tenants")
+        .or(call.query_value("all_projects"))
         .is_some_and(|word| matches!(word.to_lowercase().as_str(), "1" | "true" | ""));
     if everybody && !member.admin {
         return Err(Refusal::forbidden(
             "Policy doesn't allow os_compute_api:servers:index:get_all_tenants to be performed.",
         ));
     }
-    may_be_asked(&call.query, version)?;
-    let since = match call.asked("changes-since") {
+    check_query(&call.query, version)?;
+    let since = match call.query_value("changes-since") {
         None => None,
         Some(text) => Some(read_time(text)?),
     };
@@ -84,7 +84,7 @@ fn listed(call: &Call, detail: bool) -> Answer {
             (shown.collect::<Vec<Value>>(), next)
         })
     });
-    let marker = call.asked("marker").unwrap_or_default();
+    let marker = call.query_value("marker").unwrap_or_default();
     let (items, next) =
         page.ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
     let mut body = json!({ "servers": items });
@@ -179,7 +179,7 @@ const STATES: &[&str] = &[
 ];
 
 /// Whether a list may be asked so. Since 2.75 Nova refuses what it does not know; before, it passed over it.
-fn may_be_asked(asked: &[(String, String)], version: Microversion) -> Result<(), Refusal> {
+fn check_query(asked: &[(String, String)], version: Microversion) -> Result<(), Refusal> {
     let strict = version >= Microversion(2, 75);
     for (name, value) in asked {
         let sentence = match name.as_str() {
@@ -305,7 +305,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
         }
         let made = call
             .app
-            .rewire(|model| model.create_server(&member, one))
+            .change_and_apply(|model| model.create_server(&member, one))
             .await;
         match made {
             Ok(id) => {

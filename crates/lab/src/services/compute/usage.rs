@@ -26,7 +26,7 @@ struct Period {
 }
 
 impl Period {
-    fn asked(asked: &[(String, String)]) -> Result<Self, Refusal> {
+    fn query_value(asked: &[(String, String)]) -> Result<Self, Refusal> {
         // Without a time it is now, and the end is read after the start.
         let time = |name: &str| match query::value(asked, name) {
             None | Some("") => Ok(Timestamp::now()),
@@ -194,10 +194,10 @@ fn links(base: &str, path: &str, asked: &[(String, String)], next: &str) -> Valu
 
 async fn show(call: Call) -> Answer {
     let project = call.part("project");
-    if !call.member()?.may_touch(project) {
+    if !call.member()?.can_access(project) {
         return Err(policy("os-simple-tenant-usage:show"));
     }
-    let period = Period::asked(&call.query)?;
+    let period = Period::query_value(&call.query)?;
     let (usages, next) = usages(&call.app, Some(project), &period, &call.query, call.version)?;
     let usage = if usages.is_empty() {
         json!({})
@@ -217,8 +217,8 @@ async fn list(call: Call) -> Answer {
     if !call.member()?.admin {
         return Err(policy("os-simple-tenant-usage:list"));
     }
-    let period = Period::asked(&call.query)?;
-    let detail = match call.asked("detailed") {
+    let period = Period::query_value(&call.query)?;
+    let detail = match call.query_value("detailed") {
         Some("1") => Detail::Servers,
         _ => Detail::Sums,
     };

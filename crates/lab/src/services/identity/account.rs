@@ -144,7 +144,7 @@ impl Identity {
     }
 
     /// The id of the domain with this id or name.
-    pub fn domain_meant(&self, domain: &str) -> Option<&str> {
+    pub fn find_domain(&self, domain: &str) -> Option<&str> {
         let mut domains = self.domains.iter();
         domains
             .find(|row| row.id == domain || row.text("name") == domain)
@@ -163,11 +163,11 @@ impl Identity {
     }
 
     /// The user with this id, or with this name in the domain given by id or name.
-    pub fn user_meant(&self, id: Option<&str>, name: Option<(&str, &str)>) -> Option<&Record> {
+    pub fn find_user(&self, id: Option<&str>, name: Option<(&str, &str)>) -> Option<&Record> {
         let user = match (id, name) {
             (Some(id), _) => self.users.get(id),
             (None, Some((name, domain))) => {
-                let domain = self.domain_meant(domain);
+                let domain = self.find_domain(domain);
                 let mut users = self.users.iter();
                 users.find(|user| {
                     user.text("name") == name && Some(user.text("domain_id")) == domain
@@ -175,7 +175,7 @@ impl Identity {
             }
             _ => None,
         };
-        user.filter(|user| self.may_log_in(user))
+        user.filter(|user| self.can_log_in(user))
     }
 
     /// The same user, if the password is correct. As in Keystone, the error does not distinguish an unknown user from a
@@ -186,7 +186,7 @@ impl Identity {
         name: Option<(&str, &str)>,
         password: &str,
     ) -> Result<&Record, Refusal> {
-        self.user_meant(id, name)
+        self.find_user(id, name)
             .filter(|user| user.text("password_digest") == digest(password))
             .ok_or_else(Refusal::unauthorized)
     }
@@ -205,7 +205,7 @@ impl Identity {
             },
             ScopeRequest::ProjectId(id) => self.projects.get(id),
             ScopeRequest::ProjectName(name, domain) => {
-                let domain = self.domain_meant(domain);
+                let domain = self.find_domain(domain);
                 let mut projects = self.projects.iter();
                 projects.find(|project| {
                     project.text("name") == name && Some(project.text("domain_id")) == domain
@@ -214,7 +214,7 @@ impl Identity {
         };
         match project {
             Some(project)
-                if self.is_open(&project.id)
+                if self.is_project_enabled(&project.id)
                     && !self.roles_of(&user.id, &project.id).is_empty() =>
             {
                 Ok(Some(project.id.clone()))
@@ -248,12 +248,12 @@ impl Identity {
     pub fn token(&self, text: &str) -> Option<Token> {
         let token = self.tokens.get(&digest(text))?;
         let user = self.users.get(&token.user_id);
-        if token.expires_at <= Timestamp::now() || !user.is_some_and(|user| self.may_log_in(user)) {
+        if token.expires_at <= Timestamp::now() || !user.is_some_and(|user| self.can_log_in(user)) {
             return None;
         }
         let mut token = token.clone();
         if let Some(project) = &token.project_id {
-            if !self.is_open(project) {
+            if !self.is_project_enabled(project) {
                 return None;
             }
             let now = self.roles_of(&token.user_id, project);
@@ -274,12 +274,12 @@ impl Identity {
     }
 
     /// Whether a user and its domain are enabled.
-    pub(crate) fn may_log_in(&self, user: &Record) -> bool {
+    pub(crate) fn can_log_in(&self, user: &Record) -> bool {
         user.is_on("enabled") && self.is_domain_enabled(user.text("domain_id"))
     }
 
     /// Whether a project and its domain are enabled.
-    pub(crate) fn is_open(&self, project: &str) -> bool {
+    pub(crate) fn is_project_enabled(&self, project: &str) -> bool {
         let project = self.projects.get(project);
         project.is_some_and(|row| {
             row.is_on("enabled") && self.is_domain_enabled(row.text("domain_id"))

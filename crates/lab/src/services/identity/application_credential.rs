@@ -67,8 +67,8 @@ impl Identity {
         let is_usable = |row: &&ApplicationCredential| {
             let user = self.users.get(&row.user_id);
             let has = self.roles_of(&row.user_id, &row.project_id);
-            user.is_some_and(|user| self.may_log_in(user))
-                && self.is_open(&row.project_id)
+            user.is_some_and(|user| self.can_log_in(user))
+                && self.is_project_enabled(&row.project_id)
                 && row.roles.iter().all(|role| has.contains(role))
         };
         found
@@ -101,12 +101,12 @@ impl Identity {
         }
         let roles = match wanted.roles {
             None => token.roles.clone(),
-            Some(asked) => {
-                let named = |asked: String| {
-                    let role = self.roles.get(&asked);
-                    role.map_or(asked, |role| role.text("name").to_owned())
+            Some(requested) => {
+                let named = |requested: String| {
+                    let role = self.roles.get(&requested);
+                    role.map_or(requested, |role| role.text("name").to_owned())
                 };
-                let roles: Vec<String> = asked.into_iter().map(named).collect();
+                let roles: Vec<String> = requested.into_iter().map(named).collect();
                 if roles.iter().any(|role| !token.roles.contains(role)) {
                     return Err(Refusal::bad_request(
                         "Invalid application credential: Cannot create an application credential with unassigned role",

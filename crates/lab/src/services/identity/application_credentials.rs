@@ -126,7 +126,7 @@ async fn application_credentials(call: Call) -> Answer {
     let user = call.part("user");
     own_or_admin(&call, user, "list_application_credentials")?;
     let base = &call.base;
-    let named = call.asked("name");
+    let named = call.query_value("name");
     let rows = call.app.read(|model| {
         let mine = model
             .identity

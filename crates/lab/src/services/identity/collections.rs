@@ -8,12 +8,12 @@ use crate::kit::ids::{digest, new_hex_id};
 use crate::kit::query::attribute_is;
 use crate::kit::record::{Attributes, Fields, Record};
 use crate::kit::refusal::Refusal;
-use crate::services::identity::kinds::{Collection, KINDS, Verb};
+use crate::services::identity::kinds::{COLLECTIONS, Collection, Verb};
 use crate::services::identity::{Identity, admin, list, not_found, object};
 use crate::services::{Call, Routes};
 
 pub fn routes() -> Routes {
-    KINDS
+    COLLECTIONS
         .iter()
         .fold(Routes::below("/identity/v3"), |routes, kind| {
             let many = format!("/{}", kind.many);
@@ -32,7 +32,7 @@ pub fn routes() -> Routes {
 
 /// Requires an administrator, or a record that is open to the caller.
 fn may(kind: &Collection, call: &Call, verb: Verb, record: &Value) -> Result<(), Refusal> {
-    if (kind.is_open)(call.token()?, verb, record) {
+    if (kind.is_allowed_for_user)(call.token()?, verb, record) {
         return Ok(());
     }
     match verb {
@@ -59,7 +59,7 @@ async fn all(kind: &Collection, call: Call) -> Answer {
     let token = call.token()?;
     let mut rows = rows(kind, &call);
     rows.retain(|row| {
-        let is_visible = token.is_admin() || (kind.is_open)(token, Verb::Get, row);
+        let is_visible = token.is_admin() || (kind.is_allowed_for_user)(token, Verb::Get, row);
         // Without a `domain_id` filter, only global roles are listed.
         let is_role_elsewhere = kind.one == "role" && !row["domain_id"].is_null();
         let mut filters = call.query.iter();
@@ -67,7 +67,7 @@ async fn all(kind: &Collection, call: Call) -> Answer {
             .by_ref()
             .filter(|(name, _)| kind.filters.contains(&name.as_str()));
         is_visible
-            && (call.asked("domain_id").is_some() || !is_role_elsewhere)
+            && (call.query_value("domain_id").is_some() || !is_role_elsewhere)
             && filters.all(|(name, wanted)| attribute_is(row, name, wanted))
     });
     Ok(list(

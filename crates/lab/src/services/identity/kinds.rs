@@ -41,7 +41,7 @@ pub struct Collection {
     pub table: fn(&Identity) -> &Table<Record>,
     pub table_mut: fn(&mut Identity) -> &mut Table<Record>,
     /// Whether callers other than administrators can do this. The record is the document, or the body of a creation.
-    pub is_open: fn(&Token, Verb, &Value) -> bool,
+    pub is_allowed_for_user: fn(&Token, Verb, &Value) -> bool,
     /// Checks and normalises a new or changed record.
     pub check: fn(&Identity, &mut Fields) -> Result<(), Refusal>,
     /// Completes a document.
@@ -52,7 +52,7 @@ pub struct Collection {
     pub remove: fn(&mut Identity, &str) -> Result<(), Refusal>,
 }
 
-const PLAIN: Collection = Collection {
+const BASE: Collection = Collection {
     one: "",
     many: "",
     required: &["name"],
@@ -62,7 +62,7 @@ const PLAIN: Collection = Collection {
     in_domain: false,
     table: |all| &all.domains,
     table_mut: |all| &mut all.domains,
-    is_open: |_, _, _| false,
+    is_allowed_for_user: |_, _, _| false,
     check: |_, _| Ok(()),
     show: |_| {},
     built_in: |_| Vec::new(),
@@ -74,7 +74,7 @@ static DOMAIN: Collection = Collection {
     many: "domains",
     filters: &["name", "enabled"],
     defaults: || json!({"description": "", "enabled": true, "tags": [], "options": {}}),
-    is_open: |_, verb, row| verb == Verb::Get && !row.is_null(),
+    is_allowed_for_user: |_, verb, row| verb == Verb::Get && !row.is_null(),
     remove: |identity, id| {
         if identity.is_domain_enabled(id) {
             return Err(Refusal::forbidden(
@@ -84,7 +84,7 @@ static DOMAIN: Collection = Collection {
         identity.remove_domain(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 pub static PROJECT: Collection = Collection {
@@ -94,7 +94,9 @@ pub static PROJECT: Collection = Collection {
     in_domain: true,
     table: |all| &all.projects,
     table_mut: |all| &mut all.projects,
-    is_open: |token, verb, row| verb == Verb::Get && row["id"] == json!(token.project_id),
+    is_allowed_for_user: |token, verb, row| {
+        verb == Verb::Get && row["id"] == json!(token.project_id)
+    },
     check: |identity, fields| {
         if fields.text("name").trim().is_empty() {
             return Err(Refusal::bad_request("'name' is a required property"));
@@ -120,7 +122,7 @@ pub static PROJECT: Collection = Collection {
         identity.remove_project(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 pub static USER: Collection = Collection {
@@ -130,7 +132,7 @@ pub static USER: Collection = Collection {
     in_domain: true,
     table: |all| &all.users,
     table_mut: |all| &mut all.users,
-    is_open: |token, verb, row| verb == Verb::Get && row["id"] == token.user_id,
+    is_allowed_for_user: |token, verb, row| verb == Verb::Get && row["id"] == token.user_id,
     check: |_, fields| {
         if let Some(Value::String(password)) = fields.remove("password") {
             fields.insert("password_digest".into(), digest(&password).into());
@@ -159,7 +161,7 @@ pub static USER: Collection = Collection {
         identity.remove_user(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 pub static ROLE: Collection = Collection {
@@ -180,7 +182,7 @@ pub static ROLE: Collection = Collection {
         identity.remove_role(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 pub static GROUP: Collection = Collection {
@@ -195,7 +197,7 @@ pub static GROUP: Collection = Collection {
         identity.remove_group(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 static CREDENTIAL: Collection = Collection {
@@ -207,12 +209,12 @@ static CREDENTIAL: Collection = Collection {
     unique_names: false,
     table: |all| &all.credentials,
     table_mut: |all| &mut all.credentials,
-    is_open: |token, verb, row| verb == Verb::List || row["user_id"] == token.user_id,
+    is_allowed_for_user: |token, verb, row| verb == Verb::List || row["user_id"] == token.user_id,
     remove: |identity, id| {
         identity.credentials.remove(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 static REGION: Collection = Collection {
@@ -224,7 +226,7 @@ static REGION: Collection = Collection {
     unique_names: false,
     table: |all| &all.regions,
     table_mut: |all| &mut all.regions,
-    is_open: |_, verb, row| verb == Verb::List || verb == Verb::Get && !row.is_null(),
+    is_allowed_for_user: |_, verb, row| verb == Verb::List || verb == Verb::Get && !row.is_null(),
     check: |identity, fields| {
         let parent = fields.text("parent_region_id");
         if parent.is_empty() || identity.regions.get(parent).is_some() {
@@ -244,7 +246,7 @@ static REGION: Collection = Collection {
         identity.regions.remove(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 static SERVICE: Collection = Collection {
@@ -263,7 +265,7 @@ static SERVICE: Collection = Collection {
         identity.services.remove(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 static ENDPOINT: Collection = Collection {
@@ -308,11 +310,11 @@ static ENDPOINT: Collection = Collection {
         identity.endpoints.remove(id);
         Ok(())
     },
-    ..PLAIN
+    ..BASE
 };
 
 /// All collections.
-pub static KINDS: [&Collection; 9] = [
+pub static COLLECTIONS: [&Collection; 9] = [
     &DOMAIN,
     &PROJECT,
     &USER,

@@ -14,17 +14,17 @@ pub fn routes() -> Routes {
     let mut router = Routes::below("/identity/v3").get("/role_assignments", assignments);
     for (places, in_project) in [("projects", true), ("domains", false)] {
         for (actors, to_user) in [("users", true), ("groups", false)] {
-            let of = Of {
+            let grant_path = GrantPath {
                 in_project,
                 to_user,
             };
             let path = format!("/{places}/{{place}}/{actors}/{{actor}}/roles");
             let role = format!("{path}/{{role}}");
             router = router
-                .get(&path, move |call| given(of, call))
-                .put(&role, move |call| assign(of, call))
-                .get(&role, move |call| is_assigned(of, call))
-                .delete(&role, move |call| unassign(of, call));
+                .get(&path, move |call| list_grants(grant_path, call))
+                .put(&role, move |call| assign(grant_path, call))
+                .get(&role, move |call| is_assigned(grant_path, call))
+                .delete(&role, move |call| unassign(grant_path, call));
         }
     }
     router
@@ -32,7 +32,7 @@ pub fn routes() -> Routes {
 
 /// The types of the ids in a path.
 #[derive(Clone, Copy)]
-struct Of {
+struct GrantPath {
     in_project: bool,
     to_user: bool,
 }
@@ -41,12 +41,12 @@ struct Of {
 async fn assignments(call: Call) -> Answer {
     let token = call.token()?;
     // Users can list their own assignments; other lists require an administrator.
-    if call.asked("user.id") != Some(token.user_id.as_str()) {
+    if call.query_value("user.id") != Some(token.user_id.as_str()) {
         admin(&call, "list_role_assignments")?;
     }
     let base = &call.base;
-    let fits = |name: &str, is: &str| call.asked(name).is_none_or(|wanted| wanted == is);
-    let names = call.asked("include_names").is_some();
+    let fits = |name: &str, is: &str| call.query_value(name).is_none_or(|wanted| wanted == is);
+    let names = call.query_value("include_names").is_some();
     let rows = call.app.read(|model| {
         let all = model.identity.assignments.iter();
         all.filter(|row| {
@@ -115,13 +115,13 @@ fn assignment_document(model: &Model, row: &Assignment, names: bool, base: &str)
     document
 }
 
-async fn given(of: Of, call: Call) -> Answer {
+async fn list_grants(grant_path: GrantPath, call: Call) -> Answer {
     let (place, actor) = (call.part("place"), call.part("actor"));
     admin(&call, "list_grants")?;
     let base = &call.base;
     let rows = call.app.read(|model| {
         let all = model.identity.assignments.iter();
-        all.filter(|row| **row == of.assignment(place, actor, &row.role_id))
+        all.filter(|row| **row == grant_path.assignment(place, actor, &row.role_id))
             .filter_map(|row| model.identity.roles.get(&row.role_id))
             .map(|role| ROLE.document(role, base))
             .collect()
@@ -129,7 +129,7 @@ async fn given(of: Of, call: Call) -> Answer {
     Ok(list("roles", rows, base, "/roles"))
 }
 
-impl Of {
+impl GrantPath {
     fn assignment(self, place: &str, actor: &str, role: &str) -> Assignment {
         let only = |is_it: bool, id: &str| if is_it { id.to_owned() } else { String::new() };
         Assignment {
@@ -171,10 +171,10 @@ impl Of {
     }
 }
 
-async fn assign(of: Of, call: Call) -> Answer {
+async fn assign(grant_path: GrantPath, call: Call) -> Answer {
     admin(&call, "create_grant")?;
     call.app.change(|model| {
-        let wanted = of.checked(model, &call)?;
+        let wanted = grant_path.checked(model, &call)?;
         model.identity.assign(wanted);
         Ok::<_, Refusal>(())
     })?;
@@ -188,11 +188,11 @@ fn no_such_assignment() -> Refusal {
     )
 }
 
-async fn is_assigned(of: Of, call: Call) -> Answer {
+async fn is_assigned(grant_path: GrantPath, call: Call) -> Answer {
     admin(&call, "check_grant")?;
     let there = call.app.read(|model| {
-        let asked = of.checked(model, &call)?;
-        Ok::<_, Refusal>(model.identity.assignments.contains(&asked))
+        let assignment = grant_path.checked(model, &call)?;
+        Ok::<_, Refusal>(model.identity.assignments.contains(&assignment))
     })?;
     if there {
         empty(204)
@@ -201,12 +201,12 @@ async fn is_assigned(of: Of, call: Call) -> Answer {
     }
 }
 
-async fn unassign(of: Of, call: Call) -> Answer {
+async fn unassign(grant_path: GrantPath, call: Call) -> Answer {
     admin(&call, "revoke_grant")?;
     let gone = call.app.change(|model| {
-        let asked = of.checked(model, &call)?;
+        let assignment = grant_path.checked(model, &call)?;
         let before = model.identity.assignments.len();
-        model.identity.assignments.retain(|row| *row != asked);
+        model.identity.assignments.retain(|row| *row != assignment);
         Ok::<_, Refusal>(model.identity.assignments.len() < before)
     })?;
     if gone {

@@ -79,7 +79,11 @@ impl Identity {
     }
 
     /// A receipt and its text, if the user's rules require further methods.
-    pub fn half_way(&mut self, user_id: &str, methods: &[String]) -> Option<(String, Receipt)> {
+    pub fn receipt_if_incomplete(
+        &mut self,
+        user_id: &str,
+        methods: &[String],
+    ) -> Option<(String, Receipt)> {
         let user = self.users.get(user_id)?;
         if is_satisfied(user, methods) {
             return None;
@@ -145,10 +149,10 @@ mod tests {
     #[test]
     fn long_keys_are_hashed_first() {
         // RFC 2202, case 6.
-        let told = hmac(
+        let digest = hmac(
             &[0xaa; 80],
             b"Test Using Larger Than Block-Size Key - Hash Key First",
         );
-        assert_eq!(told[..4], [0xaa, 0x4a, 0xe5, 0xe1]);
+        assert_eq!(digest[..4], [0xaa, 0x4a, 0xe5, 0xe1]);
     }
 }

@@ -46,14 +46,14 @@ async fn create_token(call: Call, body: Bytes) -> Answer {
         .headers
         .get(RECEIPT)
         .and_then(|value| value.to_str().ok());
-    let told = call.app.change(|model| -> Result<_, Refusal> {
+    let result = call.app.change(|model| -> Result<_, Refusal> {
         let mut login = log_in(model, identity, &methods)?;
         if let Some(earlier) = earlier {
             let earlier = model.identity.receipt(earlier, &login.user_id)?;
             login.methods.extend(earlier.iter().cloned());
         }
-        if let Some((text, receipt)) = model.identity.half_way(&login.user_id, &login.methods) {
-            return Ok(Told::HalfWay(text, receipt_document(model, &receipt)));
+        if let Some((text, receipt)) = model.identity.receipt_if_incomplete(&login.user_id, &login.methods) {
+            return Ok(LoginResult::Receipt(text, receipt_document(model, &receipt)));
         }
         let user = model
             .identity
@@ -85,11 +85,11 @@ async fn create_token(call: Call, body: Bytes) -> Answer {
             expires: login.expires,
         });
         let shown = token_document(model, &token, &call.base);
-        Ok(Told::Token(text, shown))
+        Ok(LoginResult::Token(text, shown))
     })?;
-    let (text, shown) = match told {
-        Told::Token(text, shown) => (text, shown),
-        Told::HalfWay(text, shown) => {
+    let (text, shown) = match result {
+        LoginResult::Token(text, shown) => (text, shown),
+        LoginResult::Receipt(text, shown) => {
             let mut response = json_answer(401, shown);
             let receipt = HeaderValue::try_from(text).map_err(|_| Refusal::unauthorized())?;
             response.headers_mut().insert(RECEIPT, receipt);
@@ -109,10 +109,10 @@ async fn create_token(call: Call, body: Bytes) -> Answer {
 const RECEIPT: &str = "openstack-auth-receipt";
 
 /// The result of a login: the text of a token or receipt, and its document.
-enum Told {
+enum LoginResult {
     Token(String, Value),
     /// A receipt: further methods are required.
-    HalfWay(String, Value),
+    Receipt(String, Value),
 }
 
 /// A successful authentication.
@@ -144,7 +144,7 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                     known.check_password(id, name, word("password")?)?
                 } else {
                     let code = word("passcode")?;
-                    let user = known.user_meant(id, name);
+                    let user = known.find_user(id, name);
                     let user = user.ok_or_else(Refusal::unauthorized)?;
                     known.check_code(&user.id, code)?;
                     user
@@ -183,7 +183,7 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                     None => None,
                     Some(user) => {
                         let named = name_and_domain(user)?;
-                        model.identity.user_meant(text(user, "id"), named)
+                        model.identity.find_user(text(user, "id"), named)
                     }
                 };
                 let name = user.zip(text(given, "name"));

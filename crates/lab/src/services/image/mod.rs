@@ -95,7 +95,7 @@ fn owned<'a>(
     rule: &str,
 ) -> Result<&'a Image, Refusal> {
     let row = seen(model, member, id).map_err(|_| not_found(id))?;
-    if member.may_touch(&row.owner) {
+    if member.can_access(&row.owner) {
         Ok(row)
     } else {
         Err(Refusal::forbidden(format!(

@@ -88,7 +88,7 @@ async fn list<R: Resource>(call: Call) -> Answer {
         let fits = |row: &Value| {
             let mut filters = R::FILTERS.iter();
             filters.all(|name| {
-                let wanted = call.asked(name);
+                let wanted = call.query_value(name);
                 wanted.is_none_or(|wanted| query::attribute_is(row, name, wanted))
             })
         };
@@ -102,7 +102,7 @@ async fn list<R: Resource>(call: Call) -> Answer {
 /// A part of a list, by `offset` and `limit`.
 fn page<R: Resource>(call: &Call, rows: Vec<Value>) -> Response {
     let number = |name: &str, usual: usize| {
-        let number = call.asked(name).and_then(|text| text.parse().ok());
+        let number = call.query_value(name).and_then(|text| text.parse().ok());
         number.unwrap_or(usual)
     };
     let (offset, limit) = (number("offset", 0), number("limit", 10).clamp(1, 100));

@@ -147,7 +147,7 @@ fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
 }
 
 /// The algorithm that is ordered, if it is one of these, and the bits.
-fn asked(meta: &Map<String, Value>, algorithms: &[&str]) -> Option<(String, u32)> {
+fn query_value(meta: &Map<String, Value>, algorithms: &[&str]) -> Option<(String, u32)> {
     let algorithm = meta.get("algorithm")?.as_str()?;
     let bits = u32::try_from(meta["bit_length"].as_i64()?).ok()?;
     let known = algorithms.contains(&algorithm.to_lowercase().as_str());

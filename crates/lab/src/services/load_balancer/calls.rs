@@ -61,23 +61,23 @@ impl Call {
             .ok_or_else(|| Refusal::not_found("NotFound", "The resource could not be found."))
     }
 
-    fn parent_piece(&self) -> Option<&str> {
+    fn parent_resource(&self) -> Option<&str> {
         Some(self.part("parent")).filter(|parent| !parent.is_empty())
     }
 
     /// The resource in the path, if it belongs to the caller and to the parent in the path.
-    fn seen_piece<'a>(
+    fn visible_resource<'a>(
         &self,
         model: &'a Model,
         kind: ResourceType,
     ) -> Result<&'a Resource, Refusal> {
         let member = self.member()?;
-        let piece = model.piece(kind, self.id())?;
+        let resource = model.resource(kind, self.id())?;
         let here = self
-            .parent_piece()
-            .is_none_or(|parent| parent == piece.parent);
-        if here && member.may_touch(&piece.project_id) {
-            Ok(piece)
+            .parent_resource()
+            .is_none_or(|parent| parent == resource.parent);
+        if here && member.can_access(&resource.project_id) {
+            Ok(resource)
         } else {
             Err(kind.not_found(self.id()))
         }
@@ -108,19 +108,19 @@ const NOT_FILTERS: &[&str] = &[
 async fn list(call: Call) -> Answer {
     let (member, kind) = (call.member()?, call.part_kind()?);
     let page = call.app.read(|model| {
-        if let Some(parent) = call.parent_piece() {
+        if let Some(parent) = call.parent_resource() {
             let above = if kind == ResourceType::Member {
                 ResourceType::Pool
             } else {
                 ResourceType::L7Policy
             };
-            model.piece(above, parent)?;
+            model.resource(above, parent)?;
         }
         let here = |row: &&Resource| {
             row.part == kind
-                && member.may_touch(&row.project_id)
+                && member.can_access(&row.project_id)
                 && call
-                    .parent_piece()
+                    .parent_resource()
                     .is_none_or(|parent| row.parent == parent)
         };
         let shown = model
@@ -145,13 +145,13 @@ async fn list(call: Call) -> Answer {
         });
         Ok::<_, Refusal>(query::page(fitting.collect(), &call.query, 1_000))
     })?;
-    let marker = call.asked("marker").unwrap_or_default();
+    let marker = call.query_value("marker").unwrap_or_default();
     let page = page.ok_or_else(|| {
         Refusal::bad_request(format!(
             "Supplied pagination marker '{marker}' is not valid."
         ))
     })?;
-    let (_, many) = kind.words();
+    let (_, many) = kind.names();
     let mut links = Vec::new();
     if let Some(next) = page.next {
         let href = format!(
@@ -171,22 +171,22 @@ async fn show(call: Call) -> Answer {
     let kind = call.part_kind()?;
     let shown = call
         .app
-        .read(|model| Ok::<_, Refusal>(document(model, call.seen_piece(model, kind)?)))?;
-    reply(200, json!({kind.words().0: shown}))
+        .read(|model| Ok::<_, Refusal>(document(model, call.visible_resource(model, kind)?)))?;
+    reply(200, json!({kind.names().0: shown}))
 }
 
 /// The fields in a body.
-fn said(kind: ResourceType, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
-    let (one, _) = kind.words();
+fn body_fields(kind: ResourceType, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+    let (one, _) = kind.names();
     match read_json(body)?.get(one) {
-        Some(Value::Object(said)) => Ok(said.clone()),
+        Some(Value::Object(body_fields)) => Ok(body_fields.clone()),
         _ => Err(Refusal::bad_request(format!("Missing argument: \"{one}\""))),
     }
 }
 
 async fn create(call: Call, body: Bytes) -> Answer {
     let (member, kind) = (call.member()?, call.part_kind()?);
-    let said = said(kind, &body)?;
+    let body_fields = body_fields(kind, &body)?;
     let (shown, balancer) = call.app.change(|model| {
         let is_mine = |row: &&Resource| row.part == kind && row.project_id == member.project_id;
         let mine = model.balancing.iter().filter(is_mine).count() as i64;
@@ -197,43 +197,48 @@ async fn create(call: Call, body: Bytes) -> Answer {
                 "Quota has been met for resources: {resource}"
             )));
         }
-        let id = model.create_piece(&member.project_id, kind, call.parent_piece(), &said)?;
+        let id = model.create_resource(
+            &member.project_id,
+            kind,
+            call.parent_resource(),
+            &body_fields,
+        )?;
         let balancer = model.balancer_of(&id).unwrap_or_default();
-        Ok::<_, Refusal>((document(model, model.piece(kind, &id)?), balancer))
+        Ok::<_, Refusal>((document(model, model.resource(kind, &id)?), balancer))
     })?;
-    call.app.spawn_balance(balancer, BalancerAction::Create);
-    reply(201, json!({kind.words().0: shown}))
+    call.app.spawn_apply(balancer, BalancerAction::Create);
+    reply(201, json!({kind.names().0: shown}))
 }
 
 async fn update(call: Call, body: Bytes) -> Answer {
     let kind = call.part_kind()?;
-    let said = said(kind, &body)?;
+    let body_fields = body_fields(kind, &body)?;
     let (shown, balancer) = call.app.change(|model| {
-        call.seen_piece(model, kind)?;
-        model.update_piece(kind, call.id(), &said)?;
+        call.visible_resource(model, kind)?;
+        model.update_resource(kind, call.id(), &body_fields)?;
         let balancer = model.balancer_of(call.id()).unwrap_or_default();
-        Ok::<_, Refusal>((document(model, model.piece(kind, call.id())?), balancer))
+        Ok::<_, Refusal>((document(model, model.resource(kind, call.id())?), balancer))
     })?;
-    call.app.spawn_balance(balancer, BalancerAction::Update);
-    reply(200, json!({kind.words().0: shown}))
+    call.app.spawn_apply(balancer, BalancerAction::Update);
+    reply(200, json!({kind.names().0: shown}))
 }
 
 async fn delete(call: Call) -> Answer {
     let kind = call.part_kind()?;
-    let cascade = call.asked("cascade");
+    let cascade = call.query_value("cascade");
     let children =
         if cascade.is_some_and(|word| ["true", "1"].contains(&word.to_lowercase().as_str())) {
-            Children::Go
+            Children::Delete
         } else {
-            Children::KeepIt
+            Children::Refuse
         };
     let balancer = call.app.change(|model| {
-        call.seen_piece(model, kind)?;
+        call.visible_resource(model, kind)?;
         let balancer = model.balancer_of(call.id()).unwrap_or_default();
-        model.delete_piece(kind, call.id(), children)?;
+        model.delete_resource(kind, call.id(), children)?;
         Ok::<_, Refusal>(balancer)
     })?;
-    call.app.spawn_balance(balancer, BalancerAction::Delete);
+    call.app.spawn_apply(balancer, BalancerAction::Delete);
     empty(204)
 }
 
@@ -241,7 +246,7 @@ async fn delete(call: Call) -> Answer {
 async fn failover(call: Call) -> Answer {
     let member = call.member()?;
     call.app.change(|model| {
-        call.seen_piece(model, ResourceType::LoadBalancer)?;
+        call.visible_resource(model, ResourceType::LoadBalancer)?;
         if !member.admin {
             let sentence = "Policy does not allow this request to be performed.";
             return Err(Refusal::forbidden(sentence));
@@ -249,14 +254,14 @@ async fn failover(call: Call) -> Answer {
         model.begin_failover(call.id())
     })?;
     call.app
-        .spawn_balance(call.id().to_owned(), BalancerAction::Failover);
+        .spawn_apply(call.id().to_owned(), BalancerAction::Failover);
     empty(202)
 }
 
 async fn status(call: Call) -> Answer {
     let tree = call.app.read(|model| {
-        let piece = call.seen_piece(model, ResourceType::LoadBalancer)?;
-        Ok::<_, Refusal>(status_tree(model, piece))
+        let resource = call.visible_resource(model, ResourceType::LoadBalancer)?;
+        Ok::<_, Refusal>(status_tree(model, resource))
     })?;
     reply(200, json!({"statuses": {"loadbalancer": tree}}))
 }
@@ -265,9 +270,12 @@ async fn status(call: Call) -> Answer {
 async fn stats(call: Call) -> Answer {
     let found = call.app.read(|model| {
         let balancer = call
-            .seen_piece(model, ResourceType::LoadBalancer)
+            .visible_resource(model, ResourceType::LoadBalancer)
             .map(|_| ());
-        balancer.or_else(|_| call.seen_piece(model, ResourceType::Listener).map(|_| ()))
+        balancer.or_else(|_| {
+            call.visible_resource(model, ResourceType::Listener)
+                .map(|_| ())
+        })
     });
     found?;
     let names = [

@@ -1,7 +1,7 @@
 //! Creation, change and deletion of resources, under the lock of their load balancer.
 //!
 //! A change marks the resource and its ancestors as pending. The cloud then applies it and reports the result
-//! ([`Model::balancer_settles`]).
+//! ([`Model::complete_changes`]).
 
 use serde_json::{Map, Value, json};
 
@@ -9,9 +9,9 @@ use crate::kit::ids::{new_id, now};
 use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::load_balancer::checks::{check_rule, invalid, said};
+use crate::services::load_balancer::checks::{check_rule, invalid, text_field};
 use crate::services::load_balancer::fields::{read_change, read_new};
-use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
+use crate::services::load_balancer::{ProvisioningStatus, Resource, ResourceType};
 use crate::services::network::port::Port;
 
 /// The device owner of ports that Octavia creates.
@@ -21,20 +21,20 @@ pub const OWNER: &str = "Octavia";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Children {
     /// Children are deleted with it.
-    Go,
+    Delete,
     /// Children prevent the deletion.
-    KeepIt,
+    Refuse,
 }
 
 impl Model {
     /// Refuses if a load balancer is not ACTIVE. A change of the load balancer itself has a different error.
-    fn unlocked(&self, balancer: &str, changed: ResourceType) -> Result<(), Refusal> {
+    fn check_active(&self, balancer: &str, changed: ResourceType) -> Result<(), Refusal> {
         let Some(row) = self.balancing.get(balancer) else {
             return Err(ResourceType::LoadBalancer.not_found(balancer));
         };
         let state = json!(row.status);
         match (row.status, changed) {
-            (Provisioning::Active, _) => Ok(()),
+            (ProvisioningStatus::Active, _) => Ok(()),
             (_, ResourceType::LoadBalancer) => Err(Refusal::conflict(
                 "LBPendingStateError",
                 format!(
@@ -50,20 +50,24 @@ impl Model {
     }
 
     /// Sets the status of a resource, and marks its ancestors as changing.
-    fn mark(&mut self, id: &str, status: Provisioning) {
-        let up: Vec<String> = self.up_from(id).iter().map(|row| row.id.clone()).collect();
+    fn mark(&mut self, id: &str, status: ProvisioningStatus) {
+        let up: Vec<String> = self
+            .ancestors_of(id)
+            .iter()
+            .map(|row| row.id.clone())
+            .collect();
         for (at, id) in up.iter().enumerate() {
             if let Some(row) = self.balancing.get_mut(id) {
                 row.status = match at {
                     0 => status,
-                    _ => Provisioning::PendingUpdate,
+                    _ => ProvisioningStatus::PendingUpdate,
                 };
             }
         }
     }
 
     /// Creates a resource; `parent` is the parent in the path. Returns its id.
-    pub fn create_piece(
+    pub fn create_resource(
         &mut self,
         project_id: &str,
         part: ResourceType,
@@ -74,15 +78,15 @@ impl Model {
         let parent = self.parent_of_new(project_id, part, parent, body)?;
         let id = new_id();
         if part == ResourceType::LoadBalancer {
-            self.give_vip(project_id, &id, &mut fields)?;
+            self.assign_vip(project_id, &id, &mut fields)?;
         } else {
             let balancer = self.balancer_of(&parent).unwrap_or_default();
             self.check_new(project_id, part, &parent, &mut fields)?;
-            if let (ResourceType::Pool, Some(listener)) = (part, said(body, "listener_id")) {
-                let protocol = said(&fields, "protocol").unwrap_or_default();
+            if let (ResourceType::Pool, Some(listener)) = (part, text_field(body, "listener_id")) {
+                let protocol = text_field(&fields, "protocol").unwrap_or_default();
                 self.check_listener(project_id, listener, protocol)?;
             }
-            self.unlocked(&balancer, part)?;
+            self.check_active(&balancer, part)?;
         }
         let position = fields.get("position").and_then(Value::as_i64);
         self.balancing.insert(Resource {
@@ -90,18 +94,18 @@ impl Model {
             part,
             project_id: project_id.into(),
             parent: parent.clone(),
-            status: Provisioning::PendingCreate,
+            status: ProvisioningStatus::PendingCreate,
             fields,
             created_at: now(),
             updated_at: None,
         });
-        self.mark(&id, Provisioning::PendingCreate);
-        match (part, said(body, "listener_id")) {
+        self.mark(&id, ProvisioningStatus::PendingCreate);
+        match (part, text_field(body, "listener_id")) {
             (ResourceType::Pool, Some(listener)) => {
                 if let Some(row) = self.balancing.get_mut(listener) {
                     row.fields
                         .insert("default_pool_id".into(), id.clone().into());
-                    row.status = Provisioning::PendingUpdate;
+                    row.status = ProvisioningStatus::PendingUpdate;
                 }
             }
             (ResourceType::L7Policy, _) => self.place_policy(&parent, &id, position),
@@ -111,13 +115,13 @@ impl Model {
     }
 
     /// Assigns the VIP of a load balancer: an existing port, or a new one.
-    fn give_vip(
+    fn assign_vip(
         &mut self,
         project_id: &str,
         id: &str,
         fields: &mut Map<String, Value>,
     ) -> Result<(), Refusal> {
-        let text = |name: &str| said(fields, name).map(str::to_owned);
+        let text = |name: &str| text_field(fields, name).map(str::to_owned);
         let port_id = match (
             text("vip_port_id"),
             text("vip_subnet_id"),
@@ -185,7 +189,7 @@ impl Model {
     /// Inserts a policy at its position in its listener, by default at the end.
     fn place_policy(&mut self, listener: &str, id: &str, position: Option<i64>) {
         let mut order: Vec<(i64, String)> = self
-            .hanging_on(listener, ResourceType::L7Policy)
+            .children_of(listener, ResourceType::L7Policy)
             .filter(|policy| policy.id != id)
             .map(|policy| {
                 (
@@ -206,24 +210,24 @@ impl Model {
     }
 
     /// Starts the change of a resource.
-    pub fn update_piece(
+    pub fn update_resource(
         &mut self,
         part: ResourceType,
         id: &str,
         body: &Map<String, Value>,
     ) -> Result<(), Refusal> {
-        let piece = self.piece(part, id)?;
-        let parent = piece.parent.clone();
-        let mut all = piece.fields.clone();
+        let resource = self.resource(part, id)?;
+        let parent = resource.parent.clone();
+        let mut all = resource.fields.clone();
         let change = read_change(part, body)?;
         let position = change.get("position").and_then(Value::as_i64);
         all.extend(change);
         match part {
             ResourceType::Listener => {
-                let protocol = said(&all, "protocol").unwrap_or_default();
+                let protocol = text_field(&all, "protocol").unwrap_or_default();
                 self.check_pool(
                     &parent,
-                    said(&all, "default_pool_id").unwrap_or_default(),
+                    text_field(&all, "default_pool_id").unwrap_or_default(),
                     Some(protocol),
                 )?;
             }
@@ -232,12 +236,12 @@ impl Model {
             _ => {}
         }
         let balancer = self.balancer_of(id).unwrap_or_default();
-        self.unlocked(&balancer, part)?;
+        self.check_active(&balancer, part)?;
         if let Some(row) = self.balancing.get_mut(id) {
             row.fields = all;
             row.updated_at = Some(now());
         }
-        self.mark(id, Provisioning::PendingUpdate);
+        self.mark(id, ProvisioningStatus::PendingUpdate);
         if part == ResourceType::L7Policy && position.is_some() {
             self.place_policy(&parent, id, position);
         }
@@ -245,16 +249,16 @@ impl Model {
     }
 
     /// Starts the deletion of a resource.
-    pub fn delete_piece(
+    pub fn delete_resource(
         &mut self,
         part: ResourceType,
         id: &str,
         children: Children,
     ) -> Result<(), Refusal> {
-        let piece = self.piece(part, id)?;
+        let resource = self.resource(part, id)?;
         if part == ResourceType::LoadBalancer
-            && children == Children::KeepIt
-            && self.down_from(id).len() > 1
+            && children == Children::Refuse
+            && self.descendants_of(id).len() > 1
         {
             return Err(invalid(format!(
                 "Cannot delete Load Balancer {id} - it has children"
@@ -272,42 +276,43 @@ impl Model {
             ));
         }
         // A load balancer in ERROR can be deleted.
-        if !(part == ResourceType::LoadBalancer && piece.status == Provisioning::Error) {
+        if !(part == ResourceType::LoadBalancer && resource.status == ProvisioningStatus::Error) {
             let balancer = self.balancer_of(id).unwrap_or_default();
-            self.unlocked(&balancer, part)?;
+            self.check_active(&balancer, part)?;
         }
-        self.mark(id, Provisioning::PendingDelete);
+        self.mark(id, ProvisioningStatus::PendingDelete);
         Ok(())
     }
 
     /// Starts a failover. A load balancer in ERROR is accepted, since a failover is the way to repair it.
     pub fn begin_failover(&mut self, balancer: &str) -> Result<(), Refusal> {
-        let error = self.piece(ResourceType::LoadBalancer, balancer)?.status == Provisioning::Error;
+        let error = self.resource(ResourceType::LoadBalancer, balancer)?.status
+            == ProvisioningStatus::Error;
         if !error {
-            self.unlocked(balancer, ResourceType::LoadBalancer)?;
+            self.check_active(balancer, ResourceType::LoadBalancer)?;
         }
-        self.mark(balancer, Provisioning::PendingUpdate);
+        self.mark(balancer, ProvisioningStatus::PendingUpdate);
         Ok(())
     }
 
     /// Completes the pending changes of a load balancer with the status `rest`. A resource whose deletion failed stays,
     /// in ERROR.
-    pub fn balancer_settles(&mut self, balancer: &str, rest: Provisioning) {
-        for id in self.down_from(balancer) {
+    pub fn complete_changes(&mut self, balancer: &str, rest: ProvisioningStatus) {
+        for id in self.descendants_of(balancer) {
             let Some(row) = self.balancing.get_mut(&id) else {
                 continue;
             };
             match row.status {
-                Provisioning::PendingDelete if rest == Provisioning::Active => {
+                ProvisioningStatus::PendingDelete if rest == ProvisioningStatus::Active => {
                     self.piece_is_gone(&id);
                 }
-                Provisioning::PendingCreate
-                | Provisioning::PendingUpdate
-                | Provisioning::PendingDelete => {
+                ProvisioningStatus::PendingCreate
+                | ProvisioningStatus::PendingUpdate
+                | ProvisioningStatus::PendingDelete => {
                     row.status = rest;
                     row.updated_at = Some(now());
                 }
-                Provisioning::Active | Provisioning::Error => {}
+                ProvisioningStatus::Active | ProvisioningStatus::Error => {}
             }
         }
         let port = self.balancing.get(balancer);
@@ -318,7 +323,7 @@ impl Model {
     }
 
     fn piece_is_gone(&mut self, id: &str) {
-        for id in self.down_from(id) {
+        for id in self.descendants_of(id) {
             let Some(gone) = self.balancing.remove(&id) else {
                 continue;
             };

@@ -14,7 +14,7 @@ pub(crate) fn invalid(detail: impl std::fmt::Display) -> Refusal {
     Refusal::bad_request(format!("Validation failure: {detail}"))
 }
 
-pub(crate) fn said<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+pub(crate) fn text_field<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     body.get(name).and_then(Value::as_str)
 }
 
@@ -26,9 +26,9 @@ impl Model {
         part: ResourceType,
         id: &str,
     ) -> Result<&Resource, Refusal> {
-        let piece = self.piece(part, id)?;
-        if piece.project_id == project_id {
-            Ok(piece)
+        let resource = self.resource(part, id)?;
+        if resource.project_id == project_id {
+            Ok(resource)
         } else {
             Err(part.not_found(id))
         }
@@ -43,7 +43,7 @@ impl Model {
         body: &Map<String, Value>,
     ) -> Result<String, Refusal> {
         let named = |name: &'static str| {
-            said(body, name).ok_or_else(|| {
+            text_field(body, name).ok_or_else(|| {
                 Refusal::bad_request(format!(
                     "Invalid input for field/attribute {name}. Value: 'None'. Mandatory field missing."
                 ))
@@ -53,7 +53,10 @@ impl Model {
             ResourceType::LoadBalancer => return Ok(String::new()),
             ResourceType::Listener => (ResourceType::LoadBalancer, named("loadbalancer_id")?),
             ResourceType::Pool => {
-                match (said(body, "loadbalancer_id"), said(body, "listener_id")) {
+                match (
+                    text_field(body, "loadbalancer_id"),
+                    text_field(body, "listener_id"),
+                ) {
                     (Some(id), _) => (ResourceType::LoadBalancer, id),
                     (None, Some(id)) => {
                         let listener = self.own_piece(project_id, ResourceType::Listener, id)?;
@@ -101,7 +104,7 @@ impl Model {
         let port = fields.get("protocol_port").and_then(Value::as_i64);
         match part {
             ResourceType::Listener => {
-                let mut others = self.hanging_on(parent, ResourceType::Listener);
+                let mut others = self.children_of(parent, ResourceType::Listener);
                 if others.any(|other| other.number("protocol_port") == port) {
                     return Err(Refusal::conflict(
                         "DuplicateListenerEntry",
@@ -115,7 +118,7 @@ impl Model {
             }
             ResourceType::Member => {
                 let address = text("address");
-                let mut others = self.hanging_on(parent, ResourceType::Member);
+                let mut others = self.children_of(parent, ResourceType::Member);
                 if others.any(|other| {
                     other.text("address") == address && other.number("protocol_port") == port
                 }) {
@@ -135,7 +138,7 @@ impl Model {
             }
             ResourceType::HealthMonitor => {
                 if self
-                    .hanging_on(parent, ResourceType::HealthMonitor)
+                    .children_of(parent, ResourceType::HealthMonitor)
                     .next()
                     .is_some()
                 {
@@ -192,7 +195,7 @@ impl Model {
         if pool.is_empty() {
             return Ok(());
         }
-        let found = self.piece(ResourceType::Pool, pool)?;
+        let found = self.resource(ResourceType::Pool, pool)?;
         if found.parent != balancer {
             return Err(ResourceType::Pool.not_found(pool));
         }
@@ -256,7 +259,7 @@ pub(crate) fn fitting(listens: &str, pool: &str) -> Result<(), Refusal> {
 
 pub(crate) fn check_rule(fields: &Map<String, Value>) -> Result<(), Refusal> {
     let bad = |error: &str| Refusal::bad_request(format!("Error parsing L7Rule: {error}"));
-    let text = |name: &str| said(fields, name).unwrap_or_default();
+    let text = |name: &str| text_field(fields, name).unwrap_or_default();
     let key = text("key");
     let token = |text: &str| {
         text.chars()

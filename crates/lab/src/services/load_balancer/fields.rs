@@ -207,7 +207,7 @@ fn invalid(name: &str, value: &Value, reason: &str) -> Refusal {
 fn unknown(part: ResourceType, name: &str) -> Refusal {
     Refusal::bad_request(format!(
         "Unknown attribute for argument {}: {name}",
-        part.words().0
+        part.names().0
     ))
 }
 
@@ -220,7 +220,7 @@ fn read(field: &Field, value: &Value) -> Result<Value, Refusal> {
         let reason = match problem {
             Problem::TooSmall(least) => format!("Value should be greater or equal to {least}"),
             Problem::TooLarge(most) => format!("Value should be lower or equal to {most}"),
-            Problem::NotOneOf(words) => format!("Value should be one of: {}", words.join(", ")),
+            Problem::NotOneOf(names) => format!("Value should be one of: {}", names.join(", ")),
             _ => "Wrong type or format.".to_owned(),
         };
         invalid(field.name, value, &reason)

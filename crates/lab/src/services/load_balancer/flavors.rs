@@ -67,8 +67,8 @@ impl Collection {
         if member.admin || is_look && self.one == FLAVORS.one {
             return Ok(());
         }
-        let words = "Policy does not allow this request to be performed.";
-        Err(Refusal::forbidden(words))
+        let names = "Policy does not allow this request to be performed.";
+        Err(Refusal::forbidden(names))
     }
 
     fn not_found(&self, id: &str) -> Refusal {
@@ -114,7 +114,7 @@ async fn list(collection: &'static Collection, call: Call) -> Answer {
     collection.may(&call, true)?;
     let rows: Vec<Value> = call.app.read(|model| {
         let rows = (collection.table)(model).iter().map(document);
-        let name = call.asked("name");
+        let name = call.query_value("name");
         rows.filter(|row| name.is_none_or(|name| attribute_is(row, "name", name)))
             .collect()
     });

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::kit::record::Attributes;
 use crate::services::Model;
-use crate::services::load_balancer::{Provisioning, Resource, ResourceType};
+use crate::services::load_balancer::{ProvisioningStatus, Resource, ResourceType};
 
 /// The configuration of a load balancer.
 pub fn configuration(model: &Model, balancer: &Resource) -> String {
@@ -18,20 +18,20 @@ pub fn configuration(model: &Model, balancer: &Resource) -> String {
     if !balancer.is_on("admin_state_up") {
         return text;
     }
-    for listener in standing(model, &balancer.id, ResourceType::Listener) {
+    for listener in enabled_children(model, &balancer.id, ResourceType::Listener) {
         frontend(&mut text, model, balancer, listener);
     }
     text
 }
 
 /// The enabled children of a type that are not in deletion.
-pub fn standing<'a>(
+pub fn enabled_children<'a>(
     model: &'a Model,
     parent: &'a str,
     part: ResourceType,
 ) -> impl Iterator<Item = &'a Resource> + use<'a> {
-    let all = model.hanging_on(parent, part);
-    all.filter(|one| one.is_on("admin_state_up") && one.status != Provisioning::PendingDelete)
+    let all = model.children_of(parent, part);
+    all.filter(|one| one.is_on("admin_state_up") && one.status != ProvisioningStatus::PendingDelete)
 }
 
 /// A text in strong quotes. Control characters are removed.
@@ -61,7 +61,7 @@ fn frontend(text: &mut String, model: &Model, balancer: &Resource, listener: &Re
     if http {
         headers(text, listener);
         let mut policies: Vec<&Resource> =
-            standing(model, &listener.id, ResourceType::L7Policy).collect();
+            enabled_children(model, &listener.id, ResourceType::L7Policy).collect();
         // Octavia's order: rejections, then redirections to URLs, then redirections to pools.
         policies.sort_by_key(|policy| {
             let rank = match policy.text("action") {
@@ -80,8 +80,9 @@ fn frontend(text: &mut String, model: &Model, balancer: &Resource, listener: &Re
     pools.sort_unstable();
     pools.dedup();
     let pool_of = |id: &str| {
-        let pool = model.piece(ResourceType::Pool, id).ok()?;
-        (pool.is_on("admin_state_up") && pool.status != Provisioning::PendingDelete).then_some(pool)
+        let pool = model.resource(ResourceType::Pool, id).ok()?;
+        (pool.is_on("admin_state_up") && pool.status != ProvisioningStatus::PendingDelete)
+            .then_some(pool)
     };
     if pool_of(listener.text("default_pool_id")).is_some() {
         let _ = writeln!(
@@ -100,27 +101,27 @@ fn backend_name(pool: &str, listener: &Resource) -> String {
 }
 
 fn headers(text: &mut String, listener: &Resource) {
-    let asked = |name: &str| {
+    let is_inserted = |name: &str| {
         let value = listener
             .fields
             .get("insert_headers")
             .and_then(|all| all.get(name));
         value.is_some_and(|value| value == "true" || value == true)
     };
-    if asked("X-Forwarded-For") {
+    if is_inserted("X-Forwarded-For") {
         text.push_str("  option forwardfor\n");
     }
-    if asked("X-Forwarded-Port") {
+    if is_inserted("X-Forwarded-Port") {
         text.push_str("  http-request set-header X-Forwarded-Port %[dst_port]\n");
     }
-    if asked("X-Forwarded-Proto") {
+    if is_inserted("X-Forwarded-Proto") {
         text.push_str("  http-request set-header X-Forwarded-Proto http\n");
     }
 }
 
 fn l7_policy(text: &mut String, model: &Model, listener: &Resource, policy: &Resource) {
     let mut conditions = Vec::new();
-    for rule in standing(model, &policy.id, ResourceType::L7Rule) {
+    for rule in enabled_children(model, &policy.id, ResourceType::L7Rule) {
         let key = rule.text("key");
         let fetch = match rule.text("type") {
             "HOST_NAME" => "req.hdr(host)".to_owned(),
@@ -204,11 +205,11 @@ fn backend(text: &mut String, model: &Model, listener: &Resource, pool: &Resourc
         }
         _ => {}
     }
-    let monitor = standing(model, &pool.id, ResourceType::HealthMonitor).next();
+    let monitor = enabled_children(model, &pool.id, ResourceType::HealthMonitor).next();
     let check = monitor
         .map(|monitor| health_check(text, monitor))
         .unwrap_or_default();
-    for member in standing(model, &pool.id, ResourceType::Member) {
+    for member in enabled_children(model, &pool.id, ResourceType::Member) {
         let _ = write!(
             text,
             "  server {} {}:{} weight {}{check}",

@@ -67,7 +67,7 @@ impl ResourceType {
     }
 
     /// The singular and plural names in bodies.
-    pub fn words(self) -> (&'static str, &'static str) {
+    pub fn names(self) -> (&'static str, &'static str) {
         match self {
             ResourceType::LoadBalancer => ("loadbalancer", "loadbalancers"),
             ResourceType::Listener => ("listener", "listeners"),
@@ -85,7 +85,7 @@ impl ResourceType {
             ResourceType::LoadBalancer => "load_balancer",
             ResourceType::HealthMonitor => "health_monitor",
             ResourceType::L7Rule => "l7rule",
-            other => other.words().0,
+            other => other.names().0,
         }
     }
 
@@ -110,7 +110,7 @@ impl ResourceType {
 /// The provisioning status of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Provisioning {
+pub enum ProvisioningStatus {
     /// No pending changes.
     Active,
     /// In creation.
@@ -133,7 +133,7 @@ pub struct Resource {
     /// The parent's id. Empty for a load balancer.
     pub parent: String,
     /// The provisioning status.
-    pub status: Provisioning,
+    pub status: ProvisioningStatus,
     /// The attributes, as they are shown.
     pub fields: Fields,
     pub created_at: String,
@@ -151,47 +151,52 @@ impl Attributes for Resource {
 
 impl Model {
     /// The resource of this type with this id.
-    pub fn piece(&self, part: ResourceType, id: &str) -> Result<&Resource, Refusal> {
-        let piece = self.balancing.get(id).filter(|piece| piece.part == part);
-        piece.ok_or_else(|| part.not_found(id))
+    pub fn resource(&self, part: ResourceType, id: &str) -> Result<&Resource, Refusal> {
+        let resource = self
+            .balancing
+            .get(id)
+            .filter(|resource| resource.part == part);
+        resource.ok_or_else(|| part.not_found(id))
     }
 
     /// The children of a type, in order of creation.
-    pub fn hanging_on<'a>(
+    pub fn children_of<'a>(
         &'a self,
         parent: &'a str,
         part: ResourceType,
     ) -> impl Iterator<Item = &'a Resource> + use<'a> {
         let all = self.balancing.iter();
-        all.filter(move |piece| piece.part == part && piece.parent == parent)
+        all.filter(move |resource| resource.part == part && resource.parent == parent)
     }
 
     /// A resource and its ancestors, up to its load balancer.
-    pub fn up_from(&self, id: &str) -> Vec<&Resource> {
+    pub fn ancestors_of(&self, id: &str) -> Vec<&Resource> {
         let mut up = Vec::new();
         let mut next = self.balancing.get(id);
-        while let Some(piece) = next {
-            up.push(piece);
-            next = self.balancing.get(&piece.parent);
+        while let Some(resource) = next {
+            up.push(resource);
+            next = self.balancing.get(&resource.parent);
         }
         up
     }
 
     /// The id of a resource's load balancer.
     pub fn balancer_of(&self, id: &str) -> Option<String> {
-        self.up_from(id).last().map(|piece| piece.id.clone())
+        self.ancestors_of(id)
+            .last()
+            .map(|resource| resource.id.clone())
     }
 
     /// The ids of a resource and all its descendants.
-    pub fn down_from(&self, id: &str) -> Vec<String> {
+    pub fn descendants_of(&self, id: &str) -> Vec<String> {
         let mut down = vec![id.to_owned()];
         let mut at = 0;
         while at < down.len() {
             let on = self
                 .balancing
                 .iter()
-                .filter(|piece| piece.parent == down[at]);
-            let more: Vec<String> = on.map(|piece| piece.id.clone()).collect();
+                .filter(|resource| resource.parent == down[at]);
+            let more: Vec<String> = on.map(|resource| resource.id.clone()).collect();
             down.extend(more);
             at += 1;
         }

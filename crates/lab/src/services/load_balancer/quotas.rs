@@ -20,11 +20,11 @@ pub(crate) fn routes() -> Routes {
 }
 
 fn allowed(is_allowed: bool) -> Result<(), Refusal> {
-    let words = "Policy does not allow this request to be performed.";
+    let names = "Policy does not allow this request to be performed.";
     if is_allowed {
         Ok(())
     } else {
-        Err(Refusal::forbidden(words))
+        Err(Refusal::forbidden(names))
     }
 }
 
@@ -40,14 +40,14 @@ async fn all(call: Call) -> Answer {
     let mut bodies = call.app.read(|model| model.quotas.bodies(LOAD_BALANCING));
     bodies.retain(|body| {
         let project = body["project_id"].as_str();
-        member.may_touch(project.unwrap_or_default())
+        member.can_access(project.unwrap_or_default())
     });
     reply(200, json!({"quotas": bodies, "quotas_links": []}))
 }
 
 async fn show(call: Call) -> Answer {
     let project = call.part("project");
-    allowed(call.member()?.may_touch(project))?;
+    allowed(call.member()?.can_access(project))?;
     let body = call
         .app
         .read(|model| model.quotas.body(LOAD_BALANCING, project));
@@ -61,17 +61,17 @@ async fn usual(call: Call) -> Answer {
 }
 
 /// The limits in a body, with deprecated names replaced.
-fn said(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+fn body_fields(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let body = read_json(body)?;
-    let said = body.get("quota").and_then(Value::as_object);
-    let said = said.ok_or_else(|| Refusal::new(500, "Server", "'quota'"))?;
+    let body_fields = body.get("quota").and_then(Value::as_object);
+    let body_fields = body_fields.ok_or_else(|| Refusal::new(500, "Server", "'quota'"))?;
     let newer = |name: &String| match name.as_str() {
         "loadbalancer" => "load_balancer".to_owned(),
         "healthmonitor" => "health_monitor".to_owned(),
         _ => name.clone(),
     };
-    let said = said.iter();
-    Ok(said
+    let body_fields = body_fields.iter();
+    Ok(body_fields
         .map(|(name, value)| (newer(name), value.clone()))
         .collect())
 }
@@ -79,7 +79,7 @@ fn said(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
 async fn update(call: Call, body: Bytes) -> Answer {
     let project = call.part("project");
     admin(&call)?;
-    let limits = Quotas::read(LOAD_BALANCING, &said(&body)?).map_err(|name| {
+    let limits = Quotas::read(LOAD_BALANCING, &body_fields(&body)?).map_err(|name| {
         Refusal::bad_request(format!(
             "Invalid input for field/attribute {name}: no limit of Octavia's"
         ))

@@ -4,9 +4,9 @@ use crate::kit::field::{Form, Usual, always, required};
 use crate::kit::record::{Attributes, Record};
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::body::{Author, only_admin};
+use crate::services::network::body::{Caller, only_admin};
 use crate::services::network::records::Records;
-use crate::services::network::{Collection, Makers, Rows};
+use crate::services::network::{Collection, Creators, Rows};
 
 pub static ADDRESS_SCOPE: Collection = Collection {
     collection: "address-scopes",
@@ -16,7 +16,7 @@ pub static ADDRESS_SCOPE: Collection = Collection {
         required("ip_version", Form::Number),
         always("shared", Form::Bool).or(Usual::Switch(false)),
     ],
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, scope, _| scope["shared"] == true,
     missing: (
         "AddressScopeNotFound",
@@ -32,13 +32,13 @@ pub static ADDRESS_SCOPE: Collection = Collection {
                 let reason = format!("{version} is not in valid_values");
                 return Err(Refusal::invalid_input("ip_version", reason));
             }
-            if fields.is_on("shared") && by == Author::Member {
+            if fields.is_on("shared") && by == Caller::Member {
                 return Err(only_admin("create_address_scope:shared"));
             }
             Ok(())
         },
         update: |_, row, changes, by| {
-            if changes.contains_key("shared") && by == Author::Member {
+            if changes.contains_key("shared") && by == Caller::Member {
                 return Err(only_admin("update_address_scope:shared"));
             }
             let unshares = changes.contains_key("shared") && !changes.is_on("shared");

@@ -27,12 +27,12 @@ const STANDARD: &[Field] = &[
 #[derive(Debug, Default)]
 pub struct Body {
     fields: Fields,
-    by: Author,
+    by: Caller,
 }
 
 /// The caller. Some fields are for administrators only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Author {
+pub enum Caller {
     #[default]
     Member,
     Admin,
@@ -44,7 +44,7 @@ impl Body {
         singular: &str,
         table: &[Field],
         body: Value,
-        by: Author,
+        by: Caller,
     ) -> Result<Self, Refusal> {
         let fields = unwrap(singular, body)?;
         let is_missing = |field: &&Field| field.is_required() && !fields.contains_key(field.name);
@@ -66,7 +66,7 @@ impl Body {
         singular: &str,
         table: &[Field],
         body: Value,
-        by: Author,
+        by: Caller,
     ) -> Result<Self, Refusal> {
         let fields = unwrap(singular, body)?;
         let refused = |field: &Field| {
@@ -81,7 +81,7 @@ impl Body {
         table: &[Field],
         fields: Fields,
         refused: impl Fn(&Field) -> Option<String>,
-        by: Author,
+        by: Caller,
     ) -> Result<Self, Refusal> {
         let names = fields.keys().map(String::as_str);
         let unknown: Vec<&str> = names.filter(|name| !is_known(table, name)).collect();
@@ -111,22 +111,26 @@ impl Body {
             }
         }
         match ignored {
-            Some(name) if by == Author::Member => Err(only_admin(&format!("{rule}:{name}"))),
+            Some(name) if by == Caller::Member => Err(only_admin(&format!("{rule}:{name}"))),
             _ => Ok(Self { fields: read, by }),
         }
     }
 
     /// Takes a boolean that only administrators can set to true. `rule` is the policy rule's name.
-    pub fn admins_flag(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
+    pub fn admin_flag(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
         match self.flag(name) {
-            Some(true) if self.by == Author::Member => Err(only_admin(rule)),
-            said => Ok(said),
+            Some(true) if self.by == Caller::Member => Err(only_admin(rule)),
+            value => Ok(value),
         }
     }
 
     /// The same for an update, in which members cannot send the field at all.
-    pub fn admins_change(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
-        if self.has(name) && self.by == Author::Member {
+    pub fn admin_flag_in_update(
+        &mut self,
+        name: &str,
+        rule: &str,
+    ) -> Result<Option<bool>, Refusal> {
+        if self.has(name) && self.by == Caller::Member {
             Err(only_admin(rule))
         } else {
             Ok(self.flag(name))
@@ -135,7 +139,7 @@ impl Body {
 
     /// Whether the caller is an administrator.
     pub fn are_admins(&self) -> bool {
-        self.by == Author::Admin
+        self.by == Caller::Admin
     }
 
     /// Whether the body has the field.
@@ -241,7 +245,7 @@ impl Body {
     }
 
     /// The caller.
-    pub fn author(&self) -> Author {
+    pub fn author(&self) -> Caller {
         self.by
     }
 }

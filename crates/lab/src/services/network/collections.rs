@@ -9,9 +9,9 @@ use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
 use crate::services::network::body::only_admin;
-use crate::services::network::body::{Author, Body, is_known};
+use crate::services::network::body::{Body, Caller, is_known};
 use crate::services::network::provider::hide;
-use crate::services::network::{Collection, KINDS, Look, Makers};
+use crate::services::network::{COLLECTIONS, Collection, Creators, ListQuery};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -29,7 +29,7 @@ pub fn routes() -> Routes {
 
 pub(crate) fn kind_of(collection: &str) -> Result<&'static Collection, Refusal> {
     let collection = collection.trim_end_matches(".json");
-    let found = KINDS
+    let found = COLLECTIONS
         .iter()
         .find(|kind| kind.collection == collection)
         .copied();
@@ -38,11 +38,11 @@ pub(crate) fn kind_of(collection: &str) -> Result<&'static Collection, Refusal> 
 
 fn visible(model: &Model, kind: &Collection, member: &Member, thing: &Value) -> bool {
     let owner = thing["project_id"].as_str().unwrap_or_default();
-    member.may_touch(owner) || (kind.shared)(model, thing, &member.project_id)
+    member.can_access(owner) || (kind.shared)(model, thing, &member.project_id)
 }
 
 /// The resource, if it is visible to the caller.
-pub(crate) fn seen(
+pub(crate) fn visible_resource(
     model: &Model,
     kind: &Collection,
     member: &Member,
@@ -62,9 +62,9 @@ pub(crate) fn owned(
     id: &str,
     verb: &str,
 ) -> Result<Value, Refusal> {
-    let thing = seen(model, kind, member, id)?;
-    may_make(kind, member, verb)?;
-    if member.may_touch(thing["project_id"].as_str().unwrap_or_default()) {
+    let thing = visible_resource(model, kind, member, id)?;
+    check_creators(kind, member, verb)?;
+    if member.can_access(thing["project_id"].as_str().unwrap_or_default()) {
         Ok(thing)
     } else {
         Err(only_admin(&format!("{verb}_{}", kind.singular)))
@@ -72,8 +72,8 @@ pub(crate) fn owned(
 }
 
 /// Requires an administrator for some resource types.
-fn may_make(kind: &Collection, member: &Member, verb: &str) -> Result<(), Refusal> {
-    if kind.makers == Makers::Members || member.admin {
+fn check_creators(kind: &Collection, member: &Member, verb: &str) -> Result<(), Refusal> {
+    if kind.creators == Creators::Members || member.admin {
         Ok(())
     } else {
         Err(only_admin(&format!("{verb}_{}", kind.singular)))
@@ -81,7 +81,7 @@ fn may_make(kind: &Collection, member: &Member, verb: &str) -> Result<(), Refusa
 }
 
 /// The document without the fields that are for administrators.
-fn for_eyes(member: &Member, mut thing: Value) -> Value {
+fn visible_fields(member: &Member, mut thing: Value) -> Value {
     if !member.admin {
         hide(&mut thing);
     }
@@ -115,11 +115,11 @@ const NOT_FILTERS: &[&str] = &[
 ];
 
 /// Fields of responses that are in no request table.
-const SHOWN: &[&str] = &["shared", "rules", "rule_ids", "port_forwardings"];
+const RESPONSE_FIELDS: &[&str] = &["shared", "rules", "rule_ids", "port_forwardings"];
 
 /// Checks the query parameters of a list.
-fn may_be_asked(kind: &Collection, asked: &[(String, String)]) -> Result<(), Refusal> {
-    let known = |name: &str| is_known(kind.fields, name) || SHOWN.contains(&name);
+fn check_query(kind: &Collection, asked: &[(String, String)]) -> Result<(), Refusal> {
+    let known = |name: &str| is_known(kind.fields, name) || RESPONSE_FIELDS.contains(&name);
     for (name, value) in asked {
         match name.as_str() {
             "limit" if value.parse::<u32>().is_err() => {
@@ -161,17 +161,17 @@ async fn list(call: Call) -> Answer {
         call.app
             .change(|model| model.default_security_group(&member.project_id));
     }
-    may_be_asked(kind, &call.query)?;
+    check_query(kind, &call.query)?;
     let mut things = call.app.read(|model| {
-        let look = Look {
+        let query = ListQuery {
             project: (!member.admin).then_some(member.project_id.as_str()),
             filters: &call.query,
         };
-        let mut things = kind.list(model, &look);
+        let mut things = kind.list(model, &query);
         things.retain(|thing| visible(model, kind, &member, thing));
         things
             .into_iter()
-            .map(|thing| for_eyes(&member, thing))
+            .map(|thing| visible_fields(&member, thing))
             .collect::<Vec<_>>()
     });
     let mut names: Vec<&str> = call
@@ -191,7 +191,7 @@ async fn list(call: Call) -> Answer {
     });
     query::sort(&mut things, &call.query);
     let page = query::page(things, &call.query, 5_000);
-    let marker = call.asked("marker").unwrap_or_default();
+    let marker = call.query_value("marker").unwrap_or_default();
     let page = page.ok_or_else(|| kind.not_found(marker))?;
     let items: Vec<Value> = page
         .items
@@ -216,16 +216,18 @@ async fn show(call: Call) -> Answer {
     let (collection, id) = (call.part("collection"), call.part("id"));
     let member = call.member()?;
     let kind = kind_of(collection)?;
-    let thing = call.app.read(|model| seen(model, kind, &member, id))?;
-    let thing = for_eyes(&member, thing);
+    let thing = call
+        .app
+        .read(|model| visible_resource(model, kind, &member, id))?;
+    let thing = visible_fields(&member, thing);
     reply(200, json!({kind.singular: with_fields(thing, &call.query)}))
 }
 
-fn author(member: &Member) -> Author {
+fn author(member: &Member) -> Caller {
     if member.admin {
-        Author::Admin
+        Caller::Admin
     } else {
-        Author::Member
+        Caller::Member
     }
 }
 
@@ -235,20 +237,20 @@ fn read_body(bytes: &Bytes) -> Result<Value, Refusal> {
 }
 
 /// The bodies of a creation: one, or several under the collection's name (bulk creation).
-fn bodies(kind: &Collection, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
+fn bodies(kind: &Collection, body: Value) -> Result<(Vec<Value>, ResponseFormat), Refusal> {
     let plural = kind.collection.replace('-', "_");
     match body.get(&plural) {
-        None => Ok((vec![body], Amount::One)),
+        None => Ok((vec![body], ResponseFormat::One)),
         Some(Value::Array(items)) if !items.is_empty() => {
             let each = items.iter().map(|item| json!({ kind.singular: item }));
-            Ok((each.collect(), Amount::Many(plural)))
+            Ok((each.collect(), ResponseFormat::Many(plural)))
         }
         Some(_) => Err(Refusal::bad_request("Resources required")),
     }
 }
 
 /// The format of the response.
-enum Amount {
+enum ResponseFormat {
     One,
     Many(String),
 }
@@ -257,8 +259,8 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let collection = call.part("collection");
     let member = call.member()?;
     let kind = kind_of(collection)?;
-    may_make(kind, &member, "create")?;
-    let (bodies, amount) = bodies(kind, read_body(&body)?)?;
+    check_creators(kind, &member, "create")?;
+    let (bodies, format) = bodies(kind, read_body(&body)?)?;
     let mut wanted = Vec::new();
     for body in bodies {
         let owner = owner(kind, &member, &body)?;
@@ -268,7 +270,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     }
     let mut things = call
         .app
-        .rewire(|model| {
+        .change_and_apply(|model| {
             // Bulk creation is atomic.
             let mut made: Vec<String> = Vec::new();
             for (owner, attributes) in wanted {
@@ -283,13 +285,13 @@ async fn create(call: Call, body: Bytes) -> Answer {
                 }
             }
             let shown = made.iter().filter_map(|id| kind.get(model, id));
-            let shown = shown.map(|thing| for_eyes(&member, thing));
+            let shown = shown.map(|thing| visible_fields(&member, thing));
             Ok(shown.collect::<Vec<Value>>())
         })
         .await?;
-    let body = match amount {
-        Amount::Many(plural) => json!({ plural: things }),
-        Amount::One => json!({kind.singular: things.pop()}),
+    let body = match format {
+        ResponseFormat::Many(plural) => json!({ plural: things }),
+        ResponseFormat::One => json!({kind.singular: things.pop()}),
     };
     reply(201, body)
 }
@@ -297,9 +299,9 @@ async fn create(call: Call, body: Bytes) -> Answer {
 /// The owner of a new resource: the caller's project, or any project for administrators.
 fn owner(kind: &Collection, member: &Member, body: &Value) -> Result<String, Refusal> {
     for name in ["project_id", "tenant_id"] {
-        let said = body[kind.singular].get(name).and_then(Value::as_str);
-        match said {
-            Some(id) if !member.may_touch(id) => {
+        let value = body[kind.singular].get(name).and_then(Value::as_str);
+        match value {
+            Some(id) if !member.can_access(id) => {
                 return Err(Refusal::bad_request(
                     "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or \
                      advsvc privileges",
@@ -320,13 +322,13 @@ async fn update(call: Call, body: Bytes) -> Answer {
     let attributes = Body::for_update(kind.singular, kind.fields, body, by)?;
     let thing = call
         .app
-        .rewire(|model| {
+        .change_and_apply(|model| {
             owned(model, kind, &member, id, "update")?;
             kind.update(model, id, attributes)?;
             kind.get(model, id).ok_or_else(|| kind.not_found(id))
         })
         .await?;
-    reply(200, json!({kind.singular: for_eyes(&member, thing)}))
+    reply(200, json!({kind.singular: visible_fields(&member, thing)}))
 }
 
 async fn delete(call: Call) -> Answer {
@@ -334,7 +336,7 @@ async fn delete(call: Call) -> Answer {
     let member = call.member()?;
     let kind = kind_of(collection)?;
     call.app
-        .rewire(|model| {
+        .change_and_apply(|model| {
             owned(model, kind, &member, id, "delete")?;
             kind.delete(model, id)
         })

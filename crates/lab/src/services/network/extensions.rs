@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, json_answer, reply};
 use crate::kit::refusal::Refusal;
-use crate::services::network::KINDS;
+use crate::services::network::COLLECTIONS;
 use crate::services::{Call, Routes};
 
 /// The extensions that the lab implements.
@@ -95,7 +95,7 @@ async fn versions(call: Call) -> Response {
 async fn resources(call: Call) -> Answer {
     call.token()?;
     let base = &call.base;
-    let all = KINDS.iter().map(|kind| {
+    let all = COLLECTIONS.iter().map(|kind| {
         let link =
             json!({"rel": "self", "href": format!("{base}/network/v2.0/{}", kind.collection)});
         json!({"name": kind.singular, "collection": kind.collection, "links": [link]})

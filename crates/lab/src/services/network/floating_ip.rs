@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 use crate::kit::field::{Field, Form, always, never, on_create, required};
 use crate::kit::ids::{new_id, new_mac};
-use crate::kit::indexed::Worded;
+use crate::kit::indexed::IndexKeys;
 use crate::kit::ip;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::Body;
-use crate::services::network::port::{FLOATING_IP as OWNER, PORT, Taker};
+use crate::services::network::port::{AllocationRequest, FLOATING_IP as OWNER, PORT};
 use crate::services::network::port_forwarding::PortForwarding;
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 
 /// A floating IP.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -47,8 +47,8 @@ pub struct FloatingIp {
 keyed_by_id!(FloatingIp);
 crate::services::network::row!(FloatingIp, floating_network_id);
 
-impl Worded for FloatingIp {
-    fn words(&self) -> Vec<String> {
+impl IndexKeys for FloatingIp {
+    fn index_keys(&self) -> Vec<String> {
         let word = |kind: &str, id: &Option<String>| id.as_ref().map(|id| format!("{kind}:{id}"));
         let all = [word("port", &self.port_id), word("router", &self.router_id)];
         let forwards = self.port_forwardings.iter();
@@ -73,18 +73,18 @@ pub static FLOATING_IP: Collection = Collection {
     collection: "floatingips",
     singular: "floatingip",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, _, _| false,
     missing: ("FloatingIPNotFound", "Floating IP {} could not be found"),
     rows: Rows::Typed {
-        list: |model, look| {
+        list: |model, query| {
             let show = |row: &FloatingIp| shown(model, row);
-            match look.value("port_id") {
+            match query.value("port_id") {
                 Some(port) if !port.is_empty() => {
                     let rows = model.floating_ips.having(&format!("port:{port}"));
-                    look.values(rows, |_| false, show)
+                    query.values(rows, |_| false, show)
                 }
-                _ => look.values(model.floating_ips.iter(), |_| false, show),
+                _ => query.values(model.floating_ips.iter(), |_| false, show),
             }
         },
         get: |model, id| model.floating_ips.get(id).map(|row| shown(model, row)),
@@ -172,12 +172,12 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
         (None, Some(subnet_id)) => Some(json!([{ "subnet_id": subnet_id }])),
     };
     let mac = new_mac();
-    let taker = Taker {
+    let allocation = AllocationRequest {
         mac: &mac,
         device_owner: OWNER,
-        mine: &[],
+        current: &[],
     };
-    let fixed_ips = model.allocate(&network_id, wanted, taker)?;
+    let fixed_ips = model.allocate(&network_id, wanted, allocation)?;
     let mut addresses = fixed_ips.iter().map(|ip| ip.ip_address);
     let Some(floating_ip_address) = addresses.find_map(ip::v4) else {
         return Err(Refusal::conflict(
@@ -199,7 +199,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
         port_forwardings: Vec::new(),
         common: Common::new(project_id, &mut attributes)?,
     };
-    floating_ip.lead_to(target);
+    floating_ip.associate(target);
     model.add_service_port("", &network_id, OWNER, &id, mac, fixed_ips);
     model.floating_ips.insert(floating_ip);
     Ok(id)
@@ -215,7 +215,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refus
         row.floating_network_id.clone(),
     );
     if attributes.has_value("port_id") {
-        row.forwards_nothing()?;
+        row.check_no_forwardings()?;
     }
     if attributes.has("port_id") {
         let fixed = attributes.address("fixed_ip_address")?;
@@ -225,7 +225,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refus
                 Some(model.floating_target(&project_id, &network_id, &port_id, fixed, id)?)
             }
         };
-        model.floating_ips.change(id, |row| row.lead_to(target));
+        model.floating_ips.change(id, |row| row.associate(target));
     }
     attributes.take("fixed_ip_address");
     attributes.take("port_id");
@@ -238,7 +238,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
         .floating_ips
         .get(id)
         .ok_or_else(|| FLOATING_IP.not_found(id))?;
-    row.forwards_nothing()?;
+    row.check_no_forwardings()?;
     model.floating_ips.remove(id);
     let port = model.service_port(id, OWNER);
     if let Some(port) = port {
@@ -248,7 +248,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 }
 
 impl FloatingIp {
-    fn lead_to(&mut self, target: Option<Target>) {
+    fn associate(&mut self, target: Option<Target>) {
         match target {
             None => self.disassociate(),
             Some(target) => {
@@ -271,7 +271,7 @@ impl FloatingIp {
     }
 
     /// Refuses if there are port forwardings: they exclude an association of the whole address.
-    fn forwards_nothing(&self) -> Result<(), Refusal> {
+    fn check_no_forwardings(&self) -> Result<(), Refusal> {
         if self.port_forwardings.is_empty() {
             Ok(())
         } else {
@@ -329,7 +329,7 @@ impl Model {
                 ),
             ));
         }
-        let way = self.way_out(network_id, &port.network_id, &fixed_ip.subnet_id);
+        let way = self.router_to_external(network_id, &port.network_id, &fixed_ip.subnet_id);
         let router_id = way.ok_or_else(|| {
             Refusal::not_found(
                 "ExternalGatewayForFloatingIPNotFound",
@@ -348,7 +348,12 @@ impl Model {
     }
 
     /// The router between a subnet of a network and an external network.
-    pub fn way_out(&self, external: &str, network: &str, subnet: &str) -> Option<String> {
+    pub fn router_to_external(
+        &self,
+        external: &str,
+        network: &str,
+        subnet: &str,
+    ) -> Option<String> {
         let leads_out = |id: &str| {
             let router = self.routers.get(id);
             let gateway = router.and_then(|router| router.external_gateway_info.as_ref());

@@ -5,7 +5,7 @@ use crate::kit::ip::Cidr;
 use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::network::records::Records;
-use crate::services::network::{Collection, Makers, Rows};
+use crate::services::network::{Collection, Creators, Rows};
 
 pub static METERING_LABEL: Collection = Collection {
     collection: "metering-labels",
@@ -14,7 +14,7 @@ pub static METERING_LABEL: Collection = Collection {
         on_create("name", Form::Text).or(Usual::Text("")),
         on_create("shared", Form::Bool).or(Usual::Switch(false)),
     ],
-    makers: Makers::Admins,
+    creators: Creators::Admins,
     shared: |_, _, _| false,
     missing: ("MeteringLabelNotFound", "Metering label {} does not exist."),
     rows: Rows::Records(Records {
@@ -40,7 +40,7 @@ pub static METERING_RULE: Collection = Collection {
         required("remote_ip_prefix", Form::Text),
         on_create("excluded", Form::Bool).or(Usual::Switch(false)),
     ],
-    makers: Makers::Admins,
+    creators: Creators::Admins,
     shared: |_, _, _| false,
     missing: (
         "MeteringLabelRuleNotFound",

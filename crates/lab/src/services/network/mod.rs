@@ -70,7 +70,7 @@ pub struct Collection {
     /// The singular name in bodies: `network`.
     pub singular: &'static str,
     pub fields: &'static [Field],
-    pub makers: Makers,
+    pub creators: Creators,
     /// Whether the resource is visible to this project, which is not its owner.
     pub shared: fn(&Model, &Value, &str) -> bool,
     /// The exception's name and the message of a 404; `{}` is replaced by the id.
@@ -83,7 +83,7 @@ pub enum Rows {
     /// Rows of a Rust type.
     Typed {
         /// The documents of a list. It can contain more rows than the filters select, never fewer.
-        list: fn(&Model, &Look) -> Vec<Value>,
+        list: fn(&Model, &ListQuery) -> Vec<Value>,
         get: fn(&Model, &str) -> Option<Value>,
         /// Creates a row for the project. Returns its id.
         create: fn(&mut Model, &str, Body) -> Result<String, Refusal>,
@@ -95,9 +95,9 @@ pub enum Rows {
 }
 
 impl Collection {
-    pub fn list(&self, model: &Model, look: &Look) -> Vec<Value> {
+    pub fn list(&self, model: &Model, query: &ListQuery) -> Vec<Value> {
         match &self.rows {
-            Rows::Typed { list, .. } => list(model, look),
+            Rows::Typed { list, .. } => list(model, query),
             Rows::Records(records) => records.list(model),
         }
     }
@@ -138,7 +138,7 @@ impl Collection {
 
 /// The callers that can create and change resources of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Makers {
+pub enum Creators {
     /// Members of the project.
     Members,
     /// Administrators.
@@ -147,7 +147,7 @@ pub enum Makers {
 
 /// The project and filters of a list. They are applied before rows are converted to JSON, since there can be thousands.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Look<'a> {
+pub struct ListQuery<'a> {
     /// The project whose own and shared resources are listed. `None` lists all.
     pub project: Option<&'a str>,
     /// The query parameters.
@@ -159,10 +159,10 @@ pub trait Row: Keyed + Serialize {
     fn common(&self) -> &Common;
 
     /// An attribute that is often used as a filter. `None` for other attributes.
-    fn quick(&self, name: &str) -> Option<&str>;
+    fn filterable(&self, name: &str) -> Option<&str>;
 }
 
-/// Implements [`Row`] for a type, with the attributes for [`Row::quick`] besides the id.
+/// Implements [`Row`] for a type, with the attributes for [`Row::filterable`] besides the id.
 macro_rules! row {
     ($kind:ty $(, $name:ident)*) => {
         impl $crate::services::network::Row for $kind {
@@ -170,7 +170,7 @@ macro_rules! row {
                 &self.common
             }
 
-            fn quick(&self, name: &str) -> Option<&str> {
+            fn filterable(&self, name: &str) -> Option<&str> {
                 match name {
                     "id" => Some(&self.id),
                     $(stringify!($name) => Some(&self.$name),)*
@@ -182,7 +182,7 @@ macro_rules! row {
 }
 pub(crate) use row;
 
-impl Look<'_> {
+impl ListQuery<'_> {
     /// The value of a filter, unless it is repeated.
     pub fn value(&self, name: &str) -> Option<&str> {
         let mut all = self.filters.iter().filter(|(key, _)| key == name);
@@ -204,7 +204,7 @@ impl Look<'_> {
                 .is_none_or(|project| row.common().project_id == project || shared(row));
             seen && self.filters.iter().all(|(name, _)| {
                 let mut values = self.filters.iter().filter(|(key, _)| key == name);
-                row.quick(name)
+                row.filterable(name)
                     .is_none_or(|is| values.any(|(_, wanted)| wanted == is))
             })
         };
@@ -226,14 +226,14 @@ impl Look<'_> {
     fn limit<T: Row>(&self, row: &T) -> Option<usize> {
         let plain = |name: &str| ["limit", "marker", "fields"].contains(&name);
         let mut names = self.filters.iter().map(|(name, _)| name.as_str());
-        let quick = names.all(|name| plain(name) || row.quick(name).is_some());
-        let limit = self.value("limit").filter(|_| quick)?;
+        let filterable = names.all(|name| plain(name) || row.filterable(name).is_some());
+        let limit = self.value("limit").filter(|_| filterable)?;
         limit.parse().ok().filter(|limit| *limit > 0)
     }
 }
 
 /// All resource types.
-pub static KINDS: &[&Collection] = &[
+pub static COLLECTIONS: &[&Collection] = &[
     &network::NETWORK,
     &subnet::SUBNET,
     &port::PORT,
@@ -285,7 +285,7 @@ impl Common {
     }
 
     /// Records a change.
-    pub fn touched(&mut self) {
+    pub fn mark_updated(&mut self) {
         self.updated_at = now();
         self.revision_number += 1;
     }

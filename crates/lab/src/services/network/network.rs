@@ -11,7 +11,7 @@ use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::Body;
 use crate::services::network::provider::Provider;
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 
 /// A network.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ pub static NETWORK: Collection = Collection {
     collection: "networks",
     singular: "network",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |model, network, project| {
         let id = network["id"].as_str().unwrap_or_default();
         network["shared"] == true
@@ -83,11 +83,11 @@ pub static NETWORK: Collection = Collection {
     },
     missing: ("NetworkNotFound", "Network {} could not be found."),
     rows: Rows::Typed {
-        list: |model, look| {
+        list: |model, query| {
             let shared = |row: &Network| {
-                row.shared || row.external || model.shared_with(look.project, "network", &row.id)
+                row.shared || row.external || model.shared_with(query.project, "network", &row.id)
             };
-            look.values(model.networks.iter(), shared, |row| shown(model, row))
+            query.values(model.networks.iter(), shared, |row| shown(model, row))
         },
         get: |model, id| model.networks.get(id).map(|row| shown(model, row)),
         create,
@@ -113,8 +113,8 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
     model
         .quotas
         .check_count(project_id, "network", model.networks.iter())?;
-    let external = attributes.admins_flag("router:external", "create_network:router:external")?;
-    let shared = attributes.admins_flag("shared", "create_network:shared")?;
+    let external = attributes.admin_flag("router:external", "create_network:router:external")?;
+    let shared = attributes.admin_flag("shared", "create_network:shared")?;
     let others = model.networks.iter().map(|row| &row.provider);
     let provider = Provider::read(&mut attributes, others)?;
     let network = Network {
@@ -144,7 +144,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refus
         ("router:external", "update_network:router:external"),
         ("shared", "update_network:shared"),
     ] {
-        if let Some(set) = attributes.admins_flag(flag, rule)? {
+        if let Some(set) = attributes.admin_flag(flag, rule)? {
             attributes.set(flag, set);
         }
     }
@@ -180,7 +180,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
         .networks
         .remove(id)
         .ok_or_else(|| NETWORK.not_found(id))?;
-    model.forget_sharing(id);
+    model.remove_policies_of(id);
     model
         .segments
         .remove_where(|row| row.text("network_id") == id);

@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::kit::field::{Field, Form, admins, always, on_create, required};
 use crate::kit::ids::{new_id, new_mac};
-use crate::kit::indexed::Worded;
+use crate::kit::indexed::IndexKeys;
 use crate::kit::ip;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
-use crate::services::network::body::{Author, Body};
+use crate::services::network::body::{Body, Caller};
 use crate::services::network::port_checks::{
     GROUPS_WITHOUT_FILTER, NO_FILTER_FOR_GROUPS, address_pairs, groups, groups_need_a_filter,
     is_mac, is_vnic_type, list, owner, qos_policy,
 };
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 
 /// A port.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,48 +70,48 @@ impl Port {
 
 /// The port that addresses are allocated for.
 #[derive(Clone, Copy, Default)]
-pub struct Taker<'a> {
+pub struct AllocationRequest<'a> {
     /// The port's MAC address. Empty if it has none yet.
     pub mac: &'a str,
     /// The owner of the port.
     pub device_owner: &'a str,
     /// The current addresses of the port, which it can keep.
-    pub mine: &'a [FixedIp],
+    pub current: &'a [FixedIp],
 }
 
 keyed_by_id!(Port);
 crate::services::network::row!(Port, name, device_id, network_id, device_owner);
 
 /// The index word of an address in its subnet.
-pub(crate) fn address_word(subnet_id: &str, address: IpAddr) -> String {
+pub(crate) fn address_key(subnet_id: &str, address: IpAddr) -> String {
     format!("ip:{subnet_id}/{address}")
 }
 
 /// The index word of a MAC address on its network.
-fn mac_word(network_id: &str, mac: &str) -> String {
+fn mac_key(network_id: &str, mac: &str) -> String {
     format!("mac:{network_id}/{mac}")
 }
 
-impl Worded for Port {
-    fn words(&self) -> Vec<String> {
-        let mut words = vec![
-            mac_word(&self.network_id, &self.mac_address),
+impl IndexKeys for Port {
+    fn index_keys(&self) -> Vec<String> {
+        let mut index_keys = vec![
+            mac_key(&self.network_id, &self.mac_address),
             format!("network:{}", self.network_id),
         ];
         if !self.device_id.is_empty() {
-            words.push(format!("device:{}", self.device_id));
+            index_keys.push(format!("device:{}", self.device_id));
         }
         // An index of its own: a network has few router interfaces among its many ports.
         if self.device_owner == ROUTER_INTERFACE {
-            words.push(format!("legs:{}", self.network_id));
+            index_keys.push(format!("legs:{}", self.network_id));
         }
         for ip in &self.fixed_ips {
-            words.push(address_word(&ip.subnet_id, ip.ip_address));
-            words.push(format!("subnet:{}", ip.subnet_id));
+            index_keys.push(address_key(&ip.subnet_id, ip.ip_address));
+            index_keys.push(format!("subnet:{}", ip.subnet_id));
         }
         let groups = self.security_groups.iter();
-        words.extend(groups.map(|group| format!("group:{group}")));
-        words
+        index_keys.extend(groups.map(|group| format!("group:{group}")));
+        index_keys
     }
 }
 
@@ -146,16 +146,16 @@ pub static PORT: Collection = Collection {
     collection: "ports",
     singular: "port",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, _, _| false,
     missing: ("PortNotFound", "Port {} could not be found."),
     rows: Rows::Typed {
-        list: |model, look| match look.value("device_id") {
+        list: |model, query| match query.value("device_id") {
             Some(device) if !device.is_empty() => {
                 let rows = model.ports.having(&format!("device:{device}"));
-                look.values(rows, |_| false, |row| shown(model, row))
+                query.values(rows, |_| false, |row| shown(model, row))
             }
-            _ => look.values(model.ports.iter(), |_| false, |row| shown(model, row)),
+            _ => query.values(model.ports.iter(), |_| false, |row| shown(model, row)),
         },
         get: |model, id| model.ports.get(id).map(|row| shown(model, row)),
         create,
@@ -196,7 +196,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
         // Random addresses are likely to collide among ten thousand ports.
         None => loop {
             let mac = new_mac();
-            if !model.ports.has(&mac_word(&network_id, &mac)) {
+            if !model.ports.has(&mac_key(&network_id, &mac)) {
                 break mac;
             }
         },
@@ -208,7 +208,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
             ));
         }
     };
-    if model.ports.has(&mac_word(&network_id, &mac_address)) {
+    if model.ports.has(&mac_key(&network_id, &mac_address)) {
         return Err(Refusal::conflict(
             "MacAddressInUse",
             format!(
@@ -216,19 +216,19 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
             ),
         ));
     }
-    let taker = Taker {
+    let allocation = AllocationRequest {
         mac: &mac_address,
         device_owner: device_owner.as_deref().unwrap_or_default(),
-        mine: &[],
+        current: &[],
     };
-    let fixed_ips = model.allocate(&network_id, attributes.take("fixed_ips"), taker)?;
-    let asked = groups(&mut attributes)?;
+    let fixed_ips = model.allocate(&network_id, attributes.take("fixed_ips"), allocation)?;
+    let security_groups_in_body = groups(&mut attributes)?;
     groups_need_a_filter(
         port_security_enabled,
-        asked.as_deref().unwrap_or_default(),
+        security_groups_in_body.as_deref().unwrap_or_default(),
         NO_FILTER_FOR_GROUPS,
     )?;
-    let security_groups = match asked {
+    let security_groups = match security_groups_in_body {
         Some(ids) => model.security_groups_for(project_id, &ids)?,
         None if port_security_enabled => vec![model.default_security_group(project_id)],
         None => Vec::new(),
@@ -264,20 +264,20 @@ fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refus
         .ok_or_else(|| PORT.not_found(id))?
         .clone();
     if let Some(value) = attributes.take("fixed_ips") {
-        let taker = Taker {
+        let allocation = AllocationRequest {
             mac: &port.mac_address,
             device_owner: &port.device_owner,
-            mine: &port.fixed_ips,
+            current: &port.fixed_ips,
         };
-        let fixed_ips = model.allocate(&port.network_id, Some(value), taker)?;
+        let fixed_ips = model.allocate(&port.network_id, Some(value), allocation)?;
         attributes.set("fixed_ips", to_value(&fixed_ips));
     }
-    let asked = groups(&mut attributes)?;
+    let security_groups_in_body = groups(&mut attributes)?;
     let filtered = attributes.flag("port_security_enabled");
     if let Some(on) = filtered {
         attributes.set("port_security_enabled", on);
     }
-    let (said, refusal) = match &asked {
+    let (said, refusal) = match &security_groups_in_body {
         Some(ids) => (ids, NO_FILTER_FOR_GROUPS),
         None => (&port.security_groups, GROUPS_WITHOUT_FILTER),
     };
@@ -286,7 +286,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refus
         said,
         refusal,
     )?;
-    if let Some(ids) = asked {
+    if let Some(ids) = security_groups_in_body {
         let ids = model.security_groups_for(&port.common.project_id, &ids)?;
         attributes.set("security_groups", ids);
     }
@@ -311,7 +311,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refus
         let items = list(&mut attributes, "extra_dhcp_opts")?;
         attributes.set("extra_dhcp_opts", items);
     }
-    model.released(&port.fixed_ips);
+    model.mark_released(&port.fixed_ips);
     let changed = model.ports.change(id, |port| assign(port, attributes));
     changed.unwrap_or_else(|| Err(PORT.not_found(id)))
 }
@@ -327,7 +327,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
             ),
         ));
     }
-    model.port_is_free(id)?;
+    model.check_in_no_trunk(id)?;
     model.remove_port(id);
     Ok(())
 }
@@ -336,17 +336,17 @@ impl Model {
     /// Removes a port with its port forwardings, and disassociates its floating IPs.
     pub fn remove_port(&mut self, id: &str) {
         if let Some(port) = self.ports.remove(id) {
-            self.released(&port.fixed_ips);
+            self.mark_released(&port.fixed_ips);
         }
         let leading = self.floating_ips.having(&format!("port:{id}"));
         let leading: Vec<String> = leading.map(|row| row.id.clone()).collect();
         for floating_ip in leading {
             self.floating_ips.change(&floating_ip, |row| {
                 row.disassociate();
-                row.common.touched();
+                row.common.mark_updated();
             });
         }
-        self.forward_no_more(id);
+        self.remove_forwardings_to_port(id);
     }
 
     /// Detaches a port from its device, or removes it if the device's service created it.
@@ -359,7 +359,7 @@ impl Model {
             port.device_id.clear();
             port.device_owner.clear();
             port.status = "DOWN".into();
-            port.common.touched();
+            port.common.mark_updated();
         });
     }
 
@@ -410,7 +410,7 @@ impl Model {
     /// Creates a port of a server through the checks of the API.
     pub fn create_port(&mut self, project_id: &str, fields: Value) -> Result<String, Refusal> {
         let attributes =
-            Body::for_create("port", FIELDS, json!({ "port": fields }), Author::Member)?;
+            Body::for_create("port", FIELDS, json!({ "port": fields }), Caller::Member)?;
         create(self, project_id, attributes)
     }
 }

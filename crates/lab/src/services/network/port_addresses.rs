@@ -11,7 +11,7 @@ use crate::kit::ip::{eui64, next_free};
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::network::body::bare;
-use crate::services::network::port::{FixedIp, ROUTER_INTERFACE, Taker, address_word};
+use crate::services::network::port::{AllocationRequest, FixedIp, ROUTER_INTERFACE, address_key};
 use crate::services::network::subnet::Subnet;
 
 fn exhausted(network_id: &str) -> Refusal {
@@ -29,14 +29,14 @@ impl Model {
         &mut self,
         network_id: &str,
         wanted: Option<Value>,
-        taker: Taker<'_>,
+        allocation: AllocationRequest<'_>,
     ) -> Result<Vec<FixedIp>, Refusal> {
         let network = self.networks.get(network_id);
         let ids: Vec<String> = network.map(|row| row.subnets.clone()).unwrap_or_default();
         let mut given = match wanted {
             None => self.usual_addresses(network_id, &ids)?,
             Some(Value::Array(wanted)) => {
-                self.wanted_addresses(network_id, &ids, &wanted, taker)?
+                self.wanted_addresses(network_id, &ids, &wanted, allocation)?
             }
             Some(other) => {
                 return Err(Refusal::invalid_input(
@@ -45,12 +45,12 @@ impl Model {
                 ));
             }
         };
-        if taker.device_owner != ROUTER_INTERFACE {
+        if allocation.device_owner != ROUTER_INTERFACE {
             let subnets = ids.iter().filter_map(|id| self.subnets.get(id));
             let automatic = subnets.filter(|subnet| subnet.is_automatic());
             given.extend(automatic.map(|subnet| FixedIp {
                 subnet_id: subnet.id.clone(),
-                ip_address: eui64(&subnet.cidr, taker.mac),
+                ip_address: eui64(&subnet.cidr, allocation.mac),
             }));
         }
         Ok(given)
@@ -89,9 +89,9 @@ impl Model {
         network_id: &str,
         subnets: &[String],
         wanted: &[Value],
-        taker: Taker<'_>,
+        allocation: AllocationRequest<'_>,
     ) -> Result<Vec<FixedIp>, Refusal> {
-        let is_leg = taker.device_owner == ROUTER_INTERFACE;
+        let is_leg = allocation.device_owner == ROUTER_INTERFACE;
         let mut given: Vec<FixedIp> = Vec::new();
         for entry in wanted {
             let (subnet_id, address) = self.wanted_address(network_id, subnets, entry)?;
@@ -99,7 +99,8 @@ impl Model {
             let subnet = self.subnets.get(&subnet_id);
             let is_automatic = subnet.is_some_and(Subnet::is_automatic) && !is_leg;
             let so_far: Vec<IpAddr> = given.iter().map(|ip| ip.ip_address).collect();
-            let mine = |address: IpAddr| taker.mine.iter().any(|ip| ip.ip_address == address);
+            let mine =
+                |address: IpAddr| allocation.current.iter().any(|ip| ip.ip_address == address);
             let ip_address = match address {
                 // The port's automatic address is added later.
                 None if is_automatic => continue,
@@ -119,7 +120,7 @@ impl Model {
                     .ok_or_else(|| exhausted(network_id))?,
                 Some(address) => {
                     let is_theirs =
-                        self.ports.has(&address_word(&subnet_id, address)) && !mine(address);
+                        self.ports.has(&address_key(&subnet_id, address)) && !mine(address);
                     if is_theirs || so_far.contains(&address) {
                         return Err(Refusal::conflict(
                             "IpAddressAlreadyAllocated",
@@ -152,7 +153,7 @@ impl Model {
                     subnet_id: subnet_id.to_owned(),
                     ip_address: eui64(&cidr, &port.mac_address),
                 });
-                port.common.touched();
+                port.common.mark_updated();
             });
         }
     }
@@ -164,7 +165,7 @@ impl Model {
         for id in ids {
             self.ports.change(&id, |port| {
                 port.fixed_ips.retain(|ip| ip.subnet_id != subnet_id);
-                port.common.touched();
+                port.common.mark_updated();
             });
         }
     }
@@ -225,7 +226,7 @@ impl Model {
     }
 
     /// Moves the start of the search for free addresses back to released ones.
-    pub(crate) fn released(&mut self, addresses: &[FixedIp]) {
+    pub(crate) fn mark_released(&mut self, addresses: &[FixedIp]) {
         for ip in addresses {
             if let Some(from) = self.free_from.get_mut(&ip.subnet_id) {
                 *from = ip.ip_address.min(*from);
@@ -238,7 +239,7 @@ impl Model {
         let subnet = self.subnets.get(subnet_id)?;
         let from = self.free_from.get(subnet_id).copied();
         let taken = |address: IpAddr| {
-            given.contains(&address) || self.ports.has(&address_word(subnet_id, address))
+            given.contains(&address) || self.ports.has(&address_key(subnet_id, address))
         };
         let pools = &subnet.allocation_pools;
         // The hint requires pools in ascending order. For others, a second search covers the skipped addresses.

@@ -116,10 +116,10 @@ impl Model {
     pub fn set_forwarding(
         &mut self,
         floating_ip: &str,
-        said: &Map<String, Value>,
+        fields: &Map<String, Value>,
         old: Option<&str>,
     ) -> Result<PortForwarding, Refusal> {
-        if let Some(name) = said.keys().find(|name| !FIELDS.contains(&name.as_str())) {
+        if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
             return Err(Refusal::bad_request(format!(
                 "Unrecognized attribute(s) '{name}'"
             )));
@@ -128,9 +128,9 @@ impl Model {
             None => None,
             Some(id) => Some(self.forwarding(floating_ip, id)?.clone()),
         };
-        let lent = old.as_ref().map_or(Value::Null, to_value);
+        let old_values = old.as_ref().map_or(Value::Null, to_value);
         let value = |name: &'static str| {
-            let found = said.get(name).or_else(|| lent.get(name));
+            let found = fields.get(name).or_else(|| old_values.get(name));
             let found = found.filter(|value| !value.is_null());
             found.ok_or_else(|| {
                 Refusal::bad_request(format!(
@@ -161,7 +161,7 @@ impl Model {
             description: text("description").unwrap_or_default(),
         };
         // By default, a new target port gets its own address.
-        let address = match said.get("internal_ip_address").and_then(Value::as_str) {
+        let address = match fields.get("internal_ip_address").and_then(Value::as_str) {
             Some(address) => Some(address.parse().map_err(|_| {
                 Refusal::invalid_input(
                     "internal_ip_address",
@@ -245,7 +245,7 @@ impl Model {
                 json!({"floatingip_id": row.id, "external_port": new.external_port, "protocol": new.protocol})
             )));
         }
-        let way = self.way_out(&row.floating_network_id, &port.network_id, subnet_id);
+        let way = self.router_to_external(&row.floating_network_id, &port.network_id, subnet_id);
         let way = way.ok_or_else(|| {
             bad_request(format_args!(
                 "External network {} is not reachable from subnet {}. Cannot set Port forwarding for port {id} with Floating IP {}",
@@ -274,7 +274,7 @@ impl Model {
     }
 
     /// Removes the forwardings to a removed port.
-    pub fn forward_no_more(&mut self, port: &str) {
+    pub fn remove_forwardings_to_port(&mut self, port: &str) {
         let rows = self.floating_ips.having(&format!("forward:{port}"));
         let gone: Vec<(String, String)> = rows
             .flat_map(|row| {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::query;
 use crate::kit::refusal::Refusal;
-use crate::services::network::collections::{kind_of, owned, seen};
+use crate::services::network::collections::{kind_of, owned, visible_resource};
 use crate::services::network::port_forwarding::PortForwarding;
 use crate::services::{Call, Routes};
 
@@ -19,9 +19,9 @@ pub fn routes() -> Routes {
         .delete("/floatingips/{id}/port_forwardings/{forwarding}", delete)
 }
 
-fn said(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+fn fields(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     match read_json(body)?.get("port_forwarding") {
-        Some(Value::Object(said)) => Ok(said.clone()),
+        Some(Value::Object(fields)) => Ok(fields.clone()),
         _ => Err(Refusal::bad_request(
             "Unable to find 'port_forwarding' in request body",
         )),
@@ -32,7 +32,7 @@ async fn list(call: Call) -> Answer {
     let id = call.part("id");
     let (member, kind) = (call.member()?, kind_of("floatingips")?);
     let rows: Vec<Value> = call.app.read(|model| {
-        seen(model, kind, &member, id)?;
+        visible_resource(model, kind, &member, id)?;
         let row = model.floating_ips.get(id);
         let all = row.into_iter().flat_map(|row| &row.port_forwardings);
         Ok::<_, Refusal>(all.map(PortForwarding::document).collect())
@@ -52,7 +52,7 @@ async fn show(call: Call) -> Answer {
     let (id, forwarding) = (call.part("id"), call.part("forwarding"));
     let (member, kind) = (call.member()?, kind_of("floatingips")?);
     let shown = call.app.read(|model| {
-        seen(model, kind, &member, id)?;
+        visible_resource(model, kind, &member, id)?;
         Ok::<_, Refusal>(model.forwarding(id, forwarding)?.document())
     })?;
     reply(200, json!({ "port_forwarding": shown }))
@@ -61,12 +61,12 @@ async fn show(call: Call) -> Answer {
 /// Creates or changes a forwarding.
 async fn set(call: &Call, (id, old): (&str, Option<&str>), body: &Bytes) -> Result<Value, Refusal> {
     let (member, kind) = (call.member()?, kind_of("floatingips")?);
-    let said = said(body)?;
+    let fields = fields(body)?;
     let shown = call
         .app
-        .rewire(|model| {
+        .change_and_apply(|model| {
             owned(model, kind, &member, id, "update")?;
-            Ok(model.set_forwarding(id, &said, old)?.document())
+            Ok(model.set_forwarding(id, &fields, old)?.document())
         })
         .await?;
     Ok(json!({ "port_forwarding": shown }))
@@ -87,7 +87,7 @@ async fn delete(call: Call) -> Answer {
     let (id, forwarding) = (call.part("id"), call.part("forwarding"));
     let (member, kind) = (call.member()?, kind_of("floatingips")?);
     call.app
-        .rewire(|model| {
+        .change_and_apply(|model| {
             owned(model, kind, &member, id, "update")?;
             model.remove_forwarding(id, forwarding)
         })

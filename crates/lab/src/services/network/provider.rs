@@ -53,15 +53,15 @@ impl Provider {
         mut others: impl Iterator<Item = &'a Provider>,
     ) -> Result<Self, Refusal> {
         is_for_admins(attributes, "create")?;
-        let said = Self {
+        let provider = Self {
             network_type: attributes.text(NETWORK_TYPE)?,
             physical_network: attributes.text(PHYSICAL_NETWORK)?,
             segmentation_id: attributes.number(SEGMENTATION_ID),
         };
-        let kind = said.network_type.as_deref();
+        let kind = provider.network_type.as_deref();
         let Some(kind) = kind else {
-            return if said == Self::default() {
-                Ok(said)
+            return if provider == Self::default() {
+                Ok(provider)
             } else {
                 Err(Refusal::invalid_operation("network_type required"))
             };
@@ -71,21 +71,21 @@ impl Provider {
                 "network_type value '{kind}' not supported"
             )));
         }
-        if said.physical_network.is_none() && [FLAT, VLAN].contains(&kind) {
+        if provider.physical_network.is_none() && [FLAT, VLAN].contains(&kind) {
             return Err(Refusal::invalid_operation(format_args!(
                 "physical_network required for {kind} provider network"
             )));
         }
-        if kind == FLAT && others.any(|other| *other == said) {
+        if kind == FLAT && others.any(|other| *other == provider) {
             return Err(Refusal::conflict(
                 "FlatNetworkInUse",
                 format!(
                     "Unable to create the flat network. Physical network {} is in use.",
-                    said.physical_network.unwrap_or_default()
+                    provider.physical_network.unwrap_or_default()
                 ),
             ));
         }
-        Ok(said)
+        Ok(provider)
     }
 
     /// Checks a change: only the VLAN id can change.

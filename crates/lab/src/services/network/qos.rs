@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::refusal::Refusal;
-use crate::services::network::collections::{kind_of, owned, seen};
+use crate::services::network::collections::{kind_of, owned, visible_resource};
 use crate::services::network::qos_policy::{RULE_KINDS, RuleKind, rule_not_found};
 use crate::services::{Call, Routes};
 
@@ -41,10 +41,10 @@ fn bare(rule: &Value) -> Value {
     shown
 }
 
-fn said(kind: &RuleKind, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+fn fields(kind: &RuleKind, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
     let name = format!("{}_rule", kind.kind);
     match read_json(body)?.get(&name) {
-        Some(Value::Object(said)) => Ok(said.clone()),
+        Some(Value::Object(fields)) => Ok(fields.clone()),
         _ => Err(Refusal::bad_request(format!(
             "Unable to find '{name}' in request body"
         ))),
@@ -56,7 +56,7 @@ async fn list(call: Call) -> Answer {
     let (member, kind) = (call.member()?, rule_kind(rules)?);
     let policy = call
         .app
-        .read(|model| seen(model, kind_of("policies")?, &member, id))?;
+        .read(|model| visible_resource(model, kind_of("policies")?, &member, id))?;
     let all = policy["rules"].as_array().into_iter().flatten();
     let fitting = all.filter(|rule| rule["type"] == kind.kind).map(bare);
     reply(200, json!({rules: fitting.collect::<Value>()}))
@@ -67,7 +67,7 @@ async fn show(call: Call) -> Answer {
     let (member, kind) = (call.member()?, rule_kind(rules)?);
     let policy = call
         .app
-        .read(|model| seen(model, kind_of("policies")?, &member, id))?;
+        .read(|model| visible_resource(model, kind_of("policies")?, &member, id))?;
     let mut all = policy["rules"].as_array().into_iter().flatten();
     let found = all.find(|one| one["id"] == rule && one["type"] == kind.kind);
     let found = found.ok_or_else(|| rule_not_found(id, rule))?;
@@ -82,10 +82,10 @@ fn set(
     body: &Bytes,
 ) -> Result<Value, Refusal> {
     let (member, kind) = (call.member()?, rule_kind(rules)?);
-    let said = said(kind, body)?;
+    let fields = fields(kind, body)?;
     let rule = call.app.change(|model| {
         owned(model, kind_of("policies")?, &member, id, "update")?;
-        model.set_qos_rule(id, kind, &said, old)
+        model.set_qos_rule(id, kind, &fields, old)
     })?;
     let name = format!("{}_rule", kind.kind);
     Ok(json!({name: bare(&rule)}))

@@ -8,7 +8,7 @@ use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
 use crate::services::network::records::{Records, STANDARD};
-use crate::services::network::{Collection, Makers, Rows};
+use crate::services::network::{Collection, Creators, Rows};
 
 pub static QOS_POLICY: Collection = Collection {
     collection: "policies",
@@ -19,7 +19,7 @@ pub static QOS_POLICY: Collection = Collection {
         always("is_default", Form::Bool).or(Usual::Switch(false)),
         never("rules", Form::Any).or(Usual::List),
     ],
-    makers: Makers::Admins,
+    creators: Creators::Admins,
     shared: |model, policy, project| {
         let id = policy["id"].as_str().unwrap_or_default();
         policy["shared"] == true || model.shared_with(Some(project), "qos_policy", id)
@@ -90,11 +90,12 @@ impl RuleKind {
     fn rule(
         &self,
         policy: &str,
-        said: &Map<String, Value>,
+        fields: &Map<String, Value>,
         old: Option<&Value>,
     ) -> Result<Value, Refusal> {
         let value = |name: &str| {
-            said.get(name)
+            fields
+                .get(name)
                 .or(old.and_then(|old| old.get(name)))
                 .cloned()
         };
@@ -117,8 +118,8 @@ impl RuleKind {
         let mut rule =
             json!({"id": id, "qos_policy_id": policy, "type": self.kind, self.required: required});
         for (name, usual) in self.more {
-            let told = value(name).unwrap_or_else(|| json!(usual));
-            rule[*name] = number(&told).map_or(told, Value::from);
+            let rule_value = value(name).unwrap_or_else(|| json!(usual));
+            rule[*name] = number(&rule_value).map_or(rule_value, Value::from);
         }
         Ok(rule)
     }

@@ -7,7 +7,7 @@ use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
 use crate::services::network::body::only_admin;
-use crate::services::network::{KINDS, Look};
+use crate::services::network::{COLLECTIONS, ListQuery};
 use crate::services::quota::{NETWORK, Quotas};
 use crate::services::{Call, Routes};
 
@@ -53,10 +53,10 @@ async fn update(call: Call, body: Bytes) -> Answer {
     }
     let project = project.trim_end_matches(".json");
     let body = read_json(&body)?;
-    let said = body["quota"].as_object();
-    let said =
-        said.ok_or_else(|| Refusal::bad_request("Unable to find 'quota' in request body"))?;
-    let limits = Quotas::read(NETWORK, said)
+    let quota = body["quota"].as_object();
+    let quota =
+        quota.ok_or_else(|| Refusal::bad_request("Unable to find 'quota' in request body"))?;
+    let limits = Quotas::read(NETWORK, quota)
         .map_err(|name| Refusal::bad_request(format!("Unrecognized attribute(s) '{name}'")))?;
     let body = call.app.change(|model| {
         model.quotas.set_for(project, limits);
@@ -87,9 +87,9 @@ async fn details(call: Call) -> Answer {
     let details = call.app.read(|model| {
         let mut details: Value = model.quotas.body(NETWORK, project);
         for (name, limit) in details.as_object_mut().into_iter().flatten() {
-            let kind = KINDS.iter().find(|kind| kind.singular == name);
+            let kind = COLLECTIONS.iter().find(|kind| kind.singular == name);
             let rows = kind
-                .map(|kind| kind.list(model, &Look::default()))
+                .map(|kind| kind.list(model, &ListQuery::default()))
                 .unwrap_or_default();
             let mine = rows.iter().filter(|row| row["project_id"] == project);
             *limit = json!({"limit": limit, "used": mine.count(), "reserved": 0});
@@ -100,7 +100,7 @@ async fn details(call: Call) -> Answer {
 }
 
 fn own_project(member: &Member, project: &str) -> Result<(), Refusal> {
-    if member.may_touch(project) || project == "tenant" {
+    if member.can_access(project) || project == "tenant" {
         Ok(())
     } else {
         Err(only_admin("get_quota"))

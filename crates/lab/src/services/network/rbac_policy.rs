@@ -10,9 +10,9 @@ use crate::kit::field::{Form, required};
 use crate::kit::record::{Attributes, Fields, Record};
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::body::{Author, only_admin};
+use crate::services::network::body::{Caller, only_admin};
 use crate::services::network::records::Records;
-use crate::services::network::{Collection, KINDS, Makers, Rows};
+use crate::services::network::{COLLECTIONS, Collection, Creators, Rows};
 
 /// The resources that can be shared: the name in the policy, and the singular name of the resource type.
 const TYPES: &[(&str, &str)] = &[
@@ -38,7 +38,7 @@ pub static RBAC_POLICY: Collection = Collection {
         required("action", Form::Text),
         required("target_tenant", Form::Text).changeable(),
     ],
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, _, _| false,
     missing: (
         "RbacPolicyNotFound",
@@ -51,7 +51,7 @@ pub static RBAC_POLICY: Collection = Collection {
         create,
         update: |model, row, changes, by| {
             model.sharing_is_unused(&row.id)?;
-            if changes.text("target_tenant") == ALL && by == Author::Member {
+            if changes.text("target_tenant") == ALL && by == Caller::Member {
                 return Err(only_admin("update_rbac_policy:target_tenant"));
             }
             Ok(())
@@ -60,7 +60,7 @@ pub static RBAC_POLICY: Collection = Collection {
     }),
 };
 
-fn create(model: &Model, fields: &mut Fields, by: Author) -> Result<(), Refusal> {
+fn create(model: &Model, fields: &mut Fields, by: Caller) -> Result<(), Refusal> {
     let project_id = fields.text("project_id");
     let policies = model.rbac_policies.iter();
     let mine = policies.filter(|row| row.text("project_id") == project_id);
@@ -69,7 +69,7 @@ fn create(model: &Model, fields: &mut Fields, by: Author) -> Result<(), Refusal>
         .check(project_id, "rbac_policy", mine.count())?;
     let object_type = fields.text("object_type");
     let kind = TYPES.iter().find(|(name, _)| *name == object_type);
-    let kind = kind.and_then(|(_, kind)| KINDS.iter().find(|one| one.singular == *kind));
+    let kind = kind.and_then(|(_, kind)| COLLECTIONS.iter().find(|one| one.singular == *kind));
     let kind = kind.ok_or_else(|| {
         Refusal::invalid_operation(format_args!(
             "'{object_type}' is not a valid RBAC object type"
@@ -86,12 +86,12 @@ fn create(model: &Model, fields: &mut Fields, by: Author) -> Result<(), Refusal>
             actions.join(", ")
         )));
     }
-    if by == Author::Member && fields.text("target_tenant") == ALL {
+    if by == Caller::Member && fields.text("target_tenant") == ALL {
         return Err(only_admin("create_rbac_policy:target_tenant"));
     }
     let id = fields.text("object_id");
     let object: Value = kind.get(model, id).ok_or_else(|| kind.not_found(id))?;
-    if object["project_id"] != project_id && by == Author::Member {
+    if object["project_id"] != project_id && by == Caller::Member {
         return Err(Refusal::invalid_operation(
             "Only admins can manipulate policies on objects they do not own",
         ));
@@ -124,7 +124,7 @@ impl Model {
     }
 
     /// Removes the policies of a deleted resource.
-    pub fn forget_sharing(&mut self, object_id: &str) {
+    pub fn remove_policies_of(&mut self, object_id: &str) {
         self.rbac_policies
             .remove_where(|row| row.text("object_id") == object_id);
     }
@@ -161,7 +161,7 @@ impl Model {
 mod tests {
     use serde_json::json;
 
-    use crate::services::network::body::{Author, Body};
+    use crate::services::network::body::{Body, Caller};
     use crate::services::network::rbac_policy::*;
 
     /// Whether a project can use a network that was shared with a target.
@@ -170,7 +170,7 @@ mod tests {
         let fields = json!({"network": {"name": "net"}});
         let network = |fields| {
             let specs = crate::services::network::network::NETWORK.fields;
-            Body::for_create("network", specs, fields, Author::Member)
+            Body::for_create("network", specs, fields, Caller::Member)
         };
         let create = crate::services::network::network::NETWORK.create(
             &mut model,
@@ -180,7 +180,7 @@ mod tests {
         let id = create.unwrap();
         let policy = json!({"rbac_policy": {"object_type": "network", "object_id": id, "action": SHARED, "target_tenant": target}});
         let policy =
-            Body::for_create("rbac_policy", RBAC_POLICY.fields, policy, Author::Member).unwrap();
+            Body::for_create("rbac_policy", RBAC_POLICY.fields, policy, Caller::Member).unwrap();
         let made = RBAC_POLICY.create(&mut model, "owner", policy);
         made.is_ok() && model.network_for(by, &id).is_ok()
     }

@@ -8,7 +8,7 @@ use crate::kit::record::{Attributes, Fields, Record};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::services::Model;
-use crate::services::network::body::{Author, Body};
+use crate::services::network::body::{Body, Caller};
 
 /// The rows of a collection, and its hooks.
 pub struct Records {
@@ -17,9 +17,9 @@ pub struct Records {
     /// The standard fields in documents, besides the owner.
     pub standard: &'static [&'static str],
     /// Checks the fields of a new record, including `project_id`.
-    pub create: fn(&Model, &mut Fields, Author) -> Result<(), Refusal>,
+    pub create: fn(&Model, &mut Fields, Caller) -> Result<(), Refusal>,
     /// Checks changes of a record.
-    pub update: fn(&Model, &Record, &mut Fields, Author) -> Result<(), Refusal>,
+    pub update: fn(&Model, &Record, &mut Fields, Caller) -> Result<(), Refusal>,
     /// Checks that a record can be deleted, and deletes its dependents.
     pub delete: fn(&mut Model, &str) -> Result<(), Refusal>,
 }

@@ -9,9 +9,9 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::{Body, bare};
-use crate::services::network::port::{FixedIp, ROUTER_GATEWAY, Taker};
+use crate::services::network::port::{AllocationRequest, FixedIp, ROUTER_GATEWAY};
 use crate::services::network::subnet_checks::routes;
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 use crate::wiring::HostRoute;
 
 /// A router.
@@ -63,11 +63,11 @@ pub static ROUTER: Collection = Collection {
     collection: "routers",
     singular: "router",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, _, _| false,
     missing: ("RouterNotFound", "Router {} could not be found"),
     rows: Rows::Typed {
-        list: |model, look| look.values(model.routers.iter(), |_| false, to_value),
+        list: |model, query| query.values(model.routers.iter(), |_| false, to_value),
         get: |model, id| model.routers.get(id).map(to_value),
         create,
         update,
@@ -147,7 +147,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Body) -> Result<(), Refus
     }
     if let Some(value) = attributes.take("routes") {
         let routes = routes("routes", Some(value))?;
-        model.routes_are_near(id, &routes)?;
+        model.check_next_hops(id, &routes)?;
         attributes.set("routes", to_value(&routes));
     }
     let router = model
@@ -232,12 +232,12 @@ impl Model {
         let gateway = match wanted {
             None => None,
             Some((network_id, enable_snat, addresses)) => {
-                let taker = Taker {
+                let allocation = AllocationRequest {
                     mac: &mac,
                     device_owner: ROUTER_GATEWAY,
-                    mine: old.map_or(&[], |old| &old.external_fixed_ips),
+                    current: old.map_or(&[], |old| &old.external_fixed_ips),
                 };
-                let external_fixed_ips = self.allocate(&network_id, addresses, taker)?;
+                let external_fixed_ips = self.allocate(&network_id, addresses, allocation)?;
                 Some(Gateway {
                     network_id,
                     enable_snat,
@@ -266,7 +266,7 @@ impl Model {
     }
 
     /// Checks that each next hop is in a subnet of the router and is not the router itself.
-    fn routes_are_near(&self, id: &str, routes: &[HostRoute]) -> Result<(), Refusal> {
+    fn check_next_hops(&self, id: &str, routes: &[HostRoute]) -> Result<(), Refusal> {
         let legs = || {
             let ports = self.ports.having(&format!("device:{id}"));
             ports.flat_map(|port| &port.fixed_ips)

@@ -6,7 +6,7 @@ use crate::kit::field::is_uuid;
 use crate::kit::ids::new_mac;
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::port::{FixedIp, PORT, Port, ROUTER_INTERFACE, Taker};
+use crate::services::network::port::{AllocationRequest, FixedIp, PORT, Port, ROUTER_INTERFACE};
 use crate::services::network::router::bad_request;
 use crate::services::network::subnet::Subnet;
 
@@ -46,7 +46,7 @@ impl Model {
                     ));
                 }
                 let port = port.clone();
-                self.has_room_for(id, &port)?;
+                self.check_interface_port(id, &port)?;
                 let subnets = port.fixed_ips.iter().map(|ip| ip.subnet_id.clone());
                 let subnets: Vec<String> = subnets.collect();
                 if subnets.is_empty() {
@@ -60,7 +60,7 @@ impl Model {
         }
         for subnet_id in &subnet_ids {
             let subnet = self.subnet_for(project_id, subnet_id)?;
-            self.is_apart(id, subnet)?;
+            self.check_no_overlap(id, subnet)?;
         }
         let subnet = self.subnet_for(project_id, &subnet_ids[0])?.clone();
         let port_id = match port_id {
@@ -71,7 +71,7 @@ impl Model {
                     port.status = "ACTIVE".into();
                     port.security_groups.clear();
                     port.port_security_enabled = false;
-                    port.common.touched();
+                    port.common.mark_updated();
                 });
                 port_id
             }
@@ -86,16 +86,16 @@ impl Model {
                     )));
                 }
                 let wanted = json!([{"subnet_id": subnet.id, "ip_address": gateway.to_string()}]);
-                let taker = Taker {
+                let allocation = AllocationRequest {
                     device_owner: ROUTER_INTERFACE,
-                    ..Taker::default()
+                    ..AllocationRequest::default()
                 };
-                let fixed_ips = self.allocate(&subnet.network_id, Some(wanted), taker)?;
-                self.add_leg(id, &router_project, &subnet, fixed_ips)
+                let fixed_ips = self.allocate(&subnet.network_id, Some(wanted), allocation)?;
+                self.add_interface_port(id, &router_project, &subnet, fixed_ips)
             }
         };
         if let Some(router) = self.routers.get_mut(id) {
-            router.common.touched();
+            router.common.mark_updated();
         }
         Ok(interface_answer(
             id,
@@ -107,7 +107,7 @@ impl Model {
     }
 
     /// Adds a router interface. IPv6 subnets of one network share an interface, so its addresses are extended.
-    pub(crate) fn add_leg(
+    pub(crate) fn add_interface_port(
         &mut self,
         id: &str,
         project_id: &str,
@@ -135,7 +135,7 @@ impl Model {
 
     /// Checks that an existing port can become a router interface: at most one IPv4 subnet, and one interface with IPv6
     /// per network.
-    pub(crate) fn has_room_for(&self, id: &str, port: &Port) -> Result<(), Refusal> {
+    pub(crate) fn check_interface_port(&self, id: &str, port: &Port) -> Result<(), Refusal> {
         let mut legs = self.router_interfaces(id);
         let other = legs.find(|leg| leg.network_id == port.network_id && is_of_v6(leg));
         if let Some(other) = other.filter(|_| is_of_v6(port)) {
@@ -154,7 +154,7 @@ impl Model {
     }
 
     /// Checks that the router has no interface on this subnet or on an overlapping one.
-    pub(crate) fn is_apart(&self, id: &str, subnet: &Subnet) -> Result<(), Refusal> {
+    pub(crate) fn check_no_overlap(&self, id: &str, subnet: &Subnet) -> Result<(), Refusal> {
         let mine = || self.router_interfaces(id).flat_map(|port| &port.fixed_ips);
         if mine().any(|ip| ip.subnet_id == subnet.id) {
             return Err(bad_request(format!(
@@ -214,7 +214,7 @@ impl Model {
         };
         let stays = port.fixed_ips.len() > subnets.len();
         for subnet_id in &subnets {
-            self.may_leave(project_id, id, subnet_id)?;
+            self.check_interface_unused(project_id, id, subnet_id)?;
         }
         if stays {
             let is_left = |ip: &FixedIp| !subnets.contains(&ip.subnet_id);
@@ -224,7 +224,7 @@ impl Model {
             self.remove_port(&port_id)
         }
         if let Some(router) = self.routers.get_mut(id) {
-            router.common.touched();
+            router.common.mark_updated();
         }
         Ok(interface_answer(
             id,
@@ -236,7 +236,7 @@ impl Model {
     }
 
     /// Checks that no floating IP and no route needs the router's interface on a subnet.
-    pub(crate) fn may_leave(
+    pub(crate) fn check_interface_unused(
         &self,
         project_id: &str,
         id: &str,

@@ -25,7 +25,7 @@ async fn add_router_interface(call: Call, body: Bytes) -> Answer {
     let (member, body) = (call.member()?, read_json(&body)?);
     let answer = call
         .app
-        .rewire(|model| model.add_router_interface(&member.project_id, id, &body))
+        .change_and_apply(|model| model.add_router_interface(&member.project_id, id, &body))
         .await?;
     reply(200, answer)
 }
@@ -35,7 +35,7 @@ async fn remove_router_interface(call: Call, body: Bytes) -> Answer {
     let (member, body) = (call.member()?, read_json(&body)?);
     let answer = call
         .app
-        .rewire(|model| model.remove_router_interface(&member.project_id, id, &body))
+        .change_and_apply(|model| model.remove_router_interface(&member.project_id, id, &body))
         .await?;
     reply(200, answer)
 }
@@ -54,7 +54,7 @@ async fn change_routes(
         listed.ok_or_else(|| Refusal::bad_request("Unable to find 'routes' in request body"))?;
     let router = call
         .app
-        .rewire(|model| {
+        .change_and_apply(|model| {
             let router = owned(model, kind, &member, id, "update")?;
             let mut routes = router["routes"].as_array().cloned().unwrap_or_default();
             change(&mut routes, &listed);

@@ -10,7 +10,7 @@ use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::Body;
 use crate::services::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 
 /// A security group. Its rules are separate rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,18 +39,18 @@ pub static SECURITY_GROUP: Collection = Collection {
     collection: "security-groups",
     singular: "security_group",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |model, group, project| {
         let id = group["id"].as_str().unwrap_or_default();
         model.shared_with(Some(project), "security_group", id)
     },
     missing: ("SecurityGroupNotFound", "Security group {} does not exist"),
     rows: Rows::Typed {
-        list: |model, look| {
+        list: |model, query| {
             let show = |row: &SecurityGroup| shown(model, row);
             let shared =
-                |row: &SecurityGroup| model.shared_with(look.project, "security_group", &row.id);
-            look.values(model.security_groups.iter(), shared, show)
+                |row: &SecurityGroup| model.shared_with(query.project, "security_group", &row.id);
+            query.values(model.security_groups.iter(), shared, show)
         },
         get: |model, id| model.security_groups.get(id).map(|row| shown(model, row)),
         create,

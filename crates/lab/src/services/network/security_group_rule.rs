@@ -10,7 +10,7 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::{Body, bare};
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 
 /// The direction, relative to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,14 +123,14 @@ pub static SECURITY_GROUP_RULE: Collection = Collection {
     collection: "security-group-rules",
     singular: "security_group_rule",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, _, _| false,
     missing: (
         "SecurityGroupRuleNotFound",
         "Security group rule {} does not exist",
     ),
     rows: Rows::Typed {
-        list: |model, look| look.values(model.security_group_rules.iter(), |_| false, shown),
+        list: |model, query| query.values(model.security_group_rules.iter(), |_| false, shown),
         get: |model, id| model.security_group_rules.get(id).map(shown),
         create,
         update,
@@ -233,7 +233,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
     }
     let id = rule.id.clone();
     if let Some(group) = model.security_groups.get_mut(&rule.security_group_id) {
-        group.common.touched();
+        group.common.mark_updated();
     }
     model.security_group_rules.insert(rule);
     Ok(id)
@@ -251,7 +251,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     let rule = model.security_group_rules.remove(id);
     let rule = rule.ok_or_else(|| SECURITY_GROUP_RULE.not_found(id))?;
     if let Some(group) = model.security_groups.get_mut(&rule.security_group_id) {
-        group.common.touched();
+        group.common.mark_updated();
     }
     Ok(())
 }

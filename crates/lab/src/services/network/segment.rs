@@ -6,7 +6,7 @@ use crate::kit::refusal::Refusal;
 use crate::services::network::network::NETWORK;
 use crate::services::network::provider::{FLAT, LOCAL, TYPES, VLAN};
 use crate::services::network::records::{Records, STANDARD};
-use crate::services::network::{Collection, Makers, Rows};
+use crate::services::network::{Collection, Creators, Rows};
 
 pub static SEGMENT: Collection = Collection {
     collection: "segments",
@@ -18,7 +18,7 @@ pub static SEGMENT: Collection = Collection {
         on_create("segmentation_id", Form::Number),
         always("name", Form::TextOrNull),
     ],
-    makers: Makers::Admins,
+    creators: Creators::Admins,
     shared: |_, _, _| false,
     missing: ("SegmentNotFound", "Segment {} could not be found."),
     rows: Rows::Records(Records {

@@ -20,7 +20,7 @@ use crate::services::network::port::ROUTER_INTERFACE;
 use crate::services::network::subnet_checks::{
     gateway_fits, is_of, mode, modes_fit, name_servers, outside_of, pools, routes, routes_are_of,
 };
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 use crate::wiring::HostRoute;
 
 /// A subnet.
@@ -86,20 +86,21 @@ pub static SUBNET: Collection = Collection {
     collection: "subnets",
     singular: "subnet",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |model, subnet, project| {
         let network = crate::services::network::network::network_id(subnet);
         network.is_some_and(|network| model.network_for(project, network).is_ok())
     },
     missing: ("SubnetNotFound", "Subnet {} could not be found."),
     rows: Rows::Typed {
-        list: |model, look| {
+        list: |model, query| {
             // For administrators, all subnets are visible.
             let shared = |row: &Subnet| {
-                look.project
+                query
+                    .project
                     .is_none_or(|project| model.network_for(project, &row.network_id).is_ok())
             };
-            look.values(model.subnets.iter(), shared, to_value)
+            query.values(model.subnets.iter(), shared, to_value)
         },
         get: |model, id| model.subnets.get(id).map(to_value),
         create,
@@ -134,7 +135,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
     let length = attributes.number("prefixlen");
     let cidr = match (attributes.cidr("cidr")?, &subnetpool_id) {
         (Some(cidr), _) => cidr,
-        (None, Some(pool)) => model.cut_subnet(project_id, pool, length)?,
+        (None, Some(pool)) => model.next_free_range(project_id, pool, length)?,
         (None, None) => {
             return Err(Refusal::new(
                 400,
@@ -206,7 +207,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
     let id = subnet.id.clone();
     if let Some(network) = model.networks.get_mut(&network_id) {
         network.subnets.push(id.clone());
-        network.common.touched();
+        network.common.mark_updated();
     }
     let automatic = subnet.is_automatic();
     model.subnets.insert(subnet);
@@ -300,7 +301,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
         .ok_or_else(|| SUBNET.not_found(id))?;
     if let Some(network) = model.networks.get_mut(&subnet.network_id) {
         network.subnets.retain(|other| other != id);
-        network.common.touched();
+        network.common.mark_updated();
     }
     Ok(())
 }

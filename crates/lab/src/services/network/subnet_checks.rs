@@ -67,17 +67,17 @@ pub(crate) fn modes_fit(
     enable_dhcp: bool,
     modes: [(&str, &Option<String>); 2],
 ) -> Result<(), Refusal> {
-    let said = || {
+    let ipv6_modes = || {
         modes
             .iter()
             .filter_map(|(name, mode)| Some((*name, mode.as_deref()?)))
     };
-    if let Some((name, _)) = said().next().filter(|_| cidr.version() == 4) {
+    if let Some((name, _)) = ipv6_modes().next().filter(|_| cidr.version() == 4) {
         return Err(Refusal::invalid_operation(format_args!(
             "{name} is not valid when ip_version is 4"
         )));
     }
-    if said().next().is_some() && !enable_dhcp {
+    if ipv6_modes().next().is_some() && !enable_dhcp {
         return Err(Refusal::invalid_operation(
             "ipv6_ra_mode or ipv6_address_mode cannot be set when enable_dhcp is set to False",
         ));
@@ -90,7 +90,7 @@ pub(crate) fn modes_fit(
              the same value"
         )));
     }
-    let is_automatic = said().any(|(_, mode)| mode != "dhcpv6-stateful");
+    let is_automatic = ipv6_modes().any(|(_, mode)| mode != "dhcpv6-stateful");
     if is_automatic && cidr.prefix() != 64 {
         return Err(Refusal::invalid_operation(format_args!(
             "Invalid CIDR {cidr} for IPv6 address mode. OpenStack uses the EUI-64 address format, which requires the prefix to be /64"

@@ -7,9 +7,9 @@ use crate::kit::ip::Cidr;
 use crate::kit::record::{Attributes, Fields, Record};
 use crate::kit::refusal::Refusal;
 use crate::services::Model;
-use crate::services::network::body::{Author, only_admin};
+use crate::services::network::body::{Caller, only_admin};
 use crate::services::network::records::{Records, STANDARD};
-use crate::services::network::{Collection, Makers, Rows};
+use crate::services::network::{Collection, Creators, Rows};
 
 pub static SUBNET_POOL: Collection = Collection {
     collection: "subnetpools",
@@ -26,7 +26,7 @@ pub static SUBNET_POOL: Collection = Collection {
         always("address_scope_id", Form::Id),
         never("ip_version", Form::Number).or(Usual::Number(4)),
     ],
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, pool, _| pool["shared"] == true,
     missing: ("SubnetPoolNotFound", "Subnet pool {} could not be found."),
     rows: Rows::Records(Records {
@@ -39,7 +39,7 @@ pub static SUBNET_POOL: Collection = Collection {
             let scope = changes.text("address_scope_id");
             if !scope.is_empty() {
                 model.address_scope_for(row.text("project_id"), scope, 4)?;
-                model.scope_has_room(scope, &prefixes(&row.fields)?, &row.id)?;
+                model.check_scope_overlap(scope, &prefixes(&row.fields)?, &row.id)?;
             }
             Ok(())
         },
@@ -57,7 +57,7 @@ pub static SUBNET_POOL: Collection = Collection {
     }),
 };
 
-fn create(model: &Model, fields: &mut Fields, by: Author) -> Result<(), Refusal> {
+fn create(model: &Model, fields: &mut Fields, by: Caller) -> Result<(), Refusal> {
     let project_id = fields.text("project_id").to_owned();
     let pools = model.subnet_pools.iter();
     let mine = pools.filter(|row| row.text("project_id") == project_id);
@@ -104,13 +104,13 @@ fn create(model: &Model, fields: &mut Fields, by: Author) -> Result<(), Refusal>
         }
     }
     fields.insert("default_prefixlen".into(), json!(usual));
-    if fields.is_on("shared") && by == Author::Member {
+    if fields.is_on("shared") && by == Caller::Member {
         return Err(only_admin("create_subnetpool:shared"));
     }
     let scope = fields.text("address_scope_id");
     if !scope.is_empty() {
         model.address_scope_for(&project_id, scope, 4)?;
-        model.scope_has_room(scope, &prefixes, "")?;
+        model.check_scope_overlap(scope, &prefixes, "")?;
     }
     fields.insert("is_default".into(), false.into());
     fields.insert("default_quota".into(), json!(null));
@@ -140,7 +140,7 @@ fn lengths_fit(fields: &Fields) -> Result<(), Refusal> {
 
 impl Model {
     /// Checks that no other pool in a scope overlaps these ranges.
-    fn scope_has_room(&self, scope: &str, ranges: &[Cidr], pool: &str) -> Result<(), Refusal> {
+    fn check_scope_overlap(&self, scope: &str, ranges: &[Cidr], pool: &str) -> Result<(), Refusal> {
         let others = self.subnet_pools.iter();
         let mut others =
             others.filter(|row| row.id != pool && row.text("address_scope_id") == scope);
@@ -159,7 +159,7 @@ impl Model {
     }
 
     /// The next free range of a pool, with this prefix length or the pool's default.
-    pub fn cut_subnet(
+    pub fn next_free_range(
         &self,
         project_id: &str,
         pool_id: &str,

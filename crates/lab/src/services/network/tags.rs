@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::refusal::Refusal;
 use crate::services::network::body::{Body, bare};
-use crate::services::network::collections::{kind_of, owned, seen};
+use crate::services::network::collections::{kind_of, owned, visible_resource};
 use crate::services::{Call, Routes};
 
 pub fn routes() -> Routes {
@@ -65,17 +65,19 @@ fn retag(
 async fn tags(call: Call) -> Answer {
     let (collection, id) = (call.part("collection"), call.part("id"));
     let (member, kind) = (call.member()?, kind_of(collection)?);
-    let thing = call.app.read(|model| seen(model, kind, &member, id))?;
+    let thing = call
+        .app
+        .read(|model| visible_resource(model, kind, &member, id))?;
     reply(200, json!({"tags": tags_of(&thing)}))
 }
 
 async fn set_tags(call: Call, body: Bytes) -> Answer {
     let (collection, id) = (call.part("collection"), call.part("id"));
     let body = read_json(&body)?;
-    let said = body.get("tags");
-    let said = said.ok_or_else(|| invalid("Invalid tags body."))?;
-    let wanted: Vec<String> = serde_json::from_value(said.clone())
-        .map_err(|_| invalid(format_args!("'{}' is not a list.", bare(said))))?;
+    let tags = body.get("tags");
+    let tags = tags.ok_or_else(|| invalid("Invalid tags body."))?;
+    let wanted: Vec<String> = serde_json::from_value(tags.clone())
+        .map_err(|_| invalid(format_args!("'{}' is not a list.", bare(tags))))?;
     let tags = retag(&call, (collection, id), |tags| {
         *tags = wanted;
         Ok(())
@@ -107,7 +109,9 @@ fn tag_not_found(tag: &str) -> Refusal {
 async fn has_tag(call: Call) -> Answer {
     let (collection, id, tag) = (call.part("collection"), call.part("id"), call.part("tag"));
     let (member, kind) = (call.member()?, kind_of(collection)?);
-    let thing = call.app.read(|model| seen(model, kind, &member, id))?;
+    let thing = call
+        .app
+        .read(|model| visible_resource(model, kind, &member, id))?;
     if tags_of(&thing).iter().any(|one| one == tag) {
         empty(204)
     } else {

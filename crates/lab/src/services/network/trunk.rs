@@ -10,7 +10,7 @@ use crate::kit::table::keyed_by_id;
 use crate::services::Model;
 use crate::services::network::body::Body;
 use crate::services::network::port::PORT;
-use crate::services::network::{Collection, Common, Makers, Rows, assign, to_value};
+use crate::services::network::{Collection, Common, Creators, Rows, assign, to_value};
 
 /// A trunk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,13 +58,13 @@ pub static TRUNK: Collection = Collection {
     collection: "trunks",
     singular: "trunk",
     fields: FIELDS,
-    makers: Makers::Members,
+    creators: Creators::Members,
     shared: |_, _, _| false,
     missing: ("TrunkNotFound", "Trunk {} could not be found."),
     rows: Rows::Typed {
-        list: |model, look| {
+        list: |model, query| {
             let show = |row: &Trunk| shown(model, row);
-            look.values(model.trunks.iter(), |_| false, show)
+            query.values(model.trunks.iter(), |_| false, show)
         },
         get: |model, id| model.trunks.get(id).map(|row| shown(model, row)),
         create,
@@ -93,7 +93,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
     let port_id = attributes.text("port_id")?.unwrap_or_default();
     let sub_ports = sub_ports(attributes.take("sub_ports"))?;
     model.own_port_for(project_id, &port_id)?;
-    model.no_trunk_has(&port_id)?;
+    model.check_can_join_trunk(&port_id)?;
     if model
         .ports
         .get(&port_id)
@@ -112,7 +112,7 @@ fn create(model: &mut Model, project_id: &str, mut attributes: Body) -> Result<S
     };
     let id = trunk.id.clone();
     model.trunks.insert(trunk);
-    if let Err(refusal) = model.carry(&id, sub_ports) {
+    if let Err(refusal) = model.add_sub_ports(&id, sub_ports) {
         model.trunks.remove(&id);
         return Err(refusal);
     }
@@ -153,7 +153,7 @@ impl Model {
     }
 
     /// Checks that a port can become part of a trunk.
-    fn no_trunk_has(&self, port_id: &str) -> Result<(), Refusal> {
+    fn check_can_join_trunk(&self, port_id: &str) -> Result<(), Refusal> {
         let is_sub_port = |trunk: &Trunk| trunk.sub_ports.iter().any(|sub| sub.port_id == port_id);
         if self.trunks.iter().any(is_sub_port) {
             return Err(Refusal::conflict(
@@ -168,7 +168,7 @@ impl Model {
     }
 
     /// Checks that a port is in no trunk.
-    pub fn port_is_free(&self, port_id: &str) -> Result<(), Refusal> {
+    pub fn check_in_no_trunk(&self, port_id: &str) -> Result<(), Refusal> {
         for trunk in self.trunks.iter() {
             let (kind, role) = if trunk.port_id == port_id {
                 ("PortInUseAsTrunkParent", "parent port")
@@ -189,12 +189,12 @@ impl Model {
     }
 
     /// Adds sub-ports to a trunk.
-    pub fn carry(&mut self, id: &str, more: Vec<SubPort>) -> Result<(), Refusal> {
+    pub fn add_sub_ports(&mut self, id: &str, more: Vec<SubPort>) -> Result<(), Refusal> {
         let trunk = self.trunks.get(id).ok_or_else(|| TRUNK.not_found(id))?;
         let (project_id, mut all) = (trunk.common.project_id.clone(), trunk.sub_ports.clone());
         for sub in more {
             self.own_port_for(&project_id, &sub.port_id)?;
-            self.no_trunk_has(&sub.port_id)?;
+            self.check_can_join_trunk(&sub.port_id)?;
             if all
                 .iter()
                 .any(|one| one.segmentation_id == sub.segmentation_id)
@@ -211,7 +211,7 @@ impl Model {
         }
         if let Some(trunk) = self.trunks.get_mut(id) {
             trunk.sub_ports = all;
-            trunk.common.touched();
+            trunk.common.mark_updated();
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl Model {
             }
         }
         trunk.sub_ports.retain(|sub| !ports.contains(&sub.port_id));
-        trunk.common.touched();
+        trunk.common.mark_updated();
         Ok(())
     }
 

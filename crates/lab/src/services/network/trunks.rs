@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use serde_json::json;
 
 use crate::kit::answer::{Answer, read_json, reply};
-use crate::services::network::collections::{kind_of, owned, seen};
+use crate::services::network::collections::{kind_of, owned, visible_resource};
 use crate::services::network::trunk::sub_ports;
 use crate::services::{Call, Routes};
 
@@ -18,7 +18,9 @@ pub fn routes() -> Routes {
 async fn list(call: Call) -> Answer {
     let id = call.part("id");
     let (member, kind) = (call.member()?, kind_of("trunks")?);
-    let trunk = call.app.read(|model| seen(model, kind, &member, id))?;
+    let trunk = call
+        .app
+        .read(|model| visible_resource(model, kind, &member, id))?;
     reply(200, json!({"sub_ports": trunk["sub_ports"]}))
 }
 
@@ -28,8 +30,8 @@ async fn add(call: Call, body: Bytes) -> Answer {
     let more = sub_ports(read_json(&body)?.get("sub_ports").cloned())?;
     let trunk = call.app.change(|model| {
         owned(model, kind, &member, id, "add_subports")?;
-        model.carry(id, more)?;
-        seen(model, kind, &member, id)
+        model.add_sub_ports(id, more)?;
+        visible_resource(model, kind, &member, id)
     })?;
     reply(200, trunk)
 }
@@ -46,7 +48,7 @@ async fn remove(call: Call, body: Bytes) -> Answer {
     let trunk = call.app.change(|model| {
         owned(model, kind, &member, id, "remove_subports")?;
         model.drop_sub_ports(id, &ports)?;
-        seen(model, kind, &member, id)
+        visible_resource(model, kind, &member, id)
     })?;
     reply(200, trunk)
 }

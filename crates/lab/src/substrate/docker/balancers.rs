@@ -25,7 +25,7 @@ use crate::wiring::BalancerWiring;
 /// The signal that makes HAProxy reload its configuration.
 const RELOAD: &str = "SIGUSR2";
 /// The local address where HAProxy returns the digest of its configuration.
-const TELLS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 1);
+const STATUS_ADDRESS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 1);
 /// Timeout of a poll. A running HAProxy responds immediately.
 const ANSWER: Duration = Duration::from_secs(1);
 /// Maximum time per pass to wait for a new configuration. The next pass checks again.
@@ -33,9 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Time between two polls.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 /// Time until an ineffective signal is repeated. It doubles each time.
-const NUDGE: Duration = Duration::from_millis(500);
+const RELOAD_RETRY: Duration = Duration::from_millis(500);
 /// Upper limit of that time.
-const NUDGE_AT_MOST: Duration = Duration::from_secs(10);
+const RELOAD_RETRY_MAX: Duration = Duration::from_secs(10);
 
 /// The state of a balancer's container.
 #[derive(Debug, Clone)]
@@ -45,41 +45,41 @@ pub struct BalancerState {
     network: String,
     configuration: String,
     /// Whether HAProxy has confirmed this configuration.
-    agreed: bool,
-    nudged: Instant,
-    nudge_after: Duration,
+    confirmed: bool,
+    signalled_at: Instant,
+    retry_after: Duration,
 }
 
 impl BalancerState {
     /// Whether HAProxy runs this configuration.
-    pub fn follows(&self, wanted: &BalancerWiring) -> bool {
-        self.agreed && self.configuration == wanted.configuration
+    pub fn is_running(&self, wanted: &BalancerWiring) -> bool {
+        self.confirmed && self.configuration == wanted.configuration
     }
 }
 
 /// A configuration that returns its digest, and the digest. The frontend is last, so a truncated configuration returns
 /// nothing.
-fn named(configuration: &str) -> (String, String) {
+fn with_digest(configuration: &str) -> (String, String) {
     let name = digest(configuration);
-    let (address, port) = TELLS;
-    let tells = format!(
+    let (address, port) = STATUS_ADDRESS;
+    let frontend = format!(
         "frontend lab\n  mode http\n  bind {address}:{port}\n  http-request return status 200 content-type text/plain string {name}\n"
     );
-    (format!("{configuration}{tells}"), name)
+    (format!("{configuration}{frontend}"), name)
 }
 
 /// Whether HAProxy in this process's network namespace runs the configuration with this digest.
 async fn has(pid: i64, name: &str) -> bool {
     let ask = move || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect_timeout(&SocketAddr::from(TELLS), ANSWER)?;
+        let mut stream = TcpStream::connect_timeout(&SocketAddr::from(STATUS_ADDRESS), ANSWER)?;
         stream.set_read_timeout(Some(ANSWER))?;
         stream.write_all(b"GET / HTTP/1.0\r\n\r\n")?;
-        let mut said = String::new();
-        stream.read_to_string(&mut said)?;
-        Ok(said)
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
     };
-    let said = tokio::task::spawn_blocking(move || namespace::within(pid, ask)).await;
-    matches!(said, Ok(Ok(said)) if said.ends_with(name))
+    let answer = tokio::task::spawn_blocking(move || namespace::within(pid, ask)).await;
+    matches!(answer, Ok(Ok(answer)) if answer.ends_with(name))
 }
 
 impl DockerSubstrate {
@@ -104,8 +104,8 @@ impl DockerSubstrate {
             }
         }
         for (id, wiring) in wanted {
-            let told = self.wire_balancer(&mut balancers, id, wiring).await;
-            trouble = trouble.and(told);
+            let result = self.wire_balancer(&mut balancers, id, wiring).await;
+            trouble = trouble.and(result);
         }
         trouble
     }
@@ -124,7 +124,7 @@ impl DockerSubstrate {
         let Some(state) = balancers.get_mut(id) else {
             return Ok(());
         };
-        self.tell_balancer(&container, state, wiring).await
+        self.apply_balancer_wiring(&container, state, wiring).await
     }
 
     async fn create_balancer(
@@ -164,13 +164,13 @@ impl DockerSubstrate {
             macs,
             network: String::new(),
             configuration: String::new(),
-            agreed: false,
-            nudged: Instant::now(),
-            nudge_after: NUDGE,
+            confirmed: false,
+            signalled_at: Instant::now(),
+            retry_after: RELOAD_RETRY,
         })
     }
 
-    async fn tell_balancer(
+    async fn apply_balancer_wiring(
         &self,
         container: &str,
         state: &mut BalancerState,
@@ -185,32 +185,32 @@ impl DockerSubstrate {
             namespace::run(container, state.pid, &network).await?;
             state.network = network;
         }
-        let (configuration, name) = named(&wiring.configuration);
+        let (configuration, name) = with_digest(&wiring.configuration);
         let mut until = Instant::now();
         if wiring.configuration != state.configuration {
             let archive = seed::haproxy(&configuration)
                 .map_err(|error| SubstrateError::Missing(format!("no archive: {error}")))?;
             self.containers.upload(container, archive).await?;
-            state.agreed = false;
+            state.confirmed = false;
             // The container waits for the first configuration. On a reload, the old process continues to serve its open
             // connections.
             if !state.configuration.is_empty() {
                 self.containers.signal(container, RELOAD).await?;
             }
             state.configuration.clone_from(&wiring.configuration);
-            state.nudged = Instant::now();
-            state.nudge_after = NUDGE;
+            state.signalled_at = Instant::now();
+            state.retry_after = RELOAD_RETRY;
             until += PATIENCE;
         }
-        while !state.agreed {
+        while !state.confirmed {
             if has(state.pid, &name).await {
-                state.agreed = true;
+                state.confirmed = true;
                 break;
             }
-            if state.nudged.elapsed() >= state.nudge_after {
+            if state.signalled_at.elapsed() >= state.retry_after {
                 self.containers.signal(container, RELOAD).await?;
-                state.nudged = Instant::now();
-                state.nudge_after = (state.nudge_after * 2).min(NUDGE_AT_MOST);
+                state.signalled_at = Instant::now();
+                state.retry_after = (state.retry_after * 2).min(RELOAD_RETRY_MAX);
             }
             if Instant::now() >= until {
                 return Err(SubstrateError::Command {

@@ -53,7 +53,7 @@ impl Disks {
             output: error.to_string(),
         };
         std::fs::create_dir_all(&self.directory).map_err(trouble)?;
-        match &spec.content_of {
+        match &spec.source {
             Some(source) if !file.exists() => self.copy(&spec.id, source).await?,
             _ => {}
         }

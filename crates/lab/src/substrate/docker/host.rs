@@ -151,7 +151,7 @@ async fn iptables(arguments: &[&str]) -> Result<String, SubstrateError> {
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     if said.contains("Permission denied") {
         return Err(SubstrateError::Missing(format!(
-            "`iptables` needs root, and so does the lab: {said}"
+            "`iptables` needs root, and so does the lab: {stderr}"
         )));
     }
     Err(SubstrateError::Command {

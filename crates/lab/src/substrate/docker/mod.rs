@@ -42,7 +42,7 @@ use tokio::sync::Mutex;
 
 use crate::kit::ids::{host_name, stable_id};
 use crate::kit::ip::Cidr;
-use crate::kit::turns::Turns;
+use crate::kit::named_locks::NamedLocks;
 use crate::substrate::docker::balancers::BalancerState;
 use crate::substrate::docker::containers::{Containers, endpoint};
 use crate::substrate::docker::disks::Disks;
@@ -80,7 +80,7 @@ pub struct DockerSubstrate {
     /// The state of running servers.
     servers: std::sync::Mutex<HashMap<String, ServerState>>,
     /// Locks per server, so that the recorded state is the last applied one.
-    telling: Turns,
+    server_locks: NamedLocks,
     routers: Mutex<BTreeMap<String, RouterState>>,
     balancers: Mutex<BTreeMap<String, BalancerState>>,
 }
@@ -106,7 +106,7 @@ impl DockerSubstrate {
             name_servers: host::name_servers(),
             networks: Mutex::default(),
             servers: std::sync::Mutex::default(),
-            telling: Turns::default(),
+            server_locks: NamedLocks::default(),
             routers: Mutex::default(),
             balancers: Mutex::default(),
         })
@@ -265,8 +265,8 @@ impl Substrate for DockerSubstrate {
         self.containers.limit_memory(&container, memory).await
     }
 
-    async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
-        let _telling = self.telling.take(&spec.id).await;
+    async fn server_update_interfaces(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
+        let _telling = self.server_locks.lock(&spec.id).await;
         let Some(state) = self.known_servers().get(&spec.id).cloned() else {
             // It is not running. Its next boot applies the whole wiring.
             return Ok(());
@@ -290,7 +290,7 @@ impl Substrate for DockerSubstrate {
                 ..ServerState::default()
             };
         }
-        self.tell_server(&spec.id, &spec.wiring).await
+        self.apply_server_wiring(&spec.id, &spec.wiring).await
     }
 
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError> {
@@ -298,7 +298,7 @@ impl Substrate for DockerSubstrate {
         self.containers
             .remove(&self.containers.name("server", id))
             .await?;
-        self.telling.forget(id);
+        self.server_locks.remove(id);
         Ok(())
     }
 
@@ -375,7 +375,7 @@ impl Substrate for DockerSubstrate {
         Ok(Some(listener))
     }
 
-    fn beat(&self) -> Duration {
+    fn simulated_delay(&self) -> Duration {
         Duration::ZERO
     }
 
@@ -403,11 +403,11 @@ impl Substrate for DockerSubstrate {
         before > routers.len() + balancers.len()
     }
 
-    async fn balancer_follows(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool {
+    async fn balancer_is_running(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool {
         let balancers = self.balancers.lock().await;
         match (balancers.get(id), wanted) {
             (None, None) => true,
-            (Some(state), Some(wanted)) => state.follows(wanted),
+            (Some(state), Some(wanted)) => state.is_running(wanted),
             _ => false,
         }
     }

@@ -39,10 +39,10 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(SubstrateError::Command {
         doing: format!("setting the network of {what}"),
-        output: said,
+        output: stderr,
     })
 }
 

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 
 use crate::kit::ip::Cidr;
 use crate::wiring::{
-    Filter, FilterRule, Forward, Nic, Outside, Remote, RouterWiring, ServerWiring,
+    Filter, FilterRule, Gateway, Interface, PortForward, Remote, RouterWiring, ServerWiring,
 };
 
 /// A server's filter: stateful, IPv4 only. Traffic without a matching rule is dropped. Source addresses must be the
@@ -38,7 +38,7 @@ pub fn server_filter(wiring: &ServerWiring) -> String {
     text
 }
 
-fn chains(text: &mut String, at: usize, nic: &Nic, filter: &Filter) {
+fn chains(text: &mut String, at: usize, nic: &Interface, filter: &Filter) {
     let Some(rules) = filter else {
         let _ = writeln!(
             text,
@@ -126,13 +126,13 @@ pub fn router_nat(wiring: &RouterWiring) -> String {
     text
 }
 
-fn outside_rules(text: &mut String, outside: &Outside, inside: &[Nic]) {
+fn outside_rules(text: &mut String, outside: &Gateway, inside: &[Interface]) {
     text.push_str("  chain dstnat {\n    type nat hook prerouting priority dstnat;\n");
     for (floating, fixed) in &outside.floating {
         let _ = writeln!(text, "    ip daddr {floating} dnat to {fixed}");
     }
     for forward in &outside.forwards {
-        let Forward {
+        let PortForward {
             address,
             protocol,
             port,
@@ -184,8 +184,8 @@ mod tests {
     use crate::substrate::docker::nft::*;
     use crate::wiring::FilterRules;
 
-    fn nic(address: &str) -> Nic {
-        Nic {
+    fn nic(address: &str) -> Interface {
+        Interface {
             network_id: "net".into(),
             mac: "fa:16:3e:00:00:01".into(),
             addresses: vec![(address.parse().unwrap(), 24)],
@@ -325,12 +325,12 @@ mod tests {
 
     #[test]
     fn floating_addresses_are_translated_both_ways() {
-        let outside = Outside {
+        let outside = Gateway {
             nic: nic("172.30.0.10"),
             gateway: None,
             snat: true,
             floating: vec![("172.30.0.11".parse().unwrap(), "10.0.0.5".parse().unwrap())],
-            forwards: vec![Forward {
+            forwards: vec![PortForward {
                 address: "172.30.0.12".parse().unwrap(),
                 protocol: "tcp".into(),
                 port: 2222,

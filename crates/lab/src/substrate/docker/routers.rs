@@ -16,18 +16,18 @@ use crate::wiring::RouterWiring;
 pub struct RouterState {
     /// The connected networks by id, with Docker's address on the external one, where Docker must not allocate it
     /// again.
-    legs: BTreeMap<String, Option<Ipv4Addr>>,
+    networks: BTreeMap<String, Option<Ipv4Addr>>,
     /// The process and the MAC addresses. `None` if they can have changed.
-    seen: Option<(i64, DockerMacs)>,
+    process: Option<(i64, DockerMacs)>,
     /// The last applied script.
-    told: String,
+    applied_script: String,
 }
 
 impl RouterState {
     /// Discards the applied script and devices after changes by Docker.
-    fn forget(&mut self) {
-        self.seen = None;
-        self.told.clear();
+    fn discard(&mut self) {
+        self.process = None;
+        self.applied_script.clear();
     }
 }
 
@@ -78,16 +78,16 @@ impl DockerSubstrate {
         wiring: &RouterWiring,
     ) -> Result<(), SubstrateError> {
         let container = self.containers.name("router", id);
-        let legs = wanted_legs(wiring);
+        let networks = wanted_legs(wiring);
         if !routers.contains_key(id) {
-            self.create_router(id, &container, &legs).await?;
+            self.create_router(id, &container, &networks).await?;
             // Docker connects a new container to its first network only.
-            let first = legs
+            let first = networks
                 .iter()
                 .next()
                 .map(|(network, address)| (network.clone(), *address));
             let state = RouterState {
-                legs: first.into_iter().collect(),
+                networks: first.into_iter().collect(),
                 ..RouterState::default()
             };
             routers.insert(id.to_owned(), state);
@@ -95,17 +95,17 @@ impl DockerSubstrate {
         let Some(state) = routers.get_mut(id) else {
             return Ok(());
         };
-        self.change_legs(&container, state, &legs).await?;
-        let (pid, macs) = match &state.seen {
-            Some(seen) => seen,
+        self.change_legs(&container, state, &networks).await?;
+        let (pid, macs) = match &state.process {
+            Some(process) => process,
             None => state
-                .seen
-                .insert(self.running(&container, legs.keys()).await?),
+                .process
+                .insert(self.running(&container, networks.keys()).await?),
         };
         let script = script::router(wiring, macs);
-        if script != state.told {
+        if script != state.applied_script {
             namespace::run(&container, *pid, &script).await?;
-            state.told = script;
+            state.applied_script = script;
         }
         Ok(())
     }
@@ -114,9 +114,9 @@ impl DockerSubstrate {
         &self,
         id: &str,
         container: &str,
-        legs: &BTreeMap<String, Option<Ipv4Addr>>,
+        networks: &BTreeMap<String, Option<Ipv4Addr>>,
     ) -> Result<(), SubstrateError> {
-        let Some((network, address)) = legs.iter().next() else {
+        let Some((network, address)) = networks.iter().next() else {
             return Ok(());
         };
         let network = self.ensure_network(network).await?;
@@ -148,7 +148,7 @@ impl DockerSubstrate {
         wanted: &BTreeMap<String, Option<Ipv4Addr>>,
     ) -> Result<(), SubstrateError> {
         let off: Vec<String> = state
-            .legs
+            .networks
             .iter()
             .filter(|(network, address)| wanted.get(*network) != Some(address))
             .map(|(network, _)| network.clone())
@@ -157,17 +157,17 @@ impl DockerSubstrate {
             self.containers
                 .unplug(&self.network_name(&network), container)
                 .await?;
-            state.legs.remove(&network);
-            state.forget();
+            state.networks.remove(&network);
+            state.discard();
         }
         for (network, address) in wanted {
-            if !state.legs.contains_key(network) {
+            if !state.networks.contains_key(network) {
                 let name = self.ensure_network(network).await?;
                 self.containers
                     .plug(&name, container, address.map(|address| address.to_string()))
                     .await?;
-                state.legs.insert(network.clone(), *address);
-                state.forget();
+                state.networks.insert(network.clone(), *address);
+                state.discard();
             }
         }
         Ok(())

@@ -9,20 +9,21 @@ use std::fmt::Write as _;
 
 use crate::substrate::docker::link_local::{ADDRESS, PORT};
 use crate::substrate::docker::nft;
-use crate::wiring::{Nic, RouterWiring, ServerWiring};
+use crate::wiring::{Interface, RouterWiring, ServerWiring};
 
 /// Docker's MAC addresses, by Neutron network.
 pub type DockerMacs = BTreeMap<String, String>;
 
-/// Shell functions. `device` finds a device by either of two MAC addresses. `dress` sets a device's addresses and then
-/// its MAC address, which makes the kernel send gratuitous ARP (`arp_notify`), since addresses move between ports.
+/// Shell functions. `device` finds a device by either of two MAC addresses. `set_addresses` sets a device's addresses
+/// and then its MAC address, which makes the kernel send gratuitous ARP (`arp_notify`), since addresses move between
+/// ports.
 const FUNCTIONS: &str = r#"set -eu
 device() {
   ip -o link show | awk -v a="$1" -v b="$2" '
     { for (i = 1; i < NF; i++) if ($i == "link/ether" && ($(i + 1) == a || $(i + 1) == b)) { sub(/[@:].*/, "", $2); print $2; n = 1; exit } }
     END { exit !n }' || { echo "no interface with the address $1" >&2; return 1; }
 }
-dress() {
+set_addresses() {
   dev=$1; mac=$2; shift 2
   for have in $(ip -4 -o addr show dev "$dev" | awk '{print $4}'); do
     case " $* " in *" $have "*) ;; *) ip addr del "$have" dev "$dev" ;; esac
@@ -34,18 +35,23 @@ dress() {
 }
 "#;
 
-fn find(text: &mut String, variable: &str, nic: &Nic, macs: &DockerMacs) {
+fn find(text: &mut String, variable: &str, nic: &Interface, macs: &DockerMacs) {
     let docker = macs.get(&nic.network_id).map_or("-", String::as_str);
     let _ = writeln!(text, "{variable}=$(device {} {docker})", nic.mac);
 }
 
-fn dress(text: &mut String, variable: &str, nic: &Nic, more: &[String]) {
+fn set_addresses(text: &mut String, variable: &str, nic: &Interface, more: &[String]) {
     let own = nic
         .addresses
         .iter()
         .map(|(address, prefix)| format!("{address}/{prefix}"));
     let all: Vec<String> = own.chain(more.iter().cloned()).collect();
-    let _ = writeln!(text, "dress \"${variable}\" {} {}", nic.mac, all.join(" "));
+    let _ = writeln!(
+        text,
+        "set_addresses \"${variable}\" {} {}",
+        nic.mac,
+        all.join(" ")
+    );
 }
 
 fn load(text: &mut String, variables: &[String], rules: &str) {
@@ -62,7 +68,7 @@ pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
     for (at, nic) in wiring.nics.iter().enumerate() {
         let variable = format!("nic{at}");
         find(&mut text, &variable, nic, macs);
-        dress(&mut text, &variable, nic, &[]);
+        set_addresses(&mut text, &variable, nic, &[]);
     }
     // The address of the metadata service. Its traffic does not leave the server.
     let _ = write!(
@@ -107,7 +113,7 @@ pub fn router(wiring: &RouterWiring, macs: &DockerMacs) -> String {
     for (at, nic) in wiring.inside.iter().enumerate() {
         let variable = format!("nic{at}");
         find(&mut text, &variable, nic, macs);
-        dress(&mut text, &variable, nic, &[]);
+        set_addresses(&mut text, &variable, nic, &[]);
     }
     let mut variables = Vec::new();
     match &wiring.outside {
@@ -120,7 +126,7 @@ pub fn router(wiring: &RouterWiring, macs: &DockerMacs) -> String {
                 .collect();
             floating.dedup();
             find(&mut text, "out", &outside.nic, macs);
-            dress(&mut text, "out", &outside.nic, &floating);
+            set_addresses(&mut text, "out", &outside.nic, &floating);
             if let Some(gateway) = outside.gateway {
                 let _ = writeln!(text, "ip route replace default via {gateway} dev \"$out\"");
             }

@@ -53,7 +53,7 @@ pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<
         hosts.push_str(&format!("{address} {}\n", hostname(&spec.name)));
     }
     put(&mut tar, "run/lab/hosts", hosts.as_bytes())?;
-    if spec.ssh == Ssh::NeverComes {
+    if spec.ssh == Ssh::Missing {
         put(&mut tar, "run/lab/no-ssh", b"")?;
     }
     tar.into_inner()

@@ -50,7 +50,7 @@ impl DockerSubstrate {
             )
             .await?;
         self.containers.start(&container).await?;
-        let telling = self.telling.take(&spec.id).await;
+        let server_locks = self.server_locks.lock(&spec.id).await;
         let wiring = &spec.wiring;
         let (pid, macs) = self
             .running(&container, wiring.nics.iter().map(|nic| &nic.network_id))
@@ -68,7 +68,7 @@ impl DockerSubstrate {
                 filter,
             },
         );
-        drop(telling);
+        drop(server_locks);
         // Device nodes are lost when a container stops.
         for (volume, device) in &spec.volumes {
             self.plug_volume(&spec.id, volume, device).await?;
@@ -84,12 +84,12 @@ impl DockerSubstrate {
         id: &str,
         wiring: &ServerWiring,
     ) -> Result<(), SubstrateError> {
-        let _telling = self.telling.take(id).await;
-        self.tell_server(id, wiring).await
+        let _telling = self.server_locks.lock(id).await;
+        self.apply_server_wiring(id, wiring).await
     }
 
     /// The same without taking the lock, for callers that hold it.
-    pub(super) async fn tell_server(
+    pub(super) async fn apply_server_wiring(
         &self,
         id: &str,
         wiring: &ServerWiring,
