@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use lab::services::{Model, Provisioning, Status, VolumeStatus};
+use lab::services::{Model, ProvisioningStatus, Status, VolumeStatus};
 use lab::{Lab, LabConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
@@ -274,10 +274,12 @@ fn is_at_rest(model: &Model) -> bool {
         .servers
         .iter()
         .all(|server| server.task_state.is_none() && server.status != Status::Build)
-        && !model
-            .balancing
-            .iter()
-            .any(|piece| !matches!(piece.status, Provisioning::Active | Provisioning::Error))
+        && !model.balancing.iter().any(|piece| {
+            !matches!(
+                piece.status,
+                ProvisioningStatus::Active | ProvisioningStatus::Error
+            )
+        })
         && !storage.volumes.iter().any(|volume| is_busy(volume.status))
         && !storage
             .snapshots

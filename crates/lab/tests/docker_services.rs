@@ -415,7 +415,7 @@ fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
 
 /// When HAProxy is starting or reloading during a change, the last configuration still takes effect.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_load_balancer_follows_its_last_change() {
+async fn a_load_balancer_is_running_its_last_change() {
     const TOLD: Machine = Machine("lab-test-told");
     let range = "172.31.15.0/24".parse().unwrap();
     let substrate = DockerSubstrate::new(TOLD.0, range).await.unwrap();
@@ -445,7 +445,7 @@ async fn a_load_balancer_follows_its_last_change() {
         assert!(started.elapsed() < LIMIT, "{error}");
     }
     for (id, wiring) in &wanted.balancers {
-        assert!(substrate.balancer_follows(id, Some(wiring)).await);
+        assert!(substrate.balancer_is_running(id, Some(wiring)).await);
         let (address, _) = wiring.host.nics[0].addresses[0];
         wait_for_answers(&format!("http://{address}/"), &["99"]).await;
     }

@@ -241,7 +241,7 @@ async fn list(call: Call) -> Answer {
         query::page_rows(rows, &call.query, 1_000, |row| &row.id)
             .map(|(rows, next)| (rows.into_iter().map(document).collect::<Vec<Value>>(), next))
     });
-    let marker = call.asked("marker").unwrap_or_default();
+    let marker = call.query_value("marker").unwrap_or_default();
     let (items, next) =
         page.ok_or_else(|| Refusal::bad_request(format!("No image found with ID {marker}")))?;
     let words: Vec<(String, String)> = call
