@@ -80,11 +80,11 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Browser => browser()?,
             Figure::Log => log()?,
             Figure::Heat => heat(options)?,
-            Figure::Lab => told("lab", &["--test", "scale"], "ten_thousand_servers")?,
+            Figure::Lab => test_figures("lab", &["--test", "scale"], "ten_thousand_servers")?,
             Figure::Engine => {
-                told("engine", &["--test", "lab"], "thousands_of_servers")?;
-                told("engine", &["--lib"], "run::figures")?;
-                told("store", &["--test", "log"], "a_line_on_the_disk")?;
+                test_figures("engine", &["--test", "lab"], "thousands_of_servers")?;
+                test_figures("engine", &["--lib"], "run::figures")?;
+                test_figures("store", &["--test", "log"], "a_line_on_the_disk")?;
             }
         }
     }
@@ -109,7 +109,7 @@ fn heat(options: &Options) -> Result<()> {
 }
 
 /// Prints the figures from a test of a crate. Their lines begin with the crate's name: name, value, unit.
-fn told(package: &str, target: &[&str], name: &str) -> Result<()> {
+fn test_figures(package: &str, target: &[&str], name: &str) -> Result<()> {
     let mut test = shell::cargo(["test", "--quiet", "--release", "--package", package]);
     test.args(target).args(["--", name]);
     test.args(["--include-ignored", "--nocapture"]);

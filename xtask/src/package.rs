@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> Result<()> {
     if options.image {
         parts.push(docker::images());
     }
-    progress::side_by_side(parts)?;
+    progress::run_concurrently(parts)?;
 
     let folder = paths::target().join(NAME);
     if folder.exists() {

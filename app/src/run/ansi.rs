@@ -68,10 +68,10 @@ pub fn stretches(line: &str) -> Vec<Segment> {
     found
 }
 
-fn push(found: &mut Vec<Stretch>, text: &str, style: Style) {
+fn push(found: &mut Vec<Segment>, text: &str, style: Style) {
     let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
     if !text.is_empty() {
-        found.push(Stretch {
+        found.push(Segment {
             text,
             colour: style.colour,
             bold: style.bold,

@@ -144,7 +144,7 @@ impl LogStore {
         if settings == self.settings {
             return;
         }
-        self.look = look;
+        self.settings = settings;
         self.show_all();
     }
 
@@ -161,7 +161,7 @@ impl LogStore {
 
     fn show(&mut self, at: u32) {
         let line = &self.lines[at as usize];
-        let is_shown = match &self.look.step {
+        let is_shown = match &self.settings.step {
             Some(step) => self.steps[line.step as usize] == *step,
             // Older ones are a part of what was there.
             None => line.seq >= self.from,
@@ -368,13 +368,13 @@ mod tests {
         store.insert(of_a, Some("a"), 1);
         assert_eq!(shown(&store), ["4", "5"], "lines of `b` are missing");
         assert_eq!((store.from(None), store.from(Some("a"))), (4, 1));
-        store.set_look(Look {
+        store.set_view(ViewSettings {
             step: Some(String::from("a")),
-            ..Look::default()
+            ..ViewSettings::default()
         });
         assert_eq!(shown(&store), ["1", "3", "5"]);
 
-        store.set_look(Look::default());
+        store.set_view(ViewSettings::default());
         store.insert(all, None, 1);
         assert_eq!(shown(&store), ["1", "2", "3", "4", "5"]);
         assert_eq!((store.from(None), store.place_of(4)), (1, 3));

@@ -74,7 +74,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
     }));
     let reader = {
         let progress = Arc::clone(&progress);
-        std::thread::spawn(move || pass_on(BufReader::new(output), &progress))
+        std::thread::spawn(move || forward_output(BufReader::new(output), &progress))
     };
     let read = || progress.lock().unwrap_or_else(PoisonError::into_inner);
     let status = loop {
@@ -108,7 +108,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
     }
 }
 
-fn pass_on(mut output: impl BufRead, progress: &Mutex<Progress>) {
+fn forward_output(mut output: impl BufRead, progress: &Mutex<Progress>) {
     let mut line = Vec::new();
     while output
         .read_until(b'\n', &mut line)

@@ -10,7 +10,7 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 
 use self::{line::LineView, tools::LogTools};
-use super::{feed::Feed, log_store::Look};
+use super::{feed::Feed, log_store::ViewSettings};
 use crate::{browser, time::day};
 
 /// Height of a row of text in pixels, as in `log.css`.
@@ -80,8 +80,8 @@ pub fn LogView(
             .set(browser::remembered("log.wrap").as_deref() != Some("no"))
     });
     measure(state);
-    look_again(state);
-    keep_up(state);
+    rebuild_view(state);
+    scroll_to_end(state);
     reach_back(state);
 
     let rows = move || {
