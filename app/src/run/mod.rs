@@ -9,7 +9,6 @@ mod cause;
 mod detail;
 pub mod feed;
 mod header;
-mod history;
 pub mod log_store;
 mod log_view;
 pub mod model;

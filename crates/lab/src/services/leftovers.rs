@@ -66,7 +66,7 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
         add(&image.owner, "image", name, &image.id);
     }
     for piece in model.balancing.iter() {
-        let kind = piece.part.words().0;
+        let kind = piece.part.names().0;
         add(&piece.project_id, kind, piece.text("name"), &piece.id);
     }
     for group in model.server_groups.iter() {

@@ -343,7 +343,7 @@ impl Model {
             self.ports.change(id, |port| {
                 if port.status != status {
                     port.status = status.into();
-                    port.common.touched();
+                    port.common.mark_updated();
                 }
             });
         }

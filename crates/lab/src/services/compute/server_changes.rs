@@ -46,7 +46,7 @@ impl Model {
                 _ => "DOWN",
             }
             .into();
-            port.common.touched();
+            port.common.mark_updated();
         });
         if let Some(server) = self.servers.get_mut(server_id) {
             server.ports.push(id.clone());
@@ -103,7 +103,7 @@ impl Model {
                     port.security_groups.push(group.clone());
                 }
                 if was_in || member == Membership::In {
-                    port.common.touched();
+                    port.common.mark_updated();
                 }
                 was_in
             });

@@ -165,7 +165,7 @@ impl Model {
             self.ports.change(port_id, |port| {
                 port.device_id = id.clone();
                 port.device_owner = COMPUTE.into();
-                port.common.touched();
+                port.common.mark_updated();
             });
         }
         self.servers.insert(Server {

@@ -147,7 +147,7 @@ fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
 }
 
 /// The algorithm that is ordered, if it is one of these, and the bits.
-fn query_value(meta: &Map<String, Value>, algorithms: &[&str]) -> Option<(String, u32)> {
+fn requested_algorithm(meta: &Map<String, Value>, algorithms: &[&str]) -> Option<(String, u32)> {
     let algorithm = meta.get("algorithm")?.as_str()?;
     let bits = u32::try_from(meta["bit_length"].as_i64()?).ok()?;
     let known = algorithms.contains(&algorithm.to_lowercase().as_str());
@@ -202,7 +202,7 @@ impl Things {
     }
 
     fn key(member: &Member, meta: &Map<String, Value>) -> Option<Self> {
-        let (algorithm, bits) = asked(meta, ALGORITHMS)?;
+        let (algorithm, bits) = requested_algorithm(meta, ALGORITHMS)?;
         let key = secret(member, meta, (&algorithm, bits), "symmetric", &random(bits));
         Some(Self {
             secrets: vec![key],
@@ -211,7 +211,7 @@ impl Things {
     }
 
     fn pair(member: &Member, meta: &Map<String, Value>) -> Option<Self> {
-        let (algorithm, bits) = asked(meta, PAIRS)?;
+        let (algorithm, bits) = requested_algorithm(meta, PAIRS)?;
         let half = |kind: &str| {
             let inside = STANDARD.encode(random(bits));
             let word = kind.to_uppercase();

@@ -148,15 +148,15 @@ async fn iptables(arguments: &[&str]) -> Result<String, SubstrateError> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if said.contains("Permission denied") {
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if stderr.contains("Permission denied") {
         return Err(SubstrateError::Missing(format!(
             "`iptables` needs root, and so does the lab: {stderr}"
         )));
     }
     Err(SubstrateError::Command {
         doing: format!("running iptables {}", arguments.join(" ")),
-        output: said,
+        output: stderr,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The data of the run page, kept up to date.
 //!
 //! 1. The run's snapshot is displayed at once.
-//! 2. The last log lines and all moves are fetched over REST; see [`history`](super::history). States are displayed when the
+//! 2. The last log lines and all moves are fetched over REST; see [`history`]. States are displayed when the
 //!    replay is complete, so that they never go back in time.
 //! 3. The websocket continues after the last event number.
 //!
@@ -11,15 +11,17 @@
 //! Drawing takes at most a third of the page's time: after a slow frame there is a pause of twice its duration. So many
 //! log lines are processed as fast as they arrive, and the page still responds to clicks.
 
-use std::cell::Cell;
+mod history;
+mod socket;
 
 use api::{Event, Problem, Run, RunState};
 use leptos::prelude::*;
-use wasm_bindgen::{JsCast, closure::Closure};
-use web_sys::{CloseEvent, MessageEvent, WebSocket};
 
-use super::{
+use self::{
     history::{End, first},
+    socket::Socket,
+};
+use super::{
     log_store::LogStore,
     model::{Model, Sequence},
 };
@@ -33,9 +35,6 @@ const WATCH_MS: u64 = 15_000;
 const FRAME_MS: f64 = 1000.0 / 60.0;
 /// Maximum pause between two frames, in milliseconds, even on a slow page.
 const REST_MAX_MS: f64 = 250.0;
-/// Websocket close code for a normal closure: the run has ended.
-const CLOSED_NORMALLY: u16 = 1000;
-
 /// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
@@ -77,22 +76,6 @@ struct Inner {
     failures: u32,
     /// Number of the current load. Responses for an earlier load are dropped.
     generation: u32,
-}
-
-/// Websocket with its callbacks. Dropping it closes the socket and ends the callbacks.
-struct Socket {
-    socket: WebSocket,
-    _on_message: Closure<dyn FnMut(MessageEvent)>,
-    _on_close: Closure<dyn FnMut(CloseEvent)>,
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        self.socket.set_onmessage(None);
-        self.socket.set_onclose(None);
-        // Closing a closed socket has no effect.
-        let _ = self.socket.close();
-    }
 }
 
 impl Feed {
@@ -158,12 +141,12 @@ impl Feed {
     }
 
     /// The run, and the number of the current load.
-    pub(super) fn at(self) -> Option<(String, u32)> {
+    fn at(self) -> Option<(String, u32)> {
         self.inner
             .try_with_value(|inner| (inner.id.clone(), inner.generation))
     }
 
-    pub(super) fn is_current(self, generation: u32) -> bool {
+    fn is_current(self, generation: u32) -> bool {
         self.inner
             .try_with_value(|inner| inner.generation == generation)
             == Some(true)
@@ -361,150 +344,6 @@ impl Feed {
                     inner.rest_until_ms = now_ms + (2.0 * took_ms).clamp(0.0, REST_MAX_MS);
                 });
             });
-        });
-    }
-
-    fn connect(self) {
-        let Some((id, generation)) = self.at() else {
-            return;
-        };
-        let Some(location) = browser::window().map(|window| window.location()) else {
-            return;
-        };
-        let (Ok(scheme), Ok(host)) = (location.protocol(), location.host()) else {
-            return;
-        };
-        let scheme = if scheme == "https:" { "wss" } else { "ws" };
-        let address = format!(
-            "{scheme}://{host}/api/v1/runs/{}/stream?after={}",
-            browser::encode(&id),
-            self.last()
-        );
-        let Ok(socket) = WebSocket::new(&address) else {
-            self.retry();
-            return;
-        };
-        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
-            let Some(text) = message.data().as_string() else {
-                return;
-            };
-            // Messages that are not lists of events are ignored.
-            let Ok(events) = serde_json::from_str::<Vec<Event>>(&text) else {
-                return;
-            };
-            self.inner.try_update_value(|inner| {
-                inner.failures = 0;
-                inner.waiting.extend(events);
-            });
-            self.ask_for_frame();
-        });
-        let was_open = Cell::new(false);
-        let on_close = Closure::<dyn FnMut(CloseEvent)>::new(move |event: CloseEvent| {
-            if !self.is_current(generation) || was_open.replace(true) {
-                return;
-            }
-            if event.code() == CLOSED_NORMALLY {
-                // Delayed, because the last events can still wait for their frame.
-                browser::after_ms(50, move || self.finish());
-            } else {
-                self.freshness.try_set(Freshness::Lost);
-                self.retry();
-            }
-        });
-        socket.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        socket.set_onclose(Some(on_close.as_ref().unchecked_ref()));
-        self.freshness.try_set(Freshness::Live);
-        // Dropping the old socket closes it.
-        self.inner.try_update_value(|inner| {
-            inner.socket = Some(Socket {
-                socket,
-                _on_message: on_message,
-                _on_close: on_close,
-            });
-        });
-    }
-
-    /// Handles the end of the stream. If the run has not ended, the socket is opened again.
-    fn finish(self) {
-        let waiting = self
-            .inner
-            .try_update_value(|inner| std::mem::take(&mut inner.waiting));
-        if let Some(waiting) = waiting {
-            let fresh = self.take(waiting);
-            self.apply(fresh);
-        }
-        if self.is_over() {
-            self.freshness.try_set(Freshness::Complete);
-        } else {
-            self.retry();
-        }
-    }
-
-    /// Opens a new socket after the last number. The pause before it grows with every failure.
-    fn retry(self) {
-        let Some((failures, generation)) = self.inner.try_update_value(|inner| {
-            inner.failures += 1;
-            (inner.failures, inner.generation)
-        }) else {
-            return;
-        };
-        let pause_ms = 250 * (1 << failures.min(5));
-        browser::after_ms(pause_ms, move || {
-            if self.is_current(generation) {
-                self.load();
-            }
-        });
-    }
-
-    fn reconnect(self) {
-        let generation = self.inner.try_with_value(|inner| inner.generation);
-        // Not called in the socket's own callback, which would drop itself.
-        browser::after_ms(0, move || {
-            if generation.is_some_and(|generation| self.is_current(generation)) {
-                self.connect();
-            }
-        });
-    }
-
-    /// Checks a silent socket. It can fail without an event, for example on a suspended machine. If the server has
-    /// newer events, another socket is opened.
-    ///
-    /// A stopped run can be resumed, for example from another page, and then has new events.
-    fn watch(self) {
-        let may_go_on = match self.freshness.try_get_untracked() {
-            Some(Freshness::Live) => false,
-            Some(Freshness::Complete) if self.can_be_resumed() => true,
-            _ => return,
-        };
-        let Some((id, generation)) = self.at() else {
-            return;
-        };
-        let before = self.last();
-        leptos::task::spawn_local(async move {
-            let news = client::events(&id, before, 1).await;
-            if !self.is_current(generation) || self.last() != before {
-                return;
-            }
-            match news {
-                Ok(news) if may_go_on => {
-                    if !news.is_empty() {
-                        self.load();
-                    }
-                }
-                // A stopped run is checked in any case.
-                Err(_) if may_go_on => {}
-                // The events may be in transit: check once more before replacing the socket.
-                Ok(news) if !news.is_empty() => browser::after_ms(2_000, move || {
-                    if self.is_current(generation) && self.last() == before {
-                        self.connect();
-                    }
-                }),
-                Ok(_) => {}
-                Err(_) => {
-                    self.freshness.try_set(Freshness::Lost);
-                    self.retry();
-                }
-            }
         });
     }
 }

@@ -7,7 +7,7 @@
 use api::Event;
 use leptos::prelude::*;
 
-use super::feed::Feed;
+use super::Feed;
 use crate::client::{self, Answer};
 
 /// Lines that are fetched when a run is opened.
