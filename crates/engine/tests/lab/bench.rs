@@ -272,6 +272,22 @@ impl Bench {
         self.lab.leftovers().remove("demo").unwrap_or_default()
     }
 
+    /// The project's resources in the cloud, without their incarnations.
+    pub fn belongings(&self) -> Vec<String> {
+        let plain = |name: &String| match name.split_once('#') {
+            Some((name, number)) => {
+                format!(
+                    "{name}{}",
+                    number.trim_start_matches(|c: char| c.is_ascii_digit())
+                )
+            }
+            None => name.clone(),
+        };
+        let mut left: Vec<String> = self.left().iter().map(plain).collect();
+        left.sort();
+        left
+    }
+
     /// The database's size on the disk, including its write-ahead log.
     pub fn database_bytes(&self) -> u64 {
         let files = ["test.db", "test.db-wal"].map(|name| self.folder.path().join(name));

@@ -20,6 +20,7 @@ mod marked;
 mod measure;
 mod names;
 mod people;
+mod random;
 mod rare;
 mod retained;
 mod roll_back;

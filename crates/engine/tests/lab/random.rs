@@ -1,0 +1,201 @@
+//! Random sequences of what users and the world do to one deployment: deploy, update, cancel, crash, resume, roll back,
+//! undeploy, and calls that fail. After each sequence, the deployment still reaches any template, the cloud holds its
+//! resources once, and an undeployment leaves nothing.
+//!
+//! A failing sequence is repeated by its seed: `STACKLOOM_SEED=17 cargo test -p engine --test lab random`.
+
+use std::{ops::Range, time::Duration};
+
+use api::{DeploymentState, RunState};
+use engine::{Error, Force};
+use lab::{CallFault, Damage, Fault};
+use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
+use store::SealedKind;
+
+use crate::{
+    bench::{Bench, NET, TWO_SERVERS, facts},
+    sweep::{ALL_KINDS, all_changed},
+    update::to,
+};
+
+#[tokio::test]
+async fn a_deployment_survives_random_sequences() {
+    survives(0..30).await;
+}
+
+#[tokio::test]
+#[ignore = "about an hour"]
+async fn a_deployment_survives_ten_thousand_random_sequences() {
+    survives(0..10_000).await;
+}
+
+async fn survives(seeds: Range<u64>) {
+    let seeds = match std::env::var("STACKLOOM_SEED") {
+        Ok(seed) => {
+            let seed: u64 = seed.parse().unwrap();
+            seed..seed + 1
+        }
+        Err(_) => seeds,
+    };
+    let mut bench = Bench::new().await;
+    let mut targets = Vec::new();
+    for template in [NET, TWO_SERVERS, ALL_KINDS, &all_changed()] {
+        let (started, run) = bench.deploy(template).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        targets.push((template.to_owned(), bench.belongings()));
+        bench.undeploy(&started.deployment).await;
+    }
+    for seed in seeds {
+        let mut walk = Walk {
+            random: StdRng::seed_from_u64(seed),
+            targets: &targets,
+            deployment: String::new(),
+            run: String::new(),
+            acts: Vec::new(),
+        };
+        println!("seed {seed}");
+        walk.takes_its_course(&mut bench).await;
+        walk.ends_well(&bench, seed).await;
+    }
+}
+
+/// One sequence.
+struct Walk<'a> {
+    random: StdRng,
+    /// Templates, with the project's resources when they are deployed.
+    targets: &'a [(String, Vec<String>)],
+    deployment: String,
+    /// The newest run.
+    run: String,
+    /// What was done, for the message of a failure.
+    acts: Vec<String>,
+}
+
+impl Walk<'_> {
+    async fn takes_its_course(&mut self, bench: &mut Bench) {
+        let (template, _) = self.targets.choose(&mut self.random).unwrap();
+        let started = bench.start(template).await;
+        (self.deployment, self.run) = (started.deployment, started.run);
+        for _ in 0..self.random.random_range(2..10) {
+            let act = self.random.random_range(0..100);
+            let done = match act {
+                0..25 => self.update(bench).await,
+                25..45 => self.waits(bench).await,
+                45..55 => self.note(
+                    "cancel",
+                    bench.engine.cancel(&bench.tenant, &self.run).await,
+                ),
+                55..70 => {
+                    bench.crash().await;
+                    self.note("crash", Ok(()))
+                }
+                70..78 => self.note("resume", bench.engine.resume(&bench.actor, &self.run).await),
+                78..83 => {
+                    let engine = bench.engine.clone();
+                    let back = engine.roll_back(&bench.actor, &self.deployment, &facts());
+                    self.begins("roll back", back.await)
+                }
+                83..88 => {
+                    let engine = bench.engine.clone();
+                    let gone = engine.undeploy(&bench.actor, &self.deployment, Force::No);
+                    self.begins("undeploy", gone.await)
+                }
+                _ => self.call_fails(bench),
+            };
+            self.acts.push(done);
+        }
+    }
+
+    async fn update(&mut self, bench: &Bench) -> String {
+        let targets = self.targets;
+        let at = self.random.random_range(0..targets.len());
+        let changes = to(&targets[at].0);
+        let update = bench.engine.update(&bench.actor, &self.deployment, changes);
+        self.begins(&format!("update to {at}"), update.await)
+    }
+
+    /// Until the run ends, or for a random time.
+    async fn waits(&mut self, bench: &Bench) -> String {
+        let patience = Duration::from_millis(self.random.random_range(1..150));
+        let ended = tokio::time::timeout(patience, self.settled(bench)).await;
+        format!("wait {patience:?}, ended: {}", ended.is_ok())
+    }
+
+    /// The nth call from now at a service fails once.
+    fn call_fails(&mut self, bench: &Bench) -> String {
+        let service = ["network", "compute", "block-storage"].choose(&mut self.random);
+        let method = ["POST", "PUT", "DELETE", "GET"].choose(&mut self.random);
+        let mut fault = CallFault {
+            service: service.map(|one| (*one).to_owned()),
+            method: method.map(|one| (*one).to_owned()),
+            nth: Some(self.random.random_range(1..6)),
+            ..CallFault::default()
+        };
+        match self.random.random_range(0..6) {
+            0 => fault.damage = Some(Damage::CutAfter),
+            1 => fault.damage = Some(Damage::CutBefore),
+            2 => fault.damage = Some(Damage::WrongJson),
+            3 => fault.status = Some(503),
+            4 => fault.status = Some(409),
+            _ => fault.status = Some(400),
+        }
+        let done = format!("{fault:?}");
+        bench.lab.faults().add(Fault::Call(fault));
+        done
+    }
+
+    fn begins(&mut self, what: &str, started: Result<api::Started, Error>) -> String {
+        let done = match started {
+            Ok(started) => {
+                self.run = started.run;
+                Ok(())
+            }
+            Err(refused) => Err(refused),
+        };
+        self.note(what, done)
+    }
+
+    /// What is refused must be for a reason that a user can understand.
+    fn note(&self, what: &str, done: Result<(), Error>) -> String {
+        match done {
+            Ok(()) => what.to_owned(),
+            Err(refused) => {
+                let code = refused.code();
+                let reasons = ["run-in-progress", "not-possible-now", "cloud-refused"];
+                assert!(
+                    reasons.contains(&code),
+                    "{what}: {refused}, after {:#?}",
+                    self.acts
+                );
+                format!("{what}: {code}")
+            }
+        }
+    }
+
+    async fn settled(&self, bench: &Bench) {
+        let has_ended = async || {
+            let run = bench.engine.run(&bench.tenant, &self.run).await.unwrap();
+            run.state.is_final()
+        };
+        bench.eventually("the run ends", has_ended).await;
+    }
+
+    async fn ends_well(&mut self, bench: &Bench, seed: u64) {
+        bench.lab.faults().clear();
+        self.settled(bench).await;
+        let what = format!("seed {seed}, after {:#?}", self.acts);
+        let shown = bench.shown(&self.deployment).await;
+        if shown.state != DeploymentState::Undeployed {
+            let (template, resources) = self.targets.choose(&mut self.random).unwrap();
+            let run = bench.update(&self.deployment, to(template)).await;
+            assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
+            assert_eq!(bench.belongings(), *resources, "{what}");
+            let run = bench.undeploy(&self.deployment).await;
+            assert_eq!(run.state, RunState::Succeeded, "{what}: {run:#?}");
+        }
+        assert_eq!(bench.left(), Vec::<String>::new(), "{what}");
+        for kind in [SealedKind::Run, SealedKind::Vault] {
+            assert_eq!(bench.sealed(kind).await, 0, "{kind:?}, {what}");
+        }
+    }
+}
