@@ -91,14 +91,15 @@ impl Walk<'_> {
                 }
                 70..78 => self.note("resume", bench.engine.resume(&bench.actor, &self.run).await),
                 78..83 => {
-                    let engine = bench.engine.clone();
-                    let back = engine.roll_back(&bench.actor, &self.deployment, &facts());
-                    self.begins("roll back", back.await)
+                    let cloud = facts();
+                    let (actor, id) = (&bench.actor, &self.deployment);
+                    let back = bench.engine.roll_back(actor, id, &cloud).await;
+                    self.begins("roll back", back)
                 }
                 83..88 => {
-                    let engine = bench.engine.clone();
-                    let gone = engine.undeploy(&bench.actor, &self.deployment, Force::No);
-                    self.begins("undeploy", gone.await)
+                    let (actor, id) = (&bench.actor, &self.deployment);
+                    let gone = bench.engine.undeploy(actor, id, Force::No).await;
+                    self.begins("undeploy", gone)
                 }
                 _ => self.call_fails(bench),
             };
