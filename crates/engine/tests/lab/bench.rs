@@ -141,6 +141,16 @@ impl Bench {
         self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
     }
 
+    /// As [`Bench::crash`], by an operator who gives up secrets that no key opens.
+    pub async fn crash_despite_lost_keys(&mut self) {
+        self.engine.shutdown().await;
+        let config = Config {
+            despite_lost_keys: true,
+            ..config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout)
+        };
+        self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
+    }
+
     /// Restarts the engine with these keys, the newest first.
     pub async fn restart_with_keys(&mut self, keys: &[u8]) -> Result<(), Error> {
         self.engine.shutdown().await;
@@ -270,22 +280,6 @@ impl Bench {
     /// The project's resources in the cloud.
     pub fn left(&self) -> Vec<String> {
         self.lab.leftovers().remove("demo").unwrap_or_default()
-    }
-
-    /// The project's resources in the cloud, without their incarnations.
-    pub fn belongings(&self) -> Vec<String> {
-        let plain = |name: &String| match name.split_once('#') {
-            Some((name, number)) => {
-                format!(
-                    "{name}{}",
-                    number.trim_start_matches(|c: char| c.is_ascii_digit())
-                )
-            }
-            None => name.clone(),
-        };
-        let mut left: Vec<String> = self.left().iter().map(plain).collect();
-        left.sort();
-        left
     }
 
     /// The database's size on the disk, including its write-ahead log.

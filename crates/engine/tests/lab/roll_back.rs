@@ -206,7 +206,7 @@ async fn a_roll_back_that_did_not_start_starts_with_the_server() {
     );
     sealed.await.unwrap();
     // A token that cannot be opened: a user decides, and no sealed record is left.
-    bench.crash().await;
+    bench.crash_despite_lost_keys().await;
     bench
         .until_it_says(&run.id, "the login for which the run acted has ended")
         .await;

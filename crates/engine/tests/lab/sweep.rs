@@ -230,7 +230,7 @@ impl Swing {
             before,
             after,
         };
-        swing.left[0] = swing.bench.belongings();
+        swing.left[0] = swing.belongings();
         swing.bench.lab.faults().clear_calls();
         swing.leads_to(&swing.after).await;
         let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -244,7 +244,7 @@ impl Swing {
             let all = (1..=count).map(|nth| (service.clone(), method.clone(), nth));
             swing.calls.extend(all);
         }
-        swing.left[1] = swing.bench.belongings();
+        swing.left[1] = swing.belongings();
         assert_ne!(swing.left[0], swing.left[1]);
         swing.leads_to(&swing.before).await;
         swing.is_at(0, "there and back").await;
@@ -256,9 +256,25 @@ impl Swing {
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     }
 
+    /// The existing resources, without their incarnation.
+    fn belongings(&self) -> Vec<String> {
+        let plain = |name: &String| match name.split_once('#') {
+            Some((name, number)) => {
+                format!(
+                    "{name}{}",
+                    number.trim_start_matches(|c: char| c.is_ascii_digit())
+                )
+            }
+            None => name.clone(),
+        };
+        let mut left: Vec<String> = self.bench.left().iter().map(plain).collect();
+        left.sort();
+        left
+    }
+
     /// Checks that the cloud has one side's resources, and that another update to its template changes nothing.
     async fn is_at(&self, side: usize, what: &str) {
-        assert_eq!(self.bench.belongings(), self.left[side], "{what}");
+        assert_eq!(self.belongings(), self.left[side], "{what}");
         let template = [&self.before, &self.after][side];
         let run = self.bench.update(&self.deployment, to(template)).await;
         assert!(run.steps.is_empty(), "{what}: {run:#?}");
