@@ -93,13 +93,18 @@ impl Error {
     /// An error of a cloud for somebody who is not logged in: nothing about addresses and certificates inside. The log has the
     /// cause.
     pub fn from_login(error: &openstack::Error) -> Error {
-        let (openstack::Error::Unreachable { cloud, .. }
-        | openstack::Error::Untrusted { cloud, .. }
-        | openstack::Error::NotOpenStack { cloud, .. }) = error
-        else {
-            return Error::from_cloud(error);
+        let detail = match error {
+            openstack::Error::Unreachable { cloud, .. } => {
+                format!("Cloud `{cloud}` cannot be reached from this server.")
+            }
+            openstack::Error::Untrusted { cloud, .. } => {
+                format!("Cloud `{cloud}` has a certificate that this server does not trust.")
+            }
+            openstack::Error::NotOpenStack { cloud, .. } => {
+                format!("What answers for cloud `{cloud}` is not OpenStack.")
+            }
+            _ => return Error::from_cloud(error),
         };
-        let detail = format!("Cloud `{cloud}` cannot be reached from this server.");
         Error::new(codes::CLOUD_UNREACHABLE, detail)
             .hint("Try again later, or ask the server's operator. The server's log has the cause.")
             .caused_by(chain(error))
