@@ -63,3 +63,29 @@ test('the messages differ', async ({ page }) => {
   }
   expect(said.size).toBe(3);
 });
+
+test('a session elsewhere is seen and ended, and the audit log tells of it', async ({ page, browser }) => {
+  const elsewhere = await browser.newPage();
+  await login(elsewhere);
+  await login(page);
+  await page.getByRole('button', { name: 'Person and settings' }).click();
+  await page.getByRole('link', { name: 'Your sessions' }).click();
+  await expect(page.getByRole('row').filter({ hasText: 'This browser' })).toHaveCount(1);
+  await shoot(page, 'sessions');
+  // The last used one comes first, and this browser's is that.
+  await page.getByRole('row').nth(2).getByRole('button', { name: 'End' }).click();
+  await elsewhere.waitForLoadState();
+  await expect(async () => {
+    await elsewhere.goto('/designs');
+    await expect(elsewhere).toHaveURL(/\/login/);
+  }).toPass();
+  await elsewhere.close();
+
+  await page.getByRole('button', { name: 'Person and settings' }).click();
+  await page.getByRole('link', { name: 'Audit log' }).click();
+  const rows = page.getByRole('row');
+  await expect(rows.nth(1)).toContainText('demo');
+  await expect(rows.filter({ hasText: 'End a session' })).toHaveCount(1);
+  await expect(rows.filter({ hasText: 'Log in' }).first()).toContainText('Done');
+  await shoot(page, 'audit');
+});

@@ -13,7 +13,7 @@ use crate::{
     session::use_session,
     ui::{
         Command, Icon,
-        menu::Menu,
+        menu::{self, Menu},
         palette::{CommandPalette, use_palette},
         shortcuts::Shortcuts,
         theme::ThemeSwitch,
@@ -183,6 +183,9 @@ fn TopBar(frame: Frame) -> impl IntoView {
     }
 }
 
+/// Id of the user's menu.
+const MENU: &str = "person-menu";
+
 #[component]
 fn PersonMenu() -> impl IntoView {
     let session = use_session();
@@ -206,14 +209,14 @@ fn PersonMenu() -> impl IntoView {
     };
     let face = view! { <span class="face" aria-hidden="true">{initial}</span> }.into_any();
     view! {
-        <Menu id="person-menu" label="Person and settings" button=face>
+        <Menu id=MENU label="Person and settings" button=face>
             <div class="menu-head">{who}</div>
             <div class="menu-row"><span>"Theme"</span><ThemeSwitch /></div>
-            <a class="menu-item" href="/sessions">
-                <Icon name="key" />
+            <a class="menu-item" href="/sessions" on:click=move |_| menu::close(MENU)>
+                <Icon name="key-round" />
                 "Your sessions"
             </a>
-            <a class="menu-item" href="/audit">
+            <a class="menu-item" href="/audit" on:click=move |_| menu::close(MENU)>
                 <Icon name="eye" />
                 "Audit log"
             </a>

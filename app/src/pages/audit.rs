@@ -64,8 +64,11 @@ fn Turner(offset: RwSignal<usize>, is_full: bool) -> impl IntoView {
 #[component]
 fn EventTable(events: Vec<AuditEvent>) -> impl IntoView {
     let row = |event: AuditEvent| {
+        let target = target(&event.target).map(|(href, name)| view! { <a href=href>{name}</a> });
         let result = match &event.code {
-            Some(code) => format!("{} {code}", event.status),
+            Some(code) if event.status < 500 => format!("Refused: {code}"),
+            Some(code) => format!("Failed: {code}"),
+            None if event.status < 400 => "Done".to_owned(),
             None => event.status.to_string(),
         };
         view! {
@@ -73,10 +76,9 @@ fn EventTable(events: Vec<AuditEvent>) -> impl IntoView {
                 <td class="fit quiet"><Ago time=event.time /></td>
                 <td class="fit">{event.user}</td>
                 <td class="fit quiet">{event.address}</td>
-                <td><code>{event.action}</code></td>
-                <td><code>{event.target}</code></td>
-                <td class="fit">{result}</td>
-                <td class="fit quiet"><code>{event.request_id}</code></td>
+                <td title=event.action.clone()>{action(&event.action).to_owned()}</td>
+                <td title=event.target>{target}</td>
+                <td class="fit" title=format!("Request {}", event.request_id)>{result}</td>
             </tr>
         }
     };
@@ -87,11 +89,59 @@ fn EventTable(events: Vec<AuditEvent>) -> impl IntoView {
                     <tr>
                         <th scope="col" class="fit">"Time"</th><th scope="col" class="fit">"User"</th>
                         <th scope="col" class="fit">"Address"</th><th scope="col">"Action"</th><th scope="col">"Target"</th>
-                        <th scope="col" class="fit">"Result"</th><th scope="col" class="fit">"Request"</th>
+                        <th scope="col" class="fit">"Result"</th>
                     </tr>
                 </thead>
                 <tbody>{events.into_iter().map(row).collect_view()}</tbody>
             </table>
         </div>
+    }
+}
+
+/// An action in words. One that has none is shown as the API has it.
+fn action(action: &str) -> &str {
+    match action {
+        "POST /api/v1/login" => "Log in",
+        "POST /api/v1/logout" => "Log out",
+        "DELETE /api/v1/sessions/{id}" => "End a session",
+        "POST /api/v1/designs" => "Create a design",
+        "PUT /api/v1/designs/{id}" => "Save a design",
+        "DELETE /api/v1/designs/{id}" => "Delete a design",
+        "POST /api/v1/deployments" => "Deploy",
+        "PUT /api/v1/deployments/{id}" => "Update",
+        "DELETE /api/v1/deployments/{id}" => "Undeploy",
+        "POST /api/v1/deployments/{id}/rollback" => "Roll back",
+        "POST /api/v1/runs/{id}/cancel" => "Cancel a run",
+        "POST /api/v1/runs/{id}/resume" => "Resume a run",
+        "POST /api/v1/catalog" => "Publish a catalogue item",
+        other => other,
+    }
+}
+
+/// The page of an event's target and its name, if it has a page.
+fn target(path: &str) -> Option<(String, String)> {
+    let (kind, rest) = path.strip_prefix("/api/v1/")?.split_once('/')?;
+    let name = match kind {
+        "designs" => "Design",
+        "deployments" => "Deployment",
+        "runs" => "Run",
+        _ => return None,
+    };
+    let id = rest.split('/').next()?;
+    Some((format!("/{kind}/{id}"), name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_with_a_page_have_a_link() {
+        let of = |path| target(path).map(|(href, _)| href);
+        let run = "/api/v1/runs/7/cancel";
+        assert_eq!(of(run).as_deref(), Some("/runs/7"));
+        assert_eq!(of("/api/v1/designs/3").as_deref(), Some("/designs/3"));
+        assert_eq!(of("/api/v1/sessions/3"), None);
+        assert_eq!(of("/api/v1/login"), None);
     }
 }
