@@ -21,15 +21,16 @@ template includes are looked for beside it.
   valid     no check finds an error, no values given for parameters (Heat's `validate` call, which as here looks at
             names and not yet at the types and constraints of properties' values)
   planned   a plan for a new deployment has no error: parameters without a default get stand-in values that fit, names
-            are not looked up in a cloud, and types that we order but cannot make (resource-type-not-deployable) are
-            told in the remark and do not count as errors
+            are not looked up in a cloud, and what we order but cannot make (resource-type-not-deployable,
+            software-unsupported) is told in the remark and does not count as an error
+  deployable  as planned, and every resource can be made
   edges     what must exist before what, between the template's own resources
   laws      an edit taken back leaves the same bytes, no step waits for itself, and a template compared with itself
             has no change; with every type taken as one that can be made
 
 The golden table has the columns path, needs_external_files, needs_env, heat_validate, heat_create_validate,
 graph_nodes and edges_before>after. The last line is
-`templates T parsed P valid V planned L edges E/G extra X`: E of G golden edges found, X edges of ours that it lacks.")]
+`templates T parsed P valid V planned L deployable D edges E/G extra X`: E of G golden edges found, X edges of ours that it lacks.")]
 pub struct Corpus {
     /// The folder with the templates.
     dir: PathBuf,

@@ -41,6 +41,7 @@ pub mod passes;
 pub mod plan;
 mod range;
 mod services;
+pub mod software;
 pub mod validate;
 pub mod workflow;
 

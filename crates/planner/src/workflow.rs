@@ -145,6 +145,16 @@ pub struct ResourceSpec {
     pub external_id: Option<Expr>,
 }
 
+impl ResourceSpec {
+    /// Server of a component or of a software deployment.
+    pub fn host(&self) -> Option<&str> {
+        target(
+            self.properties
+                .get(types::host_property(&self.resource_type))?,
+        )
+    }
+}
+
 /// Name of an older copy of a resource until it is deleted: `web@1`. No template can contain such a name.
 pub fn copy_name(resource: &str, number: u32) -> String {
     format!("{resource}@{number}")
@@ -215,7 +225,7 @@ impl Workflow {
 
     /// Server of a component.
     pub fn host_of(&self, component: &str) -> Option<&str> {
-        target(self.resources.get(component)?.properties.get("host")?)
+        self.resources.get(component)?.host()
     }
 
     /// Port with the server's first address, in its attribute `fixed_ips`.

@@ -67,7 +67,9 @@ pub enum Executable {
     Driver,
     /// A driver of the engine without calls: helpers of the template language.
     Local,
-    /// No driver yet: the type runs on servers, or acts after the deployment.
+    /// The engine itself, over SSH: the type runs a configuration on a server.
+    Server,
+    /// No driver yet: the type acts after the deployment, or stands for several resources that do.
     Software,
     /// No driver: resources are stored, shown, checked and ordered only.
     #[default]
@@ -84,16 +86,21 @@ impl ResourceType {
         find(&self.properties, name)
     }
 
-    /// Whether the type is software on a server.
+    /// Whether the type is a catalogue item.
     pub fn is_component(&self) -> bool {
         self.component.is_some()
+    }
+
+    /// Whether resources of the type run on a server, over SSH: catalogue items and software deployments.
+    pub fn runs_on_server(&self) -> bool {
+        self.is_component() || self.executable == Executable::Server
     }
 
     /// The reason why a plan cannot create a resource of this type. `None` if it can.
     pub fn refusal(&self, resource: &str) -> Option<String> {
         let (resource, name) = (shown(resource), &self.name);
         match self.executable {
-            Executable::Driver | Executable::Local => None,
+            Executable::Driver | Executable::Local | Executable::Server => None,
             Executable::Software => Some(format!(
                 "`{resource}` cannot be deployed yet: it is checked and put in order, but running what `{name}` stands for comes later; use an item of the catalogue, or deploy it with Heat"
             )),

@@ -37,5 +37,29 @@ pub const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
 pub const AWS_ROUTE_TABLE: &str = "AWS::EC2::RouteTable";
 /// A VPC's gateway to the internet.
 pub const AWS_GATEWAY_ATTACHMENT: &str = "AWS::EC2::VPCGatewayAttachment";
+/// A configuration that runs on a server.
+pub const SOFTWARE_DEPLOYMENT: &str = "OS::Heat::SoftwareDeployment";
+/// A configuration in the form of a map that runs on a server.
+pub const STRUCTURED_DEPLOYMENT: &str = "OS::Heat::StructuredDeployment";
+/// A script or another configuration in the form of a text.
+pub const SOFTWARE_CONFIG: &str = "OS::Heat::SoftwareConfig";
+/// A configuration in the form of a map.
+pub const STRUCTURED_CONFIG: &str = "OS::Heat::StructuredConfig";
+/// Configurations for the stages of a component's life.
+pub const SOFTWARE_COMPONENT: &str = "OS::Heat::SoftwareComponent";
 /// Prefix of the types of catalogue items.
 pub const CATALOG: &str = "Stackloom::Catalog::";
+
+/// True for software deployments: types that run a configuration on a server.
+pub fn is_software_deployment(resource_type: &str) -> bool {
+    matches!(resource_type, SOFTWARE_DEPLOYMENT | STRUCTURED_DEPLOYMENT)
+}
+
+/// The property that names the server of software: of a catalogue item, or of a software deployment.
+pub fn host_property(resource_type: &str) -> &'static str {
+    if is_software_deployment(resource_type) {
+        "server"
+    } else {
+        "host"
+    }
+}

@@ -17,6 +17,7 @@ mod multipart_mime;
 mod none;
 mod parent;
 mod random_string;
+mod software_component;
 mod software_config;
 mod test_resource;
 mod value;
@@ -139,6 +140,7 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Heat::MultipartMime" => &LocalDriver(multipart_mime::MultipartMime),
         "OS::Heat::None" => &LocalDriver(none::None),
         "OS::Heat::RandomString" => &LocalDriver(random_string::RandomString),
+        "OS::Heat::SoftwareComponent" => &LocalDriver(software_component::SoftwareComponent),
         "OS::Heat::SoftwareConfig" | "OS::Heat::StructuredConfig" => {
             &LocalDriver(software_config::SoftwareConfig)
         }

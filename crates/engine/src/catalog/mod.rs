@@ -158,6 +158,11 @@ pub fn item_name(resource_type: &str) -> Option<&str> {
     resource_type.strip_prefix(PREFIX)
 }
 
+/// True for resources on a server, which have no id in the cloud: catalogue items and software deployments.
+pub fn is_software(resource_type: &str) -> bool {
+    item_name(resource_type).is_some() || types::is_software_deployment(resource_type)
+}
+
 /// A digest of paths and contents. It does not depend on their order.
 fn digest(files: &Files) -> String {
     let mut hash = Sha256::new();

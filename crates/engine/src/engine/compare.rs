@@ -20,7 +20,7 @@ pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> b
             deployed.hidden_changed_of.insert(row.name.clone(), changed);
         }
         // Software has no id in the cloud.
-        let is_software = crate::catalog::item_name(&row.spec.resource_type).is_some();
+        let is_software = crate::catalog::is_software(&row.spec.resource_type);
         let actual = Actual {
             exists: is_software || row.physical_id.is_some(),
             in_order: row.state == ResourceState::Ready,

@@ -290,9 +290,10 @@ impl Things {
     }
 }
 
-/// The name of the server that a component runs on.
+/// The name of the server that software runs on.
 fn host_of(thing: &ResourceEntry) -> Option<&str> {
-    reference_name(thing.spec.properties.get("host")?)
+    let property = types::host_property(&thing.spec.resource_type);
+    reference_name(thing.spec.properties.get(property)?)
 }
 
 /// The resource that a value refers to by its name.

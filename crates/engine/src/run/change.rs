@@ -288,7 +288,7 @@ impl Attempt {
     }
 
     /// Compares a property with its value at creation. Secrets cannot be compared, so for them the plan decides.
-    fn is_same(
+    pub(super) fn is_same(
         &self,
         thing: &ResourceEntry,
         name: &str,

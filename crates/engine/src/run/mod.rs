@@ -5,6 +5,7 @@ mod ansible;
 mod change;
 mod context;
 mod create;
+mod deployment;
 mod detached;
 #[cfg(test)]
 mod figures;

@@ -212,7 +212,7 @@ impl Kind {
             Kind::Parent
         } else if drivers::is_of_the_language(&spec.resource_type) {
             Kind::OfTheLanguage
-        } else if crate::catalog::item_name(&spec.resource_type).is_some() {
+        } else if crate::catalog::is_software(&spec.resource_type) {
             Kind::Software
         } else {
             Kind::OfTheCloud

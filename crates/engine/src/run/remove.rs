@@ -45,6 +45,10 @@ impl Attempt {
                 .await;
             return self.gone(name).await;
         }
+        if types::is_software_deployment(&spec.resource_type) {
+            self.act_on_delete(name, &spec).await?;
+            return self.gone(name).await;
+        }
         let id = there.as_ref().and_then(|thing| thing.physical_id.clone());
         if let Some(why) = self.why_it_stays(name, there.as_ref()) {
             let what = id.as_deref().unwrap_or("which was never made");

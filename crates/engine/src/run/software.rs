@@ -27,7 +27,7 @@ use crate::{
 /// Ansible's exit code for an unreachable host.
 const EXIT_UNREACHABLE: i64 = 4;
 /// Maximum length of a role's result in bytes.
-const RESULT_BYTES_MAX: usize = 16 * 1024;
+pub(super) const RESULT_BYTES_MAX: usize = 16 * 1024;
 impl Attempt {
     /// Runs a component's role on its host.
     pub(super) async fn configure(&self) -> StepResult {
@@ -97,32 +97,21 @@ impl Attempt {
                 private_key,
             },
         };
-        let output = self.in_sandbox(&job, &item.described, detached).await?;
+        let takes = |result: &str| address::takes_result(&item.described, result);
+        let output = self.in_sandbox(&job, &takes, detached).await?;
         let why = output.failure.unwrap_or_else(|| "see the log".into());
         if output.code != 0 {
             self.note_state(&name, ResourceState::Failed).await?;
         }
         match output.code {
             0 => {
-                self.configured(&name, &host, &item.described, &given, &output.results)
+                // An output is stored in clear text.
+                let results = output.results.into_iter();
+                let results = results.map(|(name, value)| (name, self.log.masked(&value)));
+                self.configured(&name, &host, &item.described, &given, &results.collect())
                     .await
             }
-            _ if ansible::is_changed_host_key(&why) => {
-                Err(Ended::lasting(format!("`{host}` {HOST_KEY_CHANGED}")))
-            }
-            EXIT_UNREACHABLE => {
-                let message = format!("Ansible could not reach `{host}` (exit code 4): {why}");
-                Err(Ended::Failed(Failure::new(
-                    FailureClass::HostUnreachable,
-                    message,
-                )))
-            }
-            137 => Err(Ended::lasting(format!(
-                "Ansible was killed on `{host}`: the sandbox had too little memory"
-            ))),
-            code => Err(Ended::lasting(format!(
-                "Ansible ended with exit code {code}: {why}"
-            ))),
+            code => Err(ended_badly(&host, code, &why)),
         }
     }
 
@@ -164,7 +153,7 @@ impl Attempt {
     }
 
     /// The values that a later plan compares: the host, the peers, and the results that the component got from others.
-    fn component_made_from(&self, name: &str) -> BTreeMap<String, Value> {
+    pub(super) fn component_made_from(&self, name: &str) -> BTreeMap<String, Value> {
         let Some(thing) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
@@ -237,10 +226,10 @@ impl Attempt {
     }
 
     /// The output of an execution, after its end.
-    async fn in_sandbox(
+    pub(super) async fn in_sandbox(
         &self,
         job: &Job,
-        item: &CatalogItem,
+        takes: &(dyn Fn(&str) -> bool + Send + Sync),
         detached: Option<Detached>,
     ) -> StepResult<Output> {
         let slot = self.slot().await?;
@@ -251,7 +240,7 @@ impl Attempt {
         let limits = self.run_context.core.config.output_limits;
         let mut sink = ToLog {
             log: &self.log,
-            item,
+            takes,
             live: Live::start(self.log.clone(), server, stored, limits),
             source: LogSource {
                 host: job
@@ -262,20 +251,18 @@ impl Attempt {
                 ..LogStream::Ansible.into()
             },
             failure: None,
+            text: String::new(),
             results: BTreeMap::new(),
         };
         let sandboxes = &self.run_context.core.sandboxes;
         let code = sandboxes.execute(slot, job, &self.stop, &mut sink).await?;
-        // The output becomes an error and attributes, which are stored in clear text.
+        // The failure becomes an error, which is stored in clear text.
         let masked = |text: String| self.log.masked(&text);
         Ok(Output {
             code,
             failure: sink.failure.map(masked),
-            results: sink
-                .results
-                .into_iter()
-                .map(|(name, value)| (name, masked(value)))
-                .collect(),
+            text: sink.text,
+            results: sink.results,
         })
     }
 
@@ -300,23 +287,44 @@ impl Attempt {
     }
 }
 
-/// The output of a sandbox. Secrets are masked.
-struct Output {
-    code: i64,
+/// The error of an execution that failed.
+pub(super) fn ended_badly(host: &str, code: i64, why: &str) -> Ended {
+    match code {
+        _ if ansible::is_changed_host_key(why) => {
+            Ended::lasting(format!("`{host}` {HOST_KEY_CHANGED}"))
+        }
+        EXIT_UNREACHABLE => {
+            let message = format!("Ansible could not reach `{host}` (exit code 4): {why}");
+            Ended::Failed(Failure::new(FailureClass::HostUnreachable, message))
+        }
+        137 => Ended::lasting(format!(
+            "Ansible was killed on `{host}`: the sandbox had too little memory"
+        )),
+        code => Ended::lasting(format!("Ansible ended with exit code {code}: {why}")),
+    }
+}
+
+/// The output of a sandbox. Only the failure is masked.
+pub(super) struct Output {
+    pub code: i64,
     /// The first failure.
-    failure: Option<String>,
-    /// Values that a role set, for its item's outputs.
-    results: BTreeMap<String, String>,
+    pub failure: Option<String>,
+    /// Ansible's own lines, without the output of programs, up to [`RESULT_BYTES_MAX`].
+    pub text: String,
+    /// Accepted values that a role set by `set_stats`.
+    pub results: BTreeMap<String, String>,
 }
 
 /// Turns a sandbox's lines into log lines while it runs.
 struct ToLog<'a> {
     log: &'a StepLog,
-    item: &'a CatalogItem,
+    /// True for names of results that are outputs. Others are not stored, and their number is unlimited.
+    takes: &'a (dyn Fn(&str) -> bool + Send + Sync),
     live: Live,
     /// Server, play and task that Ansible is at.
     source: LogSource,
     failure: Option<String>,
+    text: String,
     results: BTreeMap<String, String>,
 }
 
@@ -346,11 +354,10 @@ impl ToLog<'_> {
         self.log.say(self.source.clone(), lines.drain(..)).await;
     }
 
-    /// Stores the values of declared outputs. Others are not attributes of the component, and their number is
-    /// unlimited.
+    /// Stores the values of outputs.
     fn keep(&mut self, results: BTreeMap<String, String>) {
         for (name, mut value) in results {
-            if address::takes_result(self.item, &name) {
+            if (self.takes)(&name) {
                 value.truncate(value.floor_char_boundary(RESULT_BYTES_MAX));
                 self.results.insert(name, value);
             }
@@ -368,6 +375,11 @@ impl LineSink for ToLog<'_> {
                 self.flush(&mut shown).await;
             }
             self.follow(&mut one).await;
+            for (_, text) in &one.lines {
+                if self.text.len() + text.len() < RESULT_BYTES_MAX {
+                    self.text.extend([text, "\n"]);
+                }
+            }
             shown.extend(one.lines);
             for (stream, level, line) in one.output {
                 self.flush(&mut shown).await;

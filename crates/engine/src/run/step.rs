@@ -99,6 +99,11 @@ impl Attempt {
         }
         match self.step.kind {
             StepKind::Create => self.create().await,
+            StepKind::Update | StepKind::Configure
+                if types::is_software_deployment(&self.spec()?.resource_type) =>
+            {
+                self.deploy_software().await
+            }
             StepKind::Update if self.item()?.is_some() => self.configure().await,
             StepKind::Update => self.update().await,
             StepKind::Delete => self.delete().await,

@@ -414,7 +414,7 @@ impl RunTask {
             // A forced undeployment lists the remaining resources and their ids.
             let things: Vec<String> = left
                 .iter()
-                .filter(|(_, thing)| crate::catalog::item_name(&thing.spec.resource_type).is_none())
+                .filter(|(_, thing)| !crate::catalog::is_software(&thing.spec.resource_type))
                 .map(|(name, thing)| {
                     let id = thing.physical_id.as_deref().unwrap_or("id unknown");
                     format!("`{name}` ({}, {id})", thing.spec.resource_type)

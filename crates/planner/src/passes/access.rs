@@ -321,12 +321,15 @@ fn own_ranges(
     ranges
 }
 
-/// Adds the group to all ports of a server, after the drawn groups.
+/// Adds the group to all ports of a server, after the drawn groups; to the server itself if Nova makes its ports.
 fn attach(model: &mut Model, server: &str, group: &str) {
     let Some(spec) = model.get(server) else {
         return;
     };
-    let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
+    let mut ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
+    if !bastion::names_networks(model, server) {
+        ports.push(server.to_owned());
+    }
     for port in ports {
         let Some(spec) = model.get_mut(&port) else {
             continue;

@@ -3,6 +3,9 @@
 //! A user can mark it. Otherwise the public server that reaches most of the other servers is selected (among equals the
 //! first by name), with a notice. Servers that it does not reach get a warning. Deployments without software have no
 //! bastion.
+//!
+//! Templates for Heat have no marks, since Heat's agent polls from within. If none of their servers is public, one with a
+//! software deployment becomes the bastion, with a warning.
 
 use super::*;
 
@@ -33,6 +36,10 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     if candidates.is_empty() {
         candidates = reachability::servers_in_external_networks(model, context);
     }
+    let is_private = candidates.is_empty();
+    if is_private {
+        candidates = deployment_hosts(model);
+    }
     let reached = |candidate: &String| {
         let reached = hosts
             .iter()
@@ -54,16 +61,50 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let message = format!(
         "software is installed through `{picked}`; to choose another bastion, mark a server as it"
     );
-    let mut diagnostics = vec![Diagnostic::info(
-        "bastion-picked",
-        format!("resources.{picked}"),
-        message,
-    )];
+    let path = format!("resources.{picked}");
+    let mut diagnostics = vec![match is_private {
+        false => Diagnostic::info("bastion-picked", path, message),
+        true => Diagnostic::warning("bastion-picked", path, private(model, &picked)),
+    }];
     diagnostics.extend(out_of_reach(model, &reachability, &picked, &hosts));
     if let Some(spec) = model.get_mut(&picked) {
         spec.marks.bastion = true;
     }
     diagnostics
+}
+
+/// Servers with a software deployment, by name.
+fn deployment_hosts(model: &Model) -> BTreeSet<String> {
+    let deployments = model
+        .iter()
+        .filter(|(_, spec)| types::is_software_deployment(&spec.resource_type));
+    deployments
+        .filter_map(|(_, spec)| host(model, spec))
+        .map(str::to_owned)
+        .chain(model.last_runs.iter().cloned())
+        .collect()
+}
+
+/// Warning about a bastion that nobody made public.
+fn private(model: &Model, server: &str) -> String {
+    let how = match names_networks(model, server) {
+        true => "it gets a floating IP",
+        false => {
+            "it is reached at the address that Nova gives it, since its networks are not in the template"
+        }
+    };
+    format!(
+        "software deployments run over SSH, and no server is public: they go through `{server}`, and {how}; to choose another, \
+         mark a server public"
+    )
+}
+
+/// True if the networks of a server can be read from the template.
+pub(super) fn names_networks(model: &Model, server: &str) -> bool {
+    let networks = model
+        .get(server)
+        .and_then(|spec| spec.properties.get("networks"));
+    matches!(networks, Some(Expr::List(entries)) if !entries.is_empty())
 }
 
 /// Servers with software that share neither a network nor a router with the bastion. Other connections, such as routes

@@ -18,7 +18,9 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let wanted: Vec<String> = model
         .of_type(SERVER)
         .filter(|(name, spec)| {
-            (spec.marks.public || Some(*name) == bastion.as_deref()) && !served.contains(*name)
+            let is_bastion = Some(*name) == bastion.as_deref();
+            (spec.marks.public || (is_bastion && bastion::names_networks(model, name)))
+                && !served.contains(*name)
         })
         .map(|(name, _)| name.to_owned())
         .collect();

@@ -19,7 +19,8 @@ use hot::{
     template::{DeletionPolicy, Resource, Template},
 };
 use types::{
-    FLOATING_IP, FLOATING_IP_ASSOCIATION, PORT, Registry, SERVER, SUBNET, catalog::CatalogItem,
+    FLOATING_IP, FLOATING_IP_ASSOCIATION, PORT, Registry, ResourceType, SERVER, SUBNET,
+    catalog::CatalogItem,
 };
 
 mod access;
@@ -74,6 +75,8 @@ pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
 pub struct Model {
     resources: Vec<(String, ResourceSpec)>,
     index: HashMap<String, usize>,
+    /// Servers on which software that is removed runs once more. They stay accessible.
+    pub(crate) last_runs: BTreeSet<String>,
 }
 
 impl Model {
@@ -298,9 +301,15 @@ fn component<'a>(context: &PassContext<'a>, spec: &ResourceSpec) -> Option<&'a C
     context.types.get(&spec.resource_type)?.component.as_ref()
 }
 
-/// The server of a component, if it is drawn.
+/// True for components and software deployments.
+fn runs_on_server(context: &PassContext<'_>, spec: &ResourceSpec) -> bool {
+    let described = context.types.get(&spec.resource_type);
+    described.is_some_and(ResourceType::runs_on_server)
+}
+
+/// The server of software, if it is drawn.
 fn host<'m>(model: &'m Model, spec: &'m ResourceSpec) -> Option<&'m str> {
-    let host = target(spec.properties.get("host")?)?;
+    let host = spec.host()?;
     model
         .get(host)
         .filter(|server| server.resource_type == SERVER)
@@ -311,9 +320,10 @@ fn host<'m>(model: &'m Model, spec: &'m ResourceSpec) -> Option<&'m str> {
 fn software_hosts(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
     model
         .iter()
-        .filter(|(_, spec)| component(context, spec).is_some())
+        .filter(|(_, spec)| runs_on_server(context, spec))
         .filter_map(|(_, spec)| host(model, spec))
         .map(str::to_owned)
+        .chain(model.last_runs.iter().cloned())
         .collect()
 }
 

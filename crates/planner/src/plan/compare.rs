@@ -106,7 +106,7 @@ impl Comparison<'_> {
             return change(Action::None, name, new, None);
         }
         let described = self.types.get(&new.resource_type);
-        let is_component = described.is_some_and(ResourceType::is_component);
+        let is_component = described.is_some_and(ResourceType::runs_on_server);
         let made_from = self.deployed.actual.get(deployed_as);
         let hidden = self.deployed.hidden_changed_of(deployed_as);
         let mut names: Vec<&String> = old.properties.keys().chain(new.properties.keys()).collect();

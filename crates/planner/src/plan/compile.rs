@@ -6,7 +6,8 @@
 //! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the
 //! completing steps of their resource's requirements. Servers with software are checked over SSH once the bastion is
 //! open. A replaced resource has a `create` step like a new one, and a `delete-old` step on its older copy; the order
-//! of removals is in [`remove`](super::remove). Each list is built by one traversal in dependency order, so the steps
+//! of removals is in [`remove`](super::remove). A software deployment is one like a component; its steps on one server
+//! follow each other, as with Heat's agent, and its removal runs on its server too if it acts on DELETE. Each list is built by one traversal in dependency order, so the steps
 //! are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -23,7 +24,7 @@ use crate::{
     workflow::{Origin, Step, StepKind},
 };
 use hot::expr::Expr;
-use types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER};
+use types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, is_software_deployment};
 
 const SERVER_SECONDS: u32 = 1200;
 const SSH_SECONDS: u32 = 120;
@@ -42,11 +43,20 @@ pub(super) fn workflow(
     let ordering = Ordering::of(&model, &diff.deployed, &diff.changes)?;
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
     removals.steps(true, &|_| None, &mut steps);
+    let last_runs = software::last_runs(&model, &diff.deployed);
     let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &ordering);
-    compiler.steps(&mut steps);
+    compiler.steps(&last_runs, &mut steps);
+    if last_runs.is_empty() {
+        compiler.close(&mut steps);
+    }
     let done = std::mem::take(&mut compiler.done);
     removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
     drop(done);
+    if !last_runs.is_empty() {
+        compiler.run_last(&last_runs, &mut steps);
+        compiler.close(&mut steps);
+    }
+    drop(compiler);
     drop(ordering);
     pauses::insert(pauses, &mut steps);
     let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
@@ -90,6 +100,8 @@ struct Compiler<'a> {
     reach: HashMap<&'a str, Vec<&'a str>>,
     bastion: Option<&'a str>,
     opened: bool,
+    /// Id of the last step of a software deployment on each server.
+    last_on: HashMap<&'a str, String>,
 }
 
 impl<'a> Compiler<'a> {
@@ -118,13 +130,14 @@ impl<'a> Compiler<'a> {
             reach: HashMap::new(),
             bastion,
             opened: false,
+            last_on: HashMap::new(),
         }
     }
 
-    fn is_component(&self, spec: &ResourceSpec) -> bool {
+    fn is_software(&self, spec: &ResourceSpec) -> bool {
         self.types
             .get(&spec.resource_type)
-            .is_some_and(|described| described.is_component())
+            .is_some_and(|described| described.runs_on_server())
     }
 
     fn action(&self, name: &str) -> Option<Action> {
@@ -137,7 +150,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn steps(&mut self, steps: &mut Vec<Step>) {
+    fn steps(&mut self, last_runs: &'a [(String, String)], steps: &mut Vec<Step>) {
         let order = self.ordering.order.as_slice();
         // The cloud's resources come first; components follow when the bastion is open.
         let late = self.after_software(order);
@@ -154,10 +167,11 @@ impl<'a> Compiler<'a> {
         let components = fresh.iter().copied().filter(|name| {
             self.model
                 .get(name)
-                .is_some_and(|spec| self.is_component(spec))
+                .is_some_and(|spec| self.is_software(spec))
         });
         let mut servers: BTreeSet<&'a str> = components
-            .filter_map(|name| graph::target(self.model.get(name)?.properties.get("host")?))
+            .filter_map(|name| self.model.get(name)?.host())
+            .chain(last_runs.iter().map(|(_, server)| server.as_str()))
             .collect();
         if !servers.is_empty() {
             servers.extend(self.bastion);
@@ -174,7 +188,7 @@ impl<'a> Compiler<'a> {
             let Some(spec) = self.model.get(name) else {
                 continue;
             };
-            if self.is_component(spec) {
+            if self.is_software(spec) {
                 self.configure(name, spec, steps);
             } else {
                 self.create(name, steps);
@@ -183,23 +197,49 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        if self.opened {
-            let users = steps
-                .iter()
-                .filter(|step| matches!(step.kind, StepKind::WaitForSsh | StepKind::Configure));
-            let after = users.map(|step| step.id.clone()).collect();
-            let close = Step::new(
-                "bastion:close".to_owned(),
-                StepKind::CloseBastion,
-                self.bastion,
-                after,
-                BASTION_SECONDS,
-            );
-            steps.push(Step {
-                always_run: true,
-                ..close
-            });
+    }
+
+    /// Removals of software that run on its server.
+    fn run_last(&self, last_runs: &[(String, String)], steps: &mut [Step]) {
+        for (name, server) in last_runs {
+            let Some(ssh) = self.ssh.get(server.as_str()) else {
+                continue;
+            };
+            let opened = steps.iter().position(|step| step.id == *ssh);
+            let own =
+                |step: &Step| step.kind == StepKind::Delete && step.resource.as_ref() == Some(name);
+            // A removal that something else waits for comes before the connection to the server.
+            if let Some(at) = steps.iter().position(own)
+                && Some(at) > opened
+            {
+                steps[at].after.push(ssh.clone());
+                steps[at].timeout_seconds = CONFIGURE_SECONDS;
+            }
         }
+    }
+
+    fn close(&self, steps: &mut Vec<Step>) {
+        if !self.opened {
+            return;
+        }
+        let connections: HashSet<&String> = self.ssh.values().collect();
+        let users = steps.iter().filter(|step| {
+            let connects = step.after.iter().any(|id| connections.contains(id));
+            matches!(step.kind, StepKind::WaitForSsh | StepKind::Configure)
+                || (connects && matches!(step.kind, StepKind::Update | StepKind::Delete))
+        });
+        let after = users.map(|step| step.id.clone()).collect();
+        let close = Step::new(
+            "bastion:close".to_owned(),
+            StepKind::CloseBastion,
+            self.bastion,
+            after,
+            BASTION_SECONDS,
+        );
+        steps.push(Step {
+            always_run: true,
+            ..close
+        });
     }
 
     /// Components, and resources that wait for one. `order` contains predecessors first.
@@ -209,7 +249,7 @@ impl<'a> Compiler<'a> {
             let Some(spec) = self.model.get(name) else {
                 continue;
             };
-            if self.is_component(spec)
+            if self.is_software(spec)
                 || self
                     .ordering
                     .all_before(self.model, name)
@@ -406,7 +446,7 @@ impl<'a> Compiler<'a> {
         if !self.is_touched(name) {
             return;
         }
-        let host = spec.properties.get("host").and_then(graph::target);
+        let host = spec.host();
         let mut after: Vec<String> = host
             .and_then(|host| self.ssh.get(host))
             .cloned()
@@ -419,13 +459,22 @@ impl<'a> Compiler<'a> {
             .filter(|required| Some(*required) != host);
         after.extend(self.done_steps(others));
         let id = format!("{name}:configure");
-        steps.push(Step::new(
-            id.clone(),
-            StepKind::Configure,
-            Some(name),
-            after,
-            CONFIGURE_SECONDS,
-        ));
+        let mut kind = StepKind::Configure;
+        if is_software_deployment(&spec.resource_type) {
+            let last = host.and_then(|host| self.last_on.insert(host, id.clone()));
+            after.extend(last.filter(|last| !after.contains(last)));
+            if self.action(name) == Some(Action::Update) {
+                kind = StepKind::Update;
+            }
+        }
+        let change = self.changes.get(name).filter(|_| kind == StepKind::Update);
+        steps.push(Step {
+            if_changed: change.is_some_and(|change| change.may),
+            changed: change
+                .map(|change| change.beneath_the_text())
+                .unwrap_or_default(),
+            ..Step::new(id.clone(), kind, Some(name), after, CONFIGURE_SECONDS)
+        });
         self.done.insert(name, id);
     }
 }

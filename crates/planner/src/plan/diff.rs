@@ -84,7 +84,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         }
         let is_component = types
             .get(&spec.resource_type)
-            .is_some_and(ResourceType::is_component);
+            .is_some_and(ResourceType::runs_on_server);
         of.insert(
             name.to_owned(),
             ResourceChange {
@@ -255,7 +255,7 @@ pub(super) fn problems(
             continue;
         }
         let host = |spec: Option<&ResourceSpec>| {
-            let host = graph::target(spec?.properties.get("host")?)?;
+            let host = spec?.host()?;
             Some(host.to_owned())
         };
         let (before, after) = (host(old), host(new));

@@ -12,7 +12,7 @@ use crate::{
     cloud::CloudFacts,
     compose, graph,
     passes::{self, Model, PassContext},
-    services,
+    services, software,
     workflow::{OutputSpec, ResourceSpec, Workflow},
 };
 use hot::{
@@ -138,6 +138,9 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     let mut model = std::mem::take(&mut flat.model);
     found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
+    found.extend(software::problems(&model));
+    let last_runs = software::last_runs(&model, deployed);
+    model.last_runs = last_runs.into_iter().map(|(_, server)| server).collect();
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
     found.extend(services::missing(&model, cloud));
     let mut diff = diff::changes(&model, deployed, types);

@@ -78,7 +78,7 @@ impl<'a> Removals<'a> {
         let is_component = |spec: &ResourceSpec| {
             types
                 .get(&spec.resource_type)
-                .is_some_and(|described| described.is_component())
+                .is_some_and(|described| described.runs_on_server())
         };
         let mut copies = HashMap::new();
         let mut all = Vec::new();
@@ -94,7 +94,7 @@ impl<'a> Removals<'a> {
                 (None, _) => {
                     if is_component(spec) {
                         // Removed with its server, unless the server stays.
-                        let host = spec.properties.get("host").and_then(graph::target);
+                        let host = spec.host();
                         if host.is_none_or(|host| model.get(host).is_none()) {
                             continue;
                         }

@@ -1,13 +1,14 @@
-//! Tests a folder of templates. Four questions for each: is it parsed, is it valid, is it planned, and is its order
-//! Heat's?
+//! Tests a folder of templates. Five questions for each: is it parsed, is it valid, is it planned, can it be deployed,
+//! and is its order Heat's?
 //!
 //! - *parsed*: text and structure have no errors.
 //! - *valid*: validation finds no error, without values for parameters. This corresponds to Heat's `validate` call,
 //!   which checks names and not values, so values are not checked here either ([`AT_CREATION`]).
 //! - *planned*: a plan for a new deployment has no errors, with stand-in values for parameters without a default
 //!   ([`crate::stand_in`]) and without look-ups, because no cloud is involved. The refusal
-//!   `resource-type-not-deployable` does not count: Heat accepts those types too, and this tests the language and the
-//!   order. The remark mentions it.
+//!   `resource-type-not-deployable` does not count, nor does `software-unsupported`: Heat accepts those templates too, and
+//!   this tests the language and the order. The remark mentions it.
+//! - *deployable*: it is planned, and every resource can be made.
 //! - *edges*: the order between drawn resources, before nested templates are expanded and before passes add anything,
 //!   compared with the golden table's.
 //!
@@ -52,7 +53,11 @@ pub use golden::{Edges, Row};
 /// Time limit for one template.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-const NOT_DEPLOYABLE: &str = "resource-type-not-deployable";
+/// Refusals of what Heat accepts: types that are not made, and configurations that need an agent.
+const NOT_DEPLOYABLE: [&str; 2] = ["resource-type-not-deployable", "software-unsupported"];
+
+/// The question for an external network, which a cloud answers.
+const ASKS_THE_CLOUD: &str = "external-network-unknown";
 
 /// Problems that Heat finds only at creation. Its `validate` call has no values, so it checks names only.
 const AT_CREATION: [&str; 8] = [
@@ -106,7 +111,7 @@ pub struct TemplateResult {
     pub planned: bool,
     /// The first error of the first failed stage.
     pub error: Option<String>,
-    /// Number of resources with a type that is ordered but cannot be deployed.
+    /// Number of resources that are ordered but cannot be deployed.
     pub not_deployable: usize,
     /// Number of resources that exist.
     pub nodes: usize,
@@ -255,7 +260,8 @@ pub fn template(
         types: &types,
         cloud: &cloud,
     });
-    let not_deployable = |one: &&Diagnostic| one.is_error() && one.code == NOT_DEPLOYABLE;
+    let not_deployable =
+        |one: &&Diagnostic| one.is_error() && NOT_DEPLOYABLE.contains(&one.code.as_str());
     let ordered = dependencies(document, bundle, &parameters);
     let nodes = ordered.len();
     let edges = ordered
@@ -281,9 +287,11 @@ pub fn template(
 }
 
 fn first_error(diagnostics: &[Diagnostic]) -> Option<String> {
-    let one = diagnostics
-        .iter()
-        .find(|one| one.is_error() && one.code != NOT_DEPLOYABLE)?;
+    let counts = |one: &&Diagnostic| {
+        let code = one.code.as_str();
+        one.is_error() && !NOT_DEPLOYABLE.contains(&code) && code != ASKS_THE_CLOUD
+    };
+    let one = diagnostics.iter().find(counts)?;
     let at = one.line.map_or(String::new(), |line| format!("{line}: "));
     Some(format!("{at}{}: {}", one.code, one.message))
 }
@@ -449,11 +457,12 @@ impl fmt::Display for Report {
         let extra: usize = self.lines.iter().map(|line| line.extra_edges().len()).sum();
         writeln!(
             f,
-            "templates {} parsed {} valid {} planned {} edges {}/{golden} extra {extra}",
+            "templates {} parsed {} valid {} planned {} deployable {} edges {}/{golden} extra {extra}",
             self.lines.len(),
             self.count(|tried| tried.parsed),
             self.count(|tried| tried.valid),
             self.count(|tried| tried.planned),
+            self.count(|tried| tried.planned && tried.not_deployable == 0),
             golden - missing,
         )
     }

@@ -31,7 +31,7 @@ fn files_that_are_not_templates_are_not_counted() {
     let report = report(None);
     assert_eq!(
         last_line(&report),
-        "templates 2 parsed 1 valid 1 planned 1 edges 0/0 extra 0"
+        "templates 2 parsed 1 valid 1 planned 1 deployable 1 edges 0/0 extra 0"
     );
     assert!(report.differs(), "one does not plan");
 }
@@ -45,7 +45,7 @@ fn a_golden_table_tells_missing_and_extra_edges() {
     let report = report(Some(table));
     assert_eq!(
         last_line(&report),
-        "templates 2 parsed 1 valid 1 planned 1 edges 0/1 extra 1"
+        "templates 2 parsed 1 valid 1 planned 1 deployable 1 edges 0/1 extra 1"
     );
     let table = report.to_string();
     assert!(

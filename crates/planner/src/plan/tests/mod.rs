@@ -9,6 +9,7 @@ use crate::{
 use hot::diagnostic::listing;
 
 mod circles;
+mod deployments;
 mod messages;
 mod simulate;
 mod software;

@@ -1,4 +1,4 @@
-//! Types that run on servers or act after the deployment: parsed, checked and ordered like any other type, and refused
+//! Types that act after the deployment, or stand for several resources that do: parsed, checked and ordered like any other type, and refused
 //! by a plan with a clear message. Covers all types with `runs: software`; a new type needs an entry here.
 
 use hot::diagnostic::listing;
@@ -32,25 +32,10 @@ struct Example {
 
 const EXAMPLES: &[Example] = &[
     Example {
-        resource_type: "OS::Heat::SoftwareComponent",
-        text: "properties: {configs: [{actions: [CREATE], tool: script, config: {list_join: [' ', [echo, {get_attr: [word, value]}]]}}, {actions: [DELETE], tool: script, config: 'true'}], inputs: [{name: a, type: Number, default: 1}]}",
-        after: &["word"],
-    },
-    Example {
-        resource_type: "OS::Heat::SoftwareDeployment",
-        text: "properties: {config: {get_resource: script}, server: {get_resource: web}, input_values: {word: {get_attr: [word, value]}}, actions: [CREATE], signal_transport: HEAT_SIGNAL}",
-        after: &["script", "web", "word"],
-    },
-    Example {
         resource_type: "OS::Heat::SoftwareDeploymentGroup",
         text: "properties: {config: {get_resource: script}, servers: {one: {get_resource: web}}, input_values: {word: {get_attr: [word, value]}}}
     update_policy: {rolling_update: {max_batch_size: 2, pause_time: 1}, batch_create: {max_batch_size: 1}}",
         after: &["script", "web", "word"],
-    },
-    Example {
-        resource_type: "OS::Heat::StructuredDeployment",
-        text: "properties: {config: {get_resource: structure}, server: {get_resource: web}, input_values: {word: {get_attr: [word, value]}}, input_values_validate: STRICT}",
-        after: &["structure", "web", "word"],
     },
     Example {
         resource_type: "OS::Heat::StructuredDeploymentGroup",
@@ -148,7 +133,11 @@ fn each_example_is_of_a_software_type() {
     }
     // Software configurations do not run by themselves: they are text, and exist immediately.
     let types = types();
-    for local in ["OS::Heat::SoftwareConfig", "OS::Heat::StructuredConfig"] {
+    for local in [
+        "OS::Heat::SoftwareConfig",
+        "OS::Heat::StructuredConfig",
+        "OS::Heat::SoftwareComponent",
+    ] {
         assert_eq!(types.get(local).unwrap().executable, Executable::Local);
     }
 }

@@ -1,0 +1,376 @@
+//! Steps of software deployments: a configuration that runs on a server, by Ansible in a sandbox.
+//!
+//! A configuration of the group `script` is copied to the server and runs there, by a role of ours. One of the group
+//! `ansible` is a playbook: it runs in the sandbox, and its host `localhost` is the server, because Heat's agent would
+//! run it there. Both write outputs into files on the server. There is no agent, so nothing signals: the step's own SSH
+//! connection brings the outputs back.
+//!
+//! With `signal_transport: NO_SIGNAL` the script is started and not waited for. Then the deployment has no outputs.
+
+use std::collections::BTreeMap;
+
+use api::ResourceState;
+use planner::{
+    software::{Tool, config_of},
+    workflow::{ResourceSpec, StepKind},
+};
+use serde_json::{Map, Value, json};
+use store::ResourceChange;
+
+use super::{
+    ansible,
+    outcome::Ended,
+    software::ended_badly,
+    step::{Attempt, StepResult},
+    work::Work,
+};
+use crate::{
+    resources::ResourceEntry,
+    sandbox::{Job, Servers},
+};
+use configuration::{Configuration, environment, playbook_results};
+
+mod configuration;
+
+const CREATE: &str = "CREATE";
+const UPDATE: &str = "UPDATE";
+const DELETE: &str = "DELETE";
+
+const ROLE: &str = "software_deployment";
+const SCRIPT_TASKS: &str = include_str!("role/script.yml");
+const FOLDER_TASKS: &str = include_str!("role/folder.yml");
+const OUTPUT_TASKS: &str = include_str!("role/outputs.yml");
+
+impl Attempt {
+    /// Runs a deployment's configuration on its server, for its creation or its change.
+    pub(super) async fn deploy_software(&self) -> StepResult {
+        let name = self.name()?.to_owned();
+        let spec = self.spec()?;
+        let work = self.work(&name, spec)?;
+        let before = self.run_context.known.get(&name);
+        let before = before.filter(|thing| thing.reference.is_some());
+        if let Some(thing) = &before
+            && self.step.kind == StepKind::Update
+            && self.step.if_changed
+            && self.has_same_values(thing, &work)
+        {
+            self.log
+                .info(format!(
+                    "`{name}` would run with the same values: nothing to do"
+                ))
+                .await;
+            return self
+                .deployed(&name, &work.spec, thing.attributes.clone())
+                .await;
+        }
+        if self.step.kind == StepKind::Update {
+            self.begin_change(&name, &work.spec).await?;
+        }
+        let config = self.config(&work)?;
+        let action = match &before {
+            Some(thing) if !self.is_made_anew(&name, thing, &work, &config)? => UPDATE,
+            _ => CREATE,
+        };
+        let mut attributes = before.map(|thing| thing.attributes).unwrap_or_default();
+        match Configuration::of(&work.properties, &config, action).map_err(Ended::lasting)? {
+            Some(configuration) => {
+                let outcome = self.execute(&name, &work, &configuration, action).await;
+                if outcome.is_err() {
+                    self.note_state(&name, ResourceState::Failed).await?;
+                }
+                attributes = outcome?;
+            }
+            None => {
+                let message = format!("`{name}` runs nothing on {action}, as its actions say");
+                self.log.info(message).await;
+            }
+        }
+        self.deployed(&name, &work.spec, attributes).await
+    }
+
+    /// Runs the configuration for the removal of a deployment whose server stays.
+    pub(super) async fn act_on_delete(&self, name: &str, spec: &ResourceSpec) -> StepResult {
+        let work = self.work_on_what_is_there(name, spec.clone());
+        let config = self.config(&work)?;
+        let configuration = Configuration::of(&work.properties, &config, DELETE);
+        let Some(configuration) = configuration.map_err(Ended::lasting)? else {
+            return Ok(());
+        };
+        let server = spec.host().unwrap_or_default();
+        // The plan leads to the server first, if it stays.
+        let is_connected = self.step.after.contains(&format!("{server}:ssh"));
+        let there = self.run_context.known.get(server);
+        let reference = there.and_then(|server| server.reference);
+        if !is_connected || reference.as_ref() != work.properties.get("server") {
+            let message = format!("`{name}` does not run on DELETE: its server goes too");
+            self.log.info(message).await;
+            return Ok(());
+        }
+        self.execute(name, &work, &configuration, DELETE).await?;
+        Ok(())
+    }
+
+    /// True if no value differs from those that the deployment ran with.
+    fn has_same_values(&self, thing: &ResourceEntry, work: &Work) -> bool {
+        let names = thing.spec.properties.keys();
+        let mut names = names.chain(work.spec.properties.keys());
+        names.all(|name| self.is_same(thing, name, &work.spec, &work.resolved))
+    }
+
+    /// True if the deployment runs as for the first time: on another server, or with another value of an input that
+    /// says so.
+    fn is_made_anew(
+        &self,
+        name: &str,
+        thing: &ResourceEntry,
+        work: &Work,
+        config: &Map<String, Value>,
+    ) -> StepResult<bool> {
+        let before = self
+            .work_on_what_is_there(name, thing.spec.clone())
+            .properties;
+        if before.get("server") != work.properties.get("server") {
+            return Ok(true);
+        }
+        let of = Configuration::of(&work.properties, config, UPDATE).map_err(Ended::lasting)?;
+        let Some(of) = of else { return Ok(false) };
+        let (before, now) = (of.inputs(&before, []), of.inputs(&work.properties, []));
+        Ok(of
+            .replacing
+            .iter()
+            .any(|input| before.get(input) != now.get(input)))
+    }
+
+    /// Records the new description of a deployed deployment.
+    async fn begin_change(&self, name: &str, spec: &ResourceSpec) -> StepResult {
+        let known = self.run_context.known.get(name);
+        self.run_context.known.change(name, |thing| {
+            thing.spec = spec.clone();
+            thing.state = ResourceState::Updating;
+        });
+        self.note(
+            name,
+            ResourceChange::Begin {
+                spec: Box::new(spec.clone()),
+                state: ResourceState::Updating,
+                incarnation: known.map_or(0, |thing| thing.incarnation),
+            },
+        )
+        .await
+    }
+
+    /// The properties of the configuration that a deployment was made with.
+    fn config(&self, work: &Work) -> StepResult<Map<String, Value>> {
+        let missing = || Ended::lasting("its configuration is not there");
+        let config = config_of(&work.spec).ok_or_else(missing)?;
+        let known = &self.run_context.known;
+        // An update that replaces the configuration leaves the older one as a copy until the end.
+        let copies = known.copies(config);
+        let mut names = std::iter::once(config).chain(copies.iter().map(String::as_str));
+        let is_it = |name: &&str| {
+            let thing = known.get(name);
+            thing.is_some_and(|thing| thing.reference.as_ref() == work.resolved.get("config"))
+        };
+        let name = names.find(is_it).unwrap_or(config);
+        let thing = known.get(name).ok_or_else(missing)?;
+        Ok(self.work_on_what_is_there(name, thing.spec).properties)
+    }
+
+    /// Runs a configuration on the server. Returns the deployment's attributes.
+    async fn execute(
+        &self,
+        name: &str,
+        work: &Work,
+        configuration: &Configuration,
+        action: &str,
+    ) -> StepResult<Map<String, Value>> {
+        let host = work
+            .spec
+            .host()
+            .ok_or_else(|| Ended::lasting("it names no server of this template"))?;
+        let property = |property: &str| {
+            let value = work.properties.get(property).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
+        };
+        let transport = match property("signal_transport").as_str() {
+            "" => "CFN_SIGNAL".to_owned(),
+            given => given.to_owned(),
+        };
+        let waits = transport != "NO_SIGNAL" || configuration.tool == Tool::Ansible;
+        let folder = self.folder(name);
+        let stack = format!(
+            "{}/{}",
+            self.run_context.deployment_name, self.run_context.deployment
+        );
+        let inputs = configuration.inputs(
+            &work.properties,
+            [
+                ("deploy_server_id", property("server")),
+                ("deploy_action", action.to_owned()),
+                ("deploy_stack_id", stack),
+                ("deploy_resource_name", name.to_owned()),
+                ("deploy_signal_transport", transport),
+                ("heat_outputs_path", format!("{folder}/output")),
+            ],
+        );
+        let route = self.route(host)?;
+        let private_key = self.private_key().await?;
+        let mut files = ansible::ssh_files(&route, &private_key);
+        let own = json!({
+            "stackloom_folder": folder, "stackloom_outputs": configuration.outputs, "stackloom_waits": waits,
+        });
+        let mut variables = own.as_object().cloned().unwrap_or_default();
+        let argv = match configuration.tool {
+            Tool::Script => {
+                let (commands, left_out) = environment(&inputs);
+                for input in left_out {
+                    let message =
+                        format!("the input `{input}` is left out: no variable has such a name");
+                    self.log.warn(message).await;
+                }
+                files.extend(ansible::play(ROLE, name, host, &variables));
+                let role = [
+                    ("tasks/main.yml", SCRIPT_TASKS),
+                    ("tasks/outputs.yml", OUTPUT_TASKS),
+                    ("files/config", &configuration.text),
+                    ("files/environment", &commands),
+                ];
+                files.extend(role.map(|(path, text)| {
+                    (format!("roles/{ROLE}/{path}"), text.as_bytes().to_vec())
+                }));
+                ansible::playbook_command()
+            }
+            Tool::Ansible => {
+                variables.extend(inputs);
+                files.extend(ansible::play(ROLE, name, host, &variables));
+                files.extend(playbook_files(name, host, &configuration.text));
+                playbook_command(&configuration.options)
+            }
+        };
+        let detached = self.detach(name, &route, &private_key).await?;
+        if let Some(detached) = &detached {
+            files.insert("jobs".into(), detached.folder.path().into_bytes());
+        }
+        self.log
+            .info(format!("running `{name}` on `{host}` for {action}"))
+            .await;
+        let job = Job {
+            run: self.run_context.run.clone(),
+            step: self.step.id.clone(),
+            files,
+            argv,
+            servers: Servers {
+                routes: vec![route],
+                private_key,
+            },
+        };
+        let takes = |result: &str| configuration.takes(result);
+        let mut output = self.in_sandbox(&job, &takes, detached).await?;
+        if output.code != 0 {
+            let why = output.failure.as_deref().unwrap_or("see the log");
+            return Err(ended_badly(host, output.code, why));
+        }
+        if !waits {
+            return Ok(Map::new());
+        }
+        if configuration.tool == Tool::Ansible {
+            playbook_results(&output.text, &mut output.results);
+        }
+        configuration.outcome(&output.results).map_err(|why| {
+            let why = self.log.masked(&why);
+            Ended::lasting(format!("`{name}` failed on `{host}`: {why}"))
+        })
+    }
+
+    /// The folder on the server: of the deployment, for this run.
+    fn folder(&self, name: &str) -> String {
+        let run = &self.run_context.run;
+        let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
+        let escaped: String = name
+            .bytes()
+            .map(|byte| match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+                other => format!("_{other:02x}"),
+            })
+            .collect();
+        format!("/var/lib/heat-config/{escaped}-{short}")
+    }
+
+    /// Records the end of a deployment's step, and its attributes.
+    async fn deployed(
+        &self,
+        name: &str,
+        spec: &ResourceSpec,
+        attributes: Map<String, Value>,
+    ) -> StepResult {
+        let reference = Value::String(name.to_owned());
+        self.run_context.known.change(name, |thing| {
+            thing.spec = spec.clone();
+            thing.reference = Some(reference.clone());
+            thing.attributes.clone_from(&attributes);
+            thing.state = ResourceState::Ready;
+        });
+        let made_from = self.component_made_from(name);
+        self.run_context
+            .known
+            .change(name, |thing| thing.made_from.clone_from(&made_from));
+        let (reference, attributes) = self.to_store(name, &reference, &attributes);
+        self.note(
+            name,
+            ResourceChange::Ready {
+                reference,
+                attributes,
+                physical_id: None,
+                made_from,
+                made_with: self.made_with(name),
+            },
+        )
+        .await
+    }
+}
+
+/// The user's playbook, between one that makes the folder for outputs and one that reads them. The host is `localhost`,
+/// as for Heat's agent, and a connection variable leads to the server, whatever connection the playbook names.
+fn playbook_files(name: &str, host: &str, playbook: &str) -> BTreeMap<String, Vec<u8>> {
+    let localhost = json!({
+        "ansible_connection": "ssh", "ansible_host": host, "ansible_become": true,
+    });
+    let inventory = json!({"all": {"hosts": {"localhost": localhost}}});
+    let around = |title: &str, tasks: &str| {
+        json!([{
+            "name": title, "hosts": "all", "gather_facts": false, "tasks": [{"import_tasks": tasks}],
+        }])
+    };
+    let before = around(&format!("folder of {name}"), "folder.yml");
+    let after = around(&format!("outputs of {name}"), "outputs.yml");
+    [
+        ("inventory.json", inventory.to_string()),
+        ("before.json", before.to_string()),
+        ("after.json", after.to_string()),
+        ("config.yml", playbook.to_owned()),
+        ("folder.yml", FOLDER_TASKS.to_owned()),
+        ("outputs.yml", OUTPUT_TASKS.to_owned()),
+    ]
+    .map(|(path, text)| (path.to_owned(), text.into_bytes()))
+    .into()
+}
+
+/// The command for [`playbook_files`], with the options `tags` and `skip_tags`.
+fn playbook_command(options: &Map<String, Value>) -> Vec<String> {
+    let mut command: Vec<String> = [
+        "ansible-playbook",
+        "-i",
+        "inventory.json",
+        "-e",
+        "@variables.json",
+    ]
+    .map(str::to_owned)
+    .into();
+    for (option, flag) in [("tags", "--tags"), ("skip_tags", "--skip-tags")] {
+        if let Some(tags) = options.get(option).and_then(Value::as_str) {
+            command.extend([flag.to_owned(), tags.to_owned()]);
+        }
+    }
+    command.extend(["before.json", "config.yml", "after.json"].map(str::to_owned));
+    command
+}

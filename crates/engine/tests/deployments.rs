@@ -1,0 +1,223 @@
+//! Software deployments on a server of a lab on Docker. Needs Docker, the lab's images and `stackloom-sandbox`:
+//! `cargo test -p engine --test deployments -- --ignored`.
+
+#![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
+
+#[path = "lab/bench.rs"]
+#[expect(
+    dead_code,
+    reason = "shared with the tests in memory, which use more of it"
+)]
+mod bench;
+
+use std::time::Duration;
+
+use api::{Event, EventBody, Run, RunState};
+use bench::Bench;
+use lab::{Lab, LabConfig};
+use serde_json::{Value, json};
+
+/// Time limit for a server to boot on a busy machine.
+const BOOT: Duration = Duration::from_secs(240);
+
+/// Two scripts and a playbook on one server; the second script and the playbook read the output of the first.
+fn template(greeting: &str, more: &str) -> String {
+    format!(
+        "heat_template_version: 2021-04-16
+parameters:
+  secret: {{type: string, hidden: true, default: sesame}}
+resources:
+  front: {{type: OS::Neutron::Net}}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {{network: {{get_resource: front}}, cidr: 10.53.1.0/24}}
+  web:
+    type: OS::Nova::Server
+    metadata: {{stackloom: {{public: true}}}}
+    properties:
+      image: debian-12
+      flavor: m1.tiny
+      user_data_format: SOFTWARE_CONFIG
+      networks: [{{network: {{get_resource: front}}}}]
+  greet:
+    type: OS::Heat::SoftwareConfig
+    properties:
+      group: script
+      inputs: [{{name: greeting}}, {{name: punctuation, default: '!'}}, {{name: secret}}]
+      outputs: [{{name: said}}, {{name: never}}]
+      config: |
+        #!/bin/bash
+        echo \"$deploy_action of $deploy_resource_name by $deploy_signal_transport\"
+        echo \"careful: $secret\" >&2
+        echo -n \"$greeting$punctuation {{{{ 7 }}}}\" > $heat_outputs_path.said
+        echo \"$deploy_action $greeting\" >> /root/history
+  first:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      config: {{get_resource: greet}}
+      server: {{get_resource: web}}
+      signal_transport: HEAT_SIGNAL
+      input_values: {{greeting: {greeting:?}, secret: {{get_param: secret}}}}
+  read:
+    type: OS::Heat::SoftwareConfig
+    properties:
+      group: script
+      inputs: [{{name: heard}}]
+      config: 'echo \"heard: $heard\"'
+  second:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      config: {{get_resource: read}}
+      server: {{get_resource: web}}
+      input_values: {{heard: {{get_attr: [first, said]}}}}
+  play:
+    type: OS::Heat::SoftwareConfig
+    properties:
+      group: ansible
+      inputs: [{{name: heard}}]
+      outputs: [{{name: where}}]
+      config: |
+        - hosts: localhost
+          connection: local
+          tasks:
+            - name: Write what was heard
+              copy:
+                content: \"{{{{ heard }}}} on {{{{ ansible_hostname }}}}\"
+                dest: \"{{{{ heat_outputs_path }}}}.where\"
+  third:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      config: {{get_resource: play}}
+      server: {{get_resource: web}}
+      input_values: {{heard: {{get_attr: [first, said]}}}}
+{more}outputs:
+  heard: {{value: {{get_attr: [second, deploy_stdout]}}}}
+  status: {{value: {{get_attr: [first, deploy_status_code]}}}}
+  stdout: {{value: {{get_attr: [first, deploy_stdout]}}}}
+  never: {{value: {{get_attr: [first, never]}}}}
+  where: {{value: {{get_attr: [third, where]}}}}
+"
+    )
+}
+
+/// A component that leaves a file, and removes it again.
+const COMPONENT: &str = "  component:
+    type: OS::Heat::SoftwareComponent
+    properties:
+      configs:
+        - {tool: script, actions: [CREATE], config: 'echo here > /root/component'}
+        - {tool: script, actions: [DELETE], config: 'rm /root/component && echo \"component is removed, $deploy_action\"'}
+  placed:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: component}, server: {get_resource: web}}
+";
+
+/// A script that shows the history, and whether the component's file is there.
+const LOOK: &str = "  look:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: 'cat /root/history; ls /root/component 2>/dev/null; ls -A /var/lib/heat-config | grep -v look; true'}
+  looked:
+    type: OS::Heat::SoftwareDeployment
+    depends_on: [second, third]
+    properties: {config: {get_resource: look}, server: {get_resource: web}}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_deployments_output_is_read_changed_and_removed() {
+    let config = LabConfig::docker("engine-deployments", "172.31.53.0/24".parse().unwrap());
+    let lab = Lab::start(config).await.unwrap();
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+
+    let started = bench.start(&template("hello", COMPONENT)).await;
+    let (run, events) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(
+        !events
+            .iter()
+            .any(|event| format!("{event:?}").contains("sesame")),
+        "a hidden input is in the log"
+    );
+    let outputs = async || {
+        let id = &started.deployment;
+        let deployment = bench.engine.deployment(&bench.tenant, id).await.unwrap();
+        let outputs = deployment.outputs.into_iter();
+        let values = outputs.map(|(name, output)| (name, output.value.unwrap_or_default()));
+        values.collect::<serde_json::Map<String, Value>>()
+    };
+    assert_eq!(
+        Value::Object(outputs().await),
+        json!({
+            "heard": "heard: hello! {{ 7 }}\n", "status": 0, "stdout": "CREATE of first by HEAT_SIGNAL\n", "never": null,
+            "where": "hello! {{ 7 }} on web",
+        })
+    );
+
+    let update = async |template: String| {
+        let changes = engine::Changes {
+            template,
+            cloud: bench::facts(),
+            ..engine::Changes::default()
+        };
+        let update = bench
+            .engine
+            .update(&bench.actor, &started.deployment, changes);
+        story(&bench, &update.await.unwrap().run).await
+    };
+    // Another input; the component goes, and the server stays.
+    let (run, events) = update(template("bye", LOOK)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(
+        is_logged(&events, "component is removed, DELETE"),
+        "its removal runs on the server"
+    );
+    let changed = outputs().await;
+    assert_eq!(changed["heard"], "heard: bye! {{ 7 }}\n");
+    assert_eq!(changed["stdout"], "UPDATE of first by HEAT_SIGNAL\n");
+
+    // What is on the server now.
+    let again = LOOK.replace("'cat", "'date; cat");
+    let (run, events) = update(template("bye", &again)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(is_logged(&events, "CREATE hello") && is_logged(&events, "UPDATE bye"));
+    assert!(!is_logged(&events, "/root/component"));
+    let steps: Vec<&str> = run.steps.iter().map(|step| step.id.as_str()).collect();
+    assert!(
+        !steps.contains(&"first:configure"),
+        "nothing else runs: {steps:?}"
+    );
+
+    // A failure names the status and the last errors.
+    let broken = LOOK.replace("'cat", "'echo no disk >&2; exit 3; cat");
+    let (run, _) = update(template("bye", &broken)).await;
+    assert_eq!(run.state, RunState::Failed);
+    let failed = run.steps.iter().find(|step| step.id == "looked:configure");
+    let error = failed.and_then(|step| step.error.as_deref()).unwrap();
+    assert!(
+        error.contains("`looked` failed on `web`: it ended with exit code 3: no disk"),
+        "{error}"
+    );
+
+    let undeployed = bench.undeploy(&started.deployment).await;
+    assert_eq!(undeployed.state, RunState::Succeeded);
+    assert_eq!(bench.left(), Vec::<String>::new());
+    bench.lab.stop().await;
+}
+
+fn is_logged(events: &[Event], part: &str) -> bool {
+    events
+        .iter()
+        .any(|event| matches!(&event.body, EventBody::Log(line) if line.text.contains(part)))
+}
+
+/// The run at its end, and all events. Prints the events.
+async fn story(bench: &Bench, run: &str) -> (Run, Vec<Event>) {
+    let ended = bench.end_of(run).await;
+    let events = bench.engine.events(&bench.tenant, run, 0, 10_000).await;
+    let events = events.unwrap();
+    for event in &events {
+        println!("{} {:?}", event.time, event.body);
+    }
+    (ended, events)
+}

@@ -1,0 +1,162 @@
+//! Software deployments: their access, their steps, and the refusals.
+
+use super::*;
+
+const SERVER: &str = "
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
+  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.small, user_data_format: SOFTWARE_CONFIG, networks: [{network: {get_resource: net}}]}}
+";
+
+/// A script, and deployments of it on `web`.
+fn deploying(config: &str, deployments: &[(&str, &str)]) -> String {
+    let lines = deployments.iter().map(|(name, more)| {
+        format!(
+            "  {name}: {{type: OS::Heat::SoftwareDeployment, properties: {{config: {{get_resource: config}}, server: {{get_resource: web}}{more}}}}}\n"
+        )
+    });
+    resources(&format!(
+        "{SERVER}  config: {{type: OS::Heat::SoftwareConfig, properties: {{{config}}}}}\n{}",
+        lines.collect::<String>()
+    ))
+}
+
+const SCRIPT: &str = "group: script, config: 'echo $word', inputs: [{name: word}]";
+
+#[test]
+fn deployments_run_over_ssh_one_after_the_other_on_a_server() {
+    let plan = plan_of(&deploying(
+        SCRIPT,
+        &[
+            (
+                "second",
+                ", input_values: {word: {get_attr: [first, deploy_stdout]}}",
+            ),
+            ("first", ""),
+            ("alone", ""),
+        ],
+    ));
+    insta::assert_snapshot!(listing(&plan.diagnostics), @r"6:3 Warning bastion-picked resources.web: software deployments run over SSH, and no server is public: they go through `web`, and it gets a floating IP; to choose another, mark a server public");
+    insta::assert_snapshot!(steps(&plan.workflow.unwrap()), @r"
+    net:create <- 
+    config:create <- 
+    router:create <- 
+    web_access:create <- 
+    deployment_key:create <- 
+    sub:create <- net:create
+    web_port:create <- net:create web_access:create sub:create
+    sub_interface:create <- router:create sub:create
+    web:create <- web_port:create deployment_key:create
+    web_floating_ip:create <- web_port:create router:create sub_interface:create
+    bastion:open <- web:create web_floating_ip:create web_access:create
+    web:ssh <- web:create sub_interface:create bastion:open
+    first:configure <- web:ssh config:create
+    alone:configure <- web:ssh config:create first:configure
+    second:configure <- web:ssh config:create first:configure alone:configure
+    bastion:close (always) <- web:ssh first:configure alone:configure second:configure
+    ");
+}
+
+#[test]
+fn a_server_without_networks_is_reached_where_nova_puts_it() {
+    let text = resources(
+        "  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.small}}
+  config: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: 'true'}}
+  it: {type: OS::Heat::SoftwareDeployment, properties: {config: {get_resource: config}, server: {get_resource: web}}}
+",
+    );
+    let plan = plan(&PlanInput {
+        document: &Document::parse(text.as_str()),
+        bundle: &Default::default(),
+        parameters: &BTreeMap::new(),
+        deployed: &Deployed::default(),
+        types: &types(),
+        cloud: &CloudFacts {
+            networks: None,
+            ..cloud()
+        },
+    });
+    insta::assert_snapshot!(listing(&plan.diagnostics), @r"
+    3:3 Warning server-without-network resources.web: the server `web` is attached to no network; connect it to one
+    3:3 Warning bastion-picked resources.web: software deployments run over SSH, and no server is public: they go through `web`, and it is reached at the address that Nova gives it, since its networks are not in the template; to choose another, mark a server public
+    ");
+    let workflow = plan.workflow.unwrap();
+    let groups = &workflow.resources["web"].properties["security_groups"];
+    assert_eq!(groups.resources(), ["web_access"]);
+}
+
+#[test]
+fn what_cannot_run_is_refused_where_it_is_written() {
+    let said = |config: &str, more: &str| {
+        let mut found = plan_of(&deploying(config, &[("it", more)])).diagnostics;
+        found.retain(|one| one.code.starts_with("software"));
+        listing(&found)
+    };
+    insta::assert_snapshot!(said("group: puppet, config: x", ""), @r"7:57 Error software-unsupported resources.config.properties.group: `config` is of the group `puppet`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat");
+    insta::assert_snapshot!(said("config: x", ""), @r"7:3 Error software-unsupported resources.config: `config` is of the group `Heat::Ungrouped`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat");
+    insta::assert_snapshot!(said(SCRIPT, ", actions: [CREATE, DELETE, SUSPEND], signal_transport: NO_SIGNAL"), @r"
+    8:3 Info software-not-run resources.it: `it` acts on SUSPEND too, which never run: deployments are not suspended here
+    8:3 Info software-not-run resources.it: `it` acts on DELETE if it is removed and its server stays; if the server is deleted too, nothing runs
+    8:3 Info software-not-run resources.it: `it` has NO_SIGNAL: the deployment starts it and does not wait, so its outputs stay empty and its failure is not seen
+    ");
+    let elsewhere =
+        deploying(SCRIPT, &[("it", "")]).replace("server: {get_resource: web}", "server: 8b5e");
+    insta::assert_snapshot!(listing(&plan_of(&elsewhere).diagnostics), @r"8:89 Error software-unsupported resources.it.properties.server: `it` runs over SSH, with a login that a server gets when it is created; its `server` must be `get_resource` of an OS::Nova::Server in this template");
+    let structured = deploying("group: script, config: {a: 1}", &[("it", "")])
+        .replace("SoftwareConfig", "StructuredConfig");
+    insta::assert_snapshot!(listing(&plan_of(&structured).diagnostics), @r"
+    6:3 Warning bastion-picked resources.web: software deployments run over SSH, and no server is public: they go through `web`, and it gets a floating IP; to choose another, mark a server public
+    7:12 Error software-unsupported resources.config.type: `config` is a map, and the group `script` runs a text; make it an OS::Heat::SoftwareConfig
+    ");
+    let component = deploying(SCRIPT, &[("it", "")]).replace(
+        &format!("SoftwareConfig, properties: {{{SCRIPT}}}"),
+        "SoftwareComponent, properties: {configs: [{tool: chef, config: a}, {tool: script, config: b, actions: [CREATE]}]}",
+    );
+    insta::assert_snapshot!(listing(&plan_of(&component).diagnostics), @r"
+    6:3 Warning bastion-picked resources.web: software deployments run over SSH, and no server is public: they go through `web`, and it gets a floating IP; to choose another, mark a server public
+    7:60 Error property-conflict resources.config.properties.configs: `config` has two configurations for the action CREATE; give each action one
+    7:71 Error software-unsupported resources.config.properties.configs.0.tool: `config` is of the group `chef`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat
+    ");
+}
+
+#[test]
+fn a_changed_configuration_runs_again() {
+    let before = plan_of(&deploying(SCRIPT, &[("it", "")]));
+    let there = deployed(&before);
+    let after = plan_with(
+        &deploying(&SCRIPT.replace("echo", "printf"), &[("it", "")]),
+        &[],
+        &there,
+    );
+    insta::assert_snapshot!(steps(&after.workflow.unwrap()), @r"
+    config:create <- 
+    bastion:open <- 
+    web:ssh <- bastion:open
+    it:configure <- web:ssh config:create
+    bastion:close (always) <- web:ssh it:configure
+    config:delete-old <- config:create it:configure
+    ");
+    let again = plan_with(&deploying(SCRIPT, &[("it", "")]), &[], &there);
+    assert_eq!(again.workflow.unwrap().steps, []);
+}
+
+#[test]
+fn a_removed_deployment_runs_its_removal_on_the_server_that_stays() {
+    let there = deployed(&plan_of(&deploying(
+        SCRIPT,
+        &[("it", ", actions: [CREATE, DELETE]"), ("other", "")],
+    )));
+    let after = plan_with(&resources(SERVER), &[], &there);
+    let workflow = after.workflow.unwrap();
+    insta::assert_snapshot!(steps(&workflow), @r"
+    bastion:open <- 
+    web:ssh <- bastion:open
+    other:delete <- 
+    it:delete <- web:ssh
+    config:delete <- it:delete other:delete
+    bastion:close (always) <- web:ssh it:delete
+    ");
+    // Without the server nothing runs.
+    let gone = plan_undeploy(&there, &types()).workflow.unwrap();
+    assert!(!gone.steps.iter().any(|step| step.id == "it:delete"));
+}

@@ -1,0 +1,279 @@
+//! Software deployments: configurations that run on a server of the template, over SSH.
+//!
+//! Heat leaves the work to an agent in the server's image, which has a hook for each group of configurations. Here the
+//! engine does it without an agent, in the same way as it runs catalogue items: so the deployment's server gets a login,
+//! a security group and a bastion from the passes, and two groups can run, [`Tool`]. Others are refused by the plan,
+//! before anything exists.
+//!
+//! A deployment acts on CREATE and UPDATE by default. DELETE runs if the deployment is removed and its server stays;
+//! SUSPEND and RESUME never run, because deployments are not suspended.
+
+use hot::{diagnostic::Diagnostic, expr::Expr};
+use serde_json::Value;
+use types::{
+    SERVER, SOFTWARE_COMPONENT, SOFTWARE_CONFIG, STRUCTURED_CONFIG, is_software_deployment,
+};
+use yaql::shown;
+
+use crate::{deployed::Deployed, graph::target, passes::Model, workflow::ResourceSpec};
+
+/// Code of the refusals: what cannot run over SSH.
+const UNSUPPORTED: &str = "software-unsupported";
+/// Code of the warnings: what runs at other times than with Heat.
+const NOT_RUN: &str = "software-not-run";
+
+/// A tool that runs configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// The configuration is a program, with a `#!` line or for the shell. It runs on the server, as root.
+    Script,
+    /// The configuration is an Ansible playbook. It runs in a sandbox of the engine, against the server.
+    Ansible,
+}
+
+impl Tool {
+    /// The tool of a group. `None` if the engine does not run it.
+    pub fn of_group(group: &str) -> Option<Tool> {
+        match group {
+            "script" => Some(Tool::Script),
+            "ansible" => Some(Tool::Ansible),
+            _ => None,
+        }
+    }
+}
+
+/// The configuration that a deployment names.
+pub fn config_of(deployment: &ResourceSpec) -> Option<&str> {
+    target(deployment.properties.get("config")?)
+}
+
+/// True if a deployment with this configuration runs something on an action: `CREATE`, `UPDATE` or `DELETE`. A
+/// component's configurations have actions of their own, and the deployment's do not count.
+pub fn acts_on(deployment: &ResourceSpec, config: Option<&ResourceSpec>, action: &str) -> bool {
+    actions(deployment, config).iter().any(|one| one == action)
+}
+
+fn actions(deployment: &ResourceSpec, config: Option<&ResourceSpec>) -> Vec<String> {
+    let listed = |value: Option<&Value>| match value {
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| Some(item.as_str()?.to_owned()))
+            .collect(),
+        _ => vec!["CREATE".to_owned(), "UPDATE".to_owned()],
+    };
+    match config.filter(|config| config.resource_type == SOFTWARE_COMPONENT) {
+        None => listed(
+            deployment
+                .properties
+                .get("actions")
+                .map(Expr::to_json)
+                .as_ref(),
+        ),
+        Some(component) => {
+            let configs = component.properties.get("configs").map(Expr::to_json);
+            let configs = configs.as_ref().and_then(Value::as_array);
+            let of_each = configs.into_iter().flatten();
+            of_each.flat_map(|one| listed(one.get("actions"))).collect()
+        }
+    }
+}
+
+/// Deployed software deployments that a plan removes and that run once more, with their server, which stays.
+pub(crate) fn last_runs(model: &Model, deployed: &Deployed) -> Vec<(String, String)> {
+    let resources = &deployed.resources;
+    let leaving = resources.iter().filter(|(name, spec)| {
+        is_software_deployment(&spec.resource_type) && model.get(name).is_none()
+    });
+    let last = leaving.filter_map(|(name, spec)| {
+        let config = config_of(spec).and_then(|config| resources.get(config));
+        let server = spec.host()?;
+        let stays = model
+            .get(server)
+            .is_some_and(|server| server.resource_type == SERVER);
+        (stays && acts_on(spec, config, "DELETE")).then(|| (name.clone(), server.to_owned()))
+    });
+    last.collect()
+}
+
+/// Errors for deployments that cannot run, and warnings for actions that do not.
+pub(crate) fn problems(model: &Model) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (name, spec) in model.iter() {
+        if spec.resource_type == SOFTWARE_COMPONENT {
+            found.extend(double_action(name, spec));
+        }
+        if !is_software_deployment(&spec.resource_type) {
+            continue;
+        }
+        found.extend(of_server(model, name, spec));
+        let config = of_config(model, name, spec, &mut found);
+        found.extend(of_actions(name, spec, config));
+    }
+    found
+}
+
+fn refusal(path: String, message: String) -> Diagnostic {
+    Diagnostic::error(UNSUPPORTED, path, message)
+}
+
+fn of_server(model: &Model, name: &str, spec: &ResourceSpec) -> Option<Diagnostic> {
+    let value = spec.properties.get("server")?;
+    let server = target(value);
+    let drawn = server.and_then(|server| model.get(server));
+    if server.is_some() && drawn.is_none() {
+        // Its condition is off; references report that.
+        return None;
+    }
+    let is_ours =
+        drawn.is_some_and(|server| server.resource_type == SERVER && server.external_id.is_none());
+    let message = || {
+        format!(
+            "`{}` runs over SSH, with a login that a server gets when it is created; its `server` must be `get_resource` of an \
+             {SERVER} in this template",
+            shown(name)
+        )
+    };
+    (!is_ours).then(|| refusal(format!("resources.{name}.properties.server"), message()))
+}
+
+/// The deployment's configuration. Adds the errors of a configuration that cannot run.
+fn of_config<'m>(
+    model: &'m Model,
+    name: &str,
+    spec: &ResourceSpec,
+    found: &mut Vec<Diagnostic>,
+) -> Option<&'m ResourceSpec> {
+    let mut refuse = |path: String, message: String| {
+        let one = refusal(path, message);
+        // Several deployments can have one configuration.
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    };
+    let Some(config) = config_of(spec) else {
+        let message = format!(
+            "`{}` names no configuration of this template; set `config` to `get_resource` of an {SOFTWARE_CONFIG}",
+            shown(name)
+        );
+        let path = match spec.properties.contains_key("config") {
+            true => format!("resources.{name}.properties.config"),
+            false => format!("resources.{name}"),
+        };
+        refuse(path, message);
+        return None;
+    };
+    let drawn = model.get(config)?;
+    let named = |property: &str| drawn.properties.get(property).map(Expr::to_json);
+    match drawn.resource_type.as_str() {
+        SOFTWARE_CONFIG | STRUCTURED_CONFIG => {
+            let path = match drawn.properties.contains_key("group") {
+                true => format!("resources.{config}.properties.group"),
+                false => format!("resources.{config}"),
+            };
+            let group = named("group").unwrap_or_else(|| "Heat::Ungrouped".into());
+            match group.as_str().map(Tool::of_group) {
+                Some(None) => refuse(
+                    path,
+                    wrong_group(config, group.as_str().unwrap_or_default()),
+                ),
+                Some(Some(_)) if drawn.resource_type == STRUCTURED_CONFIG => {
+                    let message = format!(
+                        "`{}` is a map, and the group `{}` runs a text; make it an {SOFTWARE_CONFIG}",
+                        shown(config),
+                        group.as_str().unwrap_or_default()
+                    );
+                    refuse(format!("resources.{config}.type"), message);
+                }
+                // A value that is known only during the run is checked there.
+                Some(Some(_)) | None => {}
+            }
+        }
+        SOFTWARE_COMPONENT => {
+            let configs = named("configs");
+            let configs = configs.as_ref().and_then(Value::as_array);
+            for (index, one) in configs.into_iter().flatten().enumerate() {
+                let tool = one.get("tool").and_then(Value::as_str);
+                if let Some(tool) = tool.filter(|tool| Tool::of_group(tool).is_none()) {
+                    let path = format!("resources.{config}.properties.configs.{index}.tool");
+                    refuse(path, wrong_group(config, tool));
+                }
+            }
+        }
+        other => {
+            let message = format!(
+                "`{}` would run `{}`, which is an `{}` for a server's first boot; use an {SOFTWARE_CONFIG}, or give it to the \
+                 server as `user_data`",
+                shown(name),
+                shown(config),
+                shown(other)
+            );
+            refuse(format!("resources.{name}.properties.config"), message);
+        }
+    }
+    Some(drawn)
+}
+
+fn wrong_group(config: &str, group: &str) -> String {
+    format!(
+        "`{}` is of the group `{}`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` \
+         over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat",
+        shown(config),
+        shown(group)
+    )
+}
+
+/// In Heat, each action of a component has one configuration, because two would have no order.
+fn double_action(name: &str, component: &ResourceSpec) -> Option<Diagnostic> {
+    let all = actions(component, Some(component));
+    let (_, double) = all
+        .iter()
+        .enumerate()
+        .find(|(index, action)| all[..*index].contains(action))?;
+    let message = format!(
+        "`{}` has two configurations for the action {double}; give each action one",
+        shown(name)
+    );
+    let path = format!("resources.{name}.properties.configs");
+    Some(Diagnostic::error("property-conflict", path, message))
+}
+
+fn of_actions(
+    name: &str,
+    spec: &ResourceSpec,
+    config: Option<&ResourceSpec>,
+) -> impl Iterator<Item = Diagnostic> {
+    let all = actions(spec, config);
+    let path = format!("resources.{name}");
+    let mut found = Vec::new();
+    let never: Vec<&str> = ["SUSPEND", "RESUME"]
+        .into_iter()
+        .filter(|action| all.iter().any(|one| one == action))
+        .collect();
+    if !never.is_empty() {
+        let message = format!(
+            "`{}` acts on {} too, which never run: deployments are not suspended here",
+            shown(name),
+            never.join(" and ")
+        );
+        found.push(Diagnostic::info(NOT_RUN, &path, message));
+    }
+    if all.iter().any(|one| one == "DELETE") {
+        let message = format!(
+            "`{}` acts on DELETE if it is removed and its server stays; if the server is deleted too, nothing runs",
+            shown(name)
+        );
+        found.push(Diagnostic::info(NOT_RUN, &path, message));
+    }
+    let transport = spec
+        .properties
+        .get("signal_transport")
+        .and_then(Expr::as_str);
+    if transport == Some("NO_SIGNAL") {
+        let message = format!(
+            "`{}` has NO_SIGNAL: the deployment starts it and does not wait, so its outputs stay empty and its failure is not seen",
+            shown(name)
+        );
+        found.push(Diagnostic::info(NOT_RUN, &path, message));
+    }
+    found.into_iter()
+}
