@@ -150,7 +150,7 @@ async fn a_deployments_output_is_read_changed_and_removed() {
         Value::Object(outputs().await),
         json!({
             "heard": "heard: hello! {{ 7 }}\n", "status": 0, "stdout": "CREATE of first by HEAT_SIGNAL\n", "never": null,
-            "where": "hello! {{ 7 }} on web",
+            "where": "hello! {{ 7 }} on shop-web",
         })
     );
 

@@ -115,9 +115,9 @@ impl Configuration {
 
     /// True for results of the sandbox that belong to this configuration.
     pub fn takes(&self, result: &str) -> bool {
-        let output = result.strip_prefix("output.");
-        BUILT_IN.contains(&result)
-            || output.is_some_and(|name| self.outputs.iter().any(|output| output == name))
+        let number = result.strip_prefix("output_");
+        let number = number.and_then(|number| number.parse::<usize>().ok());
+        BUILT_IN.contains(&result) || number.is_some_and(|number| number < self.outputs.len())
     }
 
     /// The attributes of the deployment, from the sandbox's results.
@@ -133,8 +133,8 @@ impl Configuration {
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let mut attributes = Map::new();
-        for name in &self.outputs {
-            let value = decoded(&format!("output.{name}"));
+        for (number, name) in self.outputs.iter().enumerate() {
+            let value = decoded(&format!("output_{number}"));
             attributes.insert(name.clone(), json!(value));
         }
         for name in BUILT_IN {
@@ -291,7 +291,7 @@ mod tests {
     fn outputs_keep_their_text() {
         let config = script(json!({"outputs": [{"name": "said"}, {"name": "other"}]}));
         let outcome = configuration(&config).outcome(&results(&[
-            ("output.said", "[1, 2]\n"),
+            ("output_0", "[1, 2]\n"),
             ("deploy_stdout", "{{ x }}\n"),
             ("deploy_status_code", "0"),
         ]));
@@ -311,7 +311,7 @@ mod tests {
         let failure = said(&[("deploy_stderr", &lines), ("deploy_status_code", "3")]).unwrap_err();
         assert!(failure.starts_with("it ended with exit code 3: line 10\n"));
         assert!(failure.ends_with("line 19"));
-        let failure = said(&[("output.wrong", "no disk\n"), ("deploy_status_code", "0")]);
+        let failure = said(&[("output_0", "no disk\n"), ("deploy_status_code", "0")]);
         assert_eq!(failure.unwrap_err(), "its output `wrong` says: no disk");
         assert!(said(&[("deploy_status_code", "0")]).is_ok());
     }
