@@ -6,6 +6,7 @@ mod attributes;
 mod bench;
 mod checked;
 mod compose;
+mod configs;
 mod endings;
 mod faults;
 mod foresight;

@@ -471,7 +471,7 @@ impl<'a> Compiler<'a> {
         steps.push(Step {
             if_changed: change.is_some_and(|change| change.may),
             changed: change
-                .map(|change| change.beneath_the_text())
+                .map(|change| change.changed_values())
                 .unwrap_or_default(),
             ..Step::new(id.clone(), kind, Some(name), after, CONFIGURE_SECONDS)
         });

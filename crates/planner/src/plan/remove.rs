@@ -13,7 +13,7 @@
 //! removed from an existing server, Nova would read the server's whole network again, which increases the work by half.
 //!
 //! Components are removed with their server, or only from the stored state: in both cases the cloud has no object for
-//! them.
+//! them. A software deployment that acts on DELETE runs once more if its server stays.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! Types that act after the deployment, or stand for several resources that do: parsed, checked and ordered like any other type, and refused
-//! by a plan with a clear message. Covers all types with `runs: software`; a new type needs an entry here.
+//! Types that act after the deployment, or stand for several resources that do: parsed, checked and ordered like any
+//! other type, and refused by a plan with a clear message. Covers all types with `runs: software`; a new type needs an entry here.
 
 use hot::diagnostic::listing;
 use std::collections::BTreeMap;
