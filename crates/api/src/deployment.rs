@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Beside, Layout};
+use crate::{Beside, Layout, Run};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -91,6 +91,9 @@ pub struct Deployment {
     /// True if the last change failed and the state before it is known, so that it can be rolled back.
     #[serde(default)]
     pub can_roll_back: bool,
+    /// What a list shows of resources and runs. Only in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<DeploymentSummary>,
     /// The deployed template, in HOT. Empty in lists.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub template: String,
@@ -106,6 +109,18 @@ pub struct Deployment {
     /// Resolved outputs. Empty in lists.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, OutputValue>,
+}
+
+/// Resources and newest run of a deployment in a list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeploymentSummary {
+    /// Number of existing servers.
+    pub servers: u32,
+    /// Addresses of its floating IPs.
+    pub addresses: Vec<String>,
+    /// The newest run, without steps.
+    pub run: Option<Run>,
 }
 
 /// State of a deployment.

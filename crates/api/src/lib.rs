@@ -18,8 +18,8 @@ pub use audit::AuditEvent;
 pub use beside::Beside;
 pub use catalog::{CatalogEntry, Uploaded};
 pub use deployment::{
-    DeployRequest, DeployedResource, Deployment, DeploymentState, OnFailure, OutputValue,
-    ResourceState, Started, Stray,
+    DeployRequest, DeployedResource, Deployment, DeploymentState, DeploymentSummary, OnFailure,
+    OutputValue, ResourceState, Started, Stray,
 };
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, ExportAdditions, ExportFormat, ExportNote,
@@ -35,5 +35,5 @@ pub use planner::{
     workflow::{StepKind, Workflow},
 };
 pub use problem::Problem;
-pub use run::{Run, RunKind, RunState, RunStep, StepState};
+pub use run::{Run, RunContent, RunKind, RunState, RunStep, StepState};
 pub use session::{CloudInfo, LoginRequest, LoginSession, Me, is_own_page};

@@ -1,5 +1,6 @@
 //! Runs (executions of a workflow) and their steps.
 
+use crate::{Beside, Layout};
 use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,28 @@ pub struct Run {
     /// Steps in the workflow's order. Empty in lists.
     #[serde(default)]
     pub steps: Vec<RunStep>,
+}
+
+/// `GET /api/v1/runs/{id}/content`: the content that the deployment was to have, as of the start of the run.
+///
+/// A later update of the deployment or of its design does not change it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RunContent {
+    /// The template, in HOT.
+    pub template: String,
+    /// Files and environments beside the template.
+    #[serde(flatten)]
+    pub beside: Beside,
+    /// Positions of the nodes.
+    #[serde(default)]
+    pub layout: Layout,
+    /// Id of the design.
+    #[serde(default)]
+    pub design: Option<String>,
+    /// Version of that design.
+    #[serde(default)]
+    pub design_version: Option<u32>,
 }
 
 /// Purpose of a run.

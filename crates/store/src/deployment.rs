@@ -1,17 +1,18 @@
 //! Deployments. The row of an undeployed deployment stays as history.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use api::{Beside, Deployment, DeploymentState, Layout};
+use api::{Beside, Deployment, DeploymentState, DeploymentSummary, Layout, Run};
 use planner::workflow::OutputSpec;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sqlx::Row as _;
 
 use crate::{
     Error, Outcome, Page, Result, Store, Tenant, Transaction,
     column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
     database::{Connection, Row, read_all, read_one, statement},
+    run,
 };
 
 /// A deployment as stored.
@@ -91,12 +92,24 @@ impl DeploymentRow {
 const SELECT: &str = "SELECT id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
     author, last_run, created, updated, good, good_hidden, hidden FROM deployments";
 
+/// The deployments of a page of the list.
+const ON_PAGE: &str = " (SELECT id, last_run FROM deployments WHERE cloud = $1 AND project_id = $2 \
+    ORDER BY created DESC, id DESC LIMIT $3 OFFSET $4) AS page";
+
+/// A resource that counts for a [`DeploymentSummary`].
+enum Summarised {
+    Server,
+    /// The address of a floating IP, if it is known.
+    Address(Option<String>),
+}
+
 impl Store {
-    /// A page of the project's deployments, newest first, without template, files and positions.
+    /// A page of the project's deployments, newest first, with summaries, without template, files and positions.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn deployment_list(&self, tenant: &Tenant, page: Page) -> Result<Vec<Deployment>> {
+        let doing = "listing deployments";
         let rows = sqlx::query(
             "SELECT id, name, state, design, design_version, author, last_run, created, updated, CAST(CASE WHEN good IS NULL THEN 0 ELSE 1 END AS BIGINT) AS has_good \
              FROM deployments WHERE cloud = $1 AND project_id = $2 ORDER BY created DESC, id DESC LIMIT $3 OFFSET $4",
@@ -107,7 +120,54 @@ impl Store {
         .bind(i64::from(page.offset))
         .fetch_all(&self.pool)
         .await;
-        read_all(rows, listed, "listing deployments")
+        let mut deployments = read_all(rows, listed, doing)?;
+        let rows = sqlx::query(statement(&[
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, \
+             (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted \
+             FROM runs WHERE id IN (SELECT last_run FROM",
+            ON_PAGE,
+            ")",
+        ]))
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(i64::from(page.limit))
+        .bind(i64::from(page.offset))
+        .fetch_all(&self.pool)
+        .await;
+        let mut runs: HashMap<String, Run> = read_all(rows, run::shown, doing)?
+            .into_iter()
+            .map(|run| (run.deployment.clone(), run))
+            .collect();
+        let rows = sqlx::query(statement(&[
+            "SELECT deployment, type, attributes FROM resources \
+             WHERE type IN ('OS::Nova::Server', 'OS::Neutron::FloatingIP') AND state <> 'deleted' AND physical_id IS NOT NULL \
+             AND deployment IN (SELECT id FROM",
+            ON_PAGE,
+            ") ORDER BY name",
+        ]))
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(i64::from(page.limit))
+        .bind(i64::from(page.offset))
+        .fetch_all(&self.pool)
+        .await;
+        let mut resources: HashMap<String, (u32, Vec<String>)> = HashMap::new();
+        for (deployment, resource) in read_all(rows, summarised, doing)? {
+            let (servers, addresses) = resources.entry(deployment).or_default();
+            match resource {
+                Summarised::Server => *servers += 1,
+                Summarised::Address(address) => addresses.extend(address),
+            }
+        }
+        for deployment in &mut deployments {
+            let (servers, addresses) = resources.remove(&deployment.id).unwrap_or_default();
+            deployment.summary = Some(DeploymentSummary {
+                servers,
+                addresses,
+                run: runs.remove(&deployment.id),
+            });
+        }
+        Ok(deployments)
     }
 
     /// A deployment.
@@ -344,12 +404,26 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         design: row.try_get("design")?,
         design_version: design_version(row)?,
         last_run: row.try_get("last_run")?,
+        summary: None,
         template: String::new(),
         beside: Beside::nothing(),
         layout: Layout::default(),
         resources: Vec::new(),
         outputs: BTreeMap::new(),
     })
+}
+
+fn summarised(row: &Row) -> sqlx::Result<(String, Summarised)> {
+    let attributes: Option<Map<String, Value>> = from_json_column(row.try_get("attributes")?)?;
+    let address = || {
+        let address = attributes.as_ref()?.get("floating_ip_address")?;
+        address.as_str().map(str::to_owned)
+    };
+    let resource = match row.try_get::<&str, _>("type")? {
+        "OS::Nova::Server" => Summarised::Server,
+        _ => Summarised::Address(address()),
+    };
+    Ok((row.try_get("deployment")?, resource))
 }
 
 fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
@@ -376,6 +450,7 @@ fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
             design: row.try_get("design")?,
             design_version: design_version(row)?,
             last_run: row.try_get("last_run")?,
+            summary: None,
             template: row.try_get("template")?,
             beside: from_json(row.try_get("beside")?)?,
             layout: from_json(row.try_get("layout")?)?,

@@ -42,6 +42,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0503_store_session_owners"
     "0504_store_author_ids"
     "0701_log_segments"
+    "0801_engine_run_contents"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -52,6 +53,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "0503_store_session_owners"
     "0504_store_author_ids"
     "0701_log_segments"
+    "0801_engine_run_contents"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

@@ -1,11 +1,11 @@
 //! Runs. A run executes a workflow, which is stored completely with it.
 
-use api::{CloudFacts, Run, RunKind, RunState, Workflow};
+use api::{CloudFacts, Run, RunContent, RunKind, RunState, Workflow};
 use sqlx::Row as _;
 
 use crate::{
     Ending, Error, Outcome, Page, Result, Store, Tenant, Transaction,
-    column::{from_json, from_text, now_text, to_json, to_text},
+    column::{from_json, from_text, now_text, to_json, to_text, to_u32},
     database::{Row, read_all, read_one, statement},
     event, sealed, step,
 };
@@ -183,6 +183,23 @@ impl Store {
         read_one(row, run, "reading a run")
     }
 
+    /// The content of a run. `None` for a run from before contents were stored, unless it was the newest one then.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<Option<RunContent>> {
+        let row = sqlx::query(
+            "SELECT template, beside, layout, design, design_version FROM run_contents \
+             WHERE run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await;
+        read_one(row, content, "reading the content of a run")
+    }
+
     /// The progress of a run for its viewers. A missing run is over.
     ///
     /// # Errors
@@ -240,7 +257,8 @@ impl Transaction {
         .map_err(self.failed())
     }
 
-    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] if another run is active on the deployment.
+    /// Inserts a queued run with its steps, its first event and the present content of its deployment.
+    /// [`Outcome::Conflict`] if another run is active on the deployment.
     ///
     /// # Errors
     /// If the database fails.
@@ -269,6 +287,15 @@ impl Transaction {
             return Ok(Outcome::Conflict);
         }
         let failed = self.failed();
+        sqlx::query(
+            "INSERT INTO run_contents (run, template, beside, layout, design, design_version) \
+             SELECT runs.id, deployments.template, deployments.beside, deployments.layout, deployments.design, deployments.design_version \
+             FROM runs JOIN deployments ON deployments.id = runs.deployment WHERE runs.id = $1",
+        )
+        .bind(new.id)
+        .execute(self.connection())
+        .await
+        .map_err(&failed)?;
         step::insert_all(self.connection(), new.id, new.workflow)
             .await
             .map_err(&failed)?;
@@ -428,7 +455,18 @@ pub(crate) fn run(row: &Row) -> sqlx::Result<RunRow> {
     })
 }
 
-fn shown(row: &Row) -> sqlx::Result<Run> {
+fn content(row: &Row) -> sqlx::Result<RunContent> {
+    let version: Option<i64> = row.try_get("design_version")?;
+    Ok(RunContent {
+        template: row.try_get("template")?,
+        beside: from_json(row.try_get("beside")?)?,
+        layout: from_json(row.try_get("layout")?)?,
+        design: row.try_get("design")?,
+        design_version: version.map(to_u32).transpose()?,
+    })
+}
+
+pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
     Ok(Run {
         id: row.try_get("id")?,
         deployment: row.try_get("deployment")?,
@@ -443,4 +481,27 @@ fn shown(row: &Row) -> sqlx::Result<Run> {
         log_deleted: row.try_get("log_deleted")?,
         steps: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Database, deployment_insert, run_insert, strangers, tenant};
+
+    #[tokio::test]
+    async fn only_its_project_reads_the_content_of_a_run() {
+        for Database { store, .. } in &Database::each().await {
+            deployment_insert(store, &tenant(), "d").await;
+            run_insert(store, &tenant(), "d", "r", &Default::default()).await;
+            let row = store
+                .deployment_find(&tenant(), "d")
+                .await
+                .unwrap()
+                .unwrap();
+            let content = store.run_content(&tenant(), "r").await.unwrap().unwrap();
+            assert_eq!(content.template, row.shown.template);
+            for stranger in strangers() {
+                assert_eq!(store.run_content(&stranger, "r").await.unwrap(), None);
+            }
+        }
+    }
 }

@@ -68,6 +68,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/deployments/{id}/strays", get(deployments::strays))
         .route("/deployments/{id}/rollback", post(deployments::roll_back))
         .route("/runs/{id}", get(runs::get))
+        .route("/runs/{id}/content", get(runs::content))
         .route("/runs/{id}/cancel", post(runs::cancel))
         .route("/runs/{id}/resume", post(runs::resume))
         .route("/runs/{id}/events", get(events::list))

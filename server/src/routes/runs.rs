@@ -1,6 +1,6 @@
 //! Runs: read, cancel, resume.
 
-use api::Run;
+use api::{Run, RunContent};
 use axum::{
     extract::{Path, State},
     http::StatusCode,
@@ -21,6 +21,18 @@ pub async fn get(
     Path(id): Path<String>,
 ) -> Result<Json<Run>> {
     Ok(Json(services.engine.run(caller.tenant(), &id).await?))
+}
+
+/// The template, files and drawing that a run was started with. Later updates of the deployment do not change them.
+#[utoipa::path(get, path = "/api/v1/runs/{id}/content", tag = "runs", params(("id" = String, Path)), responses((status = 200, body = RunContent)))]
+pub async fn content(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<RunContent>> {
+    Ok(Json(
+        services.engine.run_content(caller.tenant(), &id).await?,
+    ))
 }
 
 /// Cancels a run. Always-run steps still run. A second cancel aborts steps that do not stop.

@@ -118,6 +118,11 @@ async fn plan_deploy_watch_undeploy() {
     assert_eq!(deployment["state"], "deployed");
     assert_eq!(deployment["design_version"], 1);
     assert_eq!(deployment["outputs"]["name"]["value"], "shop-web");
+    let listed = json(browser.get("/api/v1/deployments").await, 200).await;
+    let summary = &listed[0]["summary"];
+    assert_eq!(summary["servers"], 1, "{listed}");
+    assert_eq!(summary["run"]["id"], started["run"]);
+    assert_eq!(summary["run"]["state"], "succeeded");
     let metrics = browser.get("/metrics").await.text().await.unwrap();
     assert!(
         metrics.contains("stackloom_runs{state=\"succeeded\"} 1\n"),
@@ -134,6 +139,44 @@ async fn plan_deploy_watch_undeploy() {
         lab.leftovers().get("demo").cloned().unwrap_or_default(),
         Vec::<String>::new()
     );
+}
+
+#[tokio::test]
+async fn a_run_keeps_the_content_that_it_was_started_with() {
+    let (_lab, _stack, browser) = start().await;
+    let one = "heat_template_version: 2021-04-16\nresources:\n  net: {type: OS::Neutron::Net}\n";
+    let two = format!("{one}  more: {{type: OS::Neutron::Net}}\n");
+    let design = json!({"name": "grows", "template": one});
+    let design = json(browser.post("/api/v1/designs", &design).await, 201).await;
+    let request = json!({"name": "grows", "design": design["id"]});
+    let first = json(browser.post("/api/v1/deployments", &request).await, 202).await;
+    assert_eq!(ended(&browser, &first).await, "succeeded");
+
+    let id = design["id"].as_str().unwrap();
+    let save = json!({"name": "grows", "template": two, "base_version": design["version"]});
+    json(
+        browser.put(&format!("/api/v1/designs/{id}"), &save).await,
+        200,
+    )
+    .await;
+    let path = format!(
+        "/api/v1/deployments/{}",
+        first["deployment"].as_str().unwrap()
+    );
+    let second = json(browser.put(&path, &request).await, 202).await;
+    assert_eq!(ended(&browser, &second).await, "succeeded");
+    let third = json(browser.delete(&path).await, 202).await;
+    assert_eq!(ended(&browser, &third).await, "succeeded");
+
+    for (run, template, version) in [(&first, one, 1), (&second, &*two, 2), (&third, &*two, 2)] {
+        let path = format!("/api/v1/runs/{}/content", run["run"].as_str().unwrap());
+        let content = json(browser.get(&path).await, 200).await;
+        assert_eq!(
+            (&content["template"], &content["design_version"]),
+            (&json!(template), &json!(version))
+        );
+        assert_eq!(content["design"], design["id"]);
+    }
 }
 
 /// The final state of a run, once its stream has closed.

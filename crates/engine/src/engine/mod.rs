@@ -15,7 +15,10 @@ mod update;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState, Started, Stray};
+use api::{
+    CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunContent, RunState, Started,
+    Stray,
+};
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use serde_json::Value;
@@ -341,6 +344,18 @@ impl Engine {
         Ok(Run {
             steps: self.core.store.step_list(tenant, id).await?,
             ..row.shown
+        })
+    }
+
+    /// The content that a run was started with.
+    ///
+    /// # Errors
+    /// If there is no such run, or if it is older than the storing of contents.
+    pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<RunContent> {
+        let content = self.core.store.run_content(tenant, id).await?;
+        content.ok_or_else(|| Error::NotFound {
+            what: "content of the run",
+            id: id.to_owned(),
         })
     }
 

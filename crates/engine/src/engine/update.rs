@@ -342,7 +342,6 @@ impl Engine {
         } = update;
         let (tenant, deployment) = (&run.actor.tenant, run.deployment);
         let mut transaction = self.core.store.begin("storing an update").await?;
-        let id = self.store_run(&mut transaction, &run).await?;
         let content = DeploymentContent {
             template: &changes.template,
             beside: &beside,
@@ -356,6 +355,8 @@ impl Engine {
         transaction
             .deployment_update(tenant, deployment, content)
             .await?;
+        // A run keeps the content that its deployment has now.
+        let id = self.store_run(&mut transaction, &run).await?;
         if let Some(name) = hidden {
             transaction.hidden_keep(tenant, name).await?;
         }
