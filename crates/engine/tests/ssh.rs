@@ -159,6 +159,8 @@ async fn a_server_that_nobody_answers_for_ends_the_wait_in_time() {
         matches!(&first, News::NotYet(why) if why.contains("refused")),
         "{first:?}"
     );
+    assert_eq!(wait.attempts(), 1);
+    assert!(wait.left() < Duration::from_secs(2));
     let last = wait.news().await;
     assert!(
         matches!(&last, News::TimeIsUp(why) if why.contains("refused")),

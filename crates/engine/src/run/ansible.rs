@@ -242,11 +242,12 @@ fn show_result(event: &Map<String, Value>) -> Shown {
             .into_iter()
             .map(text)
             .find(|why| !why.is_empty());
+        // The program's own words first.
         format!(
-            "task `{}` {status} on {}: {}",
+            "{}\nTask `{}` {status} on `{}`.",
+            why.unwrap_or("The task gave no reason."),
             text("task"),
             text("host"),
-            why.unwrap_or("it gave no reason")
         )
     });
     Shown {
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(shown.lines.len(), 3);
         assert_eq!(
             shown.failure.as_deref(),
-            Some("task `install` failed on web: no such package\nreally")
+            Some("no such package\nreally\nTask `install` failed on `web`.")
         );
         let shown = show(
             r#"{"event": "result", "host": "web", "status": "failed", "task": "t", "msg": "no", "ignored": true}"#,

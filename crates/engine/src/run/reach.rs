@@ -45,7 +45,12 @@ impl Attempt {
                 () = self.stop.cancelled() => return Err(Ended::Stopped),
             };
             match news {
-                News::NotYet(why) => self.log.info(format!("ssh: not yet: {why}")).await,
+                News::NotYet(why) => {
+                    let (attempts, left) = (wait.attempts(), wait.left().as_secs());
+                    self.log
+                        .info(format!("ssh: attempt {attempts}: {why}; {left} s left"))
+                        .await;
+                }
                 News::LoggedIn => {
                     self.log.info(format!("`{server}` answers over SSH")).await;
                     return Ok(());

@@ -99,7 +99,6 @@ impl Attempt {
         };
         let takes = |result: &str| address::takes_result(&item.described, result);
         let output = self.in_sandbox(&job, &takes, detached).await?;
-        let why = output.failure.unwrap_or_else(|| "see the log".into());
         if output.code != 0 {
             self.note_state(&name, ResourceState::Failed).await?;
         }
@@ -111,7 +110,7 @@ impl Attempt {
                 self.configured(&name, &host, &item.described, &given, &results.collect())
                     .await
             }
-            code => Err(ended_badly(&host, code, &why)),
+            code => Err(ended_badly(&host, code, output.failure.as_deref())),
         }
     }
 
@@ -288,7 +287,8 @@ impl Attempt {
 }
 
 /// The error of an execution that failed.
-pub(super) fn ended_badly(host: &str, code: i64, why: &str) -> Ended {
+pub(super) fn ended_badly(host: &str, code: i64, failure: Option<&str>) -> Ended {
+    let why = failure.unwrap_or("see the log");
     match code {
         _ if ansible::is_changed_host_key(why) => {
             Ended::lasting(format!("`{host}` {HOST_KEY_CHANGED}"))
@@ -300,7 +300,11 @@ pub(super) fn ended_badly(host: &str, code: i64, why: &str) -> Ended {
         137 => Ended::lasting(format!(
             "Ansible was killed on `{host}`: the sandbox had too little memory"
         )),
-        code => Ended::lasting(format!("Ansible ended with exit code {code}: {why}")),
+        // The program's own words are enough; Ansible's exit code says only that a task failed.
+        code => Ended::lasting(failure.map_or_else(
+            || format!("Ansible ended with exit code {code}; see the log"),
+            str::to_owned,
+        )),
     }
 }
 

@@ -18,6 +18,8 @@ const PAUSE_LONGEST: Duration = Duration::from_secs(3);
 const ATTEMPT: Duration = Duration::from_secs(12);
 /// Minimum time of an attempt, so that even the last one can succeed.
 const ATTEMPT_LEAST: Duration = Duration::from_secs(1);
+/// Time after which an unchanged refusal is news again.
+const REPEAT: Duration = Duration::from_secs(15);
 
 /// The attempts until a login to a server succeeds.
 pub struct Wait<'a> {
@@ -30,13 +32,15 @@ pub struct Wait<'a> {
     gate: Option<Arc<Client>>,
     until: Instant,
     pause: Duration,
-    last: String,
+    attempts: u32,
+    /// The refusal of the last news, and its time.
+    last: Option<(String, Instant)>,
 }
 
 /// Progress of a [`Wait`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// A refusal that differs from the previous one. The wait continues.
+    /// A refusal that differs from the one of the previous news, or has lasted since. The wait continues.
     NotYet(String),
     /// The server ran a command.
     LoggedIn,
@@ -63,12 +67,23 @@ impl<'a> Wait<'a> {
             gate: None,
             until: Instant::now() + patience,
             pause: PAUSE_FIRST,
-            last: String::new(),
+            attempts: 0,
+            last: None,
         }
     }
 
-    /// Tries until there is news. Each kind of refusal is returned once, so that a log of a booting server does not
-    /// have a hundred equal lines.
+    /// Number of attempts so far.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Time until the wait ends.
+    pub fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Tries until there is news. An unchanged refusal is news every 15 s, so that the log of a booting server shows
+    /// the wait without a line for each attempt.
     pub async fn news(&mut self) -> News {
         loop {
             let queued = Instant::now();
@@ -76,6 +91,7 @@ impl<'a> Wait<'a> {
             self.until += queued.elapsed();
             let left = self.until.saturating_duration_since(Instant::now());
             let limit = left.clamp(ATTEMPT_LEAST, ATTEMPT);
+            self.attempts += 1;
             let attempt = timeout(limit, self.attempt()).await;
             drop(slot);
             let error = match attempt {
@@ -92,8 +108,10 @@ impl<'a> Wait<'a> {
             }
             sleep(self.pause).await;
             self.pause = self.pause.mul_f32(1.5).min(PAUSE_LONGEST);
-            if text != self.last {
-                self.last.clone_from(&text);
+            let is_known =
+                |(known, time): &(String, Instant)| *known == text && time.elapsed() < REPEAT;
+            if !self.last.as_ref().is_some_and(is_known) {
+                self.last = Some((text.clone(), Instant::now()));
                 return News::NotYet(text);
             }
         }

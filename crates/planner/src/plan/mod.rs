@@ -42,6 +42,7 @@ mod retained;
 
 pub use crate::deployed::{Actual, Deployed};
 pub use change::{Action, Change, PropertyChange};
+pub use nested::properties;
 pub use quota::{QUOTA_EXCEEDED, QuotaUse};
 
 pub use parameter::coerce;

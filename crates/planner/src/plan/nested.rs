@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use hot::expr::Expr;
-use types::{Property, PropertyKind};
+use types::{Property, PropertyKind, Registry};
 
 use super::PropertyChange;
+use crate::workflow::ResourceSpec;
 
 /// Maximum depth of paths. A deeper value is compared as a whole.
 const DEPTH_MAX: usize = 6;
@@ -41,6 +42,16 @@ pub(super) fn whole(
         known_after: mentioned(after),
         ..PropertyChange::default()
     }
+}
+
+/// All properties of a planned resource, each with its whole value as `new`.
+pub fn properties(spec: &ResourceSpec, types: &Registry) -> Vec<PropertyChange> {
+    let described = types.get(&spec.resource_type);
+    let properties = spec.properties.iter().map(|(name, value)| {
+        let known = described.and_then(|described| described.property(name));
+        whole(name.clone(), known, None, Some(value))
+    });
+    properties.collect()
 }
 
 /// The resources that a value refers to.
@@ -191,6 +202,26 @@ mod tests {
             json!("a"),
             json!({"get_param": "x"}),
             &[("p", json!("a"), json!({"get_param": "x"}))],
+        );
+    }
+
+    #[test]
+    fn the_properties_of_a_planned_resource_show_no_secret() {
+        let spec = json!({
+            "type": "OS::Nova::Server", "origin": {"from": "drawn"},
+            "properties": {"flavor": "m1.small", "admin_pass": "very secret"},
+        });
+        let spec: ResourceSpec = serde_json::from_value(spec).unwrap();
+        let shown: Vec<_> = properties(&spec, &Registry::openstack())
+            .into_iter()
+            .map(|one| (one.name, one.old, one.new.unwrap()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("admin_pass".to_owned(), None, json!("***")),
+                ("flavor".to_owned(), None, json!("m1.small"))
+            ]
         );
     }
 

@@ -267,8 +267,8 @@ impl Attempt {
         let takes = |result: &str| configuration.takes(result);
         let mut output = self.in_sandbox(&job, &takes, detached).await?;
         if output.code != 0 {
-            let why = output.failure.as_deref().unwrap_or("see the log");
-            return Err(ended_badly(host, output.code, why));
+            let failure = output.failure.as_deref();
+            return Err(ended_badly(host, output.code, failure));
         }
         if !waits {
             return Ok(Map::new());
