@@ -142,7 +142,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     await ends(page);
     await expect(node(page, 'web').getByTestId('member-count')).toHaveText('×3');
     await node(page, 'web').getByRole('button', { name: /^Members/ }).click();
-    await expect(node(page, 'web').locator('[data-member="web/0"]')).toContainText('Done');
+    await expect(node(page, 'web').locator('[data-member="web/0"]')).toContainText('Ready');
     await shoot(page, 'compose-run');
   });
 

@@ -1,6 +1,6 @@
 // Runs that fail or pause, and the actions available then.
 import { expect, test, type Page } from '@playwright/test';
-import { api, login, shoot } from './support/app.ts';
+import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { clearFaults, fault, remove } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -62,6 +62,63 @@ test('a failed run that is resumed goes on, on every page that shows it', async 
   const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
   await other.goto(`/runs/${gone.run}`);
   await ends(other, 'succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
+
+test('a failed script shows its own last lines, and the way to mend it', async ({ page, request }) => {
+  test.setTimeout(4 * 60_000);
+  await login(page);
+  const scripted = (code: number): string => `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.20.0.0/24}
+  web:
+    type: OS::Nova::Server
+    metadata:
+      stackloom: {public: true}
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: front}}]
+  greet:
+    type: Stackloom::Catalog::script
+    properties:
+      host: {get_resource: web}
+      script: |
+        echo looking for the licence server
+        echo no route to licence.example >&2
+        exit ${code}
+`;
+  const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'licence', template: scripted(3) });
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'licence', design: design.id });
+  await page.goto(`/runs/${run}`);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'failed', { timeout: 180_000 });
+  const cause = page.getByTestId('cause');
+  await expect(cause.locator('.cause-lines')).toContainText('looking for the licence server');
+  await expect(cause.locator('.cause-reason')).toContainText('exit code 3');
+  await shoot(page, 'run-cause');
+  await page.locator('[data-step="web:ssh"]').click();
+  await expect(page.getByRole('log')).toContainText(/ssh: attempt \d+: .*; \d+ s left/);
+
+  await cause.getByRole('link', { name: 'Edit script' }).click();
+  await canvasReady(page);
+  await expect(node(page, 'greet')).toHaveAttribute('data-selected', 'true');
+  await expect(page.getByRole('complementary', { name: 'Inspector' }).getByLabel('Script', { exact: true })).toBeFocused();
+  await api(page, 'PUT', `/designs/${design.id}`, { name: 'licence', template: scripted(0), base_version: design.version });
+
+  await page.goto(`/runs/${run}`);
+  await page.getByRole('link', { name: 'Update and continue' }).click();
+  await expect(page).toHaveURL(`/designs/${design.id}/plan?deployment=${deployment}`);
+  const update = page.getByRole('button', { name: 'Update', exact: true });
+  await expect(update).toBeEnabled({ timeout: 30_000 });
+  await update.click();
+  await expect(page).toHaveURL(/\/runs\//);
+  await ends(page, 'succeeded');
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await page.goto(`/runs/${gone.run}`);
+  await ends(page, 'succeeded');
   expect(await leftovers(request)).toEqual({});
 });
 

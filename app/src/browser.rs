@@ -225,6 +225,13 @@ pub fn focus(id: &str) {
     if let Some(element) = document().and_then(|document| document.get_element_by_id(id))
         && let Some(element) = element.dyn_ref::<HtmlElement>()
     {
+        // An element in a closed `<details>` cannot have the focus.
+        let mut folded = element.closest("details").ok().flatten();
+        while let Some(details) = folded {
+            let _ = details.set_attribute("open", "");
+            let outside = details.parent_element();
+            folded = outside.and_then(|outside| outside.closest("details").ok().flatten());
+        }
         let _ = element.focus();
     }
 }

@@ -12,8 +12,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use api::{
     AuditEvent, CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design,
     DesignRequest, DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest,
-    Imported, LoginRequest, LoginSession, Me, Plan, PlanRequest, Problem, Run, Started, Stray,
-    ValidateRequest, ValidateResponse,
+    Imported, LoginRequest, LoginSession, Me, Plan, PlanRequest, Problem, Run, RunContent, Started,
+    Stray, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -229,7 +229,7 @@ pub async fn undeploy(id: &str, force: Force, base_run: Option<&str>) -> Answer<
 
 /// `GET /deployments/{id}/runs`.
 pub async fn runs(deployment: &str) -> Answer<Vec<Run>> {
-    get(&format!(
+    get_all(&format!(
         "/deployments/{}/runs",
         browser::encode(deployment)
     ))
@@ -248,6 +248,11 @@ pub async fn strays(deployment: &str) -> Answer<Vec<Stray>> {
 /// `GET /runs/{id}`.
 pub async fn run(id: &str) -> Answer<Run> {
     get(&format!("/runs/{}", browser::encode(id))).await
+}
+
+/// `GET /runs/{id}/content`.
+pub async fn run_content(id: &str) -> Answer<RunContent> {
+    get(&format!("/runs/{}/content", browser::encode(id))).await
 }
 
 /// `POST /runs/{id}/cancel`.

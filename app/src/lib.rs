@@ -21,6 +21,7 @@ pub mod frame;
 pub mod graph;
 pub mod import;
 pub mod lazy;
+pub mod links;
 pub mod load;
 pub mod markdown;
 mod opening;

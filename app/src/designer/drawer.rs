@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     browser,
+    links::place_of,
     ui::{Icon, prose},
 };
 
@@ -125,25 +126,12 @@ pub fn DrawerPanel(
 #[component]
 fn ProblemList(workspace: Workspace) -> impl IntoView {
     let jump = move |problem: Diagnostic| {
-        let known = problem.resource().filter(|name| {
-            workspace
-                .drawing
-                .with_untracked(|drawing| drawing.owner(name).is_some())
-        });
-        match known {
-            Some(name) => {
-                workspace.select(name);
-                workspace.reveal_selected();
-                let field = problem
-                    .path
-                    .strip_prefix(&format!("resources.{name}.properties."))
-                    .and_then(|rest| rest.split('.').next());
-                if let Some(field) = field {
-                    let id = format!("field-{field}");
-                    browser::after_ms(50, move || browser::focus(&id));
-                }
-            }
-            None => workspace.drawer.set(Drawer::Code),
+        let property = place_of(&problem.path).and_then(|(_, property)| property);
+        let is_shown = problem
+            .resource()
+            .is_some_and(|name| workspace.show(name, property));
+        if !is_shown {
+            workspace.drawer.set(Drawer::Code);
         }
     };
     move || {

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use leptos::{ev, prelude::*};
 use leptos_meta::Title;
-use leptos_router::hooks::use_params_map;
+use leptos_router::hooks::{use_params_map, use_query_map};
 
 use self::{
     drawer::DrawerPanel, header::HeaderActions, inspector::Inspector, palette::Palette,
@@ -96,6 +96,7 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
     workspace.saving.restore_draft(workspace, &design.layout);
     load_cloud(workspace);
     keep_on_leaving(workspace);
+    show_asked(workspace);
     view! {
         <div class="designer">
             <Palette workspace />
@@ -107,6 +108,18 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
             <Inspector workspace />
         </div>
     }
+}
+
+/// Shows the resource and property of the page's address, for example after a link on a plan.
+fn show_asked(workspace: Workspace) {
+    let query = use_query_map();
+    Effect::new(move |_| {
+        let (resource, property) =
+            query.with(|query| (query.get("resource"), query.get("property")));
+        if let Some(resource) = resource {
+            workspace.show(&resource, property.as_deref());
+        }
+    });
 }
 
 /// Loads the cloud's facts. The editor works without them.

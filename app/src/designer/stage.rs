@@ -101,13 +101,13 @@ pub fn look_of(word: &str) -> (&'static str, &'static str) {
         "running" => ("running", "Running"),
         "creating" => ("running", "Creating"),
         "updating" => ("running", "Updating"),
-        "deleting" => ("running", "Deleting"),
+        "deleting" => ("running", "Removing"),
         "retrying" => ("retrying", "Retrying"),
-        "succeeded" => ("succeeded", "Done"),
+        "succeeded" => ("succeeded", "Ready"),
         "failed" => ("failed", "Failed"),
         "cancelled" => ("cancelled", "Cancelled"),
         "skipped" => ("skipped", "Skipped"),
-        "deleted" => ("skipped", "Deleted"),
+        "deleted" => ("skipped", "Removed"),
         _ => ("idle", ""),
     }
 }

@@ -5,7 +5,10 @@ use leptos::prelude::*;
 use super::{RunView, steps::follow};
 use crate::{
     time,
-    ui::{CopyButton, StateBadge, prose},
+    ui::{
+        CopyButton, prose,
+        state::{DisplayState, badge, step_title},
+    },
 };
 
 /// A strip above the log, or nothing if no step is selected.
@@ -40,7 +43,7 @@ pub fn StepDetail(view: RunView) -> impl IntoView {
                 let now = if step.ended.is_none() { clock.now() } else { None };
                 let took = time::span(step.started.as_deref(), step.ended.as_deref(), now);
                 Some(view! {
-                    <StateBadge state=step.state />
+                    {badge(step.state.look(), step_title(step))}
                     {took.map(|took| view! { <span>{took}</span> })}
                     {(step.attempts > 1).then(|| view! { <span>{format!("{} attempts", step.attempts)}</span> })}
                     {(!step.after.is_empty()).then(|| view! { <span class="truncate" title=step.after.join(", ")>{format!("after {}", step.after.join(", "))}</span> })}

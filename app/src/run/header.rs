@@ -10,7 +10,7 @@ use crate::{
     time,
     ui::{
         Icon, Question, StateBadge,
-        state::{DisplayState, kind_title},
+        state::{DisplayState, run_title},
         use_confirm, use_toasts,
     },
 };
@@ -30,7 +30,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
                 let kind = if model.run.rolls_back {
                     "Roll back"
                 } else {
-                    kind_title(model.run.kind)
+                    run_title(&model.run)
                 };
                 format!("{kind} {}", name.unwrap_or_default())
             })
@@ -54,9 +54,16 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             .map(|author| view! { <span>"by "{author}</span> })
     };
     let version = move || {
-        view.deployment.with(|deployment| deployment.and_then(|it| Some((it.design.clone()?, it.design_version?)))).map(
+        view.content.with(|content| content.and_then(|it| Some((it.design.clone()?, it.design_version?)))).map(
             |(design, version)| view! { <a class="link" href=format!("/designs/{design}")>{format!("design v{version}")}</a> },
         )
+    };
+    let place = move || {
+        let standing = view
+            .standing
+            .get()
+            .filter(|it| it.is_newest() && it.count > 1)?;
+        Some(view! { <span>{format!("run {} of {}", standing.number, standing.count)}</span> })
     };
     let bar = move || {
         progress.get().map(|(done, all)| {
@@ -88,7 +95,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             </span>
             {bar}
             <span class="run-elapsed" title="Elapsed">{took}</span>
-            <span class="run-who meta">{who}" "{version}</span>
+            <span class="run-who meta">{who}" "{version}" "{place}</span>
             {freshness}
             <span class="grow"></span>
             <RunActions view state />
@@ -101,6 +108,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
     let cancel = view.canceller();
+    let is_newest = Memo::new(move |_| view.is_newest());
     let buttons = move || {
         match state.get() {
         Some(RunState::Cancelling) => view! {
@@ -117,8 +125,10 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
             </button>
         }
         .into_any(),
-        Some(RunState::Failed | RunState::Cancelled | RunState::Paused) => view! { <ResumeButton view /> }.into_any(),
-        Some(RunState::Succeeded) => view! {
+        Some(RunState::Failed | RunState::Cancelled | RunState::Paused) if is_newest.get() => {
+            view! { <ResumeButton view /> }.into_any()
+        }
+        Some(RunState::Succeeded | RunState::Failed | RunState::Cancelled | RunState::Paused) => view! {
             <a class="button" href=move || view.deployment_href()>
                 <Icon name="arrow-right" />
                 "Deployment"
@@ -143,7 +153,10 @@ pub fn ResumeButton(view: RunView) -> impl IntoView {
         leptos::task::spawn_local(async move {
             match client::run_resume(&id).await {
                 Ok(()) => view.feed.load(),
-                Err(problem) => toasts.problem(&problem),
+                Err(problem) => {
+                    toasts.problem(&problem);
+                    view.refresh();
+                }
             }
             busy.try_set(false);
         });

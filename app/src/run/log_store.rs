@@ -256,28 +256,39 @@ impl LogStore {
         self.steps.get(number as usize).map_or("", String::as_str)
     }
 
-    /// Most relevant lines of a step: errors and warnings, otherwise the last lines. At most `count`, without lines
-    /// that repeat `reason`, which is displayed above them.
+    /// Most relevant lines of a step: the last output of its program, otherwise errors and warnings, otherwise the last
+    /// lines. At most `count`, without lines that repeat a part of `reason`, which is displayed below them.
     pub fn excerpt(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
         let Some(number) = self.step_numbers.get(step) else {
             return Vec::new();
         };
-        let of_step = || {
-            let lines = self.lines.iter().rev().filter(|line| line.step == *number);
-            lines
-                .map(|line| (line.level, ansi::plain(&line.text)))
-                .filter(|(_, text)| !text.trim().is_empty() && text != reason)
+        let last = |is_relevant: &dyn Fn(&Line) -> bool| {
+            let lines = self.lines.iter().rev();
+            let mut found: Vec<String> = lines
+                .filter(|line| line.step == *number && is_relevant(line))
+                .map(|line| ansi::plain(&line.text))
+                .filter(|text| !text.trim().is_empty() && !reason.contains(text.trim()))
+                .take(count)
+                .collect();
+            found.reverse();
+            found
         };
-        let mut found: Vec<String> = of_step()
-            .filter(|(level, _)| *level >= LogLevel::Warning)
-            .map(|(_, text)| text)
-            .take(count)
-            .collect();
-        if found.len() < 2 {
-            found = of_step().map(|(_, text)| text).take(count).collect();
+        let output = last(&|line| matches!(line.stream, LogStream::Stdout | LogStream::Stderr));
+        if !output.is_empty() {
+            return output;
         }
-        found.reverse();
-        found
+        let bad = last(&|line| line.level >= LogLevel::Warning);
+        if bad.len() >= 2 {
+            return bad;
+        }
+        last(&|_| true)
+    }
+
+    /// The last line of a step.
+    pub fn last_line(&self, step: &str) -> Option<String> {
+        let number = self.step_numbers.get(step)?;
+        let line = self.lines.iter().rev().find(|line| line.step == *number)?;
+        Some(ansi::plain(&line.text))
     }
 
     /// View as plain text, one line each with time and step.
@@ -440,6 +451,27 @@ mod tests {
         );
         assert_eq!(store.excerpt("b", "", 2), ["two", "three"]);
         assert!(store.excerpt("c", "", 2).is_empty());
+    }
+
+    #[test]
+    fn an_excerpt_has_the_programs_own_last_words() {
+        let mut all = events(&[
+            ("a", "one"),
+            ("a", "two"),
+            ("a", "bad result"),
+            ("a", "bad"),
+        ]);
+        for event in &mut all[..2] {
+            if let EventBody::Log(line) = &mut event.body {
+                line.stream = LogStream::Stderr;
+            }
+        }
+        let mut store = LogStore::default();
+        all.into_iter().for_each(|event| store.push(event));
+        assert_eq!(store.excerpt("a", "", 1), ["two"]);
+        assert_eq!(store.excerpt("a", "it said two", 3), ["one"]);
+        assert_eq!(store.last_line("a").as_deref(), Some("bad"));
+        assert_eq!(store.last_line("b"), None);
     }
 
     #[test]

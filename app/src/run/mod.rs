@@ -13,28 +13,38 @@ pub mod log_store;
 mod log_view;
 pub mod model;
 mod split;
+mod standing;
 mod steps;
+mod success;
 mod timeline;
 
 use std::collections::{HashMap, HashSet};
 
-use api::{Deployment, Layout, RunState, StepState};
+use api::{Deployment, Run, RunContent, RunState, StepState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
 use self::{
-    cause::CauseCard, detail::StepDetail, feed::Feed, header::RunHeader, log_view::LogView,
-    split::Split, steps::StepList, timeline::Timeline,
+    cause::CauseCard,
+    detail::StepDetail,
+    feed::{Feed, Freshness},
+    header::RunHeader,
+    log_view::LogView,
+    split::Split,
+    standing::{OldRunNote, Standing},
+    steps::StepList,
+    success::SuccessCard,
+    timeline::Timeline,
 };
 use crate::{
     browser, client,
     designer::board::Board,
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
-    load::Load,
-    ui::state::kind_title,
-    ui::{Command, ProblemCard, icon::Icon, skeleton, use_palette},
+    load::{Load, Loaded},
+    ui::state::run_title,
+    ui::{Command, Empty, ProblemCard, icon::Icon, skeleton, use_palette},
 };
 
 /// State shared by the parts of this page.
@@ -46,6 +56,12 @@ pub struct RunView {
     pub feed: Feed,
     /// Deployment of the run.
     pub deployment: Load<Deployment>,
+    /// Template and drawing, as of the start of the run.
+    pub content: Load<RunContent>,
+    /// All runs of the deployment.
+    runs: Load<Vec<Run>>,
+    /// Position of the run among these. `None` until they are loaded.
+    pub standing: Memo<Option<Standing>>,
     /// The selected step.
     pub selected: RwSignal<Option<String>>,
 }
@@ -62,6 +78,26 @@ impl RunView {
     fn name(self) -> Option<String> {
         self.deployment
             .with(|deployment| deployment.map(|deployment| deployment.name.clone()))
+    }
+
+    /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. Tracks.
+    pub fn is_newest(self) -> bool {
+        self.standing
+            .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
+    }
+
+    /// True if the run has ended. Tracks.
+    pub fn is_over(self) -> bool {
+        self.feed.model.with(|model| {
+            let model = model.as_ref();
+            model.is_some_and(|model| model.run.state.is_final())
+        })
+    }
+
+    /// Loads what other runs may have changed.
+    pub fn refresh(self) {
+        self.runs.reload();
+        self.deployment.reload();
     }
 
     fn deployment_href(self) -> String {
@@ -84,13 +120,6 @@ pub fn RunPage() -> impl IntoView {
         feed.model
             .with(|model| model.as_ref().map(|model| model.run.deployment.clone()))
     });
-    let is_over = Memo::new(move |_| {
-        feed.model.with(|model| {
-            model
-                .as_ref()
-                .is_some_and(|model| model.run.state.is_final())
-        })
-    });
     let deployment = Load::new(move || {
         let id = deployment_id.get();
         async move {
@@ -101,20 +130,34 @@ pub fn RunPage() -> impl IntoView {
             }
         }
     });
-    // Outputs and resource states are final when the run has ended.
-    Effect::new(move |before: Option<bool>| {
-        let over = is_over.get();
-        if over && before == Some(false) {
-            deployment.reload();
+    let runs = Load::new(move || {
+        let id = deployment_id.get();
+        async move {
+            match id {
+                Some(id) => client::runs(&id).await,
+                None => std::future::pending().await,
+            }
         }
-        over
     });
     let view = RunView {
         id: id.into(),
         feed,
         deployment,
+        content: Load::new(move || {
+            let id = id.get();
+            async move { client::run_content(&id).await }
+        }),
+        runs,
+        standing: Memo::new(move |_| id.with(|id| runs.with(|runs| Standing::of(runs?, id)))),
         selected: RwSignal::new(None),
     };
+    keep_fresh(view);
+    Effect::new(move |before: Option<()>| {
+        id.track();
+        if before.is_some() {
+            view.selected.set(None);
+        }
+    });
     Effect::new(move |_| {
         if let Some(step) = query.with(|query| query.get("step")) {
             view.selected.set(Some(step));
@@ -137,21 +180,20 @@ pub fn RunPage() -> impl IntoView {
     };
     use_frame().crumbs(move || {
         let name = view.name().unwrap_or_else(|| String::from("Deployment"));
-        let kind = feed.model.with(|model| {
-            model
-                .as_ref()
-                .map_or("Run", |model| kind_title(model.run.kind))
+        let run = feed.model.with(|model| {
+            let title = model.as_ref().map(|model| run_title(&model.run));
+            title.map_or_else(|| String::from("Run"), |title| format!("{title} run"))
         });
         vec![
             Crumb::link("Deployments", "/deployments"),
             Crumb::link(name, view.deployment_href()),
-            Crumb::here(format!("{kind} run")),
+            Crumb::here(run),
         ]
     });
     let cancel = view.canceller();
     use_palette().register(vec![
         Command::new("Run", "ban", "Cancel the run", move || {
-            if !is_over.get_untracked() {
+            if !untrack(|| view.is_over()) {
                 cancel.run(());
             }
         }),
@@ -172,6 +214,24 @@ pub fn RunPage() -> impl IntoView {
     }
 }
 
+/// Loads deployment and runs again when they can have changed: at the end of the run, after its last event (a rollback
+/// may follow), and when the user returns to the page.
+fn keep_fresh(view: RunView) {
+    let freshness = Memo::new(move |_| view.feed.freshness.get());
+    let is_over = Memo::new(move |_| view.is_over());
+    Effect::new(move |before: Option<(Freshness, bool)>| {
+        let now = (freshness.get(), is_over.get());
+        if before.is_some_and(|before| before != now && now.1) {
+            view.refresh();
+        }
+        now
+    });
+    Effect::new(move |_| {
+        let back = window_event_listener(leptos::ev::focus, move |_| view.refresh());
+        on_cleanup(move || back.remove());
+    });
+}
+
 /// Symbol of a state in the page's title.
 fn mark_of(state: RunState) -> &'static str {
     match state {
@@ -186,13 +246,18 @@ fn mark_of(state: RunState) -> &'static str {
 #[component]
 fn Body(view: RunView) -> impl IntoView {
     let has_run = Memo::new(move |_| view.feed.model.with(Option::is_some));
+    let last_line = Callback::new(move |step: String| {
+        view.feed.log_version.track();
+        let line = view.feed.log.try_with_value(|log| log.last_line(&step));
+        line.flatten()
+    });
     let lower = move || {
         if !has_run.get() {
             return view! { <div class="run-lower"><div class="run-steps">{skeleton::rows(6)}</div><div class="log"></div></div> }.into_any();
         }
         view! {
             <div class="run-lower">
-                <div class="run-steps"><StepList model=view.feed.model selected=view.selected /></div>
+                <div class="run-steps"><StepList model=view.feed.model selected=view.selected last_line /></div>
                 <div class="run-log">
                     <StepDetail view />
                     <LogView feed=view.feed step=view.selected />
@@ -203,7 +268,9 @@ fn Body(view: RunView) -> impl IntoView {
     };
     view! {
         <RunHeader view />
+        <OldRunNote view />
         <CauseCard view />
+        <SuccessCard view />
         <Split key="run.split" upper=view! { <UpperHalf view /> }.into_any() lower=lower.into_any() />
     }
 }
@@ -252,26 +319,9 @@ fn UpperHalf(view: RunView) -> impl IntoView {
 #[component]
 fn RunBoard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
-    let drawing = Memo::new(move |_| {
-        view.deployment.with(|deployment| {
-            deployment.map(|it| (it.template.clone(), it.layout.clone(), it.beside.clone()))
-        })
-    });
-    let template = Memo::new(move |_| {
-        drawing
-            .with(|it| it.as_ref().map(|it| it.0.clone()))
-            .unwrap_or_default()
-    });
-    let layout = Memo::new(move |_| {
-        drawing
-            .with(|it| it.as_ref().map(|it| it.1.clone()))
-            .unwrap_or_else(Layout::default)
-    });
-    let beside = Memo::new(move |_| {
-        drawing
-            .with(|it| it.as_ref().map(|it| it.2.clone()))
-            .unwrap_or_default()
-    });
+    let template = part(view.content, |it| it.template.clone());
+    let layout = part(view.content, |it| it.layout.clone());
+    let beside = part(view.content, |it| it.beside.clone());
     // Resources that passes add to members are not drawn, if the loaded deployment contains them.
     let added: Memo<HashSet<String>> = Memo::new(move |_| {
         view.deployment.with(|deployment| {
@@ -317,14 +367,38 @@ fn RunBoard(view: RunView) -> impl IntoView {
         }
         chosen
     });
-    let is_drawn = Memo::new(move |_| drawing.with(Option::is_some));
+    let loaded = Memo::new(move |_| match view.content.state() {
+        Loaded::Loading => Loaded::Loading,
+        Loaded::Ready(_) => Loaded::Ready(()),
+        Loaded::Failed(problem) => Loaded::Failed(problem),
+    });
     move || {
-        if is_drawn.get() {
+        match loaded.get() {
+        Loaded::Ready(()) => {
             view! { <Board template beside layout states selected=node /> }.into_any()
-        } else {
-            skeleton::panel()
+        }
+        Loaded::Loading => skeleton::panel(),
+        Loaded::Failed(problem) if problem.status == 404 => view! {
+            <Empty
+                icon="history" title="The drawing of this run was not kept"
+                text="It ran before runs kept their own drawing. Its graph, steps and log are complete."
+            />
+        }
+        .into_any(),
+        Loaded::Failed(problem) => {
+            let retry = Callback::new(move |()| view.content.reload());
+            view! { <ProblemCard problem retry /> }.into_any()
         }
     }
+    }
+}
+
+/// A part of the run's content. Its default until the content is loaded.
+fn part<T: Default + PartialEq + Send + Sync + 'static>(
+    content: Load<RunContent>,
+    look: fn(&RunContent) -> T,
+) -> Memo<T> {
+    Memo::new(move |_| content.with(|content| content.map(look).unwrap_or_default()))
 }
 
 #[component]

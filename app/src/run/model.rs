@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use api::{Event, EventBody, ResourceState, Run, RunState, RunStep, StepKind, StepState};
+use api::{Event, EventBody, ResourceState, Run, RunKind, RunState, RunStep, StepKind, StepState};
 
 use crate::ui::state::DisplayState;
 
@@ -164,31 +164,40 @@ impl Model {
             .min_by(|one, other| one.ended.cmp(&other.ended))
     }
 
-    /// State of each resource for the canvas: one word for all its steps. A step that is ready to start is displayed as
-    /// waiting, because "ready" on a resource means that it exists.
+    /// State of each resource for the canvas: one word of [`ResourceState`] or [`StepState`] for all its steps. A step
+    /// that is ready to start is displayed as waiting, because "ready" on a resource means that it exists.
     pub fn states_of_resources(&self) -> HashMap<String, String> {
-        let mut by_resource: BTreeMap<&str, Vec<StepState>> = BTreeMap::new();
+        let mut by_resource: BTreeMap<&str, Vec<&RunStep>> = BTreeMap::new();
         for step in &self.run.steps {
             // The pending removal of the bastion's rule does not make its server wait.
             let is_tidying =
                 step.kind == StepKind::CloseBastion && step.state == StepState::Waiting;
             if let Some(resource) = step.resource.as_ref().filter(|_| !is_tidying) {
-                by_resource.entry(resource).or_default().push(step.state);
+                by_resource.entry(resource).or_default().push(step);
                 // A group represents its members.
                 let drawn = planner::members::drawn(resource);
                 if drawn != resource {
-                    by_resource.entry(drawn).or_default().push(step.state);
+                    by_resource.entry(drawn).or_default().push(step);
                 }
             }
         }
         by_resource
             .into_iter()
-            .map(|(name, states)| {
-                let state = match combined(&states) {
-                    StepState::Ready => StepState::Waiting,
-                    state => state,
+            .map(|(name, steps)| {
+                let states: Vec<StepState> = steps.iter().map(|step| step.state).collect();
+                // A group that loses a member stays.
+                let is_removal = steps.iter().all(|step| {
+                    let is_own = step.resource.as_deref() == Some(name);
+                    step.kind == StepKind::Delete && (is_own || self.run.kind == RunKind::Undeploy)
+                });
+                let word = match combined(&states) {
+                    StepState::Ready => StepState::Waiting.word(),
+                    StepState::Succeeded if is_removal => ResourceState::Deleted.word(),
+                    StepState::Running if is_removal => ResourceState::Deleting.word(),
+                    StepState::Succeeded => ResourceState::Ready.word(),
+                    state => state.word(),
                 };
-                (name.to_owned(), state.word().to_owned())
+                (name.to_owned(), word.to_owned())
             })
             .collect()
     }
@@ -239,7 +248,7 @@ fn combined(states: &[StepState]) -> StepState {
 
 #[cfg(test)]
 mod tests {
-    use api::{LogLevel, LogLine, LogStream, RunKind};
+    use api::{LogLevel, LogLine, LogStream};
 
     use super::*;
 
@@ -367,8 +376,29 @@ mod tests {
         let states = model.states_of_resources();
         assert_eq!(
             (states["net"].as_str(), states["web"].as_str()),
-            ("succeeded", "running")
+            ("ready", "running")
         );
+    }
+
+    #[test]
+    fn a_deleted_resource_is_removed_and_a_group_that_loses_a_member_is_not() {
+        let mut run = run();
+        run.steps.truncate(2);
+        for (step, resource) in run.steps.iter_mut().zip(["net", "web/1"]) {
+            step.kind = StepKind::Delete;
+            step.resource = Some(resource.to_owned());
+            step.state = StepState::Succeeded;
+        }
+        let states = |run: &Run| {
+            let states = Model::new(run.clone()).states_of_resources();
+            ["net", "web/1", "web"].map(|name| states[name].clone())
+        };
+        run.kind = RunKind::Update;
+        assert_eq!(states(&run), ["deleted", "deleted", "ready"]);
+        run.kind = RunKind::Undeploy;
+        assert_eq!(states(&run), ["deleted", "deleted", "deleted"]);
+        run.steps[0].state = StepState::Running;
+        assert_eq!(states(&run)[0], "deleting");
     }
 
     #[test]

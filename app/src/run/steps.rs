@@ -1,6 +1,6 @@
 //! The steps of a run in the workflow's order: state, duration, attempts. One of them can be selected.
 
-use api::{RunStep, StepState};
+use api::{RunStep, StepKind, StepState};
 use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
@@ -10,8 +10,8 @@ use crate::{
     graph::step_verb,
     time,
     ui::{
-        Icon,
-        state::{DisplayState, icon_of},
+        Icon, prose,
+        state::{DisplayState, icon_of, step_title},
     },
 };
 
@@ -22,6 +22,8 @@ pub fn StepList(
     model: RwSignal<Option<Model>>,
     /// The selected step.
     selected: RwSignal<Option<String>>,
+    /// The last log line of a step by its id. Tracks.
+    last_line: Callback<String, Option<String>>,
 ) -> impl IntoView {
     let ids = Memo::new(move |_| {
         model.with(|model| {
@@ -43,7 +45,7 @@ pub fn StepList(
     view! {
         <ol class="steps" aria-label="Steps" node_ref=list>
             <For each=move || ids.get() key=Clone::clone let:id>
-                <StepRow model selected id />
+                <StepRow model selected last_line id />
             </For>
         </ol>
     }
@@ -99,6 +101,7 @@ pub fn follow(model: RwSignal<Option<Model>>, id: String) -> Memo<Option<RunStep
 fn StepRow(
     model: RwSignal<Option<Model>>,
     selected: RwSignal<Option<String>>,
+    last_line: Callback<String, Option<String>>,
     id: String,
 ) -> impl IntoView {
     let clock = time::use_clock();
@@ -142,6 +145,21 @@ fn StepRow(
         })
         .map(|attempts| view! { <span class="pill">{format!("attempt {attempts}")}</span> })
     };
+    // A wait has something to say: the reason of the last attempt. Others only run.
+    let note = move || {
+        let (kind, state, error) = step.with(|step| {
+            let step = step.as_ref()?;
+            Some((step.kind, step.state, step.error.clone()))
+        })?;
+        let note = match (state, kind) {
+            (StepState::Retrying, _) => error,
+            (StepState::Running, StepKind::WaitForSsh | StepKind::Pause | StepKind::Sweep) => {
+                last_line.run(stored.get_value())
+            }
+            _ => None,
+        }?;
+        Some(view! { <span class="step-note" title=note.clone()>{prose(&note)}</span> })
+    };
     view! {
         <li>
             <button
@@ -156,8 +174,9 @@ fn StepRow(
                 <span class="step-title">{title}</span>
                 <span class="step-verb">{verb}</span>
                 {attempts}
-                <span class="sr-only">{move || state.get().title()}</span>
+                <span class="sr-only">{move || step.with(|step| step.as_ref().map(step_title))}</span>
                 <span class="step-time">{took}</span>
+                {note}
             </button>
         </li>
     }

@@ -1,8 +1,11 @@
 //! Badges for states: an icon and a word, with a matching colour.
 //!
+//! One vocabulary on all pages. A step or run succeeds; a resource is ready or removed; a deployment is deployed or
+//! undeployed. Until then each of them is running, or waits.
+//!
 //! `data-state` contains the API's word; the style sheet sets its colour.
 
-use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
+use api::{DeploymentState, ResourceState, Run, RunKind, RunState, RunStep, StepKind, StepState};
 use leptos::prelude::*;
 
 use crate::ui::Icon;
@@ -17,12 +20,22 @@ pub trait DisplayState: Copy {
     fn look(self) -> &'static str;
 }
 
-/// Name of a run's kind, for users: `Deploy`.
-pub fn kind_title(kind: RunKind) -> &'static str {
-    match kind {
+/// Name of a run's purpose, for users: `Deploy`.
+pub fn run_title(run: &Run) -> &'static str {
+    match run.kind {
+        _ if run.rolls_back => "Rollback",
         RunKind::Deploy => "Deploy",
         RunKind::Update => "Update",
         RunKind::Undeploy => "Undeploy",
+    }
+}
+
+/// Name of a step's state, for users. A step that has deleted its resource is `Removed`.
+pub fn step_title(step: &RunStep) -> &'static str {
+    match (step.kind, step.state) {
+        (StepKind::Delete, StepState::Succeeded) => ResourceState::Deleted.title(),
+        (StepKind::Delete, StepState::Running) => ResourceState::Deleting.title(),
+        (_, state) => state.title(),
     }
 }
 
@@ -60,7 +73,7 @@ impl DisplayState for StepState {
             Self::Ready => "Queued",
             Self::Running => "Running",
             Self::Retrying => "Retrying",
-            Self::Succeeded => "Done",
+            Self::Succeeded => "Succeeded",
             Self::Failed => "Failed",
             Self::Cancelled => "Cancelled",
             Self::Skipped => "Skipped",
@@ -123,7 +136,7 @@ impl DisplayState for DeploymentState {
 
     fn title(self) -> &'static str {
         match self {
-            Self::Busy => "Busy",
+            Self::Busy => "Running",
             Self::Deployed => "Deployed",
             Self::Failed => "Failed",
             Self::Undeployed => "Undeployed",
@@ -157,8 +170,8 @@ impl DisplayState for ResourceState {
             Self::Creating => "Creating",
             Self::Ready => "Ready",
             Self::Updating => "Updating",
-            Self::Deleting => "Deleting",
-            Self::Deleted => "Deleted",
+            Self::Deleting => "Removing",
+            Self::Deleted => "Removed",
             Self::Failed => "Failed",
         }
     }

@@ -3,7 +3,10 @@
 use api::Problem;
 use leptos::prelude::*;
 
-use crate::{browser, ui::Icon};
+use crate::{
+    browser,
+    ui::{Icon, prose},
+};
 
 /// Look and duration of a toast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +119,8 @@ pub fn Toasts() -> impl IntoView {
                         <div class="toast" data-tone=tone>
                             <Icon name=icon />
                             <div class="toast-text">
-                                <p>{toast.text}</p>
-                                {toast.hint.map(|hint| view! { <p class="quiet">{hint}</p> })}
+                                <p>{prose(&toast.text)}</p>
+                                {toast.hint.map(|hint| view! { <p class="quiet">{prose(&hint)}</p> })}
                                 {toast.link.map(|(text, href)| view! { <a href=href target="_blank" rel="external">{text}</a> })}
                             </div>
                             <button

@@ -5,7 +5,10 @@ use hot::{diagnostic::Severity, document::Edit};
 use leptos::{ev, prelude::*};
 
 use super::fault::{Fault, belongs};
-use crate::{designer::store::Workspace, ui::Icon};
+use crate::{
+    designer::store::Workspace,
+    ui::{Icon, prose},
+};
 
 /// One field of the form. It is rebuilt only when the kind of its control changes.
 #[component]
@@ -130,7 +133,7 @@ pub fn FieldView(
             {move || unread.get().then(|| view! { <p class="fault" data-severity="warning">"This value is invalid. The last valid one is kept."</p> })}
             {move || faults.get().into_iter().map(|(severity, message)| view! { <Fault severity message /> }).collect_view()}
             </div>
-            {(!field.help.is_empty()).then(|| view! { <p class="help" id=help_id>{field.help}</p> })}
+            {(!field.help.is_empty()).then(|| view! { <p class="help" id=help_id>{prose(&field.help)}</p> })}
         </div>
     }
 }

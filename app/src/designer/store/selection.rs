@@ -4,7 +4,7 @@ use canvas::{commands, editor::Editor, selection::Selection};
 use leptos::prelude::*;
 
 use super::Workspace;
-use crate::ui::Question;
+use crate::{browser, ui::Question};
 
 impl Workspace {
     /// Selects one resource and nothing else.
@@ -16,6 +16,23 @@ impl Workspace {
         {
             self.selection.set(Selection::only(name));
         }
+    }
+
+    /// Selects a resource, moves it into view, and gives the focus to the field of a property. Returns false if it is
+    /// not drawn.
+    pub fn show(self, name: &str, property: Option<&str>) -> bool {
+        let is_drawn = self
+            .drawing
+            .with_untracked(|drawing| drawing.owner(name).is_some());
+        if is_drawn {
+            self.select(name);
+            self.reveal_selected();
+            if let Some(property) = property {
+                let id = format!("field-{property}");
+                browser::after_ms(50, move || browser::focus(&id));
+            }
+        }
+        is_drawn
     }
 
     /// Selects nothing.

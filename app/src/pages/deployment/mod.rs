@@ -6,7 +6,7 @@ pub mod undeploy;
 
 use std::collections::HashMap;
 
-use api::{DeployedResource, Deployment, DeploymentState, OutputValue, ResourceState, Run};
+use api::{DeployedResource, Deployment, DeploymentState, OutputValue, Run};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
@@ -16,11 +16,12 @@ use crate::{
     client::{self, Force},
     designer::board::Board,
     frame::{Crumb, use_frame},
+    links::DesignLink,
     load::{Load, Loaded},
     session::use_session,
     time::{self, Ago},
-    ui::state::kind_title,
-    ui::{Command, CopyButton, Icon, StateBadge, skeleton, use_palette},
+    ui::state::{DisplayState, run_title},
+    ui::{Command, CopyButton, Icon, StateBadge, prose, skeleton, use_palette},
 };
 
 /// The page of `/deployments/:id`.
@@ -183,6 +184,13 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
         .design
         .as_ref()
         .map(|design| format!("/designs/{design}?deployment={}", it.id));
+    let again = it.design.as_ref().map(|design| {
+        let link = DesignLink {
+            design,
+            ..DesignLink::default()
+        };
+        link.plan()
+    });
     let rolls_back = it.can_roll_back.then(|| it.id.clone());
     let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
     let ask = move |force: Force| {
@@ -208,6 +216,9 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
                 <a class="button" data-look="primary" href=run><Icon name="eye" />"Watch the run"</a>
             })}
             {exists.then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
+            {(state == DeploymentState::Undeployed).then_some(again).flatten().map(|again| view! {
+                <a class="button" data-look="primary" href=again><Icon name="rocket" />"Deploy again"</a>
+            })}
             {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
             {exists.then(|| view! {
                 <button
@@ -241,7 +252,7 @@ fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) ->
                 let stored = output.read_at.filter(|_| !output.live);
                 let value = match (output.value, output.error) {
                     (Some(value), _) => value_view(value, &name),
-                    (None, Some(error)) => view! { <span class="quiet">{error}</span> }.into_any(),
+                    (None, Some(error)) => view! { <span class="quiet">{prose(&error)}</span> }.into_any(),
                     (None, None) => view! { <span class="quiet">"Not known yet"</span> }.into_any(),
                 };
                 view! {
@@ -323,7 +334,7 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
                 .iter()
                 // Resources that a pass adds to members are not drawn.
                 .filter(|resource| !resource.derived || !resource.name.contains('/'))
-                .map(|resource| (resource.name.clone(), word(resource.state).to_owned()))
+                .map(|resource| (resource.name.clone(), resource.state.word().to_owned()))
                 .collect()
         })
     });
@@ -340,16 +351,6 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
 fn keep_scrolling(event: leptos::ev::WheelEvent) {
     if !event.ctrl_key() {
         event.stop_propagation();
-    }
-}
-
-/// Maps a resource's state to the API name of a step's state, for the canvas.
-fn word(state: ResourceState) -> &'static str {
-    match state {
-        ResourceState::Creating | ResourceState::Updating | ResourceState::Deleting => "running",
-        ResourceState::Ready => "succeeded",
-        ResourceState::Deleted => "skipped",
-        ResourceState::Failed => "failed",
     }
 }
 
@@ -378,7 +379,7 @@ fn Resources(resources: Vec<DeployedResource>) -> impl IntoView {
         <section class="section" aria-label="Resources">
             <div class="section-head"><h2>"Resources"</h2><span class="meta">{count}</span></div>
             {if count == 0 {
-                view! { <p class="quiet">"This deployment has no resources in the cloud."</p> }.into_any()
+                view! { <p class="quiet">"This deployment has no resources in the cloud. Its runs and their logs stay."</p> }.into_any()
             } else {
                 view! {
                     <div class="table">
@@ -408,12 +409,12 @@ fn Runs(runs: Load<Vec<Run>>) -> impl IntoView {
                     let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
                     view! {
                         <tr data-link>
-                            <td><a class="row-link" href=format!("/runs/{}", run.id)>{if run.rolls_back { "Roll back" } else { kind_title(run.kind) }}</a></td>
+                            <td><a class="row-link" href=format!("/runs/{}", run.id)>{run_title(&run)}</a></td>
                             <td class="fit"><StateBadge state=run.state /></td>
                             <td class="fit quiet"><Ago time=run.created /></td>
                             <td class="fit quiet">{took}</td>
                             <td class="fit quiet">{run.author}</td>
-                            <td class="quiet">{run.reason}</td>
+                            <td class="quiet">{run.reason.map(|reason| prose(&reason))}</td>
                         </tr>
                     }
                 })

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     client,
     load::{Load, Loaded},
-    ui::CopyButton,
+    ui::{CopyButton, prose},
 };
 
 /// Table of strays, or nothing if there are none. The cloud is searched again after each run.
@@ -32,7 +32,7 @@ pub fn Strays(deployment: Load<Deployment>) -> impl IntoView {
         Loaded::Ready(strays) if !strays.is_empty() => table(strays).into_any(),
         // If the search in the cloud fails, the rest of the page still works.
         Loaded::Failed(problem) => view! {
-            <p class="quiet" role="note">"The cloud could not be searched for strays: "{problem.detail}</p>
+            <p class="quiet" role="note">"The cloud could not be searched for strays: "{prose(&problem.detail)}</p>
         }
         .into_any(),
         Loaded::Ready(_) | Loaded::Loading => ().into_any(),
@@ -54,7 +54,7 @@ fn table(strays: Vec<Stray>) -> impl IntoView {
                     <td>{stray.resource}{stray.name.map(|name| view! { <span class="meta">" "{name}</span> })}</td>
                     <td class="quiet">{stray.resource_type}</td>
                     <td><span class="id-cell"><code class="id">{id.clone()}</code><CopyButton text=id label=String::from("Copy the id of the stray") /></span></td>
-                    <td class="quiet">{fate}</td>
+                    <td class="quiet">{prose(&fate)}</td>
                 </tr>
             }
         })

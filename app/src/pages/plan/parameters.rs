@@ -9,6 +9,8 @@ use hot::{
 use leptos::prelude::*;
 use serde_json::{Number, Value};
 
+use crate::ui::prose;
+
 /// Parameters and entered values.
 #[derive(Clone, Copy)]
 pub struct Form {
@@ -113,7 +115,7 @@ pub fn Parameters(
             .map(|(label, about, parameters)| view! {
                 <fieldset class="parameters">
                     <legend>{label}</legend>
-                    {about.map(|about| view! { <p class="help">{about}</p> })}
+                    {about.map(|about| view! { <p class="help">{prose(&about)}</p> })}
                     {parameters.into_iter().map(|parameter| view! { <Field form parameter /> }).collect_view()}
                 </fieldset>
             })
@@ -253,7 +255,7 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
             <label for=id>{label}</label>
             {control}
             {set_by.map(|file| view! { <p class="help">"Set by the environment " <code>{file}</code> ". Change it there."</p> })}
-            {parameter.description.map(|text| view! { <p class="help">{text}</p> })}
+            {parameter.description.map(|text| view! { <p class="help">{prose(&text)}</p> })}
             {rules.into_iter().map(|rule| view! { <p class="help">{rule}</p> }).collect_view()}
         </div>
     }

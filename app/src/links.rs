@@ -1,0 +1,67 @@
+//! Addresses of a design's pages, with what they shall show.
+
+use crate::browser;
+
+/// A place in a design.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DesignLink<'a> {
+    /// Id of the design.
+    pub design: &'a str,
+    /// Id of the deployment that its plan shall update.
+    pub deployment: Option<&'a str>,
+    /// The selected resource.
+    pub resource: Option<&'a str>,
+    /// The property of this resource that gets the focus.
+    pub property: Option<&'a str>,
+}
+
+impl DesignLink<'_> {
+    /// Address in the designer.
+    pub fn editor(self) -> String {
+        self.address("")
+    }
+
+    /// Address of the plan.
+    pub fn plan(self) -> String {
+        self.address("/plan")
+    }
+
+    fn address(self, page: &str) -> String {
+        let query: Vec<String> = [
+            ("deployment", self.deployment),
+            ("resource", self.resource),
+            ("property", self.property),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", browser::encode(value?))))
+        .collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("/designs/{}{page}{mark}{}", self.design, query.join("&"))
+    }
+}
+
+/// Resource and property of a path such as `resources.web.properties.flavor`.
+pub fn place_of(path: &str) -> Option<(&str, Option<&str>)> {
+    let rest = path.strip_prefix("resources.")?;
+    let (resource, rest) = rest.split_once('.').unwrap_or((rest, ""));
+    let property = rest
+        .strip_prefix("properties.")
+        .and_then(|rest| rest.split('.').next());
+    Some((resource, property))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_of;
+
+    #[test]
+    fn a_path_leads_to_a_resource_and_a_property() {
+        assert_eq!(
+            place_of("resources.web.properties.networks.0.network"),
+            Some(("web", Some("networks")))
+        );
+        assert_eq!(place_of("resources.web"), Some(("web", None)));
+        assert_eq!(place_of("resources.web.condition"), Some(("web", None)));
+        assert_eq!(place_of("outputs.url"), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! Position of a run among the runs of its deployment, and the note on the page of an older one.
+//!
+//! Only the newest run can be resumed, rolled back or followed by an undeploy, so the page of an older run shows the
+//! past and leads to the newest.
+
+use api::Run;
+use leptos::prelude::*;
+
+use super::RunView;
+use crate::{
+    time::Ago,
+    ui::{Icon, StateBadge, state::run_title},
+};
+
+/// Position of a run among the runs of its deployment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Number of the run, from 1.
+    pub number: usize,
+    /// Number of runs.
+    pub count: usize,
+    /// The newer run to look at. `None` if this run is the newest.
+    pub newest: Option<Run>,
+}
+
+impl Standing {
+    /// Position of the run `id` in a list, newest first. `None` if the list does not contain it.
+    pub fn of(runs: &[Run], id: &str) -> Option<Standing> {
+        let newer = runs.iter().position(|run| run.id == id)?;
+        Some(Standing {
+            number: runs.len() - newer,
+            count: runs.len(),
+            newest: (newer > 0).then(|| runs[0].clone()),
+        })
+    }
+
+    /// True if the run is the newest.
+    pub fn is_newest(&self) -> bool {
+        self.newest.is_none()
+    }
+}
+
+/// Note with a link to the newest run, or nothing on the page of the newest.
+#[component]
+pub fn OldRunNote(view: RunView) -> impl IntoView {
+    move || {
+        let Standing {
+            number,
+            count,
+            newest,
+        } = view.standing.get()?;
+        newest.map(|newest| {
+            view! {
+                <p class="run-old" role="note">
+                    <Icon name="history" />
+                    <span>
+                        {format!("Run {number} of {count}; the newest is ")}
+                        <a class="link" href=format!("/runs/{}", newest.id)>{run_title(&newest)}" by "{newest.author.clone()}</a>
+                        ", "<Ago time=newest.created.clone() />"."
+                    </span>
+                    <StateBadge state=newest.state />
+                    <span class="quiet">"This page shows the past: drawing, steps and log are those of this run."</span>
+                </p>
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::{RunKind, RunState};
+
+    use super::*;
+
+    fn run(id: &str) -> Run {
+        Run {
+            id: id.to_owned(),
+            deployment: String::from("d"),
+            kind: RunKind::Update,
+            rolls_back: false,
+            state: RunState::Succeeded,
+            reason: None,
+            author: String::from("demo"),
+            created: String::from("2026-01-01T00:00:00Z"),
+            started: None,
+            ended: None,
+            log_deleted: None,
+            steps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn runs_are_counted_from_the_oldest() {
+        let runs = [run("c"), run("b"), run("a")];
+        let standing = |id| Standing::of(&runs, id);
+        let a = standing("a").expect("it is in the list");
+        assert_eq!((a.number, a.count, a.is_newest()), (1, 3, false));
+        assert_eq!(a.newest.map(|run| run.id).as_deref(), Some("c"));
+        assert!(standing("c").expect("it is in the list").is_newest());
+        assert_eq!(standing("d"), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! The end of a run that succeeded: its duration, compared with the previous run of its kind, and the outputs.
+
+use api::{OutputValue, Run, RunKind, RunState};
+use leptos::prelude::*;
+
+use super::RunView;
+use crate::{
+    time,
+    ui::{CopyButton, Icon, state::run_title},
+};
+
+/// Number of outputs in the card. The deployment's page has all.
+const OUTPUTS: usize = 4;
+
+/// The card, or nothing if the run did not succeed or is not the newest.
+#[component]
+pub fn SuccessCard(view: RunView) -> impl IntoView {
+    let run = Memo::new(move |_| {
+        view.feed.model.with(|model| {
+            let run = &model.as_ref()?.run;
+            (run.state == RunState::Succeeded).then(|| Run {
+                steps: Vec::new(),
+                ..run.clone()
+            })
+        })
+    });
+    let closed = RwSignal::new(false);
+    move || {
+        let run = run.get()?;
+        if closed.get() || !view.is_newest() {
+            return None;
+        }
+        let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
+        let before = view.runs.with(|runs| compared(&run, runs?));
+        let outputs = view.deployment.with(|it| {
+            let outputs = it.map(|it| it.outputs.clone()).unwrap_or_default();
+            outputs.into_iter().take(OUTPUTS).collect::<Vec<_>>()
+        });
+        let title = match run.kind {
+            RunKind::Undeploy => "All resources are removed".to_owned(),
+            _ => format!("{} succeeded", run_title(&run)),
+        };
+        let outputs = (run.kind != RunKind::Undeploy).then(|| outputs_view(outputs));
+        Some(view! {
+            <section class="success" role="status" data-testid="success">
+                <Icon name="circle-check" />
+                <div class="success-body">
+                    <h2>{title}</h2>
+                    <p class="quiet">{took.map(|took| format!("It took {took}. "))}{before}</p>
+                    {outputs}
+                </div>
+                <a class="button" href=view.deployment_href()><Icon name="arrow-right" />"Deployment"</a>
+                <button
+                    type="button" class="button" data-look="ghost" data-size="icon" aria-label="Close" on:click=move |_| closed.set(true)
+                >
+                    <Icon name="x" />
+                </button>
+            </section>
+        })
+    }
+}
+
+fn outputs_view(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
+    let rows = outputs
+        .into_iter()
+        .filter_map(|(name, output)| {
+            let value = output.value?;
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            // Only these schemes become links: `javascript:` in an output must stay text.
+            let is_address = text.starts_with("http://") || text.starts_with("https://");
+            let open = is_address.then(|| view! {
+                <a class="button" data-look="primary" href=text.clone() target="_blank" rel="external noopener noreferrer">
+                    <Icon name="external-link" />"Open"
+                </a>
+            });
+            Some(view! {
+                <div class="success-output" data-output=name.clone()>
+                    <dt>{name.clone()}</dt>
+                    <dd><code class="truncate">{text.clone()}</code><CopyButton text label=format!("Copy {name}") />{open}</dd>
+                </div>
+            })
+        })
+        .collect_view();
+    view! { <dl class="success-outputs">{rows}</dl> }
+}
+
+/// Comparison with the previous run of the same kind that succeeded. `None` if there is none.
+fn compared(run: &Run, runs: &[Run]) -> Option<String> {
+    let took = |run: &Run| {
+        let ended = time::parse(run.ended.as_deref()?)?;
+        Some(ended - time::parse(run.started.as_deref()?)?)
+    };
+    let before = runs.iter().find(|one| {
+        one.kind == run.kind
+            && one.rolls_back == run.rolls_back
+            && one.state == RunState::Succeeded
+            && one.created < run.created
+    })?;
+    Some(format!(
+        "The one before took {}.",
+        time::duration(took(before)?)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(kind: &str, created: &str, ended: &str) -> Run {
+        let time = |second: &str| format!("2026-01-01T00:00:{second}Z");
+        serde_json::from_value(json!({
+            "id": created, "deployment": "d", "kind": kind, "state": "succeeded", "author": "demo",
+            "created": time(created), "started": time(created), "ended": time(ended),
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_run_is_compared_with_the_previous_one_of_its_kind() {
+        let runs = [
+            run("update", "40", "45"),
+            run("update", "20", "32"),
+            run("deploy", "00", "09"),
+        ];
+        let before = |at: usize| compared(&runs[at], &runs);
+        assert_eq!(before(0).as_deref(), Some("The one before took 12 s."));
+        assert_eq!(before(1), None);
+        assert_eq!(before(2), None);
+    }
+}
