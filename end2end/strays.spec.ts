@@ -36,7 +36,7 @@ test('a stray is shown on the page of its deployment, and undeploying removes it
   await expect.poll(() => leftovers(request)).toEqual({});
 });
 
-test('a plan beyond the quota asks before it is deployed', async ({ page, request }) => {
+test('a plan beyond the quota is deployed only after a confirmation', async ({ page, request }) => {
   await login(page);
   const id = await newDesign(page);
   const { name, version } = await api<{ name: string; version: number }>(page, 'GET', `/designs/${id}`);
@@ -50,18 +50,15 @@ resources:
   await page.goto(`/designs/${id}/plan`);
   await page.getByLabel('Deployment name').fill('many');
   const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
-  await expect(deploy).toBeEnabled({ timeout: 30_000 });
+  const despite = page.getByRole('checkbox', { name: 'Deploy despite the quota' });
+  await expect(despite).toBeVisible({ timeout: 30_000 });
+  await expect(deploy).toBeDisabled();
+  await expect(page.getByRole('main')).toContainText('floating IPs');
   await shoot(page, 'plan-quota');
-  await deploy.click();
-  const question = page.getByRole('dialog', { name: "The project's quota is too small" });
-  await expect(question).toContainText('floating IPs');
-  await shoot(page, 'quota-question');
-  await question.getByRole('button', { name: 'Cancel' }).click();
-  await expect(question).toBeHidden();
   expect(await leftovers(request)).toEqual({});
 
+  await despite.check();
   await deploy.click();
-  await question.getByRole('button', { name: 'Deploy anyway' }).click();
   await expect(page).toHaveURL(/\/runs\//);
   await expect(page.getByRole('main')).toContainText(/quota/i, { timeout: 60_000 });
   const run = new URL(page.url()).pathname.split('/').pop();

@@ -72,6 +72,21 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     await expect(page).not.toHaveURL(failed, { timeout: 60_000 });
     await ended(page, runOf(page), 'succeeded');
     await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
+    await expect(page.getByRole('navigation', { name: 'Breadcrumb' })).toContainText('Rollback run');
+    await expect(page.getByRole('note').filter({ hasText: 'the newest is' })).toHaveCount(0);
+
+    // The failed run is not the newest any more: it shows its own drawing, and offers nothing that would be refused.
+    await page.goto(failed);
+    const note = page.getByRole('note').filter({ hasText: 'Run 2 of 3; the newest is' });
+    await expect(note.getByRole('link', { name: 'Rollback by demo' })).toBeVisible();
+    await expect(page.getByTestId('cause')).toBeVisible();
+    for (const action of ['Resume', 'Roll back', 'Undeploy']) {
+      await expect(page.getByRole('main').getByRole('button', { name: action, exact: true })).toHaveCount(0);
+    }
+    await shoot(page, 'run-old');
+    await note.getByRole('link').click();
+    await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
+    await expect(note).toHaveCount(0);
     expect(await idOf(page, made.deployment, 'web'), 'the same server').toBe(server);
   });
 
@@ -83,9 +98,23 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     expect(await idOf(page, made.deployment, 'spare')).toBeUndefined();
   });
 
+  await test.step('the first run keeps its drawing, template and version', async () => {
+    await page.goto(`/runs/${made.run}`);
+    await expect(page.getByRole('note').filter({ hasText: 'Run 1 of 4' })).toBeVisible();
+    await canvasReady(page);
+    await expect(node(page, 'spare')).toBeVisible();
+    await expect(page.getByRole('link', { name: 'design v1', exact: true })).toBeVisible();
+    await shoot(page, 'run-first');
+  });
+
   await test.step('undeploy', async () => {
     const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made.deployment}`);
     await ended(page, gone.run, 'succeeded');
+    await page.goto(`/runs/${gone.run}`);
+    await canvasReady(page);
+    await expect(node(page, 'front')).toContainText('Removed');
+    await expect(page.getByTestId('success')).toContainText('All resources are removed');
+    await shoot(page, 'run-undeployed');
     expect(await leftovers(request)).toEqual({});
   });
 });

@@ -3,7 +3,10 @@
 use api::{Diagnostic, Problem, Severity};
 use leptos::prelude::*;
 
-use crate::ui::{Icon, prose};
+use crate::{
+    links::{DesignLink, place_of},
+    ui::{Icon, prose},
+};
 
 /// A problem in place of the content that could not be loaded.
 #[component]
@@ -68,7 +71,21 @@ pub fn ProblemNote(
 pub fn Diagnostics(
     /// The problems.
     diagnostics: Vec<Diagnostic>,
+    /// The design of the template, and a deployment that its plan updates, for links to the problems' places.
+    #[prop(optional)]
+    design: Option<(String, Option<String>)>,
 ) -> impl IntoView {
+    let href = move |path: &str| {
+        let (design, deployment) = design.as_ref()?;
+        let (resource, property) = place_of(path)?;
+        let link = DesignLink {
+            design,
+            deployment: deployment.as_deref(),
+            resource: Some(planner::members::drawn(resource)),
+            property,
+        };
+        Some(link.editor())
+    };
     (!diagnostics.is_empty()).then(|| {
         view! {
             <ul class="diagnostics">
@@ -85,7 +102,10 @@ pub fn Diagnostics(
                             <div>
                                 <p>{prose(&diagnostic.message)}</p>
                                 <p class="meta mono">
-                                    {diagnostic.path}
+                                    {match href(&diagnostic.path) {
+                                        Some(href) => view! { <a class="link" href=href title="Open in the design">{diagnostic.path}</a> }.into_any(),
+                                        None => diagnostic.path.into_any(),
+                                    }}
                                     {diagnostic.line.map(|line| format!("  line {line}"))}
                                 </p>
                             </div>

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use api::{Action, Change, Design, Plan};
 use leptos::prelude::*;
 use planner::workflow::Origin;
-use serde_json::Value;
 
+use super::change_row::{ChangeRow, Row};
 use crate::{
+    client::Types,
     designer::board::Board,
+    links::DesignLink,
     load::{Load, Loaded},
-    ui::{Icon, prose},
+    ui::Icon,
 };
 
 /// The groups in reading order: destructive changes first.
@@ -133,9 +135,37 @@ fn step_of(plan: &Plan, resource: &str) -> Option<String> {
 pub fn Changes(
     /// The plan.
     plan: Plan,
+    /// Resource types, for the properties of created resources.
+    types: Types,
+    /// The design, and the deployment that the plan updates.
+    link: (String, Option<String>),
     /// The step selected in the graph. A change selects the first step of its resource.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
+    let workflow = plan.workflow.as_ref();
+    let properties = |change: &Change| match (change.action, workflow) {
+        (Action::Create, Some(workflow)) => workflow
+            .resources
+            .get(&change.resource)
+            .map(|spec| planner::plan::properties(spec, &types.0))
+            .unwrap_or_default(),
+        _ => change.properties.clone(),
+    };
+    let (design, deployment) = link;
+    let href = |change: &Change| {
+        let resource = match (&change.origin, change.action) {
+            (_, Action::Delete) => return None,
+            (Origin::Drawn, _) => change.resource.as_str(),
+            (Origin::Derived { serves, .. }, _) => serves.as_deref()?,
+        };
+        let link = DesignLink {
+            design: &design,
+            deployment: deployment.as_deref(),
+            resource: Some(planner::members::drawn(resource)),
+            property: None,
+        };
+        Some(link.editor())
+    };
     GROUPS
         .into_iter()
         .filter_map(|(action, title, _, icon)| {
@@ -147,8 +177,13 @@ pub fn Changes(
             let rows = changes
                 .into_iter()
                 .map(|change| {
-                    let step = step_of(&plan, &change.resource);
-                    view! { <ChangeRow change step selected /> }
+                    let row = Row {
+                        step: step_of(&plan, &change.resource),
+                        properties: properties(&change),
+                        design: href(&change),
+                        change,
+                    };
+                    view! { <ChangeRow row selected /> }
                 })
                 .collect_view();
             Some(view! {
@@ -159,95 +194,4 @@ pub fn Changes(
             })
         })
         .collect_view()
-}
-
-#[component]
-fn ChangeRow(
-    change: Change,
-    step: Option<String>,
-    selected: RwSignal<Option<String>>,
-) -> impl IntoView {
-    let (derived, why) = match &change.origin {
-        Origin::Drawn => (false, None),
-        Origin::Derived { why, .. } => (true, Some(why.clone())),
-    };
-    let because = change.because.clone().or(why);
-    let step = StoredValue::new(step);
-    let is_selected = move || {
-        step.with_value(|step| step.is_some() && selected.with(|selected| selected == step))
-            .to_string()
-    };
-    view! {
-        <li class="change" data-change=change.resource.clone() data-derived=derived.to_string()>
-            <button
-                type="button" class="change-head" aria-pressed=is_selected disabled=step.with_value(Option::is_none)
-                on:click=move |_| selected.update(|selected| {
-                    let step = step.get_value();
-                    *selected = if *selected == step { None } else { step };
-                })
-            >
-                <span class="change-name">{change.resource.clone()}</span>
-                <span class="change-type">{change.resource_type}</span>
-                {change.may.then(|| view! { <span class="pill">"may change"</span> })}
-                {change.old_goes_first.then(|| view! { <span class="pill">"the old one is removed first"</span> })}
-                {derived.then(|| view! { <span class="pill" data-tone="derived">"added for you"</span> })}
-            </button>
-            {because.map(|because| view! { <p class="change-because">{prose(&because)}</p> })}
-            {(!change.properties.is_empty()).then(|| view! {
-                <details class="change-properties">
-                    <summary>
-                        {match change.properties.len() { 1 => String::from("1 property"), many => format!("{many} properties") }}
-                    </summary>
-                    <dl>
-                        {change.properties.into_iter().map(|property| view! {
-                            <dt class="mono" data-replaces=property.replaces.to_string()>{property.name}</dt>
-                            <dd>
-                                {property.because.map(|because| view! { <span class="quiet">{prose(&because)}</span> })}
-                                {property.old.map(|old| view! { <code class="old"><span class="sr-only">"Old "</span>{shown(&old)}</code> })}
-                                {property.new.map(|new| view! { <code class="new"><span class="sr-only">"New "</span>{shown(&new)}</code> })}
-                            </dd>
-                        }).collect_view()}
-                    </dl>
-                </details>
-            })}
-        </li>
-    }
-}
-
-/// Value on one line, in the notation of a user.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Object(map) if map.len() == 1 => map
-            .iter()
-            .map(|(key, value)| format!("{key}: {}", shown(value)))
-            .collect(),
-        Value::Array(items)
-            if items
-                .iter()
-                .all(|item| !item.is_object() && !item.is_array()) =>
-        {
-            items.iter().map(shown).collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::shown;
-
-    #[test]
-    fn values_are_short() {
-        assert_eq!(shown(&json!("debian-12")), "debian-12");
-        assert_eq!(shown(&json!({"get_resource": "net"})), "get_resource: net");
-        assert_eq!(
-            shown(&json!({"get_attr": ["web", "name"]})),
-            "get_attr: web, name"
-        );
-        assert_eq!(shown(&json!([{"a": 1}])), r#"[{"a":1}]"#);
-        assert_eq!(shown(&json!(80)), "80");
-    }
 }

@@ -3,9 +3,12 @@
 //! The server computes the plan from the template, the cloud's facts and the current deployment. The page requests a
 //! new plan when a parameter or the deployment to update changes.
 
+mod change_row;
 mod changes;
+mod consequences;
 mod parameters;
 mod quota;
+mod values;
 
 use api::{
     DeployRequest, Deployment, DeploymentState, Design, OnFailure, Plan, PlanRequest, Problem,
@@ -25,7 +28,7 @@ use self::{
 };
 use super::designs::file_stem;
 use crate::{
-    client,
+    client::{self, Types},
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
     load::{Load, Loaded},
@@ -41,6 +44,7 @@ use crate::{
 struct Page {
     design: Load<Design>,
     deployments: Load<Vec<Deployment>>,
+    types: Load<Types>,
     plan: RwSignal<Loaded<Plan>>,
     form: Form,
     /// Id of the deployment to update. `None` for a new deployment.
@@ -50,6 +54,8 @@ struct Page {
     busy: RwSignal<bool>,
     /// Reaction to a failed update.
     on_failure: RwSignal<OnFailure>,
+    /// True if the run shall start although a quota is too small.
+    despite_quota: RwSignal<bool>,
     /// True for the drawing, false for the workflow.
     shows_drawing: RwSignal<bool>,
 }
@@ -66,6 +72,7 @@ pub fn PlanPage() -> impl IntoView {
             async move { client::design(&id).await }
         }),
         deployments: Load::new(client::deployments),
+        types: Load::new(client::resource_types),
         plan: RwSignal::new(Loaded::Loading),
         form: Form::new(),
         target: RwSignal::new(None),
@@ -73,6 +80,7 @@ pub fn PlanPage() -> impl IntoView {
         refused: RwSignal::new(None),
         busy: RwSignal::new(false),
         on_failure: RwSignal::new(OnFailure::Stop),
+        despite_quota: RwSignal::new(false),
         shows_drawing: RwSignal::new(false),
     };
     Effect::new(move |_| page.target.set(query.with(|query| query.get("deployment"))));
@@ -88,6 +96,11 @@ pub fn PlanPage() -> impl IntoView {
         });
     });
     keep_planned(page);
+    // A confirmation is about one plan.
+    Effect::new(move |_| {
+        page.plan.track();
+        page.despite_quota.set(false);
+    });
 
     let name = move || {
         page.design
@@ -181,12 +194,17 @@ fn deployer(page: Page) -> Callback<()> {
         navigate: StoredValue::new_local(Box::new(use_navigate())),
     };
     Callback::new(move |()| {
-        if page.busy.get_untracked() || !page.is_deployable() {
+        if page.busy.get_untracked() || !untrack(|| page.is_deployable()) {
             return;
         }
+        let over_quota = if page.despite_quota.get_untracked() {
+            OverQuota::DeployAnyway
+        } else {
+            OverQuota::Refuse
+        };
         let going = page.plan.with_untracked(changes::destructive);
         if going.is_empty() {
-            return starter.start(OverQuota::Refuse);
+            return starter.start(over_quota);
         }
         let question = Question {
             title: String::from("Update and lose the data of these resources?"),
@@ -197,7 +215,7 @@ fn deployer(page: Page) -> Callback<()> {
             action: String::from("Update"),
             danger: true,
         };
-        confirm.ask(question, move || starter.start(OverQuota::Refuse));
+        confirm.ask(question, move || starter.start(over_quota));
     })
 }
 
@@ -270,9 +288,11 @@ impl Starter {
 }
 
 impl Page {
-    /// True if there is a workflow for the current form. Does not track.
+    /// True if there is a workflow for the current form, and if it fits the quota or the user has confirmed that it does
+    /// not.
     fn is_deployable(self) -> bool {
-        self.plan.with_untracked(deployable)
+        self.plan
+            .with(|plan| deployable(plan) && (quota::fits(plan) || self.despite_quota.get()))
     }
 }
 
@@ -320,13 +340,19 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
             },
         })
     };
+    let design = move || {
+        let id = page
+            .design
+            .with(|design| design.map(|design| design.id.clone()));
+        (id.unwrap_or_default(), page.target.get())
+    };
     let left = move || {
         page.plan.with(|plan| match plan {
             Loaded::Loading => skeleton::rows(7),
             Loaded::Failed(problem) => view! { <PlanProblem problem=problem.clone() /> }.into_any(),
             Loaded::Ready(plan) => view! {
-                <Diagnostics diagnostics=plan.diagnostics.clone() />
-                <Changes plan=plan.clone() selected />
+                <Diagnostics diagnostics=plan.diagnostics.clone() design=design() />
+                <Changes plan=plan.clone() types=page.types.get().unwrap_or_default() link=design() selected />
             }
             .into_any(),
         })
@@ -413,7 +439,7 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
         })
     };
     let is_new = move || page.target.with(Option::is_none);
-    let disabled = move || page.busy.get() || !session.can_change() || !page.plan.with(deployable);
+    let disabled = move || page.busy.get() || !session.can_change() || !page.is_deployable();
     view! {
         <header class="plan-head">
             <div class="plan-summary">
@@ -441,6 +467,13 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
                         })
                     />
                     "Roll back if it fails"
+                </label>
+                <label class="plan-on-failure" hidden=move || page.plan.with(quota::fits)>
+                    <input
+                        type="checkbox" prop:checked=move || page.despite_quota.get()
+                        on:change=move |event| page.despite_quota.set(event_target_checked(&event))
+                    />
+                    "Deploy despite the quota"
                 </label>
                 <button type="submit" class="button" data-look="primary" data-size="large" disabled=disabled>
                     <Icon name="rocket" />

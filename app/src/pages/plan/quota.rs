@@ -8,6 +8,14 @@ use crate::{load::Loaded, ui::Icon};
 /// Quotas that are always displayed if the plan uses them.
 const SHOWN: [&str; 3] = ["instances", "cores", "ram"];
 
+/// True if the plan fits all known quotas, or if there is no plan yet.
+pub fn fits(plan: &Loaded<Plan>) -> bool {
+    match plan {
+        Loaded::Ready(plan) => plan.quotas.iter().all(QuotaUse::fits),
+        _ => true,
+    }
+}
+
 /// Servers, cores, memory and every exceeded quota. Nothing if no quota is known.
 #[component]
 pub fn QuotaLine(
