@@ -9,7 +9,7 @@ use crate::{
     frame::{Crumb, use_frame},
     load::Load,
     time::Ago,
-    ui::{Empty, Icon, StateBadge, skeleton},
+    ui::{Empty, Icon, StateBadge, skeleton, state::run_title},
 };
 
 /// The list of deployments, or an explanation if it is empty.
@@ -18,7 +18,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Deployments")]);
     let deployments = Load::new(client::deployments);
     let query = RwSignal::new(String::new());
-    let gone = RwSignal::new(false);
+    let filter = RwSignal::new(Filter::Live);
     refresh_while_busy(deployments);
     let list = deployments.view(
         || skeleton::rows(5),
@@ -34,7 +34,7 @@ pub fn DeploymentsPage() -> impl IntoView {
                 }
                 .into_any();
             }
-            view! { <DeploymentTable deployments query gone /> }.into_any()
+            view! { <DeploymentTable deployments query filter /> }.into_any()
         },
     );
     view! {
@@ -74,75 +74,164 @@ fn refresh_while_busy(deployments: Load<Vec<Deployment>>) {
     });
 }
 
+/// Filter by state. The words are those of the address and of the buttons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filter {
+    /// All that have or may have resources in the cloud.
+    Live,
+    Only(DeploymentState),
+}
+
+impl Filter {
+    const ALL: [(Filter, &str); 5] = [
+        (Filter::Live, "Live"),
+        (Filter::Only(DeploymentState::Busy), "Running"),
+        (Filter::Only(DeploymentState::Deployed), "Deployed"),
+        (Filter::Only(DeploymentState::Failed), "Failed"),
+        (Filter::Only(DeploymentState::Undeployed), "Undeployed"),
+    ];
+
+    fn has(self, it: &Deployment) -> bool {
+        match self {
+            Filter::Live => it.state != DeploymentState::Undeployed,
+            Filter::Only(state) => it.state == state,
+        }
+    }
+}
+
+/// True if the name, the author or an address contains the text, which is in lower case.
+fn matches(it: &Deployment, query: &str) -> bool {
+    let addresses = it.summary.iter().flat_map(|summary| &summary.addresses);
+    it.name.to_lowercase().contains(query)
+        || it.author.to_lowercase().contains(query)
+        || addresses.into_iter().any(|one| one.contains(query))
+}
+
 #[component]
 fn DeploymentTable(
     deployments: Vec<Deployment>,
     query: RwSignal<String>,
-    gone: RwSignal<bool>,
+    filter: RwSignal<Filter>,
 ) -> impl IntoView {
-    let gone_count = deployments
-        .iter()
-        .filter(|it| it.state == DeploymentState::Undeployed)
-        .count();
+    let buttons = Filter::ALL
+        .into_iter()
+        .map(|(one, label)| {
+            let count = deployments.iter().filter(|it| one.has(it)).count();
+            view! {
+                <button
+                    type="button" aria-pressed=move || (filter.get() == one).to_string() disabled=count == 0 && one != Filter::Live
+                    on:click=move |_| filter.set(one)
+                >
+                    {label}<span class="count">{count}</span>
+                </button>
+            }
+        })
+        .collect_view();
     let deployments = StoredValue::new(deployments);
-    let shown = move || {
-        let query = query.get().to_lowercase();
-        let gone = gone.get();
+    let shown = Memo::new(move |_| {
+        let query = query.get().trim().to_lowercase();
+        let filter = filter.get();
         let mut shown: Vec<Deployment> = deployments.with_value(|all| {
-            all.iter()
-                .filter(|it| {
-                    (gone || it.state != DeploymentState::Undeployed)
-                        && it.name.to_lowercase().contains(&query)
-                })
-                .cloned()
-                .collect()
+            let fitting = all
+                .iter()
+                .filter(|it| filter.has(it) && matches(it, &query));
+            fitting.cloned().collect()
         });
         shown.sort_by(|one, other| other.updated.cmp(&one.updated));
         shown
-    };
+    });
     view! {
         <div class="page-tools">
             <label class="search">
                 <Icon name="search" />
                 <input
-                    class="input" type="search" aria-label="Search deployments" placeholder="Search" prop:value=move || query.get()
+                    class="input" type="search" aria-label="Search deployments" placeholder="Name, user or address" prop:value=move || query.get()
                     on:input=move |event| query.set(event_target_value(&event))
                 />
             </label>
-            {(gone_count > 0).then(|| view! {
-                <button
-                    type="button" class="button" data-look="ghost" aria-pressed=move || gone.get().to_string()
-                    on:click=move |_| gone.update(|gone| *gone = !*gone)
-                >
-                    {format!("Show undeployed ({gone_count})")}
-                </button>
-            })}
+            <div class="segments" role="group" aria-label="State">{buttons}</div>
         </div>
-        <div class="table">
+        <div class="table deployments">
             <table>
                 <thead>
                     <tr>
-                        <th scope="col">"Name"</th><th scope="col" class="fit">"State"</th><th scope="col" class="fit">"Updated"</th>
-                        <th scope="col" class="fit">"By"</th><th scope="col" class="fit">"Last run"</th>
+                        <th scope="col">"Name"</th><th scope="col" class="fit">"State"</th><th scope="col" class="fit">"Servers"</th>
+                        <th scope="col">"Addresses"</th><th scope="col">"Last run"</th><th scope="col" class="fit">"Age"</th>
+                        <th scope="col" class="fit">"By"</th>
                     </tr>
                 </thead>
                 <tbody>
-                    <For each=shown key=|it| (it.id.clone(), it.state, it.updated.clone()) let:it>
-                        <tr data-link data-deployment=it.name.clone()>
-                            <td><a class="row-link" href=format!("/deployments/{}", it.id)>{it.name.clone()}</a></td>
-                            <td class="fit"><StateBadge state=it.state /></td>
-                            <td class="fit quiet"><Ago time=it.updated /></td>
-                            <td class="fit quiet">{it.author}</td>
-                            <td class="fit">
-                                <div class="row-actions">
-                                    {it.last_run.map(|run| view! { <a class="link" href=format!("/runs/{run}")>"Open"</a> })}
-                                </div>
-                            </td>
-                        </tr>
+                    <For each=move || shown.get() key=|it| (it.id.clone(), it.state, it.updated.clone(), it.last_run.clone()) let:it>
+                        <DeploymentRow it />
                     </For>
                 </tbody>
             </table>
-            {move || shown().is_empty().then(|| view! { <p class="table-none">"No deployment matches."</p> })}
+            {move || shown.with(Vec::is_empty).then(|| view! { <p class="table-none">"No deployment matches."</p> })}
         </div>
+    }
+}
+
+/// Number of addresses in a row.
+const ADDRESSES: usize = 2;
+
+#[component]
+fn DeploymentRow(it: Deployment) -> impl IntoView {
+    let summary = it.summary.unwrap_or_default();
+    let hidden = summary.addresses.len().saturating_sub(ADDRESSES);
+    let all = summary.addresses.join(", ");
+    let addresses = summary
+        .addresses
+        .iter()
+        .take(ADDRESSES)
+        .map(|address| view! { <code class="id">{address.clone()}</code> })
+        .collect_view();
+    let run = summary.run.map(|run| {
+        let when = run.ended.clone().unwrap_or_else(|| run.created.clone());
+        view! {
+            <span class="last-run">
+                <a class="link" href=format!("/runs/{}", run.id)>{run_title(&run)}</a>
+                <StateBadge state=run.state />
+                <span class="quiet"><Ago time=when /></span>
+            </span>
+        }
+    });
+    view! {
+        <tr data-link data-deployment=it.name.clone()>
+            <td><a class="row-link" href=format!("/deployments/{}", it.id)>{it.name.clone()}</a></td>
+            <td class="fit"><StateBadge state=it.state /></td>
+            <td class="fit count-cell">{summary.servers}</td>
+            <td title=all>
+                <span class="addresses">{addresses}{(hidden > 0).then(|| view! { <span class="meta">{format!("and {hidden} more")}</span> })}</span>
+            </td>
+            <td>{run}</td>
+            <td class="fit quiet"><Ago time=it.created /></td>
+            <td class="fit quiet">{it.author}</td>
+        </tr>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_search_finds_names_users_and_addresses() {
+        let it: Deployment = serde_json::from_value(json!({
+            "id": "d", "name": "Shop", "state": "deployed", "created": "1", "updated": "2", "author": "ann", "last_run": null,
+            "summary": {"servers": 1, "addresses": ["172.31.0.7"], "run": null},
+        }))
+        .unwrap();
+        for (query, found) in [
+            ("sho", true),
+            ("ann", true),
+            ("31.0.7", true),
+            ("10.", false),
+        ] {
+            assert_eq!(matches(&it, query), found, "{query}");
+        }
+        assert!(Filter::Live.has(&it));
+        assert!(!Filter::Only(DeploymentState::Failed).has(&it));
     }
 }

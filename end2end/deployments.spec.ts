@@ -1,0 +1,78 @@
+// The list of deployments, and what a deployment offers at its end.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+import { clearFaults, fault } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}
+outputs:
+  address: {value: {get_attr: [address, floating_ip_address]}}
+  page: {value: {str_replace: {template: "http://it/", params: {it: {get_attr: [address, floating_ip_address]}}}}}
+`;
+
+test.afterEach(async ({ request }) => clearFaults(request));
+
+/** Waits for the end of a run in the API. */
+async function ended(page: Page, run: string, state: string): Promise<void> {
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe(state);
+}
+
+test('the list has states, addresses and last runs, a search and a filter', async ({ page, request }) => {
+  await login(page);
+  const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'reachable', template });
+  const good = await api<Started>(page, 'POST', '/deployments', { name: 'reachable', design: design.id });
+  await ended(page, good.run, 'succeeded');
+  await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/floatingips*', status: 400, body: '{"NeutronError": {"message": "not today"}}' } });
+  const bad = await api<Started>(page, 'POST', '/deployments', { name: 'unlucky', template });
+  await ended(page, bad.run, 'failed');
+  await clearFaults(request);
+  const { outputs } = await api<{ outputs: Record<string, { value: string }> }>(page, 'GET', `/deployments/${good.deployment}`);
+  const address = outputs.address!.value;
+
+  await page.goto('/deployments');
+  const row = (name: string) => page.locator(`[data-deployment="${name}"]`);
+  await expect(row('reachable')).toContainText(address);
+  await expect(row('reachable')).toContainText('Deployed');
+  await expect(row('unlucky').getByRole('link', { name: 'Deploy', exact: true })).toHaveAttribute('href', `/runs/${bad.run}`);
+  await shoot(page, 'deployments');
+
+  const states = page.getByRole('group', { name: 'State' });
+  await states.getByRole('button', { name: /^Failed/ }).click();
+  await expect(row('reachable')).toHaveCount(0);
+  await expect(row('unlucky')).toBeVisible();
+  await states.getByRole('button', { name: /^Live/ }).click();
+  await page.getByRole('searchbox', { name: 'Search deployments' }).fill(address);
+  await expect(row('reachable')).toBeVisible();
+  await expect(row('unlucky')).toHaveCount(0);
+
+  await test.step('the page of the run that succeeded opens its output', async () => {
+    await page.goto(`/runs/${good.run}`);
+    const card = page.getByTestId('success');
+    await expect(card).toContainText('Deploy succeeded');
+    await expect(card.locator('[data-output="address"]')).toContainText(address);
+    await expect(card.locator('[data-output="page"]').getByRole('link', { name: 'Open' })).toHaveAttribute('href', `http://${address}/`);
+    await shoot(page, 'run-succeeded');
+  });
+
+  await test.step('after an undeploy its design can be deployed again', async () => {
+    for (const { deployment } of [good, bad]) {
+      const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+      await ended(page, gone.run, 'succeeded');
+    }
+    await page.goto(`/deployments/${good.deployment}`);
+    await page.getByRole('link', { name: 'Deploy again' }).click();
+    await expect(page).toHaveURL(`/designs/${design.id}/plan`);
+    await page.goto('/deployments');
+    await expect(row('reachable')).toHaveCount(0);
+    await states.getByRole('button', { name: /^Undeployed/ }).click();
+    await expect(row('reachable')).toBeVisible();
+  });
+  expect(await leftovers(request)).toEqual({});
+});
