@@ -96,7 +96,7 @@ resources:
   await page.goto(`/runs/${run}`);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'failed', { timeout: 180_000 });
   const cause = page.getByTestId('cause');
-  await expect(cause.locator('.cause-lines')).toContainText('looking for the licence server');
+  await expect(cause.locator('.cause-lines')).toHaveText(/looking for the licence server\s+no route to licence\.example/);
   await expect(cause.locator('.cause-reason')).toContainText('exit code 3');
   await shoot(page, 'run-cause');
   await page.locator('[data-step="web:ssh"]').click();
@@ -146,6 +146,7 @@ test('what the cloud does not let go is left by force, and named', async ({ page
   await expect(page).toHaveURL(/\/runs\//);
   await ends(page, 'succeeded');
   await expect(page.getByRole('main')).toContainText('back:delete');
+  await expect(page.getByTestId('success'), 'not everything is removed').toHaveCount(0);
   await shoot(page, 'run-forced');
 
   await clearFaults(request);

@@ -257,31 +257,31 @@ impl LogStore {
     }
 
     /// Most relevant lines of a step: the last output of its program, otherwise errors and warnings, otherwise the last
-    /// lines. At most `count`, without lines that repeat a part of `reason`, which is displayed below them.
+    /// lines. At most `count`. Lines of the engine do not repeat `reason`, which is displayed below them.
     pub fn excerpt(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
         let Some(number) = self.step_numbers.get(step) else {
             return Vec::new();
         };
-        let last = |is_relevant: &dyn Fn(&Line) -> bool| {
-            let lines = self.lines.iter().rev();
+        let last = |is_relevant: &dyn Fn(&Line, &str) -> bool| {
+            let lines = self.lines.iter().rev().filter(|line| line.step == *number);
             let mut found: Vec<String> = lines
-                .filter(|line| line.step == *number && is_relevant(line))
-                .map(|line| ansi::plain(&line.text))
-                .filter(|text| !text.trim().is_empty() && !reason.contains(text.trim()))
+                .map(|line| (line, ansi::plain(&line.text)))
+                .filter(|(line, text)| !text.trim().is_empty() && is_relevant(line, text.trim()))
+                .map(|(_, text)| text)
                 .take(count)
                 .collect();
             found.reverse();
             found
         };
-        let output = last(&|line| matches!(line.stream, LogStream::Stdout | LogStream::Stderr));
+        let output = last(&|line, _| matches!(line.stream, LogStream::Stdout | LogStream::Stderr));
         if !output.is_empty() {
             return output;
         }
-        let bad = last(&|line| line.level >= LogLevel::Warning);
-        if bad.len() >= 2 {
+        let bad = last(&|line, text| line.level >= LogLevel::Warning && !reason.contains(text));
+        if !bad.is_empty() {
             return bad;
         }
-        last(&|_| true)
+        last(&|_, text| !reason.contains(text))
     }
 
     /// The last line of a step.
@@ -469,7 +469,7 @@ mod tests {
         let mut store = LogStore::default();
         all.into_iter().for_each(|event| store.push(event));
         assert_eq!(store.excerpt("a", "", 1), ["two"]);
-        assert_eq!(store.excerpt("a", "it said two", 3), ["one"]);
+        assert_eq!(store.excerpt("a", "it said two", 3), ["one", "two"]);
         assert_eq!(store.last_line("a").as_deref(), Some("bad"));
         assert_eq!(store.last_line("b"), None);
     }

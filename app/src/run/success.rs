@@ -1,6 +1,6 @@
 //! The end of a run that succeeded: its duration, compared with the previous run of its kind, and the outputs.
 
-use api::{OutputValue, Run, RunKind, RunState};
+use api::{OutputValue, Run, RunKind, RunState, StepState};
 use leptos::prelude::*;
 
 use super::RunView;
@@ -12,13 +12,15 @@ use crate::{
 /// Number of outputs in the card. The deployment's page has all.
 const OUTPUTS: usize = 4;
 
-/// The card, or nothing if the run did not succeed or is not the newest.
+/// The card, or nothing if the run did not succeed, a step of it failed, or it is not the newest.
 #[component]
 pub fn SuccessCard(view: RunView) -> impl IntoView {
     let run = Memo::new(move |_| {
         view.feed.model.with(|model| {
             let run = &model.as_ref()?.run;
-            (run.state == RunState::Succeeded).then(|| Run {
+            // A forced undeploy succeeds although some steps fail.
+            let is_clean = run.steps.iter().all(|step| step.state != StepState::Failed);
+            (run.state == RunState::Succeeded && is_clean).then(|| Run {
                 steps: Vec::new(),
                 ..run.clone()
             })
@@ -49,7 +51,6 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
                     <p class="quiet">{took.map(|took| format!("It took {took}. "))}{before}</p>
                     {outputs}
                 </div>
-                <a class="button" href=view.deployment_href()><Icon name="arrow-right" />"Deployment"</a>
                 <button
                     type="button" class="button" data-look="ghost" data-size="icon" aria-label="Close" on:click=move |_| closed.set(true)
                 >

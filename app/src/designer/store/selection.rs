@@ -28,8 +28,7 @@ impl Workspace {
             self.select(name);
             self.reveal_selected();
             if let Some(property) = property {
-                let id = format!("field-{property}");
-                browser::after_ms(50, move || browser::focus(&id));
+                browser::focus_soon(format!("field-{property}"));
             }
         }
         is_drawn
