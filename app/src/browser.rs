@@ -220,22 +220,6 @@ pub fn encode(text: &str) -> String {
     }
 }
 
-/// Number of attempts of [`focus_soon`].
-const FOCUS_ATTEMPTS: u32 = 40;
-
-/// Moves the focus to the element with this id, as soon as it is on the page, within two seconds.
-pub fn focus_soon(id: String) {
-    fn attempt(id: String, left: u32) {
-        let is_there = document().is_some_and(|document| document.get_element_by_id(&id).is_some());
-        if is_there {
-            focus(&id);
-        } else if left > 0 {
-            after_ms(50, move || attempt(id, left - 1));
-        }
-    }
-    after_ms(50, move || attempt(id, FOCUS_ATTEMPTS));
-}
-
 /// Moves the focus to the element with this id.
 pub fn focus(id: &str) {
     if let Some(element) = document().and_then(|document| document.get_element_by_id(id))

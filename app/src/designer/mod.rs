@@ -94,9 +94,9 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
         name.try_set(Some(workspace.saving.name.get()));
     });
     workspace.saving.restore_draft(workspace, &design.layout);
-    load_cloud(workspace);
+    let has_loaded_cloud = load_cloud(workspace);
     keep_on_leaving(workspace);
-    show_asked(workspace);
+    show_asked(workspace, has_loaded_cloud);
     view! {
         <div class="designer">
             <Palette workspace />
@@ -111,25 +111,31 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
 }
 
 /// Shows the resource and property of the page's address, for example after a link on a plan.
-fn show_asked(workspace: Workspace) {
+///
+/// The property's field gets the focus when the cloud's facts are here: they make selections of text fields.
+fn show_asked(workspace: Workspace, has_loaded_cloud: RwSignal<bool>) {
     let query = use_query_map();
     Effect::new(move |_| {
         let (resource, property) =
             query.with(|query| (query.get("resource"), query.get("property")));
         if let Some(resource) = resource {
+            let property = property.filter(|_| has_loaded_cloud.get());
             workspace.show(&resource, property.as_deref());
         }
     });
 }
 
-/// Loads the cloud's facts. The editor works without them.
-fn load_cloud(workspace: Workspace) {
+/// Loads the cloud's facts. The editor works without them. The signal becomes true when they are here, or cannot be read.
+fn load_cloud(workspace: Workspace) -> RwSignal<bool> {
+    let has_ended = RwSignal::new(false);
     leptos::task::spawn_local(async move {
         if let Ok(facts) = client::cloud_facts().await {
             workspace.cloud.try_set(Arc::new(facts));
             workspace.refresh();
         }
+        has_ended.try_set(true);
     });
+    has_ended
 }
 
 /// Writes unsaved changes to the local storage and sends them to the server when the page closes.

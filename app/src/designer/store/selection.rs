@@ -28,7 +28,8 @@ impl Workspace {
             self.select(name);
             self.reveal_selected();
             if let Some(property) = property {
-                browser::focus_soon(format!("field-{property}"));
+                let id = format!("field-{property}");
+                browser::after_ms(50, move || browser::focus(&id));
             }
         }
         is_drawn
