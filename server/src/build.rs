@@ -196,6 +196,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.orchestrator_address = config.orchestrator_address;
     engine.ssh_timeout = config.ssh_timeout.0;
     engine.commit_horizon = config.commit_horizon.0;
+    engine.lease = config.lease.0;
     engine.grace = config.grace.0;
     engine.retry_pause = config.retry_pause.0;
     engine.keys = config.key_source();

@@ -112,6 +112,12 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_COMMIT_HORIZON", default_value_t = Seconds(engine_defaults::COMMIT_HORIZON))]
     pub commit_horizon: Seconds,
 
+    /// Time for which a server may act on its runs without hearing from the database, in seconds. Calls to clouds end before
+    /// it does. Servers that share a database take the runs of one that is gone after this time and the longest time limit
+    /// of a call to a cloud.
+    #[arg(long, env = "STACKLOOM_LEASE", default_value_t = Seconds(engine_defaults::LEASE))]
+    pub lease: Seconds,
+
     /// Maximum number of parallel steps of one run.
     #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value_t = engine_defaults::PARALLEL_STEPS)]
     pub parallel_steps: usize,

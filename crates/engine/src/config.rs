@@ -17,6 +17,8 @@ pub const RETRY_PAUSE: Duration = Duration::from_secs(10);
 /// Default of [`Config::commit_horizon`]: 60 s for the timeout between services (`rpc_response_timeout`), plus 60 s for
 /// a proxy or client in front of them.
 pub const COMMIT_HORIZON: Duration = Duration::from_secs(120);
+/// Default of [`Config::lease`]: longer than the usual time limit of a call to a cloud, 60 s.
+pub const LEASE: Duration = Duration::from_secs(75);
 /// Default of [`Config::parallel_steps`].
 pub const PARALLEL_STEPS: usize = 50;
 /// Default of [`Config::parallel_sandboxes`].
@@ -58,7 +60,7 @@ impl Default for compute::Limits {
 pub struct Config {
     /// Folder of the service catalogue, with one folder per item.
     pub catalog: PathBuf,
-    /// Data folder. It contains the key file that seals tokens during runs.
+    /// Data folder.
     pub data_dir: PathBuf,
     /// Clouds, to open a session again from a sealed token after a restart.
     pub clouds: openstack::Clouds,
@@ -74,6 +76,9 @@ pub struct Config {
     pub retry_pause: Duration,
     /// Time after a lost response during which the cloud can still carry out the request.
     pub commit_horizon: Duration,
+    /// Time for which a server may act on its runs without hearing from the database. Calls to clouds end before it
+    /// does.
+    pub lease: Duration,
     /// First pause between two polls of a resource. Pauses grow.
     pub poll_first: Duration,
     /// Longest pause between two polls of a resource.
@@ -115,9 +120,10 @@ impl Config {
         catalog: impl Into<PathBuf>,
         clouds: openstack::Clouds,
     ) -> Config {
+        let data_dir = data_dir.into();
         Config {
             catalog: catalog.into(),
-            data_dir: data_dir.into(),
+            data_dir,
             clouds,
             sandbox_image: SANDBOX_IMAGE.into(),
             orchestrator_address: None,
@@ -125,6 +131,7 @@ impl Config {
             grace: GRACE,
             retry_pause: RETRY_PAUSE,
             commit_horizon: COMMIT_HORIZON,
+            lease: LEASE,
             poll_first: Duration::from_millis(300),
             poll_longest: Duration::from_secs(2),
             read_patience: Duration::from_secs(5),

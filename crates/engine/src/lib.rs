@@ -18,11 +18,18 @@
 //!
 //! # A crash
 //!
-//! At start the engine lists runs without an ending, removes sandboxes with our label, opens the sealed token and
-//! passes the stored states to [`machine::advance`]. Steps that were running start again. Their drivers adopt the
-//! resource of the first attempt if it is visible by then; otherwise they create another one. Requests that were in
-//! flight have an unknown outcome: the cloud can carry them out seconds later. The run does not wait for them; the
-//! sweep at its end removes late resources. An expired token pauses the run until the user resumes it.
+//! At start the engine takes runs without an ending that no server holds, removes sandboxes with our label, opens the
+//! sealed token and passes the stored states to [`machine::advance`]. Steps that were running start again. Their drivers
+//! adopt the resource of the first attempt if it is visible by then; otherwise they create another one. Requests that
+//! were in flight have an unknown outcome: the cloud can carry them out seconds later. The run does not wait for them;
+//! the sweep at its end removes late resources. An expired token pauses the run until the user resumes it.
+//!
+//! # Several servers
+//!
+//! Each server that shares a PostgreSQL database has a lease, under which it holds runs. Any server answers any request;
+//! the task of a run is at its holder. When a server is gone for longer than its lease and the timeout of a request, the
+//! others take its runs and continue them as after a crash. With a SQLite file, one server holds all runs, by the same
+//! code.
 //!
 //! # A request without a response
 //!
@@ -67,6 +74,7 @@ pub mod tenant;
 pub mod machine;
 
 pub mod journal;
+mod lease;
 pub mod secrets;
 
 mod resources;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use openstack::Session;
 use store::{Operator, RunRow, Store};
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     catalog::{Catalog, Catalogs},
     compute::Computations,
     journal::Journal,
+    lease::Lease,
     sandbox::{DockerHost, Host, Sandboxes},
     secrets::{RunSecrets, SealingKeys},
     slots::Slots,
@@ -29,6 +31,10 @@ pub struct Core {
     pub computations: Computations,
     /// Attempts to log in to servers that boot, by project.
     pub ssh_attempts: Slots<Tenant>,
+    /// The time for which this server may act on its runs.
+    pub lease: Lease,
+    /// Notified when runs may have changed hands.
+    pub wake: Arc<Notify>,
     /// Cancelled when the engine stops and drops its runs.
     pub stopping: CancellationToken,
     /// Tasks of runs.
@@ -65,15 +71,20 @@ impl Core {
         });
         let sandboxes = Sandboxes::new(hosts, config.parallel_sandboxes, config.output_limits);
         let store = operator.store().clone();
+        let wake = Arc::<Notify>::default();
+        let timeouts = config.clouds.iter().map(|cloud| cloud.connection.timeout);
+        let lease = Lease::new(config.lease, timeouts.max().unwrap_or_default());
         Ok(Arc::new(Core {
             catalogs: Catalogs::new(catalog, &config.data_dir, store.clone()),
-            journal: Journal::start(store.clone(), config.log_quota),
+            journal: Journal::start(store.clone(), config.log_quota, wake.clone()),
             store,
             operator,
             keys,
             sandboxes,
             computations: Computations::new(config.computations),
             ssh_attempts: Slots::new(config.project_ssh_attempts),
+            lease,
+            wake,
             config,
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),

@@ -24,6 +24,7 @@
 //! resources at once. Lower folders never depend on upper ones.
 
 mod auth;
+mod permit;
 pub mod poll;
 mod services;
 mod wire;
@@ -34,6 +35,7 @@ pub use auth::config::CloudConfig;
 pub use auth::credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
 pub use auth::session::{Project, Role, Session, User};
 pub use auth::{clouds, config, credentials, session};
+pub use permit::{NotPermitted, Permit, permitted_for, while_permitted};
 pub use reqwest::Method;
 pub use services::block_storage::{self, messages, volume_types};
 pub use services::compute::{self, flavors, server_actions};

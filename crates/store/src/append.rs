@@ -7,7 +7,7 @@
 //! Log lines above a quota are dropped here, before they have a number, so that no viewer sees a line that is not stored.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map},
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map},
     time::{Duration, Instant},
 };
 
@@ -17,7 +17,7 @@ use crate::{
     Entry, Error, LogQuota, Outcome, Result, Store, Tenant,
     column::{now_text, to_json},
     creation,
-    database::Connection,
+    database::{Connection, Kind, statement},
     deployment,
     event::{self, NewEvent},
     log::{self, Tail, Usage, Verdict},
@@ -34,6 +34,8 @@ pub struct Write {
     pub tenant: Tenant,
     /// Id of the run.
     pub run: String,
+    /// The number under which the run is held.
+    pub fence: i64,
     /// The entries, in order.
     pub entries: Vec<Entry>,
 }
@@ -104,7 +106,8 @@ impl Appender {
     /// those survive a crash of the program, but not always a power cut.
     ///
     /// # Errors
-    /// If the database refuses one of them, or a run does not belong to its tenant. Then none is stored.
+    /// If the database refuses one of them, a run does not belong to its tenant, or another server has taken it. Then
+    /// none is stored.
     pub async fn append(&mut self, writes: &[&Write]) -> Result<Vec<Appended>> {
         let mut tries = 0;
         loop {
@@ -129,6 +132,8 @@ impl Appender {
         let kind = self.store.kind;
         kind.set_durable(&mut connection, is_durable).await?;
         let mut transaction = sqlx::Connection::begin_with(&mut *connection, kind.begin()).await?;
+
+        lock(&mut transaction, kind, writes).await?;
 
         let mut drafts: Vec<(&str, Draft)> = Vec::new();
         let mut projects = HashMap::<Tenant, (u64, Instant)>::new();
@@ -323,6 +328,52 @@ fn word(step: &str, text: String) -> LogLine {
     }
 }
 
+/// Locks the runs of the writes until the end of the transaction, if they are still held under the writes' numbers. Locks the
+/// deployments that the writes change first, as requests do.
+async fn lock(connection: &mut Connection, kind: Kind, writes: &[&Write]) -> sqlx::Result<()> {
+    let is_of_run = |entry: &Entry| matches!(entry, Entry::Run { .. });
+    let changing = writes
+        .iter()
+        .filter(|write| write.entries.iter().any(is_of_run));
+    for run in changing
+        .map(|write| write.run.as_str())
+        .collect::<BTreeSet<_>>()
+    {
+        sqlx::query(statement(&[
+            "SELECT id FROM deployments WHERE id = (SELECT deployment FROM runs WHERE id = $1)",
+            kind.lock_rows(),
+        ]))
+        .bind(run)
+        .execute(&mut *connection)
+        .await?;
+    }
+    let held = writes.iter().map(|write| (write.run.as_str(), write.fence));
+    for (run, fence) in held.collect::<BTreeSet<_>>() {
+        if !lock_run(connection, kind, run, fence).await? {
+            return Err(sqlx::Error::RowNotFound);
+        }
+    }
+    Ok(())
+}
+
+/// Locks a run until the end of the transaction. False if it is no longer held under this number.
+async fn lock_run(
+    connection: &mut Connection,
+    kind: Kind,
+    run: &str,
+    fence: i64,
+) -> sqlx::Result<bool> {
+    let found = sqlx::query(statement(&[
+        "SELECT fence FROM runs WHERE id = $1 AND fence = $2",
+        kind.lock_rows(),
+    ]))
+    .bind(run)
+    .bind(fence)
+    .fetch_optional(connection)
+    .await?;
+    Ok(found.is_some())
+}
+
 /// True if the same transaction may succeed at once: PostgreSQL rolled it back for the sake of another one (serialisation failure,
 /// deadlock).
 fn is_repeatable(error: &sqlx::Error) -> bool {
@@ -415,6 +466,7 @@ mod tests {
         Write {
             tenant: tenant(),
             run: "r".into(),
+            fence: 0,
             entries: (0..count).map(line).collect(),
         }
     }

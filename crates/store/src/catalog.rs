@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A stored version of an item. Its files are complete in a folder below the data folder, which is named by their
-/// digest.
+/// digest. A server without that folder unpacks the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
     /// Name of the item.
@@ -42,7 +42,8 @@ impl Store {
     /// If the database fails.
     pub async fn item_list(&self, tenant: &Tenant) -> Result<Vec<ItemRow>> {
         let rows = sqlx::query(
-            "SELECT name, version, digest, author, author_id, uploaded FROM catalog_items WHERE cloud = $1 AND project_id = $2",
+            "SELECT name, version, digest, author, author_id, uploaded FROM catalog_items WHERE cloud = $1 AND project_id = $2 \
+             ORDER BY name, version",
         )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
@@ -77,10 +78,11 @@ impl Store {
         digest: &str,
         bytes: i64,
         (author, author_id): (&str, &str),
+        archive: &[u8],
     ) -> Result<Outcome> {
         let done = sqlx::query(
-            "INSERT INTO catalog_items (cloud, project_id, name, version, digest, bytes, author, author_id, uploaded) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (cloud, project_id, name, version) DO NOTHING",
+            "INSERT INTO catalog_items (cloud, project_id, name, version, digest, bytes, author, author_id, uploaded, archive) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (cloud, project_id, name, version) DO NOTHING",
         )
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
@@ -91,10 +93,33 @@ impl Store {
         .bind(author)
         .bind(author_id)
         .bind(now_text())
+        .bind(archive)
         .execute(&self.pool)
         .await
         .map_err(Error::at("storing a catalogue item"))?;
         Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// The archive of a version of an item. `None` if there is no such version, or it has none.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn item_archive(
+        &self,
+        tenant: &Tenant,
+        (name, version): (&str, &str),
+    ) -> Result<Option<Vec<u8>>> {
+        let archive: Option<Option<Vec<u8>>> = sqlx::query_scalar(
+            "SELECT archive FROM catalog_items WHERE cloud = $1 AND project_id = $2 AND name = $3 AND version = $4",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .bind(version)
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(Error::at("reading a catalogue item"))?;
+        Ok(archive.flatten())
     }
 
     /// The versions that a deployment uses.

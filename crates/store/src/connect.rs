@@ -1,8 +1,8 @@
 //! Opens a database: a SQLite file, or a database on a PostgreSQL server.
 //!
-//! Only this file, [`crate::database`] and the migrations distinguish the two kinds.
+//! Only this file, [`crate::database`], the notices and the migrations distinguish the two kinds.
 
-use std::{fmt, path::Path, time::Duration};
+use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use sqlx::{
     AnyPool, ConnectOptions as _, Connection as _, Executor as _,
@@ -107,7 +107,7 @@ async fn sqlite(url: &str, connections: u32) -> Result<Store> {
         .connect(url)
         .await
         .map_err(Error::at("opening it"))?;
-    migrated(pool, Kind::Sqlite).await
+    migrated(pool, Kind::Sqlite, None).await
 }
 
 /// Connects to a PostgreSQL server and applies the migrations. Programs that start at the same time do this one after
@@ -122,21 +122,26 @@ pub(crate) async fn connect(url: &DatabaseUrl) -> Result<Store> {
         .close()
         .await;
     closed.map_err(Error::at("being connected to"))?;
+    // A server that is stopped or cut off in a transaction must not keep others from its rows.
+    const SETTINGS: &str = "SET idle_in_transaction_session_timeout = '10s'";
     let pool = AnyPoolOptions::new()
         .max_connections(SERVER_CONNECTIONS)
+        .after_connect(|connection, _| {
+            Box::pin(async move { connection.execute(SETTINGS).await.map(drop) })
+        })
         .acquire_timeout(Duration::from_secs(10))
         .connect_with(options)
         .await
         .map_err(Error::at("being connected to"))?;
-    migrated(pool, Kind::Postgres).await
+    migrated(pool, Kind::Postgres, Some(url.0.as_str().into())).await
 }
 
-async fn migrated(pool: AnyPool, kind: Kind) -> Result<Store> {
+async fn migrated(pool: AnyPool, kind: Kind, address: Option<Arc<str>>) -> Result<Store> {
     migrations::migrator(kind)
         .run(&pool)
         .await
         .map_err(|error| Error::at("migrating it")(error.into()))?;
-    Ok(Store { pool, kind })
+    Ok(Store::new(pool, kind, address))
 }
 
 #[cfg(test)]

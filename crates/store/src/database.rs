@@ -1,5 +1,8 @@
 //! The database's handle, and transactions.
 
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use sqlx::AnyPool;
 
 use crate::{Error, Result};
@@ -16,16 +19,22 @@ pub(crate) enum Kind {
 }
 
 /// The handle for requests and runs. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Store {
     pub(crate) pool: AnyPool,
     pub(crate) kind: Kind,
+    /// Id of this server, while it has a lease.
+    server: Arc<Mutex<String>>,
+    /// Address of the database, if other servers may use it.
+    pub(crate) address: Option<Arc<str>>,
 }
 
 /// Writes that take effect together. Without [`Transaction::commit`], none takes effect.
 #[must_use = "a transaction that is not committed changes nothing"]
 pub struct Transaction {
     pub(crate) inner: sqlx::Transaction<'static, Database>,
+    /// Id of this server.
+    pub(crate) server: String,
     doing: &'static str,
 }
 
@@ -66,6 +75,14 @@ impl Outcome {
     }
 }
 
+impl fmt::Debug for Store {
+    /// Without the address, which has a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut store = f.debug_struct("Store");
+        store.field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
 impl Kind {
     /// The start of a transaction with writes. SQLite takes the write lock at once, so that a transaction that reads
     /// first cannot lose it to another one. PostgreSQL locks the written rows.
@@ -81,6 +98,15 @@ impl Kind {
         match self {
             Kind::Sqlite => "BEGIN",
             Kind::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        }
+    }
+
+    /// The end of a `SELECT` that locks its rows until the end of the transaction. SQLite has locked everything at its
+    /// beginning.
+    pub(crate) fn lock_rows(self) -> &'static str {
+        match self {
+            Kind::Sqlite => "",
+            Kind::Postgres => " FOR NO KEY UPDATE",
         }
     }
 
@@ -101,6 +127,25 @@ impl Kind {
 }
 
 impl Store {
+    pub(crate) fn new(pool: AnyPool, kind: Kind, address: Option<Arc<str>>) -> Store {
+        Store {
+            pool,
+            kind,
+            server: Arc::default(),
+            address,
+        }
+    }
+
+    /// Id of this server, while it has a lease. Empty before it joins the servers.
+    pub(crate) fn server(&self) -> String {
+        let server = self.server.lock();
+        server.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_server(&self, id: String) {
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = id;
+    }
+
     /// Begins a transaction. `doing` completes "the database failed while".
     ///
     /// # Errors
@@ -109,6 +154,7 @@ impl Store {
         let inner = self.pool.begin_with(self.kind.begin()).await;
         Ok(Transaction {
             inner: inner.map_err(Error::at(doing))?,
+            server: self.server(),
             doing,
         })
     }

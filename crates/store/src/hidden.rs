@@ -13,12 +13,13 @@ impl Store {
     /// If the database fails.
     pub async fn hidden_insert(&self, tenant: &Tenant, deployment: &str, name: &str) -> Result<()> {
         sqlx::query(
-            "INSERT INTO hidden_parameters (name, cloud, project_id, deployment, state) VALUES ($1, $2, $3, $4, 'new')",
+            "INSERT INTO hidden_parameters (name, cloud, project_id, deployment, state, server) VALUES ($1, $2, $3, $4, 'new', $5)",
         )
         .bind(name)
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
         .bind(deployment)
+        .bind(self.server())
         .execute(&self.pool)
         .await
         .map(drop)

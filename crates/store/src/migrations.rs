@@ -41,6 +41,8 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0502_store_crashes"
     "0503_store_session_owners"
     "0504_store_author_ids"
+    "0601_store_leases"
+    "0602_catalog_archives"
     "0701_log_segments"
     "0801_engine_run_contents"
 };
@@ -52,6 +54,8 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "0502_store_crashes"
     "0503_store_session_owners"
     "0504_store_author_ids"
+    "0601_store_leases"
+    "0602_catalog_archives"
     "0701_log_segments"
     "0801_engine_run_contents"
 };

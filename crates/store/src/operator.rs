@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use crate::{
-    CreationKey, CreationsNow, Error, OpenSessions, Result, RunRow, SealedResource, SealedRun,
-    Store, Tenant,
-    column::{from_json_column, from_text, now_text, to_json, to_u32},
+    CreationKey, CreationsNow, Error, OpenSessions, Result, SealedResource, SealedRun, Store,
+    Tenant,
+    column::{from_json_column, from_text, to_json, to_u32},
     connect::{self, DatabaseUrl},
     creation,
-    database::{Row, parameters, read_all, statement},
-    log, run,
+    database::{Row, parameters, read_all},
+    log,
 };
 
 /// Opens a database file, creates it if it is missing, and applies the migrations.
@@ -57,61 +57,6 @@ impl Operator {
     /// The handle for requests and runs.
     pub fn store(&self) -> &Store {
         &self.store
-    }
-
-    // ---- recovery ----
-
-    /// Runs that have not ended, oldest first.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn run_list_unfinished(&self) -> Result<Vec<RunRow>> {
-        let rows = sqlx::query(statement(&[
-            run::SELECT,
-            " WHERE state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id",
-        ]))
-        .fetch_all(&self.store.pool)
-        .await;
-        read_all(rows, run::run, "listing runs")
-    }
-
-    /// Failed runs that wait for their roll-back, oldest first.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn run_list_to_roll_back(&self) -> Result<Vec<RunRow>> {
-        let rows = sqlx::query(statement(&[
-            run::SELECT,
-            " WHERE roll_back IS NOT NULL AND state = 'failed' ORDER BY created",
-        ]))
-        .fetch_all(&self.store.pool)
-        .await;
-        read_all(rows, run::run, "listing runs")
-    }
-
-    /// Marks every request in flight as of unknown outcome: the process that sent it has ended.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn creation_give_up_requests(&self) -> Result<()> {
-        sqlx::query("UPDATE creations SET in_flight = 0, uncertain_since = $1, swept = 0 WHERE in_flight = 1")
-            .bind(now_text())
-            .execute(&self.store.pool)
-            .await
-            .map(drop)
-            .map_err(Error::at("recovering creations"))
-    }
-
-    /// Marks hidden parameters of unaccepted changes as unused: after a start no change is in progress.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn hidden_reject_all(&self) -> Result<()> {
-        sqlx::query("UPDATE hidden_parameters SET state = 'going' WHERE state = 'new'")
-            .execute(&self.store.pool)
-            .await
-            .map(drop)
-            .map_err(Error::at("looking for hidden parameters of no use"))
     }
 
     // ---- sweeps ----

@@ -29,6 +29,10 @@ pub struct RunRow {
     pub workflow: String,
     /// The cloud's id of the user who started it. `None` for a run from before ids were stored.
     pub author_id: Option<String>,
+    /// Fencing number: it is raised when a server takes the run.
+    pub fence: i64,
+    /// Id of the server that holds the run, or held it last.
+    pub(crate) holder: Option<String>,
 }
 
 impl RunRow {
@@ -87,7 +91,7 @@ pub enum Standing {
 }
 
 pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, author_id, created, started, \
-    ended, rolls_back, resumed_from, roll_back, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
+    ended, rolls_back, resumed_from, roll_back, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
 
 impl Store {
     /// A page of a deployment's runs, newest first, without workflows.
@@ -257,7 +261,7 @@ impl Transaction {
         .map_err(self.failed())
     }
 
-    /// Inserts a queued run with its steps, its first event and the present content of its deployment.
+    /// Inserts a queued run with its steps, its first event and the present content of its deployment; this server holds it.
     /// [`Outcome::Conflict`] if another run is active on the deployment.
     ///
     /// # Errors
@@ -265,8 +269,8 @@ impl Transaction {
     pub async fn run_insert(&mut self, tenant: &Tenant, new: NewRun<'_>) -> Result<Outcome> {
         let now = now_text();
         let done = sqlx::query(
-            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, author_id, created) \
-             VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
+            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, author_id, created, \
+             holder) VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING",
         )
         .bind(new.id)
         .bind(new.deployment)
@@ -280,6 +284,7 @@ impl Transaction {
         .bind(new.author)
         .bind(new.author_id)
         .bind(&now)
+        .bind(self.server.clone())
         .execute(self.connection())
         .await
         .map_err(self.failed())?;
@@ -333,8 +338,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Queues an ended run again, and records its previous state. [`Outcome::Conflict`] if it is not in that state any
-    /// more.
+    /// Queues an ended run again, takes it for this server, and records its previous state. [`Outcome::Conflict`] if it
+    /// is not in that state any more.
     ///
     /// # Errors
     /// If the database fails.
@@ -345,13 +350,14 @@ impl Transaction {
         from: RunState,
     ) -> Result<Outcome> {
         let done = sqlx::query(
-            "UPDATE runs SET state = 'queued', resumed_from = state, ended = NULL \
+            "UPDATE runs SET state = 'queued', resumed_from = state, ended = NULL, holder = $5, fence = fence + 1, cancels = 0 \
              WHERE id = $1 AND cloud = $2 AND project_id = $3 AND state = $4",
         )
         .bind(id)
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
         .bind(to_text(&from))
+        .bind(self.server.clone())
         .execute(self.connection())
         .await
         .map_err(self.failed())?;
@@ -450,6 +456,8 @@ pub(crate) fn run(row: &Row) -> sqlx::Result<RunRow> {
         resumed_from: resumed_from.as_deref().map(from_text).transpose()?,
         roll_back: row.try_get("roll_back")?,
         workflow: row.try_get("workflow")?,
+        fence: row.try_get("fence")?,
+        holder: row.try_get("holder")?,
         author_id: row.try_get("author_id")?,
         shown: shown(row)?,
     })

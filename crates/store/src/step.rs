@@ -29,14 +29,18 @@ impl Store {
         read_all(rows, step, "reading steps")
     }
 
-    /// Counts a crash of the program for the steps of a run that were running. Returns their ids, each with its number of
-    /// crashes in a row.
+    /// Counts a crash of the program for the steps that were running of a run that is held under this number. Returns their
+    /// ids, each with its number of crashes in a row.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn step_crashed(&self, tenant: &Tenant, run: &str) -> Result<Vec<(String, u32)>> {
+    pub async fn step_crashed(
+        &self,
+        tenant: &Tenant,
+        (run, fence): (&str, i64),
+    ) -> Result<Vec<(String, u32)>> {
         let doing = "counting a crash";
-        self.add_crashes(tenant, run, 1, doing).await?;
+        self.add_crashes(tenant, (run, fence), 1, doing).await?;
         let rows = sqlx::query(
             "SELECT s.id, s.crashes FROM steps s JOIN runs r ON r.id = s.run \
              WHERE s.run = $1 AND r.cloud = $2 AND r.project_id = $3 AND s.state = 'running'",
@@ -50,30 +54,31 @@ impl Store {
         read_all(rows, counted, doing)
     }
 
-    /// Notes that the program stops in an orderly way, so that [`Store::step_crashed`] at its next start counts no crash.
+    /// Notes that the holder of a run stops in an orderly way, so that [`Store::step_crashed`] at the next one counts no crash.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn step_let_go(&self, tenant: &Tenant, run: &str) -> Result<()> {
+    pub async fn step_let_go(&self, tenant: &Tenant, held: (&str, i64)) -> Result<()> {
         let doing = "noting an orderly stop";
-        self.add_crashes(tenant, run, -1, doing).await
+        self.add_crashes(tenant, held, -1, doing).await
     }
 
     async fn add_crashes(
         &self,
         tenant: &Tenant,
-        run: &str,
+        (run, fence): (&str, i64),
         number: i64,
         doing: &'static str,
     ) -> Result<()> {
         sqlx::query(
             "UPDATE steps SET crashes = crashes + $1 WHERE run = $2 AND state = 'running' \
-             AND EXISTS (SELECT 1 FROM runs r WHERE r.id = run AND r.cloud = $3 AND r.project_id = $4)",
+             AND EXISTS (SELECT 1 FROM runs r WHERE r.id = run AND r.cloud = $3 AND r.project_id = $4 AND r.fence = $5)",
         )
         .bind(number)
         .bind(run)
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
+        .bind(fence)
         .execute(&self.pool)
         .await
         .map(drop)
@@ -157,15 +162,20 @@ mod tests {
             deployment_insert(store, &tenant, "d").await;
             run_insert(store, &tenant, "d", "r", &Workflow::default()).await;
             run_step(store, "r", "web:create").await;
-            let crashed = async |tenant: &Tenant| store.step_crashed(tenant, "r").await.unwrap();
+            let crashed = async |tenant: &Tenant| {
+                let counted = store.step_crashed(tenant, ("r", 0)).await;
+                counted.unwrap()
+            };
             let counted = |crashes| vec![("web:create".to_owned(), crashes)];
             assert_eq!(crashed(&tenant).await, counted(1));
             for stranger in strangers() {
                 assert_eq!(crashed(&stranger).await, []);
-                store.step_let_go(&stranger, "r").await.unwrap();
+                store.step_let_go(&stranger, ("r", 0)).await.unwrap();
             }
+            // A holder that was thought dead.
+            store.step_let_go(&tenant, ("r", -1)).await.unwrap();
             assert_eq!(crashed(&tenant).await, counted(2));
-            store.step_let_go(&tenant, "r").await.unwrap();
+            store.step_let_go(&tenant, ("r", 0)).await.unwrap();
             assert_eq!(crashed(&tenant).await, counted(2));
 
             let mut connection = store.pool.acquire().await.unwrap();

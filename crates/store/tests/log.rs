@@ -56,6 +56,7 @@ async fn append(appender: &mut Appender, entries: Vec<Entry>) -> Vec<Event> {
     let write = Write {
         tenant: tenant(),
         run: "r".into(),
+        fence: 0,
         entries,
     };
     appender.append(&[&write]).await.unwrap().remove(0).events
@@ -302,6 +303,7 @@ async fn a_line_on_the_disk_takes_a_fraction_of_a_row() {
         let write = Write {
             tenant: tenant(),
             run: run.into(),
+            fence: 0,
             entries: entries.collect(),
         };
         appender.append(&[&write]).await.unwrap();

@@ -14,6 +14,7 @@
 mod backup;
 mod belongings;
 mod program;
+mod servers;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, header};
 use serde_json::Value;
+use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
 /// Time limit for a run's end or for a start, on any machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
@@ -27,6 +28,8 @@ pub struct Program {
     folder: PathBuf,
     address: String,
     horizon: Duration,
+    /// More settings.
+    settings: Vec<(&'static str, String)>,
     http: reqwest::Client,
     cookie: Option<String>,
 }
@@ -34,6 +37,16 @@ pub struct Program {
 impl Program {
     /// Starts it with state in `folder` and this `clouds.yaml`, and waits until it is ready.
     pub async fn start(folder: &Path, clouds: &str, horizon: Duration) -> Program {
+        Program::start_with(folder, clouds, horizon, Vec::new()).await
+    }
+
+    /// The same with more settings.
+    pub async fn start_with(
+        folder: &Path,
+        clouds: &str,
+        horizon: Duration,
+        settings: Vec<(&'static str, String)>,
+    ) -> Program {
         std::fs::create_dir_all(folder.join("site/pkg")).unwrap();
         std::fs::create_dir_all(folder.join("catalog")).unwrap();
         std::fs::write(folder.join("clouds.yaml"), clouds).unwrap();
@@ -42,7 +55,8 @@ impl Program {
         let address = free.local_addr().unwrap().to_string();
         drop(free);
         let mut program = Program {
-            child: spawn(folder, &address, horizon),
+            child: spawn(folder, &address, horizon, &settings),
+            settings,
             folder: folder.to_owned(),
             address,
             horizon,
@@ -61,7 +75,7 @@ impl Program {
 
     /// Starts it again on the same state.
     pub async fn restart(&mut self) {
-        self.child = spawn(&self.folder, &self.address, self.horizon);
+        self.child = spawn(&self.folder, &self.address, self.horizon, &self.settings);
         self.until_ready().await;
     }
 
@@ -113,6 +127,42 @@ impl Program {
         );
         let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
         self.cookie = cookie.split(';').next().map(str::to_owned);
+    }
+
+    /// Uses the session of another server's client.
+    pub fn continue_session_of(&mut self, other: &Program) {
+        self.cookie.clone_from(&other.cookie);
+    }
+
+    /// A websocket request in the session.
+    pub fn websocket(&self) -> tungstenite::http::Request<()> {
+        let url = format!("ws://{}/", self.address);
+        let mut request = url.into_client_request().unwrap();
+        let cookie = self.cookie.as_ref().unwrap().parse().unwrap();
+        request.headers_mut().insert("cookie", cookie);
+        request
+    }
+
+    /// Sends the process a signal.
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits until the log has this text.
+    pub async fn until_logged(&self, text: &str) {
+        let logged = async {
+            while !std::fs::read_to_string(self.folder.join("log"))
+                .unwrap()
+                .contains(text)
+            {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, logged)
+            .await
+            .expect("it is logged");
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -184,7 +234,12 @@ impl Drop for Program {
     }
 }
 
-fn spawn(folder: &Path, address: &str, horizon: Duration) -> Child {
+fn spawn(
+    folder: &Path,
+    address: &str,
+    horizon: Duration,
+    settings: &[(&'static str, String)],
+) -> Child {
     let log = std::fs::File::options()
         .create(true)
         .append(true)
@@ -197,6 +252,7 @@ fn spawn(folder: &Path, address: &str, horizon: Duration) -> Child {
         .env("STACKLOOM_SITE", folder.join("site"))
         .env("STACKLOOM_CATALOG", folder.join("catalog"))
         .env("STACKLOOM_COMMIT_HORIZON", horizon.as_secs().to_string())
+        .envs(settings.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)

@@ -277,6 +277,7 @@ impl Engine {
             .iter()
             .filter(|run| run.shown.state == RunState::Paused)
         {
+            let run = &Box::pin(self.bring(run.clone())).await?;
             match (self.finish_off(actor, row, run).await, force) {
                 (Err(error), Force::Yes) => {
                     tracing::warn!(%error, run.id = run.shown.id, "a run is given up with its bastion open");
@@ -311,7 +312,9 @@ impl Engine {
             secrets: &secrets,
             known: None,
         };
-        let done = opening.run_context().await?.perform_always_run().await;
+        let context = opening.run_context().await?;
+        let tenure = self.core.lease.tenure();
+        let done = openstack::while_permitted(tenure, Box::pin(context.perform_always_run())).await;
         done.map_err(|ended| {
             Error::NotNow(format!("the last steps of the paused run failed: {ended}"))
         })

@@ -7,6 +7,7 @@ mod keys;
 mod outputs;
 mod recover;
 mod roll_back;
+mod servers;
 mod show;
 mod start;
 mod strays;
@@ -22,7 +23,7 @@ use api::{
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use serde_json::Value;
-use store::{EventFilter, Operator, Page, Range, RunRow};
+use store::{EventFilter, Operator, Outcome, Page, Range, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
@@ -113,8 +114,12 @@ impl Engine {
             core: Core::start(config, operator)?,
             active_runs: Arc::default(),
         };
+        engine.join().await?;
         engine.reseal_all().await?;
         engine.recover().await?;
+        let tasks = &engine.core.tasks;
+        tasks.spawn(engine.clone().keep_lease());
+        tasks.spawn(engine.clone().look_after_runs());
         Ok(engine)
     }
 
@@ -240,6 +245,16 @@ impl Engine {
     /// If the run has ended.
     pub async fn cancel(&self, tenant: &Tenant, run: &str) -> Result<()> {
         let row = self.run_row(tenant, run).await?;
+        // If it cannot come here, its holder cancels it.
+        let row = self.bring(row.clone()).await.unwrap_or(row);
+        if !self.core.store.holds(&row) && !row.shown.state.is_final() {
+            let asked = self.core.store.run_ask_to_cancel(tenant, run).await?;
+            self.tell_others().await;
+            return match asked {
+                Outcome::Done => Ok(()),
+                Outcome::Conflict => Err(let_go()),
+            };
+        }
         let (answer, answered) = oneshot::channel();
         self.tell(&row, Command::Cancel(answer)).await?;
         answered.await.unwrap_or_else(|_gone| Err(let_go()))
@@ -407,11 +422,15 @@ impl Engine {
         Ok(self.core.journal.stream(tenant, run, after))
     }
 
-    /// Stops accepting work and drops the runs. They continue at the next start.
+    /// Stops accepting work and drops the runs. They continue at another server, or at the next start.
     pub async fn shutdown(&self) {
         self.core.stopping.cancel();
         self.core.tasks.close();
         self.core.tasks.wait().await;
+        if let Err(error) = self.core.operator.server_leave().await {
+            tracing::warn!(%error, "the runs stay held until the lease of this server ends");
+        }
+        self.tell_others().await;
     }
 
     /// Completes a change of a deployment even if its caller is dropped: a closed browser must not leave a stored run

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Engine {
-    /// Continues all runs that have not ended. A run that cannot be continued does not block the others.
+    /// Continues all runs that have not ended and that no server holds.
     pub(super) async fn recover(&self) -> Result<()> {
         match self.core.sandboxes.remove_orphans().await {
             Ok(0) => {}
@@ -23,26 +23,10 @@ impl Engine {
                 tracing::warn!(%error, "Docker does not answer; software steps will fail until it does")
             }
         }
-        let operator = &self.core.operator;
-        operator.creation_give_up_requests().await?;
-        operator.hidden_reject_all().await?;
-        // In parallel: each run waits for its own cloud, so the waits do not add up.
-        let rows = operator.run_list_unfinished().await?;
-        let all = rows.into_iter().map(async |row| {
-            let id = row.shown.id.clone();
-            if let Err(error) = self.take_up(row).await {
-                tracing::error!(%error, run.id = id, "a run cannot be taken up");
-            }
-        });
-        futures::future::join_all(all).await;
-        // In the background, because it calls clouds.
-        for row in operator.run_list_to_roll_back().await? {
-            self.spawn_roll_back(row, None);
-        }
-        Ok(())
+        self.take_free_runs().await
     }
 
-    async fn take_up(&self, mut row: RunRow) -> Result<()> {
+    pub(super) async fn take_up(&self, mut row: RunRow) -> Result<()> {
         // The run has been resumed, and is restored to its state before that.
         let resumed = row.resumed_from.is_some();
         if let Some(state) = row.resumed_from {
@@ -50,7 +34,8 @@ impl Engine {
         }
         let mut machine = self.restore(&row).await?;
         let store = &self.core.store;
-        for (step, crashes) in store.step_crashed(&row.tenant, &row.shown.id).await? {
+        let held = (row.shown.id.as_str(), row.fence);
+        for (step, crashes) in store.step_crashed(&row.tenant, held).await? {
             machine.crashed(&step, crashes);
         }
         let deployment = self
@@ -82,7 +67,7 @@ impl Engine {
             }
             _ if resumed => {
                 let why = "the login for which it acts has ended.";
-                self.could_not_begin(&row.tenant, &row.shown.id, why).await;
+                self.could_not_begin(&row, why).await;
                 return Ok(());
             }
             _ => (None, Event::RecoverWithoutToken),
@@ -116,7 +101,7 @@ impl Engine {
 
     pub(super) async fn go_on(&self, actor: &Actor, run: &str) -> Result<()> {
         self.core.check_running()?;
-        let row = self.run_row(&actor.tenant, run).await?;
+        let mut row = self.bring(self.run_row(&actor.tenant, run).await?).await?;
         let deployment = self
             .deployment_row(&actor.tenant, &row.shown.deployment)
             .await?;
@@ -153,6 +138,7 @@ impl Engine {
         );
         if row.shown.state != RunState::Paused {
             self.claim(actor, &row, &secrets).await?;
+            row.fence = self.run_row(&actor.tenant, run).await?.fence;
             // The task that ended the run can still be finishing.
             if let Some(task) = self.active_runs.task_of(run) {
                 task.closed().await;
@@ -160,7 +146,7 @@ impl Engine {
             let begun = self.put_to_work(actor, &row, Event::Resume).await;
             if let Err(error) = &begun {
                 let why = error.to_string();
-                self.could_not_begin(&actor.tenant, run, &why).await;
+                self.could_not_begin(&row, &why).await;
             }
             return begun;
         }

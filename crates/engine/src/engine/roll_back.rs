@@ -14,6 +14,7 @@ use std::sync::Arc;
 use api::{Beside, CloudFacts, DeploymentState, OnFailure, RunState, Started};
 use openstack::Session;
 use store::{Entry, Good, RunRow, Wanted};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{Changes, Engine, Force};
@@ -107,6 +108,8 @@ impl Engine {
         let run = row.shown.id;
         let span = tracing::info_span!("roll back", run.id = %run);
         let requested = RequestedRollBack {
+            fence: row.fence,
+            let_go: self.core.lease.tenure().end_token(),
             engine: self.clone(),
             tenant: row.tenant,
             run,
@@ -124,6 +127,10 @@ struct RequestedRollBack {
     engine: Engine,
     tenant: Tenant,
     run: String,
+    /// The number under which the run is held.
+    fence: i64,
+    /// Cancelled when this server loses its lease.
+    let_go: CancellationToken,
     /// The user's session. Opened from the sealed token if `None`.
     session: Option<Session>,
     /// The reason for the delay that is in the run's reason already.
@@ -151,25 +158,27 @@ impl RequestedRollBack {
 
     /// Tries until the roll-back starts, cannot start, or is no longer requested. When the engine stops, the request
     /// and the sealed token stay stored for the next start.
-    async fn carry_out(mut self) {
-        let stopping = self.engine.core.stopping.clone();
+    async fn carry_out(self) {
+        let (stopping, let_go) = (self.engine.core.stopping.clone(), self.let_go.clone());
+        // An abort in between is like a crash: the next start, or another server, continues with the stored request.
+        tokio::select! {
+            () = stopping.cancelled() => {}
+            () = let_go.cancelled() => {}
+            () = self.try_until_over() => {}
+        }
+    }
+
+    async fn try_until_over(mut self) {
         let mut pause = self.engine.core.config.retry_pause;
         let longest = pause * PAUSE_GROWS_TO;
         loop {
-            // An abort in between is like a crash: the next start continues with the stored request.
-            let tried = tokio::select! {
-                () = stopping.cancelled() => return,
-                tried = self.try_once() => tried,
-            };
-            match tried {
+            match self.try_once().await {
                 Try::Over => return,
                 Try::Never(error) => return self.give_up(&error).await,
                 Try::Later(error) => self.tell(&error).await,
             }
-            tokio::select! {
-                () = stopping.cancelled() => return,
-                () = tokio::time::sleep(pause) => pause = (pause * 2).min(longest),
-            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(longest);
         }
     }
 
@@ -271,7 +280,8 @@ impl RequestedRollBack {
         };
         let entry = Entry::RollBack { reason, wanted };
         let journal = &self.engine.core.journal;
-        journal.write(&self.tenant, &self.run, vec![entry]).await
+        let journal = journal.of(&self.tenant, &self.run, self.fence);
+        journal.write(vec![entry]).await
     }
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Engine, Force, sweeps};
 use crate::{
-    Actor, Error, Result, Tenant,
+    Actor, Error, Result,
     machine::{self, Event, Graph, OnFailure, Settings},
     run::{Opening, RunContext, RunTask, strays},
     secrets::{RunSecrets, load_run, seal_run},
@@ -116,19 +116,22 @@ impl Engine {
     }
 
     pub(super) async fn go(&self, actor: &Actor, run: &str) -> Result<()> {
-        let begun = match self.run_row(&actor.tenant, run).await {
-            Ok(row) => self.put_to_work(actor, &row, machine::Event::Start).await,
-            Err(error) => Err(error),
-        };
+        let row = self.run_row(&actor.tenant, run).await?;
+        // Another server may have taken it already, if this one has just lost its lease.
+        if !self.core.store.holds(&row) {
+            return Ok(());
+        }
+        let begun = self.put_to_work(actor, &row, machine::Event::Start).await;
         if let Err(error) = &begun {
             let why = error.to_string();
-            self.could_not_begin(&actor.tenant, run, &why).await;
+            self.could_not_begin(&row, &why).await;
         }
         begun
     }
 
     /// Marks a stored run without a task as failed, so that a user can resume it.
-    pub(super) async fn could_not_begin(&self, tenant: &Tenant, run: &str, why: &str) {
+    pub(super) async fn could_not_begin(&self, row: &RunRow, why: &str) {
+        let (tenant, run) = (&row.tenant, row.shown.id.as_str());
         let failed = Entry::Run {
             state: RunState::Failed,
             ending: Some(machine::Ending::Failed),
@@ -137,7 +140,13 @@ impl Engine {
             )),
             deployment: DeploymentState::Failed,
         };
-        let written = match self.core.journal.write(tenant, run, vec![failed]).await {
+        let written = match self
+            .core
+            .journal
+            .of(tenant, run, row.fence)
+            .write(vec![failed])
+            .await
+        {
             // Nothing has changed in the cloud, so there is nothing to roll back.
             Ok(()) => {
                 let forgotten = self.core.store.run_forget_roll_back(tenant, run).await;

@@ -4,11 +4,12 @@
 //! cost one), numbers the events in that order, and only then sends them to the live viewers. So every event is stored
 //! before a viewer gets it, numbers have no gaps, and a viewer that misses events reads them from storage.
 //!
-//! Moves are durable when [`Journal::write`] returns: they are on the disk. Log lines are queued without waiting; a
+//! Moves are durable when [`RunJournal::write`] returns: they are on the disk. Log lines are queued without waiting; a
 //! full queue slows down only their sender.
 //!
 //! After a crash, a batch is stored completely or not at all. An effect starts after its batch is stored.
 
+mod announce;
 mod hub;
 mod stream;
 mod writer;
@@ -19,9 +20,10 @@ mod tests;
 use std::sync::Arc;
 
 use store::{Entry, LogQuota, Store};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::{Error, Result, Tenant};
+use announce::Announcer;
 use hub::Hub;
 use writer::{Queued, Writer};
 
@@ -37,46 +39,75 @@ pub struct Journal {
 const QUEUE: usize = 4096;
 
 impl Journal {
-    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored.
-    pub fn start(store: Store, quota: LogQuota) -> Journal {
+    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored. `runs` is
+    /// notified when another server says that the runs have changed hands.
+    pub fn start(store: Store, quota: LogQuota, runs: Arc<Notify>) -> Journal {
         let (writes, queue) = mpsc::channel(QUEUE);
         let hub = Arc::new(Hub::default());
-        tokio::spawn(Writer::new(store.appender(quota), hub.clone()).work(queue));
+        let announcer = store.is_shared().then(Arc::<Announcer>::default);
+        if let Some(announcer) = &announcer {
+            tokio::spawn(announce::send(store.clone(), Arc::downgrade(announcer)));
+            let heard = announce::receive(store.clone(), Arc::downgrade(&hub), runs);
+            tokio::spawn(heard);
+            tokio::spawn(announce::look_again(Arc::downgrade(&hub)));
+        }
+        tokio::spawn(Writer::new(store.appender(quota), hub.clone(), announcer).work(queue));
         Journal { store, writes, hub }
     }
 
-    /// Stores entries of a run, in order, and returns when they are on the disk.
+    /// The journal of a run that is held under this number.
+    pub fn of(&self, tenant: &Tenant, run: &str, fence: i64) -> RunJournal {
+        RunJournal {
+            journal: self.clone(),
+            tenant: tenant.clone(),
+            run: run.to_owned(),
+            fence,
+        }
+    }
+}
+
+/// The journal of one run, for the server that holds it.
+#[derive(Clone)]
+pub struct RunJournal {
+    journal: Journal,
+    tenant: Tenant,
+    run: String,
+    fence: i64,
+}
+
+impl RunJournal {
+    /// Stores entries, in order, and returns when they are on the disk.
     ///
     /// # Errors
-    /// If the database refuses them. If it is locked or full, the call waits.
-    pub async fn write(&self, tenant: &Tenant, run: &str, entries: Vec<Entry>) -> Result<()> {
+    /// If the database refuses them, or another server has taken the run. If it is locked or full, the call waits.
+    pub async fn write(&self, entries: Vec<Entry>) -> Result<()> {
         let (done, stored) = oneshot::channel();
-        self.queue(tenant, run, entries, Some(done)).await?;
+        self.queue(entries, Some(done)).await?;
         stored.await.unwrap_or_else(|_gone| Err(stopped()))
     }
 
-    /// Queues entries of a run without waiting until they are stored; for log lines.
+    /// Queues entries without waiting until they are stored; for log lines.
     ///
     /// # Errors
     /// Only if the writer has ended.
-    pub async fn tell(&self, tenant: &Tenant, run: &str, entries: Vec<Entry>) -> Result<()> {
-        self.queue(tenant, run, entries, None).await
+    pub async fn tell(&self, entries: Vec<Entry>) -> Result<()> {
+        self.queue(entries, None).await
     }
 
     async fn queue(
         &self,
-        tenant: &Tenant,
-        run: &str,
         entries: Vec<Entry>,
         done: Option<oneshot::Sender<Result<()>>>,
     ) -> Result<()> {
         let write = store::Write {
-            tenant: tenant.clone(),
-            run: run.to_owned(),
+            tenant: self.tenant.clone(),
+            run: self.run.clone(),
+            fence: self.fence,
             entries,
         };
         let queued = Queued { write, done };
-        self.writes.send(queued).await.map_err(|_gone| stopped())
+        let sent = self.journal.writes.send(queued).await;
+        sent.map_err(|_gone| stopped())
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use store::Standing;
 
-use super::{Journal, hub::Batch};
+use super::{Journal, hub::News};
 use crate::Tenant;
 
 /// Number of events that are read from storage at once.
@@ -26,7 +26,7 @@ struct Viewer {
     run: String,
     /// The number of the last event that the viewer got.
     seen: u64,
-    live: Receiver<Batch>,
+    live: Receiver<News>,
     /// True if storage may have events that the viewer did not get.
     behind: bool,
     /// True if there will be no more live events.
@@ -101,7 +101,8 @@ impl Viewer {
                 self.live.recv().await
             };
             match news {
-                Ok(batch) => {
+                Ok(News::Until(seq)) => self.behind = seq > self.seen,
+                Ok(News::Batch(batch)) => {
                     let new = batch.partition_point(|event| event.seq <= self.seen);
                     let Some(first) = batch.get(new) else {
                         continue;

@@ -27,7 +27,8 @@ async fn journal() -> (Journal, Database) {
     let workflow = json!({"steps": [{"id": "net:create", "kind": "create", "resource": null, "after": [], "timeout_seconds": 60}], "resources": {}});
     let workflow = serde_json::from_value(workflow).unwrap();
     store::testing::run_insert(store, &tenant, "d", "r", &workflow).await;
-    (Journal::start(store.clone(), LogQuota::NONE), database)
+    let journal = Journal::start(store.clone(), LogQuota::NONE, Arc::default());
+    (journal, database)
 }
 
 fn line(number: usize) -> Entry {
@@ -74,40 +75,34 @@ async fn moves_change_rows_and_become_events() {
     };
     let spec = Box::new(resource("OS::Neutron::Net", []));
     journal
-        .write(
-            &tenant(),
-            "r",
-            vec![
-                run_is(RunState::Running, None),
-                step(StepState::Running, 1),
-                net(ResourceChange::Begin {
-                    spec,
-                    state: ResourceState::Creating,
-                    incarnation: 0,
-                }),
-                net(ResourceChange::Known {
-                    physical_id: "n1".into(),
-                }),
-            ],
-        )
+        .of(&tenant(), "r", 0)
+        .write(vec![
+            run_is(RunState::Running, None),
+            step(StepState::Running, 1),
+            net(ResourceChange::Begin {
+                spec,
+                state: ResourceState::Creating,
+                incarnation: 0,
+            }),
+            net(ResourceChange::Known {
+                physical_id: "n1".into(),
+            }),
+        ])
         .await
         .unwrap();
     let attributes = json!({"name": "front"}).as_object().unwrap().clone();
     journal
-        .write(
-            &tenant(),
-            "r",
-            vec![
-                net(ResourceChange::Ready {
-                    reference: json!("n1"),
-                    attributes: attributes.clone(),
-                    physical_id: Some("n1".into()),
-                    made_from: BTreeMap::new(),
-                    made_with: BTreeMap::new(),
-                }),
-                step(StepState::Succeeded, 1),
-            ],
-        )
+        .of(&tenant(), "r", 0)
+        .write(vec![
+            net(ResourceChange::Ready {
+                reference: json!("n1"),
+                attributes: attributes.clone(),
+                physical_id: Some("n1".into()),
+                made_from: BTreeMap::new(),
+                made_with: BTreeMap::new(),
+            }),
+            step(StepState::Succeeded, 1),
+        ])
         .await
         .unwrap();
 
@@ -133,14 +128,11 @@ async fn moves_change_rows_and_become_events() {
     assert!(is_dense(&events) && events.len() == 6);
 
     journal
-        .write(
-            &tenant(),
-            "r",
-            vec![net(ResourceChange::To {
-                state: ResourceState::Deleted,
-                physical_id: None,
-            })],
-        )
+        .of(&tenant(), "r", 0)
+        .write(vec![net(ResourceChange::To {
+            state: ResourceState::Deleted,
+            physical_id: None,
+        })])
         .await
         .unwrap();
     assert!(
@@ -165,7 +157,7 @@ async fn another_project_sees_nothing() {
         },
     };
     let entries = vec![begun, line(1)];
-    journal.write(&tenant(), "r", entries).await.unwrap();
+    journal.of(&tenant(), "r", 0).write(entries).await.unwrap();
     let store = &journal.store;
     for stranger in store::testing::strangers() {
         assert!(store.run_find(&stranger, "r").await.unwrap().is_none());
@@ -194,7 +186,7 @@ async fn another_project_sees_nothing() {
         assert!(creations.is_empty());
         let events = store.event_list(&stranger, "r", 0, 10).await.unwrap();
         assert!(events.is_empty());
-        let written = journal.write(&stranger, "r", vec![line(1)]).await;
+        let written = journal.of(&stranger, "r", 0).write(vec![line(1)]).await;
         assert!(matches!(written, Err(Error::Storage(_))));
     }
     let owned = store.resource_list_all(&tenant(), "d").await.unwrap();
@@ -205,8 +197,9 @@ async fn another_project_sees_nothing() {
 async fn an_invalid_state_is_refused_and_fails_no_other_write() {
     let (journal, _database) = journal().await;
     let tenant = tenant();
-    let bad = journal.write(&tenant, "r", vec![run_is(RunState::Failed, None)]);
-    let good = journal.write(&tenant, "r", vec![line(1)]);
+    let run = journal.of(&tenant, "r", 0);
+    let bad = run.write(vec![run_is(RunState::Failed, None)]);
+    let good = run.write(vec![line(1)]);
     let (bad, good) = tokio::join!(bad, good);
     assert!(matches!(bad, Err(Error::Storage(_))));
     good.unwrap();
@@ -225,11 +218,8 @@ async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
             tokio::spawn(async move {
                 for number in 0..500 {
                     journal
-                        .tell(
-                            &tenant(),
-                            "r",
-                            vec![line(writer * 1000 + number), line(number)],
-                        )
+                        .of(&tenant(), "r", 0)
+                        .tell(vec![line(writer * 1000 + number), line(number)])
                         .await
                         .unwrap();
                     if number % 50 == 0 {
@@ -264,7 +254,8 @@ async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
         writer.await.unwrap();
     }
     journal
-        .write(&tenant(), "r", vec![run_is(RunState::Succeeded, None)])
+        .of(&tenant(), "r", 0)
+        .write(vec![run_is(RunState::Succeeded, None)])
         .await
         .unwrap();
     for viewer in viewers {
@@ -276,20 +267,22 @@ async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
 async fn a_viewer_who_lags_reads_events_from_the_database() {
     let (journal, _database) = journal().await;
     let mut stream = journal.stream(&tenant(), "r", 0);
-    journal.write(&tenant(), "r", vec![line(0)]).await.unwrap();
+    journal
+        .of(&tenant(), "r", 0)
+        .write(vec![line(0)])
+        .await
+        .unwrap();
     let first = stream.next().await.unwrap();
     for number in 0..600 {
         journal
-            .write(&tenant(), "r", vec![line(number)])
+            .of(&tenant(), "r", 0)
+            .write(vec![line(number)])
             .await
             .unwrap();
     }
     journal
-        .write(
-            &tenant(),
-            "r",
-            vec![run_is(RunState::Cancelled, Some(Ending::Cancelled))],
-        )
+        .of(&tenant(), "r", 0)
+        .write(vec![run_is(RunState::Cancelled, Some(Ending::Cancelled))])
         .await
         .unwrap();
     let rest: Vec<Event> = stream.collect::<Vec<_>>().await.concat();
@@ -301,11 +294,8 @@ async fn a_viewer_who_lags_reads_events_from_the_database() {
 async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
     let (journal, _database) = journal().await;
     journal
-        .write(
-            &tenant(),
-            "r",
-            vec![run_is(RunState::Failed, Some(Ending::Failed))],
-        )
+        .of(&tenant(), "r", 0)
+        .write(vec![run_is(RunState::Failed, Some(Ending::Failed))])
         .await
         .unwrap();
     assert_eq!(
@@ -318,16 +308,14 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
         1
     );
     journal
-        .write(&tenant(), "r", vec![run_is(RunState::Running, None)])
+        .of(&tenant(), "r", 0)
+        .write(vec![run_is(RunState::Running, None)])
         .await
         .unwrap();
     let stream = journal.stream(&tenant(), "r", 0);
     journal
-        .write(
-            &tenant(),
-            "r",
-            vec![line(1), run_is(RunState::Succeeded, None)],
-        )
+        .of(&tenant(), "r", 0)
+        .write(vec![line(1), run_is(RunState::Succeeded, None)])
         .await
         .unwrap();
     assert_eq!(stream.collect::<Vec<_>>().await.concat().len(), 4);
@@ -340,7 +328,11 @@ async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_ab
         let (journal, _database) = journal().await;
         store::testing::run_set_roll_back(&journal.store, "r", Some("{}")).await;
         let failed = run_is(RunState::Failed, Some(Ending::Failed));
-        journal.write(&tenant(), "r", vec![failed]).await.unwrap();
+        journal
+            .of(&tenant(), "r", 0)
+            .write(vec![failed])
+            .await
+            .unwrap();
         let mut stream = journal.stream(&tenant(), "r", 0);
         assert_eq!(stream.next().await.unwrap().len(), 1);
         if is_told {
@@ -348,7 +340,11 @@ async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_ab
                 reason: "the login has ended".into(),
                 wanted: Wanted::NoMore,
             };
-            journal.write(&tenant(), "r", vec![entry]).await.unwrap();
+            journal
+                .of(&tenant(), "r", 0)
+                .write(vec![entry])
+                .await
+                .unwrap();
         } else {
             store::testing::run_set_roll_back(&journal.store, "r", None).await;
         }
@@ -373,7 +369,11 @@ async fn an_attempt_is_numbered_by_the_runs_failed_endings() {
         run_is(RunState::Failed, Some(Ending::Failed)),
         run_is(RunState::Running, None),
     ];
-    journal.write(&tenant(), "r", states.into()).await.unwrap();
+    journal
+        .of(&tenant(), "r", 0)
+        .write(states.into())
+        .await
+        .unwrap();
     assert_eq!(
         journal
             .store
@@ -388,11 +388,16 @@ async fn an_attempt_is_numbered_by_the_runs_failed_endings() {
 async fn numbers_go_on_after_a_restart() {
     let (journal, _database) = journal().await;
     journal
-        .write(&tenant(), "r", vec![line(1), line(2)])
+        .of(&tenant(), "r", 0)
+        .write(vec![line(1), line(2)])
         .await
         .unwrap();
-    let again = Journal::start(journal.store.clone(), LogQuota::NONE);
-    again.write(&tenant(), "r", vec![line(3)]).await.unwrap();
+    let again = Journal::start(journal.store.clone(), LogQuota::NONE, Arc::default());
+    again
+        .of(&tenant(), "r", 0)
+        .write(vec![line(3)])
+        .await
+        .unwrap();
     let events = Arc::new(again.store.event_list(&tenant(), "r", 0, 10).await.unwrap());
     assert!(is_dense(&events) && events.len() == 3);
     assert!(matches!(&events[2].body, EventBody::Log(LogLine { text, .. }) if text == "line 3"));
@@ -413,9 +418,14 @@ async fn a_viewer_who_joins_at_the_end_sees_the_last_event() {
                 .await
                 .concat()
         });
-        writer.write(&tenant(), "r", vec![line(1)]).await.unwrap();
         writer
-            .write(&tenant(), "r", vec![run_is(RunState::Succeeded, None)])
+            .of(&tenant(), "r", 0)
+            .write(vec![line(1)])
+            .await
+            .unwrap();
+        writer
+            .of(&tenant(), "r", 0)
+            .write(vec![run_is(RunState::Succeeded, None)])
             .await
             .unwrap();
         let seen = viewer.await.unwrap();

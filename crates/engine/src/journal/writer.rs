@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use store::Appender;
 use tokio::sync::{mpsc, oneshot};
 
-use super::hub::Hub;
+use super::{announce::Announcer, hub::Hub};
 use crate::Result;
 
 /// A write in the queue.
@@ -21,11 +21,17 @@ const BATCH: usize = 2000;
 pub struct Writer {
     appender: Appender,
     hub: Arc<Hub>,
+    /// Tells other servers, if there may be some.
+    announcer: Option<Arc<Announcer>>,
 }
 
 impl Writer {
-    pub fn new(appender: Appender, hub: Arc<Hub>) -> Writer {
-        Writer { appender, hub }
+    pub fn new(appender: Appender, hub: Arc<Hub>, announcer: Option<Arc<Announcer>>) -> Writer {
+        Writer {
+            appender,
+            hub,
+            announcer,
+        }
     }
 
     pub async fn work(mut self, mut queue: mpsc::Receiver<Queued>) {
@@ -66,6 +72,11 @@ impl Writer {
             match self.appender.append(&writes).await {
                 Ok(appended) => {
                     for stored in appended {
+                        if let (Some(announcer), Some(last)) =
+                            (&self.announcer, stored.events.last())
+                        {
+                            announcer.note(&stored.run, last.seq);
+                        }
                         self.hub.tell(&stored.run, stored.events.into());
                     }
                     return Ok(());

@@ -187,9 +187,8 @@ impl Attempt {
             });
         }
         self.run_context
-            .core
             .journal
-            .write(&self.run_context.tenant, &self.run_context.run, entries)
+            .write(entries)
             .await
             .map_err(|error| Ended::lasting(error.to_string()))
     }

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Result, Tenant,
     catalog::Catalog,
+    journal::RunJournal,
     resources::ResourceTable,
     secrets::{Mask, RunSecrets, RunVault, attributes, hidden_parameters::HiddenParameters},
     shared::Core,
@@ -31,6 +32,7 @@ pub struct RunContext {
     pub catalog: Arc<Catalog>,
     pub tenant: Tenant,
     pub run: String,
+    pub journal: RunJournal,
     pub kind: RunKind,
     pub deployment: String,
     pub deployment_name: String,
@@ -128,6 +130,7 @@ impl Opening<'_> {
                 .await?,
             tenant: run.tenant.clone(),
             run: run.shown.id.clone(),
+            journal: core.journal.of(&run.tenant, &run.shown.id, run.fence),
             kind: run.shown.kind,
             deployment: deployment.shown.id.clone(),
             deployment_name: deployment.shown.name.clone(),

@@ -28,14 +28,13 @@ async fn journal() -> (Journal, Database) {
     deployment_insert(store, &tenant(), "d").await;
     let workflow = serde_json::from_value(json!({"steps": [], "resources": {}})).unwrap();
     run_insert(store, &tenant(), "d", "r", &workflow).await;
-    (Journal::start(store.clone(), LogQuota::NONE), database)
+    let journal = Journal::start(store.clone(), LogQuota::NONE, Arc::default());
+    (journal, database)
 }
 
 fn log(journal: &Journal) -> StepLog {
     StepLog {
-        journal: journal.clone(),
-        tenant: tenant(),
-        run: "r".into(),
+        journal: journal.of(&tenant(), "r", 0),
         step: "net:create".into(),
         mask: Arc::new(Mask::default()),
     }
@@ -107,7 +106,8 @@ async fn the_end_of_a_long_log_is_read_at_once() {
         let lines = (0..100).map(|nth| (LogLevel::Info, line(nth)));
         log.say(LogStream::Stdout, lines).await;
     }
-    journal.write(&tenant(), "r", Vec::new()).await.unwrap();
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(Vec::new()).await.unwrap();
     for (name, before, filter) in [
         ("the end", u64::MAX, EventFilter::All),
         ("the middle", 50_000, EventFilter::All),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api::{LogLevel, LogLine, LogPosition, LogStream};
 use store::Entry;
 
-use crate::{Tenant, journal::Journal, secrets::Mask};
+use crate::{journal::RunJournal, secrets::Mask};
 
 /// Maximum length of a stored line in bytes.
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
@@ -36,9 +36,7 @@ impl From<LogStream> for LogSource {
 /// The log of one step.
 #[derive(Clone)]
 pub struct StepLog {
-    pub(crate) journal: Journal,
-    pub(crate) tenant: Tenant,
-    pub(crate) run: String,
+    pub(crate) journal: RunJournal,
     pub(crate) step: String,
     pub(crate) mask: Arc<Mask>,
 }
@@ -113,17 +111,8 @@ impl StepLog {
     async fn store(&self, lines: Vec<LogLine>) {
         let entries: Vec<Entry> = lines.into_iter().map(Entry::Log).collect();
         // The journal ends only together with the engine. Then the log has no readers.
-        if !entries.is_empty()
-            && self
-                .journal
-                .tell(&self.tenant, &self.run, entries)
-                .await
-                .is_err()
-        {
-            tracing::debug!(
-                run.id = self.run,
-                "log lines came after the journal had stopped"
-            );
+        if !entries.is_empty() && self.journal.tell(entries).await.is_err() {
+            tracing::debug!("log lines came after the journal had stopped");
         }
     }
 

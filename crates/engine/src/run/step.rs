@@ -42,9 +42,7 @@ impl RunContext {
         let owed = |step: &&Step| step.always_run && step.kind != StepKind::Sweep;
         for step in run_context.workflow.steps.iter().filter(owed) {
             let log = StepLog {
-                journal: run_context.core.journal.clone(),
-                tenant: run_context.tenant.clone(),
-                run: run_context.run.clone(),
+                journal: run_context.journal.clone(),
                 step: step.id.clone(),
                 mask: run_context.mask.clone(),
             };
@@ -340,9 +338,8 @@ impl Attempt {
             change,
         };
         self.run_context
-            .core
             .journal
-            .write(&self.run_context.tenant, &self.run_context.run, vec![entry])
+            .write(vec![entry])
             .await
             .map_err(|error| Ended::lasting(error.to_string()))
     }

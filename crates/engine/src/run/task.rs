@@ -33,6 +33,8 @@ use super::{
 };
 use crate::{
     Error, Result, Tenant,
+    journal::RunJournal,
+    lease::Tenure,
     machine::{self, Effect, Event, Move, StepIndex, advance},
     shared::Core,
 };
@@ -44,6 +46,12 @@ pub struct RunTask {
     runs: Arc<ActiveRuns>,
     tenant: Tenant,
     id: String,
+    fence: i64,
+    journal: RunJournal,
+    /// The time in which this server may act on the run.
+    tenure: Arc<Tenure>,
+    /// Ends the task where it stands: the lease is lost, or another server has taken the run.
+    let_go: CancellationToken,
     kind: RunKind,
     deployment: String,
     workflow: Arc<Workflow>,
@@ -88,8 +96,15 @@ impl RunTask {
         run_context: Option<RunContext>,
     ) -> RunTask {
         let (ended, outcomes) = mpsc::unbounded_channel();
+        let tenure = core.lease.tenure();
+        let let_go = tenure.end_token();
+        let (id, fence) = (&run.shown.id, run.fence);
         RunTask {
-            commands: active_runs.register(&run.shown.id),
+            commands: active_runs.register(id, fence, let_go.clone()),
+            journal: core.journal.of(&run.tenant, id, fence),
+            fence,
+            tenure,
+            let_go,
             core: core.clone(),
             runs: active_runs.clone(),
             tenant: run.tenant.clone(),
@@ -116,39 +131,49 @@ impl RunTask {
         after_the_end: impl FnOnce(Option<Arc<RunContext>>, RunState) -> F + Send + 'static,
     ) -> oneshot::Receiver<()> {
         let (begun, told) = oneshot::channel();
-        let (runs, id) = (self.runs.clone(), self.id.clone());
+        let (runs, id, fence) = (self.runs.clone(), self.id.clone(), self.fence);
+        let tenure = self.tenure.clone();
         let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
-        self.core.tasks.clone().spawn(
+        self.core.tasks.clone().spawn(openstack::while_permitted(
+            tenure,
             async move {
                 let ended = self.drive(first, begun).await;
-                runs.unregister(&id);
+                runs.unregister(&id, fence);
                 match ended {
                     Ok(state) if state.is_final() => {
                         after_the_end(self.run_context.take(), state).await;
                     }
                     Ok(_let_go) => {}
                     Err(error) => {
-                        tracing::error!(%error, "the run is let go of; the next start takes it up");
+                        self.abort_all();
+                        tracing::error!(%error, "the run is let go of; its holder, or the next start, takes it up");
                     }
                 }
             }
             .instrument(span),
-        );
+        ));
         told
     }
 
     async fn drive(&mut self, first: Event, begun: oneshot::Sender<()>) -> Result<RunState> {
-        let stopping = self.core.stopping.clone();
+        let (stopping, let_go) = (self.core.stopping.clone(), self.let_go.clone());
         self.take(vec![first]).await?;
         // The caller may have dropped the receiver.
         let _told = begun.send(());
         while !self.run.state.is_final() {
             let wake = self.run.wake_at().map(until);
             tokio::select! {
-                () = stopping.cancelled() => {
+                // First, so that a step whose calls were refused after the end of the lease does not count as failed.
+                biased;
+                () = let_go.cancelled() => {
                     // As after a crash: resources of running steps are found again.
-                    self.active.values().for_each(|active| active.handle.abort());
-                    self.core.store.step_let_go(&self.tenant, &self.id).await?;
+                    self.abort_all();
+                    return Ok(self.run.state);
+                }
+                () = stopping.cancelled() => {
+                    self.abort_all();
+                    let held = (self.id.as_str(), self.fence);
+                    self.core.store.step_let_go(&self.tenant, held).await?;
                     return Ok(self.run.state);
                 }
                 Some(outcome) = self.outcomes.recv() => {
@@ -158,7 +183,8 @@ impl RunTask {
                     let events = outcomes.into_iter().filter_map(|outcome| self.expected(outcome)).collect();
                     self.take(events).await?;
                     for tidying in tidying {
-                        self.core.tasks.spawn(tidying);
+                        let tenure = self.tenure.clone();
+                        self.core.tasks.spawn(openstack::while_permitted(tenure, tidying));
                     }
                 }
                 Some(command) = self.commands.recv() => self.obey(command).await?,
@@ -166,6 +192,12 @@ impl RunTask {
             }
         }
         Ok(self.run.state)
+    }
+
+    fn abort_all(&self) {
+        self.active
+            .values()
+            .for_each(|active| active.handle.abort());
     }
 
     /// The event of an active attempt. `None` for an aborted one.
@@ -228,8 +260,7 @@ impl RunTask {
         }
         if !entries.is_empty() {
             // If this fails, the run is dropped, so its state is not used any more.
-            let journal = &self.core.journal;
-            journal.write(&self.tenant, &self.id, entries).await?;
+            self.journal.write(entries).await?;
         }
         for effect in effects {
             match effect {
@@ -455,9 +486,7 @@ impl RunTask {
         let attempt_number = self.run.steps[step].attempts;
         let span = tracing::info_span!("step", step.id = %described.id, resource = described.resource, attempt = attempt_number);
         let log = StepLog {
-            journal: self.core.journal.clone(),
-            tenant: self.tenant.clone(),
-            run: self.id.clone(),
+            journal: self.journal.clone(),
             step: described.id.clone(),
             mask: run_context.mask.clone(),
         };
@@ -491,11 +520,13 @@ impl RunTask {
             tidying: Mutex::default(),
         };
         let ended = self.ended.clone();
+        let tenure = self.tenure.clone();
         let depth = self.run.graph.nodes()[step].depth;
         let work = async move {
             let performed = Box::pin(attempt.perform());
             // Deeper steps have priority, so that begun work is finished first.
             let performed = openstack::with_priority(depth, performed);
+            let performed = openstack::while_permitted(tenure, performed);
             let result = AssertUnwindSafe(performed).catch_unwind().await;
             let event = match result {
                 Ok(Ok(())) => Event::Succeeded(step),

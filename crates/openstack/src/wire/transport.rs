@@ -40,6 +40,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Transport {
     client: reqwest::Client,
+    /// The time limit of one call.
+    timeout: Duration,
     permits: Semaphore,
     /// Limits of concurrent changes, by service.
     changes: Mutex<HashMap<Service, Arc<Limiter>>>,
@@ -75,6 +77,7 @@ impl Transport {
     ) -> Result<Transport, Error> {
         Ok(Transport {
             client: client(cloud, auth_url, settings)?,
+            timeout: settings.timeout,
             permits: Semaphore::new(settings.parallel_calls.max(1)),
             changes: Mutex::default(),
             changes_max: settings.parallel_changes.max(1),
@@ -208,6 +211,12 @@ impl Transport {
         }
         if let Some(body) = body {
             request = request.json(&body);
+        }
+        // As late as possible: a call may wait in line for minutes.
+        if !matches!(method, Method::GET | Method::HEAD)
+            && let Some(remaining) = crate::permitted_for()?
+        {
+            request = request.timeout(remaining.min(self.timeout));
         }
         let mut response = request.send().await.map_err(failed)?;
         let date = response.headers().get(reqwest::header::DATE);

@@ -67,6 +67,13 @@ impl Database {
     }
 }
 
+/// Two servers on an empty database.
+pub async fn servers() -> [Operator; 2] {
+    let url = Postgres::shared().create().await;
+    let server = async || crate::connect(&url).await.expect("a database");
+    [server().await, server().await]
+}
+
 /// A database in memory.
 pub async fn memory() -> Operator {
     Operator::new(connect::memory().await.expect("a database"))

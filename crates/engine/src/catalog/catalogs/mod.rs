@@ -1,9 +1,10 @@
 //! Catalogue items that projects uploaded: their rows, their folders, and the catalogues of projects and deployments.
 //!
 //! An upload first writes the whole folder, named by its digest (`catalog/<project>/<item>/<digest>` below the data
-//! folder), then the row. A crash in between leaves an unused folder, which the same upload uses again. A version never
-//! changes. A deployment keeps the versions of its creation ([`Catalogs::of_deployment`]) until it has no component of
-//! that item any more.
+//! folder), then the row with the archive. A crash in between leaves an unused folder, which the same upload uses
+//! again. Another server with the same database unpacks the archive into a folder of its own when it first needs the
+//! item. A version never changes. A deployment keeps the versions of its creation ([`Catalogs::of_deployment`]) until
+//! it has no component of that item any more.
 //!
 //! A project's item cannot have the name of one of the server's own items: `Stackloom::Catalog::nginx` in a template
 //! must mean the same in every project, and in templates that projects exchange. If a later version of this program
@@ -42,8 +43,8 @@ pub struct Catalogs {
     /// The folder `catalog` below the data folder.
     folder: PathBuf,
     store: Store,
-    /// The catalogues of projects, each until the project's next upload.
-    seen: Mutex<HashMap<Tenant, Arc<Catalog>>>,
+    /// The catalogues of projects, with the rows that they were made from.
+    seen: Mutex<HashMap<Tenant, (Vec<ItemRow>, Arc<Catalog>)>>,
     unpacking: Semaphore,
 }
 
@@ -103,10 +104,13 @@ impl Catalogs {
     /// If the database cannot be read.
     pub async fn of(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
         let mut seen = self.seen.lock().await;
-        if let Some(known) = seen.get(tenant) {
+        let rows = self.store.item_list(tenant).await?;
+        if let Some((of, known)) = seen.get(tenant)
+            && *of == rows
+        {
             return Ok(known.clone());
         }
-        let newest = newest(self.store.item_list(tenant).await?);
+        let newest = newest(rows.clone());
         let (catalog, is_whole) = if newest.is_empty() {
             (self.own.clone(), true)
         } else {
@@ -114,7 +118,7 @@ impl Catalogs {
         };
         // An incomplete catalogue is not cached: a read that failed can succeed later.
         if is_whole {
-            seen.insert(tenant.clone(), catalog.clone());
+            seen.insert(tenant.clone(), (rows, catalog.clone()));
         }
         Ok(catalog)
     }
@@ -179,8 +183,10 @@ impl Catalogs {
         archive: Vec<u8>,
     ) -> Result<Published> {
         let turn = self.unpacking.acquire().await;
+        let archive = Arc::new(archive);
+        let packed = archive.clone();
         let checked = blocking(move || {
-            let files = unpack(archive.as_slice(), &Limits::default())?;
+            let files = unpack(packed.as_slice(), &Limits::default())?;
             check::item(&files).map(|described| (described, digest(&files), files))
         });
         let (described, digest, files) = checked.await?.map_err(Error::ItemRefused)?;
@@ -228,8 +234,10 @@ impl Catalogs {
         if !was_there {
             let key = (name.as_str(), version.as_str());
             let author = (publisher.user, publisher.user_id);
-            let inserted = self.store.item_insert(tenant, key, &digest, bytes, author);
-            // Another server on the same database was faster.
+            let inserted = self
+                .store
+                .item_insert(tenant, key, &digest, bytes, author, &archive);
+            // Another server with the same database was faster.
             if inserted.await? == Outcome::Conflict {
                 return Err(Error::ItemVersionTaken { name, version });
             }
@@ -272,6 +280,11 @@ impl Catalogs {
             (row, versions, place)
         });
         let placed: Vec<_> = placed.collect();
+        for (row, _, place) in &placed {
+            if !place.exists() {
+                self.restore(tenant, row).await?;
+            }
+        }
         blocking(move || {
             let mut items = below.items.clone();
             let mut is_whole = true;
@@ -298,6 +311,21 @@ impl Catalogs {
             )
         })
         .await
+    }
+
+    /// Unpacks an item that another server received. Whatever does not work shows when the item is read.
+    async fn restore(&self, tenant: &Tenant, row: &ItemRow) -> Result<()> {
+        let key = (row.name.as_str(), row.version.as_str());
+        let Some(archive) = self.store.item_archive(tenant, key).await? else {
+            return Ok(());
+        };
+        let unpacked = blocking(move || unpack(archive.as_slice(), &Limits::default())).await?;
+        match unpacked {
+            Ok(files) if digest(&files) == row.digest => {
+                self.write(tenant, &row.name, &row.digest, files).await
+            }
+            _ => Ok(()),
+        }
     }
 
     fn place(&self, tenant: &Tenant, name: &str, digest: &str) -> PathBuf {

@@ -203,8 +203,8 @@ async fn the_number_of_versions_of_an_item_is_limited() {
         let store = &catalogs.store;
         let first = store.item_list(&demo).await.unwrap().remove(0);
         let (name, version) = (first.name.as_str(), format!("1.{minor}.0"));
-        let inserted =
-            store.item_insert(&demo, (name, &version), &first.digest, 4096, ("ada", "ada"));
+        let ada = ("ada", "ada");
+        let inserted = store.item_insert(&demo, (name, &version), &first.digest, 4096, ada, b"");
         assert_eq!(inserted.await.unwrap(), Outcome::Done);
     }
     let refused = publish("hello", "2.0.0").await.unwrap_err();
@@ -241,4 +241,20 @@ async fn only_the_owner_and_administrators_publish_versions() {
     let archive = archive("hello", "5.0.0", "x");
     let refused = catalogs.publish(&demo, other, archive).await.unwrap_err();
     assert_eq!(refused.code(), "item-owned");
+}
+
+#[tokio::test]
+async fn another_server_has_what_was_uploaded_here() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let demo = tenant("demo");
+    let here = catalogs(&folders[0]).await;
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
+    let own = Catalog::load(&own).unwrap();
+    let there = Catalogs::new(own, folders[1].path(), here.store.clone());
+    assert!(there.of(&demo).await.unwrap().get("hello").is_none());
+    for (version, word) in [("1.0.0", "first"), ("1.1.0", "second")] {
+        let archive = archive("hello", version, word);
+        here.publish(&demo, member("ada"), archive).await.unwrap();
+        assert!(says(&there.of(&demo).await.unwrap(), word));
+    }
 }

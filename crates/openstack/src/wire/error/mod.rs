@@ -145,6 +145,9 @@ pub enum Error {
         /// Request id, for the cloud's logs if the call arrived.
         request_id: String,
     },
+    /// The call was not sent, because the permission of its task has ended ([`crate::while_permitted`]).
+    #[error(transparent)]
+    NotPermitted(#[from] crate::NotPermitted),
     /// The response does not match the API.
     #[error(
         "the {service} service answered {method} {path} with something that we cannot read: {why} (request {request_id})"
@@ -318,7 +321,10 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Untrusted { .. }
             | Error::NotOpenStack { .. } => Some(Service::Identity),
-            Error::Unknown { .. } | Error::Ambiguous { .. } | Error::Config(_) => None,
+            Error::Unknown { .. }
+            | Error::Ambiguous { .. }
+            | Error::Config(_)
+            | Error::NotPermitted(_) => None,
         }
     }
 

@@ -1,0 +1,199 @@
+//! The servers that share a database: this one's lease, and the runs that it holds or takes.
+//!
+//! One task renews the lease and does nothing else, so that no slow cloud can delay it. Another one looks at the
+//! database every few seconds and on every notice: it ends leases that were not renewed, takes free runs, obeys
+//! cancellations that other servers received, and drops the tasks of runs that another server has taken.
+
+use std::{collections::HashMap, time::Duration};
+
+use api::RunState;
+use store::{Outcome, RunRow};
+use tokio::{sync::oneshot, time::timeout};
+
+use super::Engine;
+use crate::{Error, Result, lease::Sent, run::Command};
+
+/// Pause before the next try to join the servers.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Counts of the other servers' renewals, and since when they are known.
+type Seen = HashMap<String, (i64, Sent)>;
+
+impl Engine {
+    pub(super) async fn join(&self) -> Result<()> {
+        let sent = Sent::now();
+        let lease = &self.core.lease;
+        self.core.operator.server_join(lease.patience()).await?;
+        lease.begin(sent);
+        Ok(())
+    }
+
+    /// Renews the lease until the engine stops. After a loss it joins again.
+    pub(super) async fn keep_lease(self) {
+        let stopping = self.core.stopping.clone();
+        let work = async {
+            loop {
+                tokio::time::sleep(self.core.lease.pause()).await;
+                if self.renew().await {
+                    continue;
+                }
+                self.core.lease.tenure().end();
+                tracing::error!(
+                    "the lease of this server is lost, because the database did not answer or the process was stopped; \
+                     its runs are let go of"
+                );
+                while let Err(error) = self.join().await {
+                    tracing::warn!(%error, "this server cannot take runs yet");
+                    tokio::time::sleep(RETRY).await;
+                }
+                self.core.wake.notify_one();
+            }
+        };
+        let _stopped = stopping.run_until_cancelled(work).await;
+    }
+
+    /// False if the lease is lost.
+    async fn renew(&self) -> bool {
+        let tenure = self.core.lease.tenure();
+        let Some(rest) = tenure.rest() else {
+            return false;
+        };
+        let sent = Sent::now();
+        match timeout(rest, self.core.operator.server_renew()).await {
+            Ok(Ok(Outcome::Done)) => self.core.lease.renewed(sent),
+            Ok(Ok(Outcome::Conflict)) => return false,
+            Ok(Err(error)) => tracing::warn!(%error, "the lease is not renewed"),
+            Err(_elapsed) => {}
+        }
+        tenure.rest().is_some()
+    }
+
+    /// Looks after the runs until the engine stops.
+    pub(super) async fn look_after_runs(self) {
+        let stopping = self.core.stopping.clone();
+        let work = async {
+            let mut seen = Seen::new();
+            loop {
+                let pause = self.core.lease.pause();
+                let _woken = timeout(pause, self.core.wake.notified()).await;
+                if let Err(error) = self.look(&mut seen).await {
+                    tracing::warn!(%error, "the runs cannot be looked at");
+                }
+            }
+        };
+        let _stopped = stopping.run_until_cancelled(work).await;
+    }
+
+    async fn look(&self, seen: &mut Seen) -> Result<()> {
+        let operator = &self.core.operator;
+        if self.core.lease.tenure().rest().is_none() {
+            return Ok(());
+        }
+        let others = operator.server_list_others().await?;
+        seen.retain(|id, _| others.iter().any(|other| other.id == *id));
+        for other in others {
+            match seen.get(&other.id) {
+                Some((beat, since)) if *beat == other.beat => {
+                    if since.elapsed() >= other.patience
+                        && operator.server_expire(&other).await? == Outcome::Done
+                    {
+                        tracing::warn!(server = other.id, "a server is gone; its runs are free");
+                    }
+                }
+                _ => drop(seen.insert(other.id, (other.beat, Sent::now()))),
+            }
+        }
+        let tasks = self.active_runs.all();
+        let held = operator.run_list_held().await?;
+        for (run, fence) in tasks {
+            if !held
+                .iter()
+                .any(|held| held.id == run && held.fence == fence)
+            {
+                self.active_runs.let_go(&run, fence);
+            }
+        }
+        for run in held.iter().filter(|run| run.cancels > 0) {
+            if let Some(task) = self.active_runs.task_of(&run.id) {
+                let (answer, answered) = oneshot::channel();
+                if task.send(Command::Cancel(answer)).is_ok() {
+                    // The run may have ended; then nothing is left to cancel.
+                    let _answer = answered.await;
+                    operator.store().run_has_cancelled(run).await?;
+                }
+            }
+        }
+        // Taking them calls clouds.
+        let engine = self.clone();
+        self.core.tasks.spawn(async move {
+            let stopping = engine.core.stopping.clone();
+            let taken = stopping.run_until_cancelled(engine.take_free_runs());
+            if let Some(Err(error)) = taken.await {
+                tracing::warn!(%error, "free runs cannot be taken");
+            }
+        });
+        Ok(())
+    }
+
+    /// Takes all free runs and continues them. A run that cannot be continued does not block the others.
+    pub(super) async fn take_free_runs(&self) -> Result<()> {
+        let operator = &self.core.operator;
+        operator.hidden_reject_abandoned().await?;
+        // In parallel: each run waits for its own cloud, so the waits do not add up.
+        let all = operator.run_list_free().await?.into_iter();
+        let all = all.map(async |row| {
+            let id = row.shown.id.clone();
+            if let Err(error) = self.take(row).await {
+                tracing::error!(%error, run.id = id, "a run cannot be taken up");
+            }
+        });
+        futures::future::join_all(all).await;
+        Ok(())
+    }
+
+    async fn take(&self, row: RunRow) -> Result<()> {
+        let (tenant, id) = (&row.tenant, &row.shown.id);
+        // A task of an earlier tenure may still be ending.
+        if let Some(task) = self.active_runs.task_of(id) {
+            task.closed().await;
+        }
+        // Another server may be faster.
+        let Some(row) = self.core.store.run_take(tenant, id).await? else {
+            return Ok(());
+        };
+        if row.shown.state == RunState::Failed {
+            // In the background, because it calls clouds.
+            self.spawn_roll_back(row, None);
+            return Ok(());
+        }
+        self.take_up(row).await
+    }
+
+    /// Brings a paused run here, if another server holds it, so that it can be resumed or given up.
+    ///
+    /// # Errors
+    /// If steps of it still run there.
+    pub(super) async fn bring(&self, row: RunRow) -> Result<RunRow> {
+        let store = &self.core.store;
+        let is_here = store.holds(&row) && self.active_runs.task_of(&row.shown.id).is_some();
+        if row.shown.state != RunState::Paused || is_here {
+            return Ok(row);
+        }
+        let taken = store.run_take(&row.tenant, &row.shown.id).await?;
+        let taken = taken.ok_or_else(|| {
+            Error::NotNow(
+                "the run is paused at another server, where steps of it are still ending; try again in a minute".into(),
+            )
+        })?;
+        self.tell_others().await;
+        self.take_up(taken.clone()).await?;
+        Ok(taken)
+    }
+
+    /// Tells the other servers to look at their runs. They do so by themselves after some seconds.
+    pub(super) async fn tell_others(&self) {
+        if let Err(error) = self.core.store.notify_runs().await {
+            tracing::warn!(%error, "the other servers were not told");
+        }
+    }
+}

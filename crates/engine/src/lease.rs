@@ -1,0 +1,189 @@
+//! The lease of this server: the time for which it may act on the runs that it holds.
+//!
+//! The database has the lease ([`store::Operator::server_renew`]) and keeps others from writing. A cloud knows no such
+//! thing, so the server looks at the rest of its lease before every change that it makes: on a clock that goes on while
+//! the machine sleeps or the process is stopped, from the moment before the last renewal was sent. Whoever takes the
+//! runs over waits longer than that: lease and time-out of a request ([`Lease::patience`]).
+//!
+//! A lost lease ends a [`Tenure`], and with it all tasks of all runs at once, like a crash. The server then joins
+//! again, under a new id, and takes up what is free.
+//!
+//! Looked at: apalis-postgres (workers with a heartbeat, tasks with the worker that locks them; the same idea, without
+//! a fencing number), underway (a transaction, later a heartbeat, per task in progress), graphile_worker (a lock of
+//! four hours) and sqlxmq (a message's time is moved on while it is worked on). All are queues: they hand out tasks
+//! with tables of their own, at least once, on PostgreSQL only. Our runs are durable already and must be held on SQLite
+//! too; what was missing is one row. Restate's SDK keeps the journal in a server of its own.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio_util::sync::CancellationToken;
+
+/// Renewals in the time of a lease.
+const RENEWALS: u32 = 5;
+
+/// Longest pause between two looks at the database.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// The lease, through all tenures.
+pub struct Lease {
+    length: Duration,
+    request_timeout: Duration,
+    tenure: Mutex<Arc<Tenure>>,
+}
+
+/// The time from a join until the lease is lost or given up.
+pub struct Tenure {
+    /// Its end if it is not renewed, on [`now`]'s clock.
+    until: AtomicU64,
+    ended: CancellationToken,
+}
+
+/// Milliseconds since the machine was started, suspension included.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let seconds = Duration::from_secs(now.tv_sec.unsigned_abs());
+    millis(seconds) + now.tv_nsec.unsigned_abs() / 1_000_000
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A moment before a renewal is sent.
+#[derive(Clone, Copy)]
+pub struct Sent(u64);
+
+impl Sent {
+    /// This moment.
+    pub fn now() -> Sent {
+        Sent(now())
+    }
+
+    /// The time since then, suspension included.
+    pub fn elapsed(self) -> Duration {
+        Duration::from_millis(now().saturating_sub(self.0))
+    }
+}
+
+impl Lease {
+    /// A lease that does not run yet. `request_timeout` is the longest that a request to a cloud takes.
+    pub fn new(length: Duration, request_timeout: Duration) -> Lease {
+        Lease {
+            length,
+            request_timeout,
+            tenure: Mutex::new(Arc::new(Tenure::ended())),
+        }
+    }
+
+    /// The time without a renewal after which other servers may take the runs.
+    pub fn patience(&self) -> Duration {
+        self.length + self.request_timeout
+    }
+
+    /// The pause between two renewals.
+    pub fn pause(&self) -> Duration {
+        (self.length / RENEWALS).min(LOOK_EVERY)
+    }
+
+    /// Begins a tenure, when the server has joined.
+    pub fn begin(&self, sent: Sent) {
+        let tenure = Tenure {
+            until: AtomicU64::new(sent.0 + millis(self.length)),
+            ended: CancellationToken::new(),
+        };
+        *self.lock() = Arc::new(tenure);
+    }
+
+    /// The present tenure, or the last one.
+    pub fn tenure(&self) -> Arc<Tenure> {
+        self.lock().clone()
+    }
+
+    /// Notes a renewal.
+    pub fn renewed(&self, sent: Sent) {
+        let until = sent.0 + millis(self.length);
+        self.lock().until.fetch_max(until, Ordering::AcqRel);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Arc<Tenure>> {
+        self.tenure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tenure {
+    fn ended() -> Tenure {
+        let ended = CancellationToken::new();
+        ended.cancel();
+        Tenure {
+            until: AtomicU64::new(0),
+            ended,
+        }
+    }
+
+    /// Ends it: all tasks of runs that began in it stop.
+    pub fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// A token that is cancelled with its end.
+    pub fn end_token(&self) -> CancellationToken {
+        self.ended.child_token()
+    }
+
+    /// The rest of it. `None` once it has ended, whoever notices first.
+    pub fn rest(&self) -> Option<Duration> {
+        let rest = self.until.load(Ordering::Acquire).saturating_sub(now());
+        if rest == 0 {
+            self.end();
+        }
+        (!self.ended.is_cancelled()).then(|| Duration::from_millis(rest))
+    }
+}
+
+impl openstack::Permit for Tenure {
+    fn remaining(&self) -> Option<Duration> {
+        self.rest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_tenure_counts_from_before_the_last_renewal_and_never_comes_back() {
+        let lease = Lease::new(10 * SECOND, 60 * SECOND);
+        assert_eq!(
+            lease.tenure().rest(),
+            None,
+            "nothing is held before the server joins"
+        );
+        assert_eq!(lease.patience(), 70 * SECOND);
+
+        let sent = Sent(Sent::now().0 - 8000);
+        lease.begin(sent);
+        let tenure = lease.tenure();
+        assert!(tenure.rest().unwrap() <= 2 * SECOND);
+        lease.renewed(Sent::now());
+        assert!(tenure.rest().unwrap() > 9 * SECOND);
+
+        // The process was stopped for longer than its lease.
+        tenure.until.store(Sent::now().0, Ordering::Release);
+        assert_eq!(tenure.rest(), None);
+        assert!(tenure.end_token().is_cancelled());
+        lease.renewed(Sent::now());
+        assert_eq!(tenure.rest(), None, "a late renewal does not revive it");
+        lease.begin(Sent::now());
+        assert_eq!(tenure.rest(), None);
+        assert!(lease.tenure().rest().is_some());
+    }
+}

@@ -1,0 +1,68 @@
+//! Time-limited permission to change things in a cloud.
+//!
+//! A cloud does not know leases: it carries out every call that it gets. So a program that acts under a lease checks
+//! the rest of the lease just before each changing call, and no call outlasts it.
+
+use std::{sync::Arc, time::Duration};
+
+/// A time-limited permission.
+pub trait Permit: Send + Sync {
+    /// The remaining time. `None` after the end.
+    fn remaining(&self) -> Option<Duration>;
+}
+
+tokio::task_local! {
+    static PERMIT: Arc<dyn Permit>;
+}
+
+/// Runs `work` under a permission. After its end, changing calls fail with
+/// [`Error::NotPermitted`](crate::Error::NotPermitted) and are not sent.
+pub async fn while_permitted<F: Future>(permit: Arc<dyn Permit>, work: F) -> F::Output {
+    PERMIT.scope(permit, work).await
+}
+
+/// The rest of this task's permission. `None` if the task needs none.
+///
+/// # Errors
+/// If its permission has ended.
+pub fn permitted_for() -> Result<Option<Duration>, NotPermitted> {
+    let remaining = PERMIT.try_with(|permit| permit.remaining());
+    match remaining {
+        Err(_no_permission_needed) => Ok(None),
+        Ok(Some(remaining)) => Ok(Some(remaining)),
+        Ok(None) => Err(NotPermitted),
+    }
+}
+
+/// The permission of a task has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this server no longer holds the run; another one carries it on")]
+pub struct NotPermitted;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    struct Rest(Mutex<Option<Duration>>);
+
+    impl Permit for Rest {
+        fn remaining(&self) -> Option<Duration> {
+            *self.0.lock().unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_permission_is_checked_each_time() {
+        assert_eq!(permitted_for(), Ok(None), "no permission is needed");
+        let second = Duration::from_secs(1);
+        let rest = Arc::new(Rest(Mutex::new(Some(second))));
+        while_permitted(rest.clone(), async {
+            assert_eq!(permitted_for(), Ok(Some(second)));
+            *rest.0.lock().unwrap() = None;
+            assert_eq!(permitted_for(), Err(NotPermitted));
+        })
+        .await;
+    }
+}
