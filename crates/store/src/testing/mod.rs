@@ -1,6 +1,7 @@
 //! Databases for tests. Also writes and reads rows without the typed functions: leftovers of a crash, of another
 //! program version or of a manual change.
 
+mod breaking;
 mod postgres;
 
 use api::{DeploymentState, Workflow};
@@ -16,6 +17,7 @@ use crate::{
     event::{self, NewEvent},
 };
 
+pub use breaking::{BreakingWay, Lost};
 pub use postgres::Postgres;
 
 /// A separate database, which is removed on drop or when the process ends.

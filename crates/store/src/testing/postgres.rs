@@ -73,6 +73,11 @@ impl Postgres {
 
     /// Creates an empty database.
     pub async fn create(&self) -> DatabaseUrl {
+        self.create_behind(self.port).await
+    }
+
+    /// Creates an empty database that is used over another port.
+    pub async fn create_behind(&self, port: u16) -> DatabaseUrl {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
         install_default_drivers();
@@ -83,16 +88,22 @@ impl Postgres {
         let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
         admin.execute(create).await.expect("a database");
         admin.close().await.expect("closed");
-        self.address(&name).into()
+        address(port, &name).into()
+    }
+
+    /// The server's port.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// The address of a database in clear text, for another program.
     pub fn address(&self, database: &str) -> String {
-        format!(
-            "postgres://postgres:postgres@127.0.0.1:{}/{database}",
-            self.port
-        )
+        address(self.port, database)
     }
+}
+
+fn address(port: u16, database: &str) -> String {
+    format!("postgres://postgres:postgres@127.0.0.1:{port}/{database}")
 }
 
 impl Drop for Postgres {

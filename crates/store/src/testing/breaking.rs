@@ -1,0 +1,92 @@
+//! Connections that break at a `COMMIT`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
+use super::Postgres;
+use crate::Operator;
+
+/// What is lost when a connection breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The `COMMIT`: the database gives the transaction up.
+    Question,
+    /// The answer to the `COMMIT`: the transaction has taken effect.
+    Answer,
+}
+
+/// A way to an empty PostgreSQL database that can break.
+pub struct BreakingWay {
+    /// The handle across tenants.
+    pub operator: Operator,
+    next: Arc<Mutex<Option<Lost>>>,
+}
+
+impl BreakingWay {
+    /// A way that does not break yet.
+    pub async fn new() -> BreakingWay {
+        let server = Postgres::shared();
+        let next = Arc::<Mutex<Option<Lost>>>::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (far, breaks) = (server.port(), next.clone());
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                tokio::spawn(carry(near, far, breaks.clone()));
+            }
+        });
+        let operator = crate::connect(&server.create_behind(port).await).await;
+        BreakingWay {
+            operator: operator.expect("a database"),
+            next,
+        }
+    }
+
+    /// Lets the connection with the next `COMMIT` break.
+    pub fn break_at_commit(&self, lost: Lost) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(lost);
+    }
+
+    /// True if the connection has broken.
+    pub fn has_broken(&self) -> bool {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        next.is_none()
+    }
+}
+
+async fn carry(mut near: TcpStream, port: u16, next: Arc<Mutex<Option<Lost>>>) {
+    let mut far = TcpStream::connect(("127.0.0.1", port))
+        .await
+        .expect("the server");
+    let (mut question, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        tokio::select! {
+            read = near.read(&mut question) => {
+                let Ok(count @ 1..) = read else { return };
+                let question = &question[..count];
+                let is_commit = question.windows(7).any(|window| window == b"COMMIT\0");
+                let lost = is_commit
+                    .then(|| next.lock().unwrap_or_else(PoisonError::into_inner).take())
+                    .flatten();
+                if lost == Some(Lost::Question) || far.write_all(question).await.is_err() {
+                    return;
+                }
+                if lost == Some(Lost::Answer) {
+                    let answered = far.read(&mut answer).await;
+                    assert!(answered.is_ok_and(|count| count > 0), "it is committed");
+                    return;
+                }
+            }
+            read = far.read(&mut answer) => {
+                let Ok(count @ 1..) = read else { return };
+                if near.write_all(&answer[..count]).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
