@@ -1,7 +1,8 @@
 //! Time-limited permission to change things in a cloud.
 //!
 //! A cloud does not know leases: it carries out every call that it gets. So a program that acts under a lease checks
-//! the rest of the lease just before each changing call, and no call outlasts it.
+//! the rest of the lease just before each changing call, and no call outlasts it. Callers ask for the same permission
+//! before other effects of their own ([`permitted_for`]).
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,6 +20,17 @@ tokio::task_local! {
 /// [`Error::NotPermitted`](crate::Error::NotPermitted) and are not sent.
 pub async fn while_permitted<F: Future>(permit: Arc<dyn Permit>, work: F) -> F::Output {
     PERMIT.scope(permit, work).await
+}
+
+/// `work` under the permission of this task, to be spawned as a task of its own.
+pub fn under_same_permit<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let permit = PERMIT.try_with(Arc::clone).ok();
+    async move {
+        match permit {
+            Some(permit) => PERMIT.scope(permit, work).await,
+            None => work.await,
+        }
+    }
 }
 
 /// The rest of this task's permission. `None` if the task needs none.
@@ -62,6 +74,10 @@ mod tests {
             assert_eq!(permitted_for(), Ok(Some(second)));
             *rest.0.lock().unwrap() = None;
             assert_eq!(permitted_for(), Err(NotPermitted));
+            let asked = tokio::spawn(async { permitted_for() });
+            assert_eq!(asked.await.unwrap(), Ok(None), "a task of its own");
+            let asked = tokio::spawn(under_same_permit(async { permitted_for() }));
+            assert_eq!(asked.await.unwrap(), Err(NotPermitted));
         })
         .await;
     }

@@ -96,7 +96,7 @@ impl From<SandboxError> for Ended {
             SandboxError::NoImage(_) | SandboxError::Protocol(_) => {
                 Ended::lasting(error.to_string())
             }
-            SandboxError::Docker(_) => {
+            SandboxError::Docker(_) | SandboxError::NotPermitted(_) => {
                 Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
             }
         }

@@ -67,6 +67,9 @@ pub enum SandboxError {
     /// The execution was stopped.
     #[error("it was stopped")]
     Stopped,
+    /// It was not started, because this server no longer holds the run.
+    #[error(transparent)]
+    NotPermitted(#[from] openstack::NotPermitted),
     /// The image does not exist.
     #[error(
         "the sandbox image `{0}` is missing; `cargo xtask run` builds it, or set STACKLOOM_SANDBOX_IMAGE"
@@ -175,6 +178,8 @@ impl Sandboxes {
         stop: &CancellationToken,
         sink: &mut (dyn LineSink + Send),
     ) -> Result<i64, SandboxError> {
+        // As late as possible: a job may wait in line for minutes.
+        openstack::permitted_for()?;
         let place = self.least_loaded()?;
         let _load = Load::on(place);
         let mut container = tokio::select! {

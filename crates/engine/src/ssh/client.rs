@@ -129,6 +129,7 @@ impl Client {
     /// # Errors
     /// If the server opens no session or refuses the command.
     pub async fn execute(&self, command: &str) -> Result<Execution, SshError> {
+        openstack::permitted_for()?;
         let open = async {
             let channel = self.handle.channel_open_session().await?;
             channel.exec(true, command).await?;
@@ -146,6 +147,7 @@ impl Client {
     /// # Errors
     /// If the server refuses or fails to connect.
     pub async fn forward(&self, to: &Host) -> Result<impl ByteStream + 'static, SshError> {
+        openstack::permitted_for()?;
         let refused = |why: String| SshError::NotForwarded {
             bastion: self.host.name.clone(),
             address: to.place(),

@@ -3,6 +3,9 @@
 /// The reason why a connection was not made, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SshError {
+    /// Nothing was sent, because this server no longer holds the run.
+    #[error(transparent)]
+    NotPermitted(#[from] openstack::NotPermitted),
     /// No server responds at the address.
     #[error("connect to {address}: {why}")]
     Unreachable {

@@ -10,6 +10,10 @@
 //! - [`dial`]: the bytes of a server's SSH port, for a client in a sandbox that does its own key exchange.
 //! - [`Wait`]: the attempts until a login to a server succeeds.
 //!
+//! A server knows no leases, as a cloud does not. So each connection and each command asks first whether the run may still be
+//! acted on ([`openstack::permitted_for`]): connections in `tcp` and [`Client::forward`], where all of them begin, commands in
+//! [`Client::execute`].
+//!
 //! The design depends on two properties of russh. A channel whose reader stalls stops its whole connection once 100
 //! packets wait, so [`dial`] makes its own connection and does not share the gateway. And a key exchange with a silent
 //! peer continues after its future was dropped, so each connection has an inactivity limit; keepalives reset it while

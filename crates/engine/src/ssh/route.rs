@@ -55,6 +55,7 @@ pub struct Route {
 
 /// A TCP connection to a host.
 pub(super) async fn tcp(host: &Host) -> Result<TcpStream, SshError> {
+    openstack::permitted_for()?;
     let unreachable = |why: String| SshError::Unreachable {
         address: host.place(),
         why,

@@ -100,7 +100,7 @@ impl Live {
             sender,
         };
         let mut tasks = JoinSet::new();
-        tasks.spawn(driver.drive(received, pieces));
+        tasks.spawn(openstack::under_same_permit(driver.drive(received, pieces)));
         Live {
             orders,
             _driver: tasks,
@@ -174,8 +174,9 @@ impl Driver {
     async fn drive(mut self, mut orders: mpsc::Receiver<Order>, mut pieces: mpsc::Receiver<Piece>) {
         if let Some((client, folder)) = self.server.clone() {
             let sender = self.sender.clone();
-            self.readers
-                .spawn(async move { watch(&client, &folder, &sender).await });
+            self.readers.spawn(openstack::under_same_permit(async move {
+                watch(&client, &folder, &sender).await
+            }));
         }
         loop {
             let say_at = self.current.as_ref().map(|current| current.say_at);
@@ -328,7 +329,7 @@ impl Driver {
         };
         self.followed.insert(name.clone(), followed);
         let sender = self.sender.clone();
-        self.readers.spawn(async move {
+        self.readers.spawn(openstack::under_same_permit(async move {
             let ended = match folder.follow(&client, &name, from).await {
                 Ok(execution) => {
                     read(execution, &sender, |output| {
@@ -339,7 +340,7 @@ impl Driver {
                 Err(error) => Err(error),
             };
             let _ = sender.send(Piece::Complete(name, ended)).await;
-        });
+        }));
     }
 
     fn follow_packages(&mut self) {
@@ -347,12 +348,12 @@ impl Driver {
             return;
         };
         let sender = self.sender.clone();
-        self.packages = Some(self.readers.spawn(async move {
+        self.packages = Some(self.readers.spawn(openstack::under_same_permit(async move {
             if let Ok(execution) = package_log(&client).await {
                 // Its end is the task's, or the connection's, which the other reader tells.
                 let _ = read(execution, &sender, Piece::Package).await;
             }
-        }));
+        })));
     }
 
     async fn output(&mut self, name: &str, output: &Output) {
