@@ -2,7 +2,8 @@
 CREATE TABLE servers (
     id       TEXT   NOT NULL PRIMARY KEY,  -- a new one at each start, and after each lost lease
     beat     BIGINT NOT NULL CHECK (beat >= 0),  -- number of its renewals
-    patience BIGINT NOT NULL CHECK (patience > 0)  -- milliseconds without a renewal after which others may take its runs
+    patience BIGINT NOT NULL CHECK (patience > 0),  -- milliseconds without a renewal after which others may take its runs
+    sealing_key TEXT   NOT NULL  -- id of the key with which it seals
 );
 
 -- The server that holds the run. If `servers` does not have it, the run is free.

@@ -31,6 +31,8 @@ pub struct ServerRow {
     pub beat: i64,
     /// Time without a renewal after which others may take its runs.
     pub patience: Duration,
+    /// Id of the key with which it seals.
+    pub sealing_key: String,
 }
 
 /// A run that this server holds.
@@ -52,11 +54,11 @@ const HAS_WORK: &str =
     "state NOT IN ('succeeded', 'cancelled') AND (state <> 'failed' OR roll_back IS NOT NULL)";
 
 impl Operator {
-    /// Gives this server a new id and a lease.
+    /// Gives this server, which seals with the key of this id, a new id and a lease.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn server_join(&self, patience: Duration) -> Result<()> {
+    pub async fn server_join(&self, patience: Duration, sealing_key: &str) -> Result<()> {
         let id = uuid::Uuid::now_v7().to_string();
         let store = self.store();
         let mut transaction = store.begin("joining the servers").await?;
@@ -66,9 +68,10 @@ impl Operator {
                 .await
                 .map_err(transaction.failed())?;
         }
-        sqlx::query("INSERT INTO servers (id, beat, patience) VALUES ($1, 0, $2)")
+        sqlx::query("INSERT INTO servers (id, beat, patience, sealing_key) VALUES ($1, 0, $2, $3)")
             .bind(&id)
             .bind(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX))
+            .bind(sealing_key)
             .execute(transaction.connection())
             .await
             .map_err(transaction.failed())?;
@@ -108,16 +111,18 @@ impl Operator {
     /// # Errors
     /// If the database fails.
     pub async fn server_list_others(&self) -> Result<Vec<ServerRow>> {
-        let rows = sqlx::query("SELECT id, beat, patience FROM servers WHERE id <> $1")
-            .bind(self.store().server())
-            .fetch_all(&self.store().pool)
-            .await;
+        let rows =
+            sqlx::query("SELECT id, beat, patience, sealing_key FROM servers WHERE id <> $1")
+                .bind(self.store().server())
+                .fetch_all(&self.store().pool)
+                .await;
         let server = |row: &Row| {
             let patience: i64 = row.try_get("patience")?;
             Ok(ServerRow {
                 id: row.try_get("id")?,
                 beat: row.try_get("beat")?,
                 patience: Duration::from_millis(patience.unsigned_abs()),
+                sealing_key: row.try_get("sealing_key")?,
             })
         };
         read_all(rows, server, "listing servers")
@@ -339,14 +344,15 @@ mod tests {
     #[tokio::test]
     async fn a_run_is_taken_after_its_holder_is_gone_and_the_holder_writes_no_more() {
         let [first, second] = servers().await;
-        first.server_join(PATIENCE).await.unwrap();
-        second.server_join(PATIENCE).await.unwrap();
+        first.server_join(PATIENCE, "key").await.unwrap();
+        second.server_join(PATIENCE, "key").await.unwrap();
         begin(&first).await;
         append(&first, 0, line()).await.unwrap();
         assert!(free(&second).await == 0 && take(&second).await.is_none());
 
         let others = second.server_list_others().await.unwrap();
         assert_eq!((others.len(), others[0].patience), (1, PATIENCE));
+        assert_eq!(others[0].sealing_key, "key");
         assert_eq!(first.server_renew().await.unwrap(), Outcome::Done);
         let too_early = second.server_expire(&others[0]).await.unwrap();
         assert_eq!(too_early, Outcome::Conflict, "it was renewed meanwhile");
@@ -372,8 +378,8 @@ mod tests {
     #[tokio::test]
     async fn a_paused_run_is_taken_from_its_holder() {
         let [first, second] = servers().await;
-        first.server_join(PATIENCE).await.unwrap();
-        second.server_join(PATIENCE).await.unwrap();
+        first.server_join(PATIENCE, "key").await.unwrap();
+        second.server_join(PATIENCE, "key").await.unwrap();
         begin(&first).await;
         append(&first, 0, is(RunState::Paused)).await.unwrap();
         run_step(first.store(), "r", "web:software").await;
@@ -393,7 +399,7 @@ mod tests {
     #[tokio::test]
     async fn the_holder_is_asked_to_cancel() {
         for Database { operator, .. } in &Database::each().await {
-            operator.server_join(PATIENCE).await.unwrap();
+            operator.server_join(PATIENCE, "key").await.unwrap();
             begin(operator).await;
             let store = operator.store();
             for stranger in strangers() {
@@ -412,10 +418,10 @@ mod tests {
     #[tokio::test]
     async fn a_file_has_one_server_and_its_earlier_lives_hold_nothing() {
         let Database { operator, .. } = &Database::new().await;
-        operator.server_join(PATIENCE).await.unwrap();
+        operator.server_join(PATIENCE, "key").await.unwrap();
         begin(operator).await;
         assert_eq!(free(operator).await, 0);
-        operator.server_join(PATIENCE).await.unwrap();
+        operator.server_join(PATIENCE, "key").await.unwrap();
         assert_eq!(free(operator).await, 1);
         assert_eq!(take(operator).await.unwrap().fence, 1);
         operator.server_leave().await.unwrap();

@@ -108,19 +108,27 @@ impl Engine {
     /// Starts an engine and continues unfinished runs.
     ///
     /// # Errors
-    /// If the database, the keys or the catalogue cannot be read, or the key of stored secrets is gone.
+    /// If the database, the keys or the catalogue cannot be read, the key of stored secrets is gone, or another server on the
+    /// database seals with another key.
     pub async fn start(config: Config, operator: Operator) -> Result<Engine> {
         let engine = Engine {
             core: Core::start(config, operator)?,
             active_runs: Arc::default(),
         };
         engine.join().await?;
-        engine.reseal_all().await?;
-        engine.recover().await?;
-        let tasks = &engine.core.tasks;
-        tasks.spawn(engine.clone().keep_lease());
-        tasks.spawn(engine.clone().look_after_runs());
+        // From now on: clouds can delay the rest for longer than a lease.
+        engine.core.tasks.spawn(engine.clone().keep_lease());
+        if let Err(error) = engine.reseal_and_recover().await {
+            engine.shutdown().await;
+            return Err(error);
+        }
+        engine.core.tasks.spawn(engine.clone().look_after_runs());
         Ok(engine)
+    }
+
+    async fn reseal_and_recover(&self) -> Result<()> {
+        self.reseal_all().await?;
+        self.recover().await
     }
 
     /// The catalogue of a project: the server's own items and the project's uploads.

@@ -3,11 +3,13 @@
 //! One task renews the lease and does nothing else, so that no slow cloud can delay it. Another one looks at the
 //! database every few seconds and on every notice: it ends leases that were not renewed, takes free runs, obeys
 //! cancellations that other servers received, and drops the tasks of runs that another server has taken.
+//!
+//! Servers that seal with different keys would pause each other's runs. So a server does not join those with another key.
 
 use std::{collections::HashMap, time::Duration};
 
 use api::RunState;
-use store::{Outcome, RunRow};
+use store::{Outcome, RunRow, ServerRow};
 use tokio::{sync::oneshot, time::timeout};
 
 use super::Engine;
@@ -20,12 +22,64 @@ const RETRY: Duration = Duration::from_secs(1);
 type Seen = HashMap<String, (i64, Sent)>;
 
 impl Engine {
+    /// Joins the servers, and begins a tenure.
+    ///
+    /// # Errors
+    /// If another server seals with another key.
     pub(super) async fn join(&self) -> Result<()> {
-        let sent = Sent::now();
-        let lease = &self.core.lease;
-        self.core.operator.server_join(lease.patience()).await?;
-        lease.begin(sent);
-        Ok(())
+        let (lease, operator) = (&self.core.lease, &self.core.operator);
+        let key = self.core.keys.newest_id();
+        loop {
+            let sent = Sent::now();
+            operator.server_join(lease.patience(), &key).await?;
+            let mut others = operator.server_list_others().await?;
+            others.retain(|other| other.sealing_key != key);
+            if others.is_empty() {
+                lease.begin(sent);
+                return Ok(());
+            }
+            // Of two that join at the same time, each sees the other one.
+            operator.server_leave().await?;
+            self.outlast(&others, &key).await?;
+        }
+    }
+
+    /// Waits until the leases of these servers have ended, which seal with other keys. They may be gone: killed, to be started
+    /// with a new key.
+    ///
+    /// # Errors
+    /// If one of them renews its lease.
+    async fn outlast(&self, servers: &[ServerRow], key: &str) -> Result<()> {
+        let operator = &self.core.operator;
+        let since = Sent::now();
+        tracing::warn!(
+            "a server with another key uses this database, or did so until a moment ago"
+        );
+        loop {
+            tokio::time::sleep(self.core.lease.pause()).await;
+            let now = operator.server_list_others().await?;
+            let mut left = 0;
+            for before in servers {
+                let Some(other) = now.iter().find(|other| other.id == before.id) else {
+                    continue;
+                };
+                if other.beat != before.beat {
+                    return Err(Error::Unavailable(format!(
+                        "another server on this database seals secrets with the key {}, this one with {key}; neither could open \
+                         what the other one seals. Give both the same keys in the same order (STACKLOOM_KEY_FILE). To change the \
+                         key, stop all servers first",
+                        other.sealing_key
+                    )));
+                }
+                left += 1;
+                if since.elapsed() >= before.patience {
+                    operator.server_expire(before).await?;
+                }
+            }
+            if left == 0 {
+                return Ok(());
+            }
+        }
     }
 
     /// Renews the lease until the engine stops. After a loss it joins again.

@@ -69,6 +69,11 @@ impl SealingKeys {
         self.0.iter().map(SealingKey::id).collect()
     }
 
+    /// Id of the key that seals.
+    pub fn newest_id(&self) -> String {
+        self.newest().id()
+    }
+
     /// Seals a text for a purpose.
     pub fn seal(&self, purpose: &str, secret: &str) -> String {
         let key = self.newest();

@@ -164,6 +164,16 @@ impl Bench {
         Ok(())
     }
 
+    /// Starts another engine with this key, on a database of its own.
+    pub async fn server(&self, operator: &Operator, key: u8) -> Result<Engine, Error> {
+        let config = Config {
+            keys: KeySource::Text(STANDARD.encode([key; 32]).into()),
+            lease: Duration::from_secs(5),
+            ..config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout)
+        };
+        Engine::start(config, operator.clone()).await
+    }
+
     /// Starts another engine on this one's data, waits until it has taken up its runs, and kills it without a word.
     pub async fn start_and_kill(&self) {
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);

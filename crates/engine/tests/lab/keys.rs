@@ -1,4 +1,6 @@
-//! The server's own keys: rotation, and a start without them.
+//! The server's own keys: rotation, a start without them, and servers with different ones.
+
+use std::time::Duration;
 
 use engine::{Error, Preview};
 
@@ -50,4 +52,24 @@ async fn secrets_are_sealed_anew_and_the_server_does_not_start_without_their_key
         .plan(&bench.actor, preview, Some(&started.deployment));
     let steps = plan.await.unwrap().workflow.unwrap().steps;
     assert!(steps.is_empty(), "a new key changes nothing: {steps:?}");
+}
+
+#[tokio::test]
+async fn servers_with_different_keys_do_not_share_a_database() {
+    let bench = Bench::new().await;
+    let [first, second] = store::testing::servers().await;
+    let here = bench.server(&first, 1).await.unwrap();
+    let Err(Error::Unavailable(why)) = bench.server(&second, 2).await else {
+        panic!("it has joined");
+    };
+    assert!(why.contains("To change the key, stop all servers"), "{why}");
+    let there = bench.server(&second, 1).await.unwrap();
+    there.shutdown().await;
+    here.shutdown().await;
+
+    // Killed, so that it does not leave.
+    let patience = Duration::from_secs(1);
+    first.server_join(patience, "another").await.unwrap();
+    let there = bench.server(&second, 2).await.unwrap();
+    there.shutdown().await;
 }
