@@ -43,10 +43,12 @@ pub struct Catalogs {
     /// The folder `catalog` below the data folder.
     folder: PathBuf,
     store: Store,
-    /// The catalogues of projects, with the rows that they were made from.
-    seen: Mutex<HashMap<Tenant, (Vec<ItemRow>, Arc<Catalog>)>>,
+    seen: Mutex<HashMap<Tenant, Seen>>,
     unpacking: Semaphore,
 }
+
+/// A project's catalogue, with the rows that it was made from.
+type Seen = (Vec<ItemRow>, Arc<Catalog>);
 
 /// A user who publishes an item.
 #[derive(Clone, Copy, Debug)]
