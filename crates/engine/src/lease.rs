@@ -8,11 +8,15 @@
 //! A lost lease ends a [`Tenure`], and with it all tasks of all runs at once, like a crash. The server then joins
 //! again, under a new id, and takes up what is free.
 //!
-//! Looked at: apalis-postgres (workers with a heartbeat, tasks with the worker that locks them; the same idea, without
-//! a fencing number), underway (a transaction, later a heartbeat, per task in progress), graphile_worker (a lock of
-//! four hours) and sqlxmq (a message's time is moved on while it is worked on). All are queues: they hand out tasks
-//! with tables of their own, at least once, on PostgreSQL only. Our runs are durable already and must be held on SQLite
-//! too; what was missing is one row. Restate's SDK keeps the journal in a server of its own.
+//! No library that we found (November 2026) does this. We need PostgreSQL and SQLite, a fencing number in every write to
+//! the journal, and a holder that knows its remaining lease before each call. All of these keep work in tables or a server
+//! of their own, while our runs are durable in our journal:
+//! - graphile_worker 0.14 and sqlxmq 0.6 (PostgreSQL): a job is ended by its id, whoever holds it.
+//! - underway 0.2 (PostgreSQL): a heartbeat per task; fencing by attempt is not in a release yet.
+//! - apalis 1.0 (both databases): a heartbeat per worker; a result is stored if the task still names the worker.
+//! - runledger 0.12 (PostgreSQL): changes are fenced by run, attempt and worker.
+//! - durare 0.5 and cloacina 0.12 (both databases): recovery is fenced, the storing of a step by its runner's id or not.
+//! - Restate's SDK: the journal is in Restate's own server.
 
 use std::{
     sync::{
