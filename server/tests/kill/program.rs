@@ -60,7 +60,12 @@ impl Program {
             folder: folder.to_owned(),
             address,
             horizon,
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            // A connection for each request: a stopped server closes idle ones when it goes on.
+            http: reqwest::Client::builder()
+                .no_proxy()
+                .pool_max_idle_per_host(0)
+                .build()
+                .unwrap(),
             cookie: None,
         };
         program.until_ready().await;
