@@ -91,7 +91,7 @@ pub struct Deployment {
     /// True if the last change failed and the state before it is known, so that it can be rolled back.
     #[serde(default)]
     pub can_roll_back: bool,
-    /// What a list shows of resources and runs. Only in lists.
+    /// Summary of resources and runs. Only in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<DeploymentSummary>,
     /// The deployed template, in HOT. Empty in lists.

@@ -286,7 +286,7 @@ async fn a_line_on_the_disk_takes_a_fraction_of_a_row() {
     const LINES: u32 = 20_000;
     let text = |nth| {
         format!(
-            "Get:{nth} http://deb.debian.org/debian bookworm/main amd64 libexample{nth} amd64 1.{nth}-2 [{} kB]",
+            "Get:{nth} http://apt.an.example/debian bookworm/main amd64 libexample{nth} amd64 1.{nth}-2 [{} kB]",
             nth * 37 % 991
         )
     };

@@ -1,5 +1,5 @@
-//! What a step does on its server around Ansible: it makes the folder of the detached programs, waits for others that use the package manager,
-//! and removes the folder when the step's ending is stored.
+//! The folder of a step's detached programs on its server, around Ansible: made before it, when others no longer use the
+//! package manager, and removed when the step's ending is stored.
 
 use std::{sync::Arc, time::Duration};
 

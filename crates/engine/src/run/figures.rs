@@ -100,7 +100,7 @@ async fn the_end_of_a_long_log_is_read_at_once() {
     for hundred in 0..1_000 {
         let line = |nth| {
             format!(
-                "Get:{nth} http://deb.debian.org/debian bookworm/main amd64 libexample{hundred} amd64 1.{nth}-2"
+                "Get:{nth} http://apt.an.example/debian bookworm/main amd64 libexample{hundred} amd64 1.{nth}-2"
             )
         };
         let lines = (0..100).map(|nth| (LogLevel::Info, line(nth)));

@@ -270,7 +270,7 @@ mod tests {
         let mut segment = Segment::default();
         for seq in 0..200 {
             let text = format!(
-                "Get:{seq} http://deb.debian.org/debian bookworm/main amd64 libfoo{seq} amd64 1.{seq}-2 [{} kB]",
+                "Get:{seq} http://apt.an.example/debian bookworm/main amd64 libfoo{seq} amd64 1.{seq}-2 [{} kB]",
                 seq * 37 % 991
             );
             segment.push(seq, "2026-01-01T00:00:00.000Z", &line(&text));

@@ -1,4 +1,4 @@
-//! What a software deployment runs, what it gets, and what came of it. Pure.
+//! The configuration of a software deployment: its program, its inputs, and the reading of its outputs. Pure.
 //!
 //! Rules of Heat's `software_deployment.py`, and of the hooks `script` and `ansible` of its agent.
 

@@ -39,10 +39,10 @@ const PIECES: usize = 64;
 /// Maximum number of executions that wait for their task to begin.
 const UNCLAIMED: usize = 10_000;
 
-/// What is stored of the output of programs, by execution.
+/// Stored output of programs, by execution.
 pub type Positions = HashMap<String, Stored>;
 
-/// What is stored of the output of a program.
+/// Stored part of the output of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Origin of its lines.
@@ -56,7 +56,7 @@ pub struct Stored {
 pub enum TaskKind {
     /// A package manager's log.
     Package,
-    /// None.
+    /// Any other task: its output is the only source of lines.
     Other,
 }
 
