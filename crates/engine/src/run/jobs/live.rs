@@ -56,7 +56,7 @@ pub struct Stored {
 pub enum TaskKind {
     /// A package manager's log.
     Package,
-    /// Any other task: its output is the only source of lines.
+    /// No further output.
     Other,
 }
 
