@@ -10,10 +10,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    AuditEvent, CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design,
-    DesignRequest, DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest,
-    Imported, LoginRequest, LoginSession, Me, Plan, PlanRequest, Problem, Run, RunContent, Started,
-    Stray, ValidateRequest, ValidateResponse,
+    AuditEvent, CatalogEntry, CloudFacts, CloudInfo, CurrentUser, DeployRequest, Deployment,
+    Design, DesignRequest, DesignSummary, DesignVersion, Event, ExportFormat, Exported,
+    ImportRequest, Imported, LoginRequest, LoginSession, Plan, PlanRequest, Problem, Run,
+    RunContent, Started, Stray, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub async fn clouds() -> Answer<Vec<CloudInfo>> {
 }
 
 /// `POST /login`.
-pub async fn login(request: &LoginRequest) -> Answer<Me> {
+pub async fn login(request: &LoginRequest) -> Answer<CurrentUser> {
     send("POST", "/login", Some(request)).await
 }
 
@@ -56,7 +56,7 @@ pub async fn session_end(id: &str) -> Answer<()> {
 }
 
 /// `GET /me`.
-pub async fn me() -> Answer<Me> {
+pub async fn me() -> Answer<CurrentUser> {
     get("/me").await
 }
 

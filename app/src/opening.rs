@@ -1,6 +1,6 @@
 //! Opens files as designs. Parsing templates needs the piece `designer` (see [`lazy`](crate::lazy)).
 
-use api::{Beside, DesignRequest};
+use api::{DesignRequest, TemplateFiles};
 use leptos::wasm_split::SplitLoaderError;
 
 use crate::client;
@@ -21,7 +21,7 @@ fn open_piece(files: Vec<(String, String)>) -> Result<Vec<DesignRequest>, Missin
         .map(|one| DesignRequest {
             name: one.name,
             template: one.template,
-            beside: Beside::of(&one.bundle),
+            beside: TemplateFiles::of(&one.bundle),
             ..DesignRequest::default()
         })
         .collect())

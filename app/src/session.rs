@@ -1,6 +1,6 @@
 //! The logged-in user.
 
-use api::Me;
+use api::CurrentUser;
 use leptos::prelude::*;
 
 use crate::{browser, client};
@@ -9,7 +9,7 @@ use crate::{browser, client};
 #[derive(Clone, Copy)]
 pub struct Session {
     /// The user. `None` until the server has responded.
-    pub me: RwSignal<Option<Me>>,
+    pub me: RwSignal<Option<CurrentUser>>,
 }
 
 /// Provides the session, for [`crate::App`].

@@ -62,7 +62,7 @@ struct Known {
 
 /// A login attempt: the account and the address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Try {
+pub struct LoginAttempt {
     account: Account,
     here: Account,
 }
@@ -79,13 +79,13 @@ struct Failures {
 
 /// A client's address, for limits over all accounts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Place(Account);
+pub struct AddressKey(Account);
 
-impl Place {
+impl AddressKey {
     /// The key of an address. All unknown addresses count as one.
-    pub fn of(address: Option<IpAddr>) -> Place {
+    pub fn of(address: Option<IpAddr>) -> AddressKey {
         // An empty list of names is not a valid account.
-        Place(Account::new(&[]).from(address).here)
+        AddressKey(Account::new(&[]).from(address).here)
     }
 }
 
@@ -101,7 +101,7 @@ impl Account {
     }
 
     /// An attempt from this address. All unknown addresses count as one.
-    pub fn from(self, address: Option<IpAddr>) -> Try {
+    pub fn from(self, address: Option<IpAddr>) -> LoginAttempt {
         let place = match address.map(|address| address.to_canonical()) {
             Some(IpAddr::V6(address)) => {
                 let network = address.to_bits() >> 64 << 64;
@@ -111,7 +111,7 @@ impl Account {
         };
         let place = place.map(|place| place.to_string()).unwrap_or_default();
         let hash = Sha256::new().chain_update(self.0).chain_update(place);
-        Try {
+        LoginAttempt {
             account: self,
             here: Account(hash.finalize().into()),
         }
@@ -154,7 +154,7 @@ impl Known {
         })
     }
 
-    fn is_at_home(&self, one: Try, now: Instant) -> bool {
+    fn is_at_home(&self, one: LoginAttempt, now: Instant) -> bool {
         let last = self.at_home.get(&one.here);
         last.is_some_and(|last| now.saturating_duration_since(*last) < AT_HOME_FOR)
     }
@@ -211,7 +211,12 @@ impl Attempts {
     ///
     /// # Errors
     /// As [`Attempts::begin`].
-    pub fn begin_at(&self, place: Place, one: Option<Try>, now: Instant) -> Result<(), Duration> {
+    pub fn begin_at(
+        &self,
+        place: AddressKey,
+        one: Option<LoginAttempt>,
+        now: Instant,
+    ) -> Result<(), Duration> {
         let mut known = self.lock();
         let wait = known.wait(place.0, self.free_at_address, now);
         if !wait.is_zero() && !one.is_some_and(|one| known.is_at_home(one, now)) {
@@ -222,7 +227,7 @@ impl Attempts {
     }
 
     /// The attempt did not fail, or did not take place.
-    pub fn withdraw(&self, place: Place) {
+    pub fn withdraw(&self, place: AddressKey) {
         self.lock().uncount(place.0);
     }
 
@@ -230,7 +235,7 @@ impl Attempts {
     ///
     /// # Errors
     /// The remaining wait if the attempt is too early. Such an attempt is not counted.
-    pub fn begin(&self, one: Try, now: Instant) -> Result<(), Duration> {
+    pub fn begin(&self, one: LoginAttempt, now: Instant) -> Result<(), Duration> {
         let mut known = self.lock();
         let mut wait = known.wait(one.here, FREE, now);
         if !known.is_at_home(one, now) {
@@ -245,7 +250,7 @@ impl Attempts {
     }
 
     /// The login succeeded: failures from this address are removed, and the address is known.
-    pub fn succeeded(&self, one: Try, now: Instant) {
+    pub fn succeeded(&self, one: LoginAttempt, now: Instant) {
         let mut known = self.lock();
         known.failures.remove(&one.here);
         known.uncount(one.account);
@@ -258,7 +263,7 @@ impl Attempts {
     }
 
     /// The cloud could not decide, so this attempt is not counted.
-    pub fn undecided(&self, one: Try) {
+    pub fn undecided(&self, one: LoginAttempt) {
         let mut known = self.lock();
         known.uncount(one.here);
         known.uncount(one.account);
@@ -275,11 +280,11 @@ mod tests {
 
     const LAB: [&str; 3] = ["lab", "Default", "ada"];
 
-    fn at(names: &[&str], address: &str) -> Try {
+    fn at(names: &[&str], address: &str) -> LoginAttempt {
         Account::new(names).from(Some(address.parse().unwrap()))
     }
 
-    fn ada() -> Try {
+    fn ada() -> LoginAttempt {
         at(&LAB, "192.0.2.1")
     }
 
@@ -386,7 +391,7 @@ mod tests {
     fn names_and_tokens_cannot_be_sprayed_from_one_address() {
         let attempts = Attempts::new(20);
         let now = Instant::now();
-        let place = |address: &str| Place::of(Some(address.parse().unwrap()));
+        let place = |address: &str| AddressKey::of(Some(address.parse().unwrap()));
         let here = place("192.0.2.1");
         assert_eq!(attempts.begin_at(here, Some(ada()), now), Ok(()));
         attempts.succeeded(ada(), now);

@@ -7,7 +7,7 @@
 
 use std::{net::IpAddr, time::Instant};
 
-use api::Me;
+use api::CurrentUser;
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, request::Parts},
@@ -21,7 +21,7 @@ use time::OffsetDateTime;
 use tower_sessions::{Expiry, Session, session::Id};
 
 use crate::{
-    attempts::Place,
+    attempts::AddressKey,
     audit::Who,
     client::ClientAddress,
     codes,
@@ -48,7 +48,7 @@ const SESSION_KEY: &str = "login";
 #[derive(Clone)]
 pub struct Caller {
     /// The user's data for pages, without quotas.
-    pub me: Me,
+    pub me: CurrentUser,
     /// The user's identity for the engine.
     pub actor: Actor,
 }
@@ -75,7 +75,7 @@ impl Caller {
             .hint("Log in to a project.")
             .path("project")
         })?;
-        let me = Me {
+        let me = CurrentUser {
             cloud: cloud.name.clone(),
             user: session.user().name.clone(),
             project: project.name.clone(),
@@ -164,7 +164,7 @@ pub async fn check_token(services: &Services, login: &Login, parts: &mut Parts) 
         return Err(not_signed_in());
     }
     let Ok(ClientAddress(address)) = ClientAddress::from_request_parts(parts, services).await;
-    let place = Place::of(address);
+    let place = AddressKey::of(address);
     let attempts = &services.attempts;
     let begun = attempts.begin_at(place, None, Instant::now());
     begun.map_err(too_many_here)?;

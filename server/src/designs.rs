@@ -7,7 +7,7 @@
 //! The version number is also an optimistic lock: a save contains its base version, and a save from an older version is
 //! a conflict that changes nothing.
 
-use api::{Beside, Design, DesignRequest, DesignSummary, DesignVersion};
+use api::{Design, DesignRequest, DesignSummary, DesignVersion, TemplateFiles};
 use engine::{Engine, Page, Tenant};
 use hot::document::Document;
 use store::{DesignContent, Outcome, Store, VersionLimits};
@@ -160,7 +160,7 @@ fn content<'a>(
     name: &'a str,
     author: &'a str,
     request: &'a DesignRequest,
-    beside: &'a Beside,
+    beside: &'a TemplateFiles,
     resources: i64,
 ) -> DesignContent<'a> {
     DesignContent {

@@ -13,19 +13,19 @@ use tokio::{
 };
 
 use crate::{
-    attempts::Place,
+    attempts::AddressKey,
     codes,
     problem::{Error, Result},
 };
 
 /// Longest wait for a permit.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The limits of logins to all clouds.
 #[derive(Clone)]
 pub struct Doors {
     in_all: Arc<Semaphore>,
-    places: Slots<Place>,
+    places: Slots<AddressKey>,
 }
 
 /// The permits of a login in progress.
@@ -47,7 +47,7 @@ impl Doors {
     ///
     /// # Errors
     /// `too-many-logins` if no permit is free in time.
-    pub async fn enter(&self, place: Place) -> Result<Entered> {
+    pub async fn enter(&self, place: AddressKey) -> Result<Entered> {
         let enter = async {
             let address = self.places.of(&place).acquire_owned().await;
             let in_all = self.in_all.clone().acquire_owned().await;
@@ -56,14 +56,14 @@ impl Doors {
                 _in_all: in_all.ok()?,
             })
         };
-        let entered = timeout(PATIENCE, enter).await.ok().flatten();
+        let entered = timeout(TIMEOUT, enter).await.ok().flatten();
         entered.ok_or_else(|| {
             Error::new(
                 codes::TOO_MANY_LOGINS,
                 "Too many logins are under way, so this one was not tried.",
             )
             .hint("Wait a few seconds, then try again.")
-            .retry_after(PATIENCE)
+            .retry_after(TIMEOUT)
         })
     }
 }

@@ -204,7 +204,7 @@ impl From<engine::Error> for Error {
             engine::Error::Refused(_) => "Template refused",
             engine::Error::QuotaExceeded(_) => "Quota exceeded",
             engine::Error::Busy(_) => "A run is at work",
-            engine::Error::NotNow(_) | engine::Error::Lost(_) => "Not possible now",
+            engine::Error::NotPossibleNow(_) | engine::Error::Lost(_) => "Not possible now",
             engine::Error::NoVault => "Nowhere to keep secrets",
             engine::Error::ItemRefused(_) => "Item refused",
             engine::Error::ItemNameTaken(_) => "Name taken",

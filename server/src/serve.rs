@@ -36,7 +36,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt as _;
 
-use crate::{attempts::Place, config::Config};
+use crate::{attempts::AddressKey, config::Config};
 
 /// Pause after a failure to accept a connection, such as a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -84,7 +84,7 @@ pub async fn serve(
                 request.extensions_mut().insert(ConnectInfo(peer));
                 request
             });
-        let io = TokioIo::new(Held(stream, counted));
+        let io = TokioIo::new(CountedStream(stream, counted));
         let service = TowerToHyperService::new(router);
         let connection = http.serve_connection(io, service).with_upgrades();
         let closing = closing.clone();
@@ -121,14 +121,14 @@ struct Connections {
 #[derive(Default)]
 struct Open {
     in_all: usize,
-    at: HashMap<Place, usize>,
+    at: HashMap<AddressKey, usize>,
 }
 
 /// A counted connection. Dropped when it is closed.
-struct Counted {
+struct ConnectionPermit {
     open: Arc<Mutex<Open>>,
     /// `None` for a trusted proxy.
-    place: Option<Place>,
+    place: Option<AddressKey>,
 }
 
 impl Connections {
@@ -140,10 +140,10 @@ impl Connections {
     }
 
     /// Counts a connection. `None` if the limit is reached.
-    fn count(&self, address: IpAddr) -> Option<Counted> {
+    fn count(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let config = &self.config;
         let is_proxy = config.proxies.contains(&address.to_canonical());
-        let place = (!is_proxy).then(|| Place::of(Some(address)));
+        let place = (!is_proxy).then(|| AddressKey::of(Some(address)));
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.in_all >= config.connections {
             return None;
@@ -156,14 +156,14 @@ impl Connections {
             *here += 1;
         }
         open.in_all += 1;
-        Some(Counted {
+        Some(ConnectionPermit {
             open: self.open.clone(),
             place,
         })
     }
 }
 
-impl Drop for Counted {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.in_all -= 1;
@@ -178,12 +178,12 @@ impl Drop for Counted {
 }
 
 /// A stream that is counted until it is closed, even as a websocket.
-struct Held(
+struct CountedStream(
     TcpStream,
-    #[expect(dead_code, reason = "counts while it lives")] Counted,
+    #[expect(dead_code, reason = "counts while it lives")] ConnectionPermit,
 );
 
-impl AsyncRead for Held {
+impl AsyncRead for CountedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -193,7 +193,7 @@ impl AsyncRead for Held {
     }
 }
 
-impl AsyncWrite for Held {
+impl AsyncWrite for CountedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

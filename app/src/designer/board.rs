@@ -34,7 +34,7 @@ use crate::{browser, client, ui::Icon};
 
 /// Converts a layout of the API to the canvas's places.
 pub fn places_of(layout: &api::Layout) -> Places {
-    let place = |place: &api::Place| canvas::layout::Place {
+    let place = |place: &api::NodePosition| canvas::layout::Place {
         x: place.x,
         y: place.y,
         width: place.width,
@@ -49,7 +49,7 @@ pub fn places_of(layout: &api::Layout) -> Places {
 
 /// Converts the canvas's places to a layout of the API.
 pub fn layout_of(places: &Places) -> api::Layout {
-    let place = |place: &canvas::layout::Place| api::Place {
+    let place = |place: &canvas::layout::Place| api::NodePosition {
         x: place.x,
         y: place.y,
         width: place.width,
@@ -71,7 +71,7 @@ pub fn Board(
     template: Signal<String>,
     /// Files and environments beside the template.
     #[prop(into)]
-    beside: Signal<api::Beside>,
+    beside: Signal<api::TemplateFiles>,
     /// Positions of the nodes.
     #[prop(into)]
     layout: Signal<api::Layout>,
@@ -137,7 +137,7 @@ pub fn Board(
         if !described.get() {
             return;
         }
-        let bundle = beside.with(api::Beside::bundle);
+        let bundle = beside.with(api::TemplateFiles::bundle);
         let mut drawing = types.with(|types| {
             cloud.with(|cloud| draw(&template.get(), &bundle, &layout.get(), types, cloud))
         });

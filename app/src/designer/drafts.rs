@@ -7,7 +7,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use api::{Beside, DesignRequest, Layout};
+use api::{DesignRequest, Layout, TemplateFiles};
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -20,11 +20,11 @@ const SENT_MAX: usize = 16;
 pub(super) type Fingerprint = u64;
 
 /// Hash of a design's content. The name is not part of it, because names never conflict.
-pub(super) fn fingerprint(template: &str, beside: &Beside, layout: &Layout) -> Fingerprint {
+pub(super) fn fingerprint(template: &str, beside: &TemplateFiles, layout: &Layout) -> Fingerprint {
     let mut hasher = DefaultHasher::new();
     template.hash(&mut hasher);
     // Normalised, so that omitted and empty fields are equal.
-    let beside = Beside::of(&beside.bundle());
+    let beside = TemplateFiles::of(&beside.bundle());
     // Content that cannot be serialised cannot be stored either.
     serde_json::to_string(&(beside, layout))
         .unwrap_or_default()
@@ -60,7 +60,7 @@ pub(super) struct Draft {
     pub template: String,
     /// Files and environments. `None` in drafts of older releases; the server's files are then kept.
     #[serde(default)]
-    pub beside: Option<Beside>,
+    pub beside: Option<TemplateFiles>,
     pub layout: Layout,
     /// Time of writing, in milliseconds since 1970.
     #[serde(default)]
@@ -272,7 +272,7 @@ mod tests {
         moved
             .layout
             .nodes
-            .insert("web".to_owned(), api::Place::default());
+            .insert("web".to_owned(), api::NodePosition::default());
         assert!(moved.after(&request("a"), 1.0, 5).is_some(), "it was moved");
     }
 
@@ -299,9 +299,13 @@ mod tests {
     #[test]
     fn a_saved_text_is_recognised_in_the_servers_form() {
         let mut sent = Sent::default();
-        let nothing = Beside::of(&hot::bundle::Bundle::default());
+        let nothing = TemplateFiles::of(&hot::bundle::Bundle::default());
         sent.add(fingerprint("a", &nothing, &Layout::default()));
-        assert!(sent.has(fingerprint("a", &Beside::nothing(), &Layout::default())));
+        assert!(sent.has(fingerprint(
+            "a",
+            &TemplateFiles::nothing(),
+            &Layout::default()
+        )));
         assert!(!sent.has(fingerprint("b", &nothing, &Layout::default())));
         (0..100).for_each(|number| sent.add(number));
         assert_eq!(sent.0.len(), SENT_MAX);

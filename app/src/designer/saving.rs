@@ -19,7 +19,7 @@
 //!                                         +--other--> refused --change--> waiting
 //! ```
 
-use api::{Beside, DesignRequest, Layout};
+use api::{DesignRequest, Layout, TemplateFiles};
 use leptos::prelude::*;
 
 use super::{
@@ -228,7 +228,7 @@ impl Saving {
         let (template, beside, layout) = workspace.editor.try_with_untracked(|editor| {
             (
                 editor.document().text().to_owned(),
-                Beside::of(editor.bundle()),
+                TemplateFiles::of(editor.bundle()),
                 layout_of(editor.places()),
             )
         })?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// map means no files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Beside {
+pub struct TemplateFiles {
     /// Text by name, or by path relative to the template: nested templates, environments, and files for `get_file`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<BTreeMap<String, String>>,
@@ -18,21 +18,21 @@ pub struct Beside {
     pub environments: Option<Vec<String>>,
 }
 
-impl Beside {
+impl TemplateFiles {
     /// The wire form of a bundle.
-    pub fn of(bundle: &Bundle) -> Beside {
+    pub fn of(bundle: &Bundle) -> TemplateFiles {
         let files = bundle
             .files()
             .map(|(path, text)| (path.to_owned(), text.to_owned()));
-        Beside {
+        TemplateFiles {
             files: Some(files.collect()),
             environments: Some(bundle.environments().to_vec()),
         }
     }
 
     /// No files and no environments. Responses omit such a value.
-    pub fn nothing() -> Beside {
-        Beside::default()
+    pub fn nothing() -> TemplateFiles {
+        TemplateFiles::default()
     }
 
     /// The bundle for the template language.
@@ -44,8 +44,8 @@ impl Beside {
     }
 
     /// Fills omitted parts from `stored`.
-    pub fn or(self, stored: &Beside) -> Beside {
-        Beside {
+    pub fn or(self, stored: &TemplateFiles) -> TemplateFiles {
+        TemplateFiles {
             files: self.files.or_else(|| stored.files.clone()),
             environments: self.environments.or_else(|| stored.environments.clone()),
         }

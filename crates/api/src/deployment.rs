@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Beside, Layout, Run};
+use crate::{Layout, Run, TemplateFiles};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub struct DeployRequest {
     pub template: Option<String>,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Id of a design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
@@ -99,7 +99,7 @@ pub struct Deployment {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Positions of the nodes.
     #[serde(default)]
     pub layout: Layout,

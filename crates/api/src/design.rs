@@ -6,7 +6,7 @@ use hot::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Beside;
+use crate::TemplateFiles;
 
 /// Positions of the nodes, stored beside the template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,13 +14,13 @@ use crate::Beside;
 #[serde(default)]
 pub struct Layout {
     /// Positions by resource name.
-    pub nodes: BTreeMap<String, Place>,
+    pub nodes: BTreeMap<String, NodePosition>,
 }
 
 /// Position of a node and, for frames, its size. In canvas pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Place {
+pub struct NodePosition {
     /// Left edge.
     pub x: f64,
     /// Top edge.
@@ -43,7 +43,7 @@ pub struct DesignRequest {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Positions of the nodes.
     #[serde(default)]
     pub layout: Layout,
@@ -65,7 +65,7 @@ pub struct Design {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Positions of the nodes.
     pub layout: Layout,
     /// Version number. Starts at 1 and increases with every save.
@@ -110,7 +110,7 @@ pub struct DesignVersion {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
 }
 
 /// `POST /api/v1/validate`.
@@ -121,7 +121,7 @@ pub struct ValidateRequest {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Parameter values. A value under `parameters` of an environment takes precedence.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
@@ -144,7 +144,7 @@ pub struct PlanRequest {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Parameter values. A value under `parameters` of an environment takes precedence.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
@@ -190,7 +190,7 @@ pub struct ExportRequest {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Name of the design. The file name is derived from it.
     #[serde(default)]
     pub name: String,

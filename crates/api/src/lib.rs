@@ -15,7 +15,7 @@ mod run;
 mod session;
 
 pub use audit::AuditEvent;
-pub use beside::Beside;
+pub use beside::TemplateFiles;
 pub use catalog::{CatalogEntry, Uploaded};
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, DeploymentSummary, OnFailure,
@@ -23,7 +23,7 @@ pub use deployment::{
 };
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, ExportAdditions, ExportFormat, ExportNote,
-    ExportNoteKind, ExportRequest, Exported, Layout, Place, PlanRequest, ValidateRequest,
+    ExportNoteKind, ExportRequest, Exported, Layout, NodePosition, PlanRequest, ValidateRequest,
     ValidateResponse,
 };
 pub use event::{Event, EventBody, LogLevel, LogLine, LogPosition, LogStream};
@@ -36,4 +36,4 @@ pub use planner::{
 };
 pub use problem::Problem;
 pub use run::{Run, RunContent, RunKind, RunState, RunStep, StepState};
-pub use session::{CloudInfo, LoginRequest, LoginSession, Me, is_own_page};
+pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_page};

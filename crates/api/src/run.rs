@@ -1,6 +1,6 @@
 //! Runs (executions of a workflow) and their steps.
 
-use crate::{Beside, Layout};
+use crate::{Layout, TemplateFiles};
 use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub struct RunContent {
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: TemplateFiles,
     /// Positions of the nodes.
     #[serde(default)]
     pub layout: Layout,

@@ -66,7 +66,7 @@ pub struct CloudInfo {
 /// `GET /api/v1/me`, and the response to a login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Me {
+pub struct CurrentUser {
     /// Name in the server's `clouds.yaml`.
     pub cloud: String,
     /// User name.

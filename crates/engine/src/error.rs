@@ -58,7 +58,7 @@ pub enum Error {
     Busy(String),
     /// The state of the run or deployment does not allow the operation.
     #[error("{0}")]
-    NotNow(String),
+    NotPossibleNow(String),
     /// Stored hidden values are missing or cannot be decrypted, permanently.
     #[error("{0}")]
     Lost(String),
@@ -153,7 +153,7 @@ impl Error {
             Error::Refused(_) => "template-refused",
             Error::QuotaExceeded(_) => planner::plan::QUOTA_EXCEEDED,
             Error::Busy(_) => "run-in-progress",
-            Error::NotNow(_) | Error::Lost(_) => "not-possible-now",
+            Error::NotPossibleNow(_) | Error::Lost(_) => "not-possible-now",
             Error::NoVault => "no-vault",
             Error::ItemRefused(_) => "item-refused",
             Error::ItemNameTaken(_) => "item-name-taken",
@@ -180,7 +180,7 @@ impl Error {
             Error::NameTaken(_)
             | Error::QuotaExceeded(_)
             | Error::Busy(_)
-            | Error::NotNow(_)
+            | Error::NotPossibleNow(_)
             | Error::Lost(_)
             | Error::NoVault
             | Error::ItemNameTaken(_)
@@ -213,7 +213,7 @@ impl Error {
                 "Free what the project no longer uses, ask for a higher quota, or deploy anyway with `despite_quota`."
             }
             Error::Busy(_) => "Wait until it ends, or cancel it.",
-            Error::NotNow(_) | Error::Lost(_) => return None,
+            Error::NotPossibleNow(_) | Error::Lost(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",
             Error::ItemRefused(_) => {
                 "Mend the problems that are listed, pack it and upload it again."

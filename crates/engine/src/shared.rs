@@ -109,7 +109,7 @@ impl Core {
         let cloud = self.config.clouds.get(&row.tenant.cloud);
         let cloud = cloud.ok_or_else(|| {
             let name = &row.tenant.cloud;
-            Error::NotNow(format!(
+            Error::NotPossibleNow(format!(
                 "the cloud `{name}` is none of this server's any more"
             ))
         })?;

@@ -277,7 +277,7 @@ pub(crate) async fn begin(
 }
 
 /// A change of a creation during an attempt.
-pub(crate) enum Moved<'a> {
+pub(crate) enum CreationChange<'a> {
     /// The attempt's requests returned an id or a refusal.
     Answered,
     /// The failed resource is deleted, and another request follows.
@@ -293,17 +293,17 @@ pub(crate) async fn moved(
     connection: &mut Connection,
     deployment: &str,
     name: &str,
-    moved: Moved<'_>,
+    moved: CreationChange<'_>,
 ) -> sqlx::Result<()> {
     const OF_RESOURCE: &str = " WHERE deployment = $1 AND name = $3 AND (incarnation, type) = \
         (SELECT incarnation, type FROM resources WHERE deployment = $1 AND name = $2)";
     let (set, namesakes) = match moved {
-        Moved::Answered => ("UPDATE creations SET in_flight = 0", None),
-        Moved::RequestedAgain => ("UPDATE creations SET in_flight = 1", None),
-        Moved::Retained => ("UPDATE creations SET retained = 1", None),
+        CreationChange::Answered => ("UPDATE creations SET in_flight = 0", None),
+        CreationChange::RequestedAgain => ("UPDATE creations SET in_flight = 1", None),
+        CreationChange::Retained => ("UPDATE creations SET retained = 1", None),
         // The first attempt's list applies: the list of a later attempt can contain objects that an earlier one
         // created.
-        Moved::Namesakes(namesakes) => (
+        CreationChange::Namesakes(namesakes) => (
             "UPDATE creations SET namesakes = COALESCE(namesakes, $4)",
             Some(to_json(namesakes)),
         ),

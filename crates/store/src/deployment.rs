@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use api::{Beside, Deployment, DeploymentState, DeploymentSummary, Layout, Run};
+use api::{Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles};
 use planner::workflow::OutputSpec;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -27,14 +27,14 @@ pub struct DeploymentRow {
     /// Expressions of the outputs, not yet resolved.
     pub outputs: BTreeMap<String, OutputSpec>,
     /// The target of a roll-back. `None` until a run has succeeded.
-    pub good: Option<Good>,
+    pub good: Option<LastGoodContent>,
     /// Name of the secret with the hidden parameters. `None` if there is no such secret.
     pub hidden: Option<String>,
 }
 
 /// The content of a deployment after its last successful run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Good {
+pub struct LastGoodContent {
     /// The template as HOT text.
     pub template: String,
     /// Files and environments.
@@ -57,7 +57,7 @@ pub struct DeploymentContent<'a> {
     /// The template as HOT text.
     pub template: &'a str,
     /// Files and environments.
-    pub beside: &'a Beside,
+    pub beside: &'a TemplateFiles,
     /// Positions of the nodes.
     pub layout: &'a Layout,
     /// Parameter values without hidden ones.
@@ -74,15 +74,15 @@ pub struct DeploymentContent<'a> {
 
 /// The state of a deployment when a plan was made.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct DeploymentRevision {
     last_run: String,
     updated: String,
 }
 
 impl DeploymentRow {
     /// For [`Transaction::deployment_claim`].
-    pub fn seen(&self) -> Seen {
-        Seen {
+    pub fn seen(&self) -> DeploymentRevision {
+        DeploymentRevision {
             last_run: self.shown.last_run.clone().unwrap_or_default(),
             updated: self.shown.updated.clone(),
         }
@@ -303,7 +303,7 @@ impl Transaction {
         tenant: &Tenant,
         id: &str,
         run: &str,
-        seen: Option<&Seen>,
+        seen: Option<&DeploymentRevision>,
     ) -> Result<Outcome> {
         let done = sqlx::query(
             "UPDATE deployments SET state = 'busy', last_run = $1, updated = $2 WHERE id = $3 AND cloud = $4 AND project_id = $5 \
@@ -369,7 +369,7 @@ pub(crate) async fn set_state(
         .bind(id)
         .fetch_one(&mut *connection)
         .await?;
-    let good = Good {
+    let good = LastGoodContent {
         template: row.try_get("template")?,
         beside: from_json(row.try_get("beside")?)?,
         layout: from_json(row.try_get("layout")?)?,
@@ -406,7 +406,7 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         last_run: row.try_get("last_run")?,
         summary: None,
         template: String::new(),
-        beside: Beside::nothing(),
+        beside: TemplateFiles::nothing(),
         layout: Layout::default(),
         resources: Vec::new(),
         outputs: BTreeMap::new(),
@@ -427,9 +427,9 @@ fn summarised(row: &Row) -> sqlx::Result<(String, Summarised)> {
 }
 
 fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
-    let good: Option<Good> = from_json_column(row.try_get("good")?)?;
+    let good: Option<LastGoodContent> = from_json_column(row.try_get("good")?)?;
     let good_hidden: Option<String> = row.try_get("good_hidden")?;
-    let good = good.map(|good| Good {
+    let good = good.map(|good| LastGoodContent {
         hidden: good_hidden,
         ..good
     });

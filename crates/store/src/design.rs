@@ -3,7 +3,7 @@
 //! A save creates a version. The version number is also the lock: a save contains its base version, and changes nothing
 //! if that is no longer the newest.
 
-use api::{Beside, Design, DesignSummary, DesignVersion, Layout};
+use api::{Design, DesignSummary, DesignVersion, Layout, TemplateFiles};
 use sqlx::Row as _;
 
 use crate::{
@@ -20,7 +20,7 @@ pub struct DesignContent<'a> {
     /// HOT, byte for byte.
     pub template: &'a str,
     /// Files and environments.
-    pub beside: &'a Beside,
+    pub beside: &'a TemplateFiles,
     /// Positions of the nodes.
     pub layout: &'a Layout,
     /// Number of resources, for lists.
@@ -276,7 +276,7 @@ mod tests {
     use crate::testing::{Database, tenant};
 
     fn content(template: &str) -> DesignContent<'_> {
-        static NO_FILES: Beside = Beside {
+        static NO_FILES: TemplateFiles = TemplateFiles {
             files: None,
             environments: None,
         };

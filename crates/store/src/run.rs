@@ -81,13 +81,13 @@ pub struct NewRun<'a> {
 
 /// The progress of a run for its viewers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RunProgress {
     /// It is active.
-    AtWork,
+    Active,
     /// It has ended and waits for its roll-back. Its events contain the reasons for the roll-back's delay.
-    ToBeRolledBack,
+    AwaitsRollBack,
     /// It has ended. There are no more events unless a user resumes it.
-    Over,
+    Ended,
 }
 
 pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, author_id, created, started, \
@@ -208,7 +208,7 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn run_standing(&self, tenant: &Tenant, id: &str) -> Result<Standing> {
+    pub async fn run_standing(&self, tenant: &Tenant, id: &str) -> Result<RunProgress> {
         let row = sqlx::query(
             "SELECT state, CASE WHEN roll_back IS NULL THEN NULL ELSE state END AS waits FROM runs \
              WHERE id = $1 AND cloud = $2 AND project_id = $3",
@@ -219,7 +219,7 @@ impl Store {
         .fetch_optional(&self.pool)
         .await;
         let standing = read_one(row, standing, "reading a run")?;
-        Ok(standing.unwrap_or(Standing::Over))
+        Ok(standing.unwrap_or(RunProgress::Ended))
     }
 
     /// Cancels the roll-back of a run. If the run has ended, the token for the roll-back is deleted.
@@ -436,13 +436,13 @@ pub(crate) async fn set_roll_back_reason(
     Ok(written)
 }
 
-fn standing(row: &Row) -> sqlx::Result<Standing> {
+fn standing(row: &Row) -> sqlx::Result<RunProgress> {
     let state = from_text::<RunState>(row.try_get("state")?)?;
     let waits: Option<String> = row.try_get("waits")?;
     Ok(match (state.is_final(), waits) {
-        (false, _) => Standing::AtWork,
-        (true, Some(_)) => Standing::ToBeRolledBack,
-        (true, None) => Standing::Over,
+        (false, _) => RunProgress::Active,
+        (true, Some(_)) => RunProgress::AwaitsRollBack,
+        (true, None) => RunProgress::Ended,
     })
 }
 

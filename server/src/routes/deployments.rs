@@ -1,6 +1,6 @@
 //! Deployments of templates.
 
-use api::{Beside, DeployRequest, Deployment, Layout, Run, Started, Stray};
+use api::{DeployRequest, Deployment, Layout, Run, Started, Stray, TemplateFiles};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
@@ -205,7 +205,7 @@ pub async fn runs(
 /// The requested template: the request's own or a design's.
 struct Wanted {
     template: String,
-    beside: Beside,
+    beside: TemplateFiles,
     layout: Layout,
     design: Option<String>,
     design_version: Option<u32>,

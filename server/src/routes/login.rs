@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use api::{LoginRequest, Me};
+use api::{CurrentUser, LoginRequest};
 use axum::{Extension, extract::State, http::StatusCode};
 use engine::VaultKey;
 use openstack::{CloudConfig, Credentials, Domain, Identifier, LoginMethod, Scope};
@@ -25,14 +25,14 @@ use crate::{
 ///
 /// The credentials are a password, an application credential or a token, and must be for a project. Runs of the project
 /// that paused because a token had expired continue.
-#[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = LoginRequest, responses((status = 200, body = Me)))]
+#[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = LoginRequest, responses((status = 200, body = CurrentUser)))]
 pub async fn login(
     State(services): State<Services>,
     session: Session,
     ClientAddress(address): ClientAddress,
     Extension(who): Extension<Who>,
     SmallJson(request): SmallJson<Value>,
-) -> Result<Json<Me>> {
+) -> Result<Json<CurrentUser>> {
     let request = read(request)?;
     let cloud = services.cloud(request.cloud())?;
     let (credentials, scope) = credentials(&request, cloud);

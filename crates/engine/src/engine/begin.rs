@@ -6,7 +6,8 @@ use std::{
 };
 
 use api::{
-    Beside, CloudFacts, DeploymentState, Plan, RunKind, RunState, Severity, Started, Workflow,
+    CloudFacts, DeploymentState, Plan, RunKind, RunState, Severity, Started, TemplateFiles,
+    Workflow,
 };
 use hot::{bundle::Bundle, document::Document};
 use planner::plan::{Deployed, PlanInput};
@@ -71,7 +72,7 @@ impl Engine {
             return Err(Error::NameTaken(new.name));
         }
         let keeping = self
-            .keep_hidden(actor, &id, &workflow, &hidden, None)
+            .store_hidden(actor, &id, &workflow, &hidden, None)
             .await?;
         let run = NewRun {
             actor,
@@ -96,7 +97,9 @@ impl Engine {
                 run,
             )
             .await;
-        let run = self.go_and_settle(actor, &id, &keeping, stored).await?;
+        let run = self
+            .start_and_clean_up(actor, &id, &keeping, stored)
+            .await?;
         Ok(Started {
             deployment: id,
             run,
@@ -105,7 +108,7 @@ impl Engine {
 
     /// Starts the stored run, if there is one, and then removes unused hidden values. In this order, because the key
     /// manager can be slow.
-    pub(super) async fn go_and_settle(
+    pub(super) async fn start_and_clean_up(
         &self,
         actor: &Actor,
         deployment: &str,
@@ -116,7 +119,7 @@ impl Engine {
             Ok(run) => self.go(actor, run).await,
             Err(_refused) => Ok(()),
         };
-        self.settle_hidden(actor, deployment, keeping, stored.is_ok())
+        self.clean_up_hidden(actor, deployment, keeping, stored.is_ok())
             .await;
         let run = stored?;
         begun.map(|()| run)
@@ -125,7 +128,7 @@ impl Engine {
     /// Stores everything in one transaction, or nothing.
     async fn store_deployment(
         &self,
-        (new, beside, open): (&NewDeployment, &Beside, &BTreeMap<String, Value>),
+        (new, beside, open): (&NewDeployment, &TemplateFiles, &BTreeMap<String, Value>),
         catalog: &Catalog,
         hidden: Option<&str>,
         run: NewRun<'_>,
@@ -177,7 +180,7 @@ impl Engine {
     ) -> Result<Started> {
         self.core.check_running()?;
         let row = self.live_row(&actor.tenant, deployment).await?;
-        self.give_up_paused(actor, &row, force).await?;
+        self.abandon_paused_run(actor, &row, force).await?;
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         self.check_idle(&row).await?;
 
@@ -231,7 +234,7 @@ impl Engine {
     pub(super) async fn live_row(&self, tenant: &Tenant, id: &str) -> Result<DeploymentRow> {
         let row = self.deployment_row(tenant, id).await?;
         match row.shown.state {
-            DeploymentState::Undeployed => Err(Error::NotNow(format!(
+            DeploymentState::Undeployed => Err(Error::NotPossibleNow(format!(
                 "`{}` is undeployed. To have it again, deploy its design",
                 row.shown.name
             ))),
@@ -265,7 +268,7 @@ impl Engine {
 
     /// Abandons a paused run, because it must not prevent an undeployment. Its always-run steps (the closing of the
     /// bastion) run first, with the session of the user who abandons it: the run's own session has expired.
-    pub(super) async fn give_up_paused(
+    pub(super) async fn abandon_paused_run(
         &self,
         actor: &Actor,
         row: &DeploymentRow,
@@ -278,7 +281,7 @@ impl Engine {
             .filter(|run| run.shown.state == RunState::Paused)
         {
             let run = &Box::pin(self.bring(run.clone())).await?;
-            match (self.finish_off(actor, row, run).await, force) {
+            match (self.run_always_run_steps(actor, row, run).await, force) {
                 (Err(error), Force::Yes) => {
                     tracing::warn!(%error, run.id = run.shown.id, "a run is given up with its bastion open");
                 }
@@ -289,7 +292,7 @@ impl Engine {
                 .run_forget_roll_back(&actor.tenant, &run.shown.id)
                 .await?;
             let (answer, answered) = oneshot::channel();
-            self.tell(run, Command::Abandon(answer)).await?;
+            self.send_command(run, Command::Abandon(answer)).await?;
             answered
                 .await
                 .unwrap_or_else(|_gone| Err(super::let_go()))?;
@@ -298,7 +301,12 @@ impl Engine {
     }
 
     /// Runs the always-run steps of a run that will not reach them.
-    async fn finish_off(&self, actor: &Actor, row: &DeploymentRow, run: &RunRow) -> Result<()> {
+    async fn run_always_run_steps(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        run: &RunRow,
+    ) -> Result<()> {
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
             self.stored_hidden(actor, row).await.unwrap_or_default(),
@@ -316,7 +324,7 @@ impl Engine {
         let tenure = self.core.lease.tenure();
         let done = openstack::while_permitted(tenure, Box::pin(context.perform_always_run())).await;
         done.map_err(|ended| {
-            Error::NotNow(format!("the last steps of the paused run failed: {ended}"))
+            Error::NotPossibleNow(format!("the last steps of the paused run failed: {ended}"))
         })
     }
 }
@@ -329,7 +337,7 @@ pub(super) struct Planned {
     /// Values of the other parameters.
     pub open: BTreeMap<String, Value>,
     /// The files and environments to store.
-    pub beside: Beside,
+    pub beside: TemplateFiles,
 }
 
 impl Planned {
@@ -434,6 +442,6 @@ pub(super) fn accepted(plan: Plan) -> Result<Workflow> {
 }
 
 /// The files and environments to store, without the values of hidden parameters.
-pub(super) fn beside(bundle: &Bundle, document: &Document) -> Beside {
-    Beside::of(&hot::merged::without_hidden(bundle, document.template()))
+pub(super) fn beside(bundle: &Bundle, document: &Document) -> TemplateFiles {
+    TemplateFiles::of(&hot::merged::without_hidden(bundle, document.template()))
 }

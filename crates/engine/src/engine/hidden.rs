@@ -40,7 +40,7 @@ impl Engine {
 
     /// Stores values for a change that is about to be accepted, and returns the new name of their secret for the
     /// deployment. `stored` has the current values and their name. Fails early if secrets cannot be stored.
-    pub(super) async fn keep_hidden(
+    pub(super) async fn store_hidden(
         &self,
         actor: &Actor,
         deployment: &str,
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Cleans up after a change was accepted or refused: no values of a refused change stay stored.
-    pub(super) async fn settle_hidden(
+    pub(super) async fn clean_up_hidden(
         &self,
         actor: &Actor,
         deployment: &str,
@@ -185,7 +185,7 @@ impl StoredHidden {
             .collect();
         match missing.as_slice() {
             [] => Ok(()),
-            missing => Err(Error::NotNow(format!(
+            missing => Err(Error::NotPossibleNow(format!(
                 "{why}. Give these parameters again, then the update can be made: `{}`",
                 missing.join("`, `")
             ))),

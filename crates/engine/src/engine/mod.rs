@@ -192,7 +192,7 @@ impl Engine {
     /// If the name is taken, the template has errors or a quota is too small. Then nothing was started.
     pub async fn deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
         let (engine, actor) = (self.clone(), actor.clone());
-        self.to_its_end(async move { engine.begin_deploy(&actor, new).await })
+        self.run_to_completion(async move { engine.begin_deploy(&actor, new).await })
             .await
     }
 
@@ -207,7 +207,7 @@ impl Engine {
         changes: Changes,
     ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
-        self.to_its_end(async move { engine.begin_update(&actor, &id, changes).await })
+        self.run_to_completion(async move { engine.begin_update(&actor, &id, changes).await })
             .await
     }
 
@@ -232,7 +232,7 @@ impl Engine {
     ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         let cloud = cloud.clone();
-        self.to_its_end(async move { engine.begin_roll_back(&actor, &id, &cloud).await })
+        self.run_to_completion(async move { engine.begin_roll_back(&actor, &id, &cloud).await })
             .await
     }
 
@@ -242,7 +242,7 @@ impl Engine {
     /// If a run is active on it.
     pub async fn undeploy(&self, actor: &Actor, deployment: &str, force: Force) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
-        self.to_its_end(async move { engine.begin_undeploy(&actor, &id, force).await })
+        self.run_to_completion(async move { engine.begin_undeploy(&actor, &id, force).await })
             .await
     }
 
@@ -264,7 +264,7 @@ impl Engine {
             };
         }
         let (answer, answered) = oneshot::channel();
-        self.tell(&row, Command::Cancel(answer)).await?;
+        self.send_command(&row, Command::Cancel(answer)).await?;
         answered.await.unwrap_or_else(|_gone| Err(let_go()))
     }
 
@@ -274,7 +274,7 @@ impl Engine {
     /// If the run is active, succeeded, or is not the deployment's last run.
     pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
         let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
-        self.to_its_end(async move { engine.go_on(&actor, &id).await })
+        self.run_to_completion(async move { engine.resume_run(&actor, &id).await })
             .await
     }
 
@@ -304,7 +304,7 @@ impl Engine {
             .into_iter()
             .filter(|row| row.shown.state == RunState::Paused && is_own(row))
         {
-            match self.go_on(actor, &row.shown.id).await {
+            match self.resume_run(actor, &row.shown.id).await {
                 Ok(()) => resumed.push(row.shown.id),
                 Err(error) => {
                     tracing::warn!(%error, run.id = row.shown.id, "a paused run stays paused")
@@ -443,7 +443,7 @@ impl Engine {
 
     /// Completes a change of a deployment even if its caller is dropped: a closed browser must not leave a stored run
     /// that never starts.
-    async fn to_its_end<T: Send + 'static>(
+    async fn run_to_completion<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
@@ -460,12 +460,12 @@ impl Engine {
     }
 
     /// Sends a command to the run's task.
-    async fn tell(&self, row: &RunRow, command: Command) -> Result<()> {
+    async fn send_command(&self, row: &RunRow, command: Command) -> Result<()> {
         let task = self.active_runs.task_of(&row.shown.id);
         let sent = task.is_some_and(|task| task.send(command).is_ok());
         match sent {
             true => Ok(()),
-            false if row.shown.state.is_final() => Err(Error::NotNow(format!(
+            false if row.shown.state.is_final() => Err(Error::NotPossibleNow(format!(
                 "the run has ended already: it is {}",
                 store::to_text(&row.shown.state)
             ))),

@@ -29,7 +29,7 @@ use crate::{
 use drivers::{Accepted, Context, Driver, DriverError, Marker};
 
 /// Maximum number of parallel requests to the cloud.
-const AT_ONCE: usize = 8;
+const PARALLEL_READS: usize = 8;
 
 /// The outputs of one deployment, with the known attributes of its resources.
 pub(super) struct Outputs {
@@ -63,7 +63,7 @@ impl Outputs {
     /// stored values.
     pub async fn read(&mut self, actor: &Actor, vault: RunVault, patience: Duration) {
         let vault = Arc::new(vault);
-        let gate = Arc::new(Semaphore::new(AT_ONCE));
+        let gate = Arc::new(Semaphore::new(PARALLEL_READS));
         let mut looks = JoinSet::new();
         let mut open: BTreeMap<String, usize> = BTreeMap::new();
         let values = self.row.outputs.values().map(|output| &output.value);
@@ -207,7 +207,7 @@ impl Outputs {
     }
 
     /// The input of a resource's read. `None` if it has no attributes to read in the cloud.
-    fn look(&self, name: &str, actor: &Actor, vault: &Arc<RunVault>) -> Option<Look> {
+    fn look(&self, name: &str, actor: &Actor, vault: &Arc<RunVault>) -> Option<ReadJob> {
         let thing = self.known.get(name)?;
         let kind = &thing.spec.resource_type;
         let driver = drivers::driver_for(kind)?;
@@ -234,7 +234,7 @@ impl Outputs {
                 number => format!("{resource}#{number}"),
             },
         };
-        Some(Look {
+        Some(ReadJob {
             id,
             driver,
             thing,
@@ -255,7 +255,7 @@ enum Part {
 }
 
 /// The inputs of one resource's read.
-struct Look {
+struct ReadJob {
     id: String,
     driver: &'static dyn Driver,
     thing: ResourceEntry,
@@ -265,7 +265,7 @@ struct Look {
     vault: Arc<RunVault>,
 }
 
-impl Look {
+impl ReadJob {
     async fn read(&self, part: &Part) -> Result<Map<String, Value>, DriverError> {
         let accepted = Accepted::default();
         let vault = self.vault.as_ref();

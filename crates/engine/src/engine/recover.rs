@@ -26,7 +26,7 @@ impl Engine {
         self.take_free_runs().await
     }
 
-    pub(super) async fn take_up(&self, mut row: RunRow) -> Result<()> {
+    pub(super) async fn recover_run(&self, mut row: RunRow) -> Result<()> {
         // The run has been resumed, and is restored to its state before that.
         let resumed = row.resumed_from.is_some();
         if let Some(state) = row.resumed_from {
@@ -99,7 +99,7 @@ impl Engine {
         }
     }
 
-    pub(super) async fn go_on(&self, actor: &Actor, run: &str) -> Result<()> {
+    pub(super) async fn resume_run(&self, actor: &Actor, run: &str) -> Result<()> {
         self.core.check_running()?;
         let mut row = self.bring(self.run_row(&actor.tenant, run).await?).await?;
         let deployment = self
@@ -110,12 +110,12 @@ impl Engine {
             RunState::Paused => {}
             RunState::Failed | RunState::Cancelled if is_last => {}
             RunState::Failed | RunState::Cancelled => {
-                return Err(Error::NotNow(
+                return Err(Error::NotPossibleNow(
                     "another run came after this one; only the last can go on".into(),
                 ));
             }
             state => {
-                return Err(Error::NotNow(format!(
+                return Err(Error::NotPossibleNow(format!(
                     "the run is {}; there is nothing to go on with",
                     store::to_text(&state)
                 )));
@@ -143,7 +143,7 @@ impl Engine {
             if let Some(task) = self.active_runs.task_of(run) {
                 task.closed().await;
             }
-            let begun = self.put_to_work(actor, &row, Event::Resume).await;
+            let begun = self.start_task(actor, &row, Event::Resume).await;
             if let Err(error) = &begun {
                 let why = error.to_string();
                 self.could_not_begin(&row, &why).await;
@@ -166,7 +166,7 @@ impl Engine {
         };
         let run_context = opening.run_context().await?;
         let (answer, answered) = oneshot::channel();
-        self.tell(&row, Command::Resume(Box::new(run_context), answer))
+        self.send_command(&row, Command::Resume(Box::new(run_context), answer))
             .await?;
         answered.await.unwrap_or_else(|_gone| Err(super::let_go()))
     }
@@ -176,7 +176,7 @@ impl Engine {
     async fn claim(&self, actor: &Actor, row: &RunRow, secrets: &RunSecrets) -> Result<()> {
         let (tenant, id) = (&actor.tenant, row.shown.id.as_str());
         let taken = || {
-            Error::NotNow(
+            Error::NotPossibleNow(
                 "this run was resumed already, or another one came after it; reload the page"
                     .into(),
             )

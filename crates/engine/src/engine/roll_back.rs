@@ -11,9 +11,9 @@
 
 use std::sync::Arc;
 
-use api::{Beside, CloudFacts, DeploymentState, OnFailure, RunState, Started};
+use api::{CloudFacts, DeploymentState, OnFailure, RunState, Started, TemplateFiles};
 use openstack::Session;
-use store::{Entry, Good, RunRow, Wanted};
+use store::{Entry, LastGoodContent, RunRow, Wanted};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -32,13 +32,13 @@ impl Engine {
     ) -> Result<Started> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         if row.shown.state == DeploymentState::Busy {
-            self.give_up_paused(actor, &row, Force::No).await?;
+            self.abandon_paused_run(actor, &row, Force::No).await?;
         }
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         let good = match (row.shown.state, row.good) {
             (DeploymentState::Failed, Some(good)) => good,
             (DeploymentState::Failed, None) => {
-                return Err(Error::NotNow(format!(
+                return Err(Error::NotPossibleNow(format!(
                     "`{}` never was complete, so there is nothing to go back to; go on, change it, or undeploy it",
                     row.shown.name
                 )));
@@ -47,13 +47,13 @@ impl Engine {
                 return Err(Error::Busy(row.shown.last_run.unwrap_or_default()));
             }
             _ => {
-                return Err(Error::NotNow(format!(
+                return Err(Error::NotPossibleNow(format!(
                     "the last change of `{}` did not fail; to go back, update it to an earlier version",
                     row.shown.name
                 )));
             }
         };
-        let Good {
+        let LastGoodContent {
             template,
             beside,
             layout,
@@ -61,7 +61,7 @@ impl Engine {
             hidden: _,
             design_version,
         } = good;
-        let beside: Beside = serde_json::from_value(beside).unwrap_or_default();
+        let beside: TemplateFiles = serde_json::from_value(beside).unwrap_or_default();
         let changes = Changes {
             template,
             bundle: Some(beside.bundle()),
@@ -138,13 +138,13 @@ struct RequestedRollBack {
 }
 
 /// The result of one try.
-enum Try {
+enum RollBackAttempt {
     /// The roll-back has started, or a user has continued the run and from now on decides about the roll-back.
-    Over,
+    Done,
     /// A temporary error: try again later.
-    Later(Error),
+    Retry(Error),
     /// A permanent error: a user decides.
-    Never(Error),
+    GiveUp(Error),
 }
 
 impl RequestedRollBack {
@@ -173,28 +173,28 @@ impl RequestedRollBack {
         let longest = pause * PAUSE_GROWS_TO;
         loop {
             match self.try_once().await {
-                Try::Over => return,
-                Try::Never(error) => return self.give_up(&error).await,
-                Try::Later(error) => self.tell(&error).await,
+                RollBackAttempt::Done => return,
+                RollBackAttempt::GiveUp(error) => return self.give_up(&error).await,
+                RollBackAttempt::Retry(error) => self.send_command(&error).await,
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(longest);
         }
     }
 
-    async fn try_once(&mut self) -> Try {
+    async fn try_once(&mut self) -> RollBackAttempt {
         let row = match self.row().await {
             Ok(Some(row)) => row,
-            Ok(None) => return Try::Over,
-            Err(error) => return Try::Later(error.into()),
+            Ok(None) => return RollBackAttempt::Done,
+            Err(error) => return RollBackAttempt::Retry(error.into()),
         };
         if row.roll_back.is_none() || row.shown.state != RunState::Failed {
-            return Try::Over;
+            return RollBackAttempt::Done;
         }
         let error = match self.begin(&row).await {
             Ok(started) => {
                 tracing::info!(by = started.run, "a failed update is rolled back");
-                return Try::Over;
+                return RollBackAttempt::Done;
             }
             Err(error) => error,
         };
@@ -204,14 +204,14 @@ impl RequestedRollBack {
         let now = self.row().await;
         let is_wanted = !matches!(&now, Ok(Some(now)) if now.roll_back.is_none() || !now.shown.state.is_final());
         match is_wanted && !self.engine.core.stopping.is_cancelled() {
-            false => Try::Over,
-            true if passes(&error) => Try::Later(error),
-            true => Try::Never(error),
+            false => RollBackAttempt::Done,
+            true if passes(&error) => RollBackAttempt::Retry(error),
+            true => RollBackAttempt::GiveUp(error),
         }
     }
 
     async fn begin(&self, row: &RunRow) -> Result<Started> {
-        let ended = || Error::NotNow("the login for which the run acted has ended".into());
+        let ended = || Error::NotPossibleNow("the login for which the run acted has ended".into());
         let store = &self.engine.core.store;
         let sealed = load_run(store, &self.engine.core.keys, &row.tenant, &self.run).await?;
         let sealed = sealed.ok_or_else(ended)?;
@@ -238,7 +238,7 @@ impl RequestedRollBack {
     }
 
     /// Writes the reason for the delay into the run, once per reason.
-    async fn tell(&mut self, error: &Error) {
+    async fn send_command(&mut self, error: &Error) {
         let why = error.to_string();
         if self.reported.as_ref() == Some(&why) {
             return;

@@ -19,7 +19,7 @@ use crate::{Error, Result, lease::Sent, run::Command};
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Counts of the other servers' renewals, and since when they are known.
-type Seen = HashMap<String, (i64, Sent)>;
+type DeploymentRevision = HashMap<String, (i64, Sent)>;
 
 impl Engine {
     /// Joins the servers, and begins a tenure.
@@ -127,7 +127,7 @@ impl Engine {
     pub(super) async fn look_after_runs(self) {
         let stopping = self.core.stopping.clone();
         let work = async {
-            let mut seen = Seen::new();
+            let mut seen = DeploymentRevision::new();
             loop {
                 let pause = self.core.lease.pause();
                 let _woken = timeout(pause, self.core.wake.notified()).await;
@@ -139,7 +139,7 @@ impl Engine {
         let _stopped = stopping.run_until_cancelled(work).await;
     }
 
-    async fn look(&self, seen: &mut Seen) -> Result<()> {
+    async fn look(&self, seen: &mut DeploymentRevision) -> Result<()> {
         let operator = &self.core.operator;
         if self.core.lease.tenure().rest().is_none() {
             return Ok(());
@@ -221,7 +221,7 @@ impl Engine {
             self.spawn_roll_back(row, None);
             return Ok(());
         }
-        self.take_up(row).await
+        self.recover_run(row).await
     }
 
     /// Brings a paused run here, if another server holds it, so that it can be resumed or given up.
@@ -236,12 +236,12 @@ impl Engine {
         }
         let taken = store.run_take(&row.tenant, &row.shown.id).await?;
         let taken = taken.ok_or_else(|| {
-            Error::NotNow(
+            Error::NotPossibleNow(
                 "the run is paused at another server, where steps of it are still ending; try again in a minute".into(),
             )
         })?;
         self.tell_others().await;
-        self.take_up(taken.clone()).await?;
+        self.recover_run(taken.clone()).await?;
         Ok(taken)
     }
 

@@ -60,7 +60,7 @@ impl Engine {
         let horizon = self.core.config.commit_horizon;
         sweeps::add(&mut workflow, new.kind, pending.count(), horizon);
         Graph::of(&workflow).map_err(|bad| {
-            Error::NotNow(format!(
+            Error::NotPossibleNow(format!(
                 "this cannot be run: {bad}. It is a mistake of ours; please report it"
             ))
         })?;
@@ -87,7 +87,7 @@ impl Engine {
             .deployment_claim(tenant, deployment, &id, seen.as_ref())
             .await?;
         if claimed == Outcome::Conflict {
-            return Err(Error::NotNow(
+            return Err(Error::NotPossibleNow(
                 "another run has changed this deployment meanwhile; look at it and try again"
                     .into(),
             ));
@@ -121,7 +121,7 @@ impl Engine {
         if !self.core.store.holds(&row) {
             return Ok(());
         }
-        let begun = self.put_to_work(actor, &row, machine::Event::Start).await;
+        let begun = self.start_task(actor, &row, machine::Event::Start).await;
         if let Err(error) = &begun {
             let why = error.to_string();
             self.could_not_begin(&row, &why).await;
@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// Starts a run's task with a user's session, in the state that the row has.
-    pub(super) async fn put_to_work(
+    pub(super) async fn start_task(
         &self,
         actor: &Actor,
         row: &RunRow,
@@ -219,8 +219,9 @@ impl Engine {
 
     /// The machine of a stored run.
     pub(super) async fn restore(&self, row: &RunRow) -> Result<machine::Run> {
-        let graph = Graph::of(&row.workflow()?)
-            .map_err(|bad| Error::NotNow(format!("a stored workflow cannot be run: {bad}")))?;
+        let graph = Graph::of(&row.workflow()?).map_err(|bad| {
+            Error::NotPossibleNow(format!("a stored workflow cannot be run: {bad}"))
+        })?;
         let steps = self
             .core
             .store

@@ -5,7 +5,7 @@ use api::Stray;
 use super::Engine;
 use crate::{
     Actor, Error, Result,
-    run::strays::{Verdict, WithoutId, judge, search},
+    run::strays::{StrayVerdict, WithoutId, classify, search},
 };
 use drivers::DriverError;
 
@@ -31,14 +31,14 @@ impl Engine {
         let operator = &self.core.operator;
         let now = operator.creations_now(&actor.tenant, id, &ids).await?;
         let horizon = self.core.config.commit_horizon;
-        let verdicts = judge(&searched.found, &now, WithoutId::KeepAll, horizon);
+        let verdicts = classify(&searched.found, &now, WithoutId::KeepAll, horizon);
         let strays = searched.found.into_iter().zip(verdicts);
         Ok(strays
             .filter_map(|(found, verdict)| {
                 let why_kept = match verdict {
-                    Verdict::Belongs => return None,
-                    Verdict::Goes => None,
-                    Verdict::Stays(why) => Some(why.text().to_owned()),
+                    StrayVerdict::NotStray => return None,
+                    StrayVerdict::Remove => None,
+                    StrayVerdict::Keep(why) => Some(why.text().to_owned()),
                 };
                 Some(Stray {
                     resource_type: found.key.resource_type,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started};
+use api::{CloudFacts, OnFailure, Plan, RunKind, Started, TemplateFiles};
 use hot::{bundle::Bundle, diagnostic::Diagnostic, document::Document, merged::Merged};
 use planner::plan::Deployed;
 use serde_json::Value;
@@ -28,7 +28,7 @@ use crate::{
 /// The data that an update stores.
 struct Update<'a> {
     changes: &'a Changes,
-    beside: Beside,
+    beside: TemplateFiles,
     /// Values of parameters that are not hidden.
     open: BTreeMap<String, Value>,
     /// The name of the secret with the values of hidden parameters.
@@ -222,7 +222,7 @@ impl Engine {
             there,
         } = stored;
         let keeping = self
-            .keep_hidden(
+            .store_hidden(
                 actor,
                 deployment,
                 &workflow,
@@ -258,7 +258,7 @@ impl Engine {
             })
             .await;
         let run = self
-            .go_and_settle(actor, deployment, &keeping, stored)
+            .start_and_clean_up(actor, deployment, &keeping, stored)
             .await?;
         Ok(Started {
             deployment: deployment.to_owned(),

@@ -9,7 +9,7 @@ use api::{Event, EventBody};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use store::Standing;
+use store::RunProgress;
 
 use super::{Journal, hub::News};
 use crate::Tenant;
@@ -67,9 +67,9 @@ impl Viewer {
                 // reverse order that event would be missed.
                 let store = &self.journal.store;
                 let standing = store.run_standing(&self.tenant, &self.run).await;
-                let standing = standing.unwrap_or(Standing::Over);
-                let over = self.closed || standing == Standing::Over;
-                self.lingers = standing == Standing::ToBeRolledBack;
+                let standing = standing.unwrap_or(RunProgress::Ended);
+                let over = self.closed || standing == RunProgress::Ended;
+                self.lingers = standing == RunProgress::AwaitsRollBack;
                 let events = match store
                     .event_list(&self.tenant, &self.run, self.seen, PAGE)
                     .await

@@ -42,7 +42,7 @@ impl Ledger {
             let blocks = |before: &&StepIndex| !unblocks_others(steps[**before].state, however);
             let blocked = node.after.iter().filter(blocks).count();
             ledger.blocked_by[step] = u32::try_from(blocked).unwrap_or(u32::MAX);
-            ledger.enters(step, steps[step].state);
+            ledger.add(step, steps[step].state);
         }
         ledger
     }
@@ -60,8 +60,8 @@ impl Ledger {
         if from == to {
             return;
         }
-        self.leaves(step, from);
-        self.enters(step, to);
+        self.remove(step, from);
+        self.add(step, to);
         for &follower in graph.followers(step) {
             let however = graph.nodes()[follower].always_run || on_failure == OnFailure::GoOn;
             match (unblocks_others(from, however), unblocks_others(to, however)) {
@@ -78,7 +78,7 @@ impl Ledger {
         }
     }
 
-    fn leaves(&mut self, step: StepIndex, state: StepState) {
+    fn remove(&mut self, step: StepIndex, state: StepState) {
         match state {
             StepState::Waiting => {
                 self.free.remove(&step);
@@ -100,7 +100,7 @@ impl Ledger {
         }
     }
 
-    fn enters(&mut self, step: StepIndex, state: StepState) {
+    fn add(&mut self, step: StepIndex, state: StepState) {
         match state {
             StepState::Waiting => self.is_free_if(step, state),
             StepState::Ready => {

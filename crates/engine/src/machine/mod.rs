@@ -41,7 +41,7 @@ pub use graph::{BadWorkflow, Graph, Node, StepIndex};
 pub use store::Ending;
 
 use ledger::Ledger;
-use settle::Work;
+use settle::Transition;
 
 /// Number of crashes in a row after which a step that was running at each of them fails. It may be their cause.
 pub const CRASHES_MAX: u32 = 3;
@@ -161,7 +161,7 @@ pub enum Event {
     Succeeded(StepIndex),
     /// A step failed.
     Failed(StepIndex, Failure),
-    /// A step has stopped after [`Effect::Stop`] or [`Effect::CutOff`].
+    /// A step has stopped after [`Effect::Stop`] or [`Effect::Abort`].
     Stopped(StepIndex),
     /// A step found that the token has expired.
     TokenEnded(StepIndex),
@@ -213,7 +213,7 @@ pub enum Effect {
     /// Stop the step at the next safe point, and report its result.
     Stop(StepIndex),
     /// Abort the step without waiting for it, and report that it stopped.
-    CutOff(StepIndex),
+    Abort(StepIndex),
 }
 
 /// An event that is not allowed in this state. The run is unchanged.
@@ -354,14 +354,14 @@ impl Run {
 pub fn advance(run: &mut Run, event: &Event, now: Timestamp) -> Result<Advance, IllegalMove> {
     run.takes(event)?;
     let state = run.state;
-    let mut work = Work::on(run, now);
+    let mut work = Transition::on(run, now);
     match event {
         Event::Start => work.start(),
         Event::Recover if state == RunState::Queued => work.start(),
         Event::Recover => work.recover(),
         Event::RecoverWithoutToken => work.recover_without_token(),
         Event::Tick => work.tick(),
-        Event::Cancel if state == RunState::Cancelling => work.cut_off(),
+        Event::Cancel if state == RunState::Cancelling => work.abort(),
         Event::Cancel => work.cancel(),
         Event::Resume if state == RunState::Paused => work.unpause(),
         Event::Resume => work.resume(),

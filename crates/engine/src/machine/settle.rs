@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A run during a move.
-pub(super) struct Work<'a> {
+pub(super) struct Transition<'a> {
     run: &'a mut Run,
     now: Timestamp,
     moves: Vec<Move>,
@@ -28,9 +28,9 @@ fn later(now: Timestamp, by: std::time::Duration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-impl Work<'_> {
-    pub(super) fn on(run: &mut Run, now: Timestamp) -> Work<'_> {
-        Work {
+impl Transition<'_> {
+    pub(super) fn on(run: &mut Run, now: Timestamp) -> Transition<'_> {
+        Transition {
             now,
             moves: Vec::new(),
             effects: Vec::new(),
@@ -137,11 +137,11 @@ impl Work<'_> {
         self.stop_all(Stopping::Cancelled);
     }
 
-    pub(super) fn cut_off(&mut self) {
+    pub(super) fn abort(&mut self) {
         for step in self.active() {
             let running = self.run.steps[step].state == StepState::Running;
             if running && !self.run.graph.nodes()[step].always_run {
-                self.effects.push(Effect::CutOff(step));
+                self.effects.push(Effect::Abort(step));
             }
         }
     }
@@ -187,7 +187,7 @@ impl Work<'_> {
         for step in 0..self.run.steps.len() {
             let status = &self.run.steps[step];
             if status.state == StepState::Running {
-                self.effects.push(Effect::CutOff(step));
+                self.effects.push(Effect::Abort(step));
             }
             if !status.state.is_final() {
                 let state = if status.attempts > 0 {

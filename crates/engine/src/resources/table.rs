@@ -15,10 +15,10 @@ use types::{Executable, Registry};
 /// Resources by name, shared by the steps of a run. Steps add new facts after the journal has stored them. Older copies
 /// have names of their own.
 #[derive(Debug, Default)]
-pub struct ResourceTable(Mutex<Things>);
+pub struct ResourceTable(Mutex<Tables>);
 
 #[derive(Debug, Default)]
-struct Things {
+struct Tables {
     by_name: BTreeMap<String, ResourceEntry>,
     /// Index of names by cloud id, and by host of software, for the look-ups of thousands of steps.
     by_id: HashMap<String, BTreeSet<String>>,
@@ -83,9 +83,9 @@ impl ResourceEntry {
 impl ResourceTable {
     /// From stored rows, including deleted resources.
     pub fn of(rows: Vec<ResourceRow>) -> ResourceTable {
-        let mut things = Things::default();
+        let mut things = Tables::default();
         for row in rows {
-            things.learn_mark(&row.name, row.incarnation);
+            things.record_incarnation(&row.name, row.incarnation);
             if row.state != ResourceState::Deleted {
                 things.put(row.name.clone(), ResourceEntry::of(row));
             } else {
@@ -99,7 +99,7 @@ impl ResourceTable {
     pub fn with_incarnations(self, last: BTreeMap<String, u32>) -> ResourceTable {
         let mut things = self.lock();
         for (name, last) in last {
-            things.learn_mark(&name, last);
+            things.record_incarnation(&name, last);
         }
         drop(things);
         self
@@ -175,7 +175,7 @@ impl ResourceTable {
         };
         things.put(name.to_owned(), thing);
         things.gone.remove(name);
-        things.learn_mark(name, incarnation);
+        things.record_incarnation(name, incarnation);
         incarnation
     }
 
@@ -242,7 +242,7 @@ impl ResourceTable {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Things> {
+    fn lock(&self) -> MutexGuard<'_, Tables> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -258,7 +258,7 @@ fn forget(index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>, name
     }
 }
 
-impl Things {
+impl Tables {
     fn put(&mut self, name: String, thing: ResourceEntry) {
         self.take(&name);
         let of = |index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>| {
@@ -281,7 +281,7 @@ impl Things {
         Some(thing)
     }
 
-    fn learn_mark(&mut self, name: &str, incarnation: u32) {
+    fn record_incarnation(&mut self, name: &str, incarnation: u32) {
         let last = self
             .last
             .entry(copy_of(name).unwrap_or(name).to_owned())

@@ -48,11 +48,11 @@ pub fn play(
     }]);
     let mut given: Map<String, Value> = variables
         .iter()
-        .map(|(name, value)| (name.clone(), as_it_is(value)))
+        .map(|(name, value)| (name.clone(), mark_unsafe(value)))
         .collect();
     given.insert(
         "stackloom_component".to_owned(),
-        as_it_is(&Value::String(component.to_owned())),
+        mark_unsafe(&Value::String(component.to_owned())),
     );
     BTreeMap::from([
         (
@@ -68,13 +68,13 @@ pub fn play(
 }
 
 /// The value with every text marked as unsafe in Ansible's JSON, so that it is not a template.
-fn as_it_is(value: &Value) -> Value {
+fn mark_unsafe(value: &Value) -> Value {
     match value {
         Value::String(text) => json!({"__ansible_unsafe": text}),
-        Value::Array(items) => items.iter().map(as_it_is).collect(),
+        Value::Array(items) => items.iter().map(mark_unsafe).collect(),
         Value::Object(fields) => fields
             .iter()
-            .map(|(name, value)| (name.clone(), as_it_is(value)))
+            .map(|(name, value)| (name.clone(), mark_unsafe(value)))
             .collect(),
         plain => plain.clone(),
     }
@@ -96,7 +96,7 @@ pub fn playbook_command() -> Vec<String> {
 
 /// The meaning of a line of the callback plugin. Other lines are shown unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct ParsedLine {
     /// Lines for the log.
     pub lines: Vec<(LogLevel, String)>,
     /// The failure in the line, for the step's error.
@@ -131,7 +131,7 @@ pub enum PlayEvent {
 }
 
 /// Parses a line.
-pub fn show(line: &str) -> Shown {
+pub fn parse_line(line: &str) -> ParsedLine {
     let event: Option<Map<String, Value>> = line
         .starts_with('{')
         .then(|| serde_json::from_str(line).ok())
@@ -145,14 +145,14 @@ pub fn show(line: &str) -> Shown {
             LogLevel::Info
         };
         let failure = line.strip_prefix("ERROR! ").map(str::to_owned);
-        return Shown {
+        return ParsedLine {
             lines: if line.trim().is_empty() {
                 Vec::new()
             } else {
                 vec![(level, line.to_owned())]
             },
             failure,
-            ..Shown::default()
+            ..ParsedLine::default()
         };
     };
     let text = |key: &str| {
@@ -163,12 +163,12 @@ pub fn show(line: &str) -> Shown {
             .trim_end()
     };
     match text("event") {
-        "play" => Shown {
+        "play" => ParsedLine {
             lines: vec![(LogLevel::Info, format!("PLAY [{}]", text("name")))],
             event: Some(PlayEvent::Play(text("name").to_owned())),
-            ..Shown::default()
+            ..ParsedLine::default()
         },
-        "task" => Shown {
+        "task" => ParsedLine {
             lines: vec![(LogLevel::Info, format!("TASK [{}]", text("name")))],
             event: Some(PlayEvent::Task {
                 name: text("name").to_owned(),
@@ -178,22 +178,22 @@ pub fn show(line: &str) -> Shown {
                     _ => TaskKind::Other,
                 },
             }),
-            ..Shown::default()
+            ..ParsedLine::default()
         },
         "result" => show_result(&event),
-        "stats" => Shown {
+        "stats" => ParsedLine {
             lines: stats(&event),
             results: results(&event),
-            ..Shown::default()
+            ..ParsedLine::default()
         },
-        _ => Shown {
+        _ => ParsedLine {
             lines: vec![(LogLevel::Warning, text("msg").to_owned())],
-            ..Shown::default()
+            ..ParsedLine::default()
         },
     }
 }
 
-fn show_result(event: &Map<String, Value>) -> Shown {
+fn show_result(event: &Map<String, Value>) -> ParsedLine {
     let text = |key: &str| {
         event
             .get(key)
@@ -250,14 +250,14 @@ fn show_result(event: &Map<String, Value>) -> Shown {
             text("host"),
         )
     });
-    Shown {
+    ParsedLine {
         lines,
         failure,
         event: Some(PlayEvent::Ended {
             program: program.map(str::to_owned),
         }),
         output,
-        ..Shown::default()
+        ..ParsedLine::default()
     }
 }
 
@@ -323,14 +323,14 @@ mod tests {
 
     #[test]
     fn results_read_like_ansible() {
-        let shown = show(
+        let shown = parse_line(
             r#"{"event": "result", "host": "web", "status": "changed", "task": "install", "item": "curl"}"#,
         );
         assert_eq!(
             shown.lines,
             [(LogLevel::Info, "changed: [web] => (item=curl)".to_owned())]
         );
-        let shown = show(
+        let shown = parse_line(
             r#"{"event": "result", "host": "web", "status": "failed", "task": "install", "msg": "no such package\nreally"}"#,
         );
         assert_eq!(shown.lines.len(), 3);
@@ -338,7 +338,7 @@ mod tests {
             shown.failure.as_deref(),
             Some("no such package\nreally\nTask `install` failed on `web`.")
         );
-        let shown = show(
+        let shown = parse_line(
             r#"{"event": "result", "host": "web", "status": "failed", "task": "t", "msg": "no", "ignored": true}"#,
         );
         assert_eq!((shown.lines[0].0, shown.failure), (LogLevel::Warning, None));
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn output_of_a_program_is_apart_from_the_lines_of_its_result() {
-        let shown = show(
+        let shown = parse_line(
             r#"{"event": "result", "host": "web", "status": "changed", "task": "t", "program": "ab-1", "stdout": "one\ntwo", "stderr": "oh"}"#,
         );
         assert_eq!(shown.lines, [(LogLevel::Info, "changed: [web]".to_owned())]);
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn outputs_of_a_role_come_with_the_statistics() {
-        let shown = show(
+        let shown = parse_line(
             r#"{"event": "stats", "hosts": {"web": {"ok": 1}}, "told": {"stdout": "a\nb", "odd": 1}}"#,
         );
         assert_eq!(shown.lines.len(), 1);
@@ -404,12 +404,20 @@ mod tests {
 
     #[test]
     fn other_lines_are_shown_as_they_are() {
-        assert_eq!(show("hello").lines, [(LogLevel::Info, "hello".to_owned())]);
-        assert_eq!(show("{not json").lines.len(), 1);
-        assert_eq!(show("  ").lines.len(), 0);
-        assert_eq!(show("[WARNING]: beware").lines[0].0, LogLevel::Warning);
         assert_eq!(
-            show("ERROR! the role was not found").failure.as_deref(),
+            parse_line("hello").lines,
+            [(LogLevel::Info, "hello".to_owned())]
+        );
+        assert_eq!(parse_line("{not json").lines.len(), 1);
+        assert_eq!(parse_line("  ").lines.len(), 0);
+        assert_eq!(
+            parse_line("[WARNING]: beware").lines[0].0,
+            LogLevel::Warning
+        );
+        assert_eq!(
+            parse_line("ERROR! the role was not found")
+                .failure
+                .as_deref(),
             Some("the role was not found")
         );
     }

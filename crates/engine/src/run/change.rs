@@ -10,7 +10,7 @@ use types::OnChange;
 use super::{
     outcome::Ended,
     step::{Attempt, StepResult},
-    work::Work,
+    work::DriverInput,
 };
 use crate::resources::{ResourceEntry, together};
 use drivers::{Driver, Earlier, Progress};
@@ -62,7 +62,7 @@ impl Attempt {
             return self.make(name, &work, Earlier::Possible).await;
         };
         if let Progress::Failed(why) = driver.progress(&work.context(self), &id).await? {
-            self.clear_away(driver, &work.context(self), &id, &why)
+            self.delete_failed(driver, &work.context(self), &id, &why)
                 .await?;
             self.begin(name, &work.spec, ResourceState::Creating)
                 .await?;
@@ -70,7 +70,7 @@ impl Attempt {
         }
         // Only an existing resource has old values to remove. A new one gets all its values at creation.
         let before = self.work_on_what_is_there(name, thing.spec.clone());
-        let work = Work {
+        let work = DriverInput {
             before: before.properties,
             tried: thing.tried.clone(),
             ..work
@@ -121,7 +121,7 @@ impl Attempt {
         name: &str,
         thing: &ResourceEntry,
         driver: &dyn Driver,
-        work: &Work,
+        work: &DriverInput,
     ) -> StepResult {
         let mut tried = thing.tried.clone();
         for property in driver.removable_entries() {
@@ -249,7 +249,7 @@ impl Attempt {
 
     /// Adds the defaults of properties that are no longer in the template, as in Heat. The cloud would keep their old
     /// values.
-    fn back_to_defaults(&self, thing: &ResourceEntry, mut work: Work) -> Work {
+    fn back_to_defaults(&self, thing: &ResourceEntry, mut work: DriverInput) -> DriverInput {
         let described = self
             .run_context
             .catalog
@@ -271,7 +271,7 @@ impl Attempt {
     }
 
     /// The properties whose values differ from those at creation.
-    fn differing(&self, thing: &ResourceEntry, work: &Work) -> Vec<String> {
+    fn differing(&self, thing: &ResourceEntry, work: &DriverInput) -> Vec<String> {
         let names = thing
             .spec
             .properties

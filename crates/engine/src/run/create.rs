@@ -14,7 +14,7 @@ use super::{
     change::Release,
     outcome::Ended,
     step::{Attempt, StepResult},
-    work::Work,
+    work::DriverInput,
 };
 use crate::machine::{Failure, FailureClass};
 use drivers::{Context, Driver, Earlier, Progress};
@@ -52,7 +52,12 @@ impl Attempt {
     }
 
     /// Creates the resource, or finds the one that an earlier attempt created.
-    pub(super) async fn make(&self, name: &str, work: &Work, earlier: Earlier) -> StepResult {
+    pub(super) async fn make(
+        &self,
+        name: &str,
+        work: &DriverInput,
+        earlier: Earlier,
+    ) -> StepResult {
         let driver = self.driver(&work.spec)?;
         let context = work.context(self);
         let known = self.run_context.known.get(name);
@@ -61,7 +66,7 @@ impl Attempt {
         if let Some(id) = &physical_id
             && let Progress::Failed(why) = driver.progress(&context, id).await?
         {
-            self.clear_away(driver, &context, id, &why).await?;
+            self.delete_failed(driver, &context, id, &why).await?;
             physical_id = None;
         }
         let id = match physical_id {
@@ -75,7 +80,7 @@ impl Attempt {
                 if was_never_heard_of {
                     match driver.progress(&context, &id).await? {
                         Progress::Failed(why) => {
-                            self.clear_away(driver, &context, &id, &why).await?;
+                            self.delete_failed(driver, &context, &id, &why).await?;
                             self.create_one(name, driver, &context).await?
                         }
                         Progress::Pending(_) | Progress::Ready(_) | Progress::Unchanged(_) => id,
@@ -173,7 +178,7 @@ impl Attempt {
 
     /// Deletes the leftover of an earlier attempt that failed, before a new resource is created. If it can contain
     /// users' data, they have to decide instead.
-    pub(super) async fn clear_away(
+    pub(super) async fn delete_failed(
         &self,
         driver: &dyn Driver,
         context: &Context<'_>,

@@ -1,5 +1,6 @@
 //! Active runs: one task each, which calls the machine, writes the journal, and starts the steps.
 
+mod access;
 mod active_runs;
 mod ansible;
 mod change;
@@ -14,7 +15,6 @@ mod log;
 mod origin;
 mod outcome;
 mod parameters;
-mod reach;
 mod remove;
 mod requested;
 mod software;

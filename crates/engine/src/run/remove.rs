@@ -50,7 +50,7 @@ impl Attempt {
             return self.gone(name).await;
         }
         let id = there.as_ref().and_then(|thing| thing.physical_id.clone());
-        if let Some(why) = self.why_it_stays(name, there.as_ref()) {
+        if let Some(why) = self.retain_reason(name, there.as_ref()) {
             let what = id.as_deref().unwrap_or("which was never made");
             self.log
                 .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
@@ -126,7 +126,7 @@ impl Attempt {
         self.gone(name).await
     }
 
-    fn why_it_stays(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
+    fn retain_reason(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
         let spec = thing
             .map(|thing| &thing.spec)
             .or_else(|| self.run_context.workflow.resources.get(name))?;

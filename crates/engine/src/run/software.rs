@@ -10,12 +10,12 @@ use store::ResourceChange;
 use types::catalog::CatalogItem;
 
 use super::{
-    ansible::{self, PlayEvent, Shown},
+    access::HOST_KEY_CHANGED,
+    ansible::{self, ParsedLine, PlayEvent},
     detached::Detached,
     jobs::{Live, Positions},
     log::{LogSource, StepLog},
     outcome::Ended,
-    reach::HOST_KEY_CHANGED,
     step::{Attempt, QueueMove, StepResult},
 };
 use crate::{
@@ -335,7 +335,7 @@ struct ToLog<'a> {
 impl ToLog<'_> {
     /// Follows Ansible to the next play or task. The lines of the result come after the rest of its program's output, and
     /// without the output that was followed.
-    async fn follow(&mut self, shown: &mut Shown) {
+    async fn follow(&mut self, shown: &mut ParsedLine) {
         match shown.event.take() {
             None => {}
             Some(PlayEvent::Play(name)) => {

@@ -2,7 +2,7 @@
 //!
 //! They come from requests of unknown outcome: the cloud carried out a request after its replacement had been sent, or
 //! after the resource had been deleted. The search queries the cloud for the markers of the journal's creations.
-//! [`judge`] decides about the results, and is pure.
+//! [`classify`] decides about the results, and is pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -42,13 +42,13 @@ pub struct Searched {
 
 /// The decision about a found resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StrayVerdict {
     /// It is recorded, or an attempt is about to record it, or it belongs to another user.
-    Belongs,
+    NotStray,
     /// A stray that is removed.
-    Goes,
+    Remove,
     /// A stray that is never removed.
-    Stays(Why),
+    Keep(Why),
 }
 
 /// The reason why a stray is not removed.
@@ -192,44 +192,44 @@ fn is_absent(error: &openstack::Error) -> bool {
 }
 
 /// Decides about all found resources, in the same order, from the state of the journal after the search. Pure.
-pub fn judge(
+pub fn classify(
     found: &[Found],
     now: &CreationsNow,
     without_id: WithoutId,
     horizon: Duration,
-) -> Vec<Verdict> {
+) -> Vec<StrayVerdict> {
     let mut kept: BTreeSet<&CreationKey> = BTreeSet::new();
     let mut judge_one = |found: &'_ Found| {
         if now.recorded.contains(&found.physical_id) {
-            return Verdict::Belongs;
+            return StrayVerdict::NotStray;
         }
         let (key, creation) = match now.creations.get_key_value(&found.key) {
-            Some((_, creation)) if creation.in_flight => return Verdict::Belongs,
+            Some((_, creation)) if creation.in_flight => return StrayVerdict::NotStray,
             Some(known) => known,
             // Without a row there is no evidence.
-            None => return Verdict::Stays(Why::Copied),
+            None => return StrayVerdict::Keep(Why::Copied),
         };
         if creation.retained {
-            return Verdict::Stays(Why::Retained);
+            return StrayVerdict::Keep(Why::Retained);
         }
         if let Proof::MarkAndAge(created) = found.proof
             && !created.is_some_and(|created| creation.explains(created, horizon))
         {
-            return Verdict::Stays(Why::Copied);
+            return StrayVerdict::Keep(Why::Copied);
         }
         if found.proof == Proof::NameOnly {
             return match creation.uncertain_since {
-                Some(_) => Verdict::Stays(Why::SharesName),
+                Some(_) => StrayVerdict::Keep(Why::SharesName),
                 // Another user gave a resource the same name.
-                None => Verdict::Belongs,
+                None => StrayVerdict::NotStray,
             };
         }
         match without_id {
-            WithoutId::KeepAll if now.without_id.contains(key) => Verdict::Stays(Why::Adopted),
+            WithoutId::KeepAll if now.without_id.contains(key) => StrayVerdict::Keep(Why::Adopted),
             WithoutId::KeepOne if now.without_id.contains(key) && kept.insert(key) => {
-                Verdict::Stays(Why::Adopted)
+                StrayVerdict::Keep(Why::Adopted)
             }
-            _ => Verdict::Goes,
+            _ => StrayVerdict::Remove,
         }
     };
     found.iter().map(&mut judge_one).collect()
@@ -289,17 +289,23 @@ mod tests {
         }
     }
 
-    fn verdict(found: Found, now: &CreationsNow) -> Verdict {
-        judge(&[found], now, WithoutId::KeepOne, HORIZON)[0]
+    fn verdict(found: Found, now: &CreationsNow) -> StrayVerdict {
+        classify(&[found], now, WithoutId::KeepOne, HORIZON)[0]
     }
 
     #[test]
     fn an_unrecorded_resource_is_removed() {
         let mut now = now([creation("web", 0), creation("web", 1)]);
         now.recorded.insert("one".into());
-        assert_eq!(verdict(found("web", 0, "one"), &now), Verdict::Belongs);
-        assert_eq!(verdict(found("web", 0, "two"), &now), Verdict::Goes);
-        assert_eq!(verdict(found("web", 1, "three"), &now), Verdict::Goes);
+        assert_eq!(
+            verdict(found("web", 0, "one"), &now),
+            StrayVerdict::NotStray
+        );
+        assert_eq!(verdict(found("web", 0, "two"), &now), StrayVerdict::Remove);
+        assert_eq!(
+            verdict(found("web", 1, "three"), &now),
+            StrayVerdict::Remove
+        );
     }
 
     #[test]
@@ -308,7 +314,10 @@ mod tests {
             in_flight: true,
             ..creation("web", 0)
         }]);
-        assert_eq!(verdict(found("web", 0, "one"), &now), Verdict::Belongs);
+        assert_eq!(
+            verdict(found("web", 0, "one"), &now),
+            StrayVerdict::NotStray
+        );
     }
 
     #[test]
@@ -317,9 +326,9 @@ mod tests {
             retained: true,
             ..creation("web", 0)
         }]);
-        let stays = Verdict::Stays(Why::Retained);
+        let stays = StrayVerdict::Keep(Why::Retained);
         assert_eq!(verdict(found("web", 0, "one"), &now), stays);
-        let stays = Verdict::Stays(Why::Copied);
+        let stays = StrayVerdict::Keep(Why::Copied);
         assert_eq!(verdict(found("web", 1, "two"), &now), stays);
     }
 
@@ -328,13 +337,16 @@ mod tests {
         let mut now = now([creation("web", 0)]);
         now.without_id.insert(key("web", 0));
         let two = [found("web", 0, "one"), found("web", 0, "two")];
-        let stays = Verdict::Stays(Why::Adopted);
+        let stays = StrayVerdict::Keep(Why::Adopted);
         for (without_id, verdicts) in [
             (WithoutId::KeepAll, [stays, stays]),
-            (WithoutId::KeepOne, [stays, Verdict::Goes]),
-            (WithoutId::Remove, [Verdict::Goes, Verdict::Goes]),
+            (WithoutId::KeepOne, [stays, StrayVerdict::Remove]),
+            (
+                WithoutId::Remove,
+                [StrayVerdict::Remove, StrayVerdict::Remove],
+            ),
         ] {
-            assert_eq!(judge(&two, &now, without_id, HORIZON), verdicts);
+            assert_eq!(classify(&two, &now, without_id, HORIZON), verdicts);
         }
     }
 
@@ -351,9 +363,15 @@ mod tests {
             uncertain_since: None,
             ..creation("disk", 0)
         };
-        let copied = Verdict::Stays(Why::Copied);
-        assert_eq!(with_age(Some(at(30)), creation("disk", 0)), Verdict::Goes);
-        assert_eq!(with_age(Some(at(170)), creation("disk", 0)), Verdict::Goes);
+        let copied = StrayVerdict::Keep(Why::Copied);
+        assert_eq!(
+            with_age(Some(at(30)), creation("disk", 0)),
+            StrayVerdict::Remove
+        );
+        assert_eq!(
+            with_age(Some(at(170)), creation("disk", 0)),
+            StrayVerdict::Remove
+        );
         assert_eq!(with_age(Some(at(-90)), creation("disk", 0)), copied);
         assert_eq!(with_age(Some(at(300)), creation("disk", 0)), copied);
         assert_eq!(with_age(None, creation("disk", 0)), copied);
@@ -401,9 +419,9 @@ mod tests {
                 ..found("web", incarnation, &id)
             }).collect();
             let without_id = [WithoutId::KeepAll, WithoutId::KeepOne, WithoutId::Remove][keeps];
-            let verdicts = judge(&things, &now, without_id, HORIZON);
+            let verdicts = classify(&things, &now, without_id, HORIZON);
             for (thing, verdict) in things.iter().zip(&verdicts) {
-                if *verdict != Verdict::Goes {
+                if *verdict != StrayVerdict::Remove {
                     continue;
                 }
                 prop_assert!(!now.recorded.contains(&thing.physical_id));
@@ -414,7 +432,7 @@ mod tests {
             // For each resource without an id, one found resource stays for adoption, if any was found.
             for key in now.without_id.iter().filter(|_| without_id != WithoutId::Remove) {
                 let of_it: Vec<_> = things.iter().zip(&verdicts).filter(|(thing, _)| thing.key == *key).collect();
-                let all_go = !of_it.is_empty() && of_it.iter().all(|(_, verdict)| **verdict == Verdict::Goes);
+                let all_go = !of_it.is_empty() && of_it.iter().all(|(_, verdict)| **verdict == StrayVerdict::Remove);
                 prop_assert!(!all_go);
             }
         }

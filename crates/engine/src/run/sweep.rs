@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use super::{
     outcome::Ended,
     step::{Attempt, StepResult},
-    strays::{Found, Verdict, Why, WithoutId, is_pending_for, judge, search},
+    strays::{Found, StrayVerdict, Why, WithoutId, classify, is_pending_for, search},
 };
 use crate::machine::{Failure, FailureClass};
 use drivers::{Accepted, Context, Driver, DriverError, Marker, Search, driver_for};
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The result of one search.
 #[derive(Default)]
-struct Pass {
+struct SweepResult {
     removed: usize,
     /// Resources that could not be removed: type, id and the service's error text.
     refused: Vec<String>,
@@ -170,7 +170,7 @@ impl Attempt {
         creations: &[Creation],
         scope: Scope,
         without_id: WithoutId,
-    ) -> StepResult<Pass> {
+    ) -> StepResult<SweepResult> {
         let run_context = &self.run_context;
         let wanted = creations
             .iter()
@@ -196,14 +196,14 @@ impl Attempt {
         let now = operator.creations_now(&run_context.tenant, &run_context.deployment, &ids);
         let now = now.await.map_err(journal_failed)?;
         let horizon = run_context.core.config.commit_horizon;
-        let verdicts = judge(&searched.found, &now, without_id, horizon);
-        let mut pass = Pass::default();
+        let verdicts = classify(&searched.found, &now, without_id, horizon);
+        let mut pass = SweepResult::default();
         let mut strays = Vec::new();
         for (found, verdict) in searched.found.into_iter().zip(verdicts) {
             match verdict {
-                Verdict::Belongs => {}
-                Verdict::Goes => strays.push(found),
-                Verdict::Stays(why) => pass.kept.push((found, why)),
+                StrayVerdict::NotStray => {}
+                StrayVerdict::Remove => strays.push(found),
+                StrayVerdict::Keep(why) => pass.kept.push((found, why)),
             }
         }
         self.remove_strays(strays, &mut pass).await?;
@@ -211,7 +211,7 @@ impl Attempt {
     }
 
     /// Tries to delete all strays, and repeats refused deletions while any succeeds. So nested resources need no order.
-    async fn remove_strays(&self, mut strays: Vec<Found>, pass: &mut Pass) -> StepResult {
+    async fn remove_strays(&self, mut strays: Vec<Found>, pass: &mut SweepResult) -> StepResult {
         while !strays.is_empty() {
             let results = strays.iter().map(|stray| self.remove_stray(stray));
             let results = futures::future::join_all(results).await;
@@ -281,7 +281,7 @@ impl Attempt {
     }
 
     /// Logs the remaining strays after the last search. If the run succeeds, its end lists them too.
-    async fn tell_the_rest(&self, pass: Pass, scope: Scope) -> StepResult {
+    async fn tell_the_rest(&self, pass: SweepResult, scope: Scope) -> StepResult {
         let kept = pass.kept.iter().filter(|(_, why)| *why != Why::Retained);
         for (found, why) in kept {
             let text = format!(

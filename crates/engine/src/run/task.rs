@@ -187,7 +187,7 @@ impl RunTask {
                         self.core.tasks.spawn(openstack::while_permitted(tenure, tidying));
                     }
                 }
-                Some(command) = self.commands.recv() => self.obey(command).await?,
+                Some(command) = self.commands.recv() => self.handle_command(command).await?,
                 () = tokio::time::sleep_until(wake.unwrap_or_else(far)), if wake.is_some() => self.take(vec![Event::Tick]).await?,
             }
         }
@@ -212,7 +212,7 @@ impl RunTask {
         ours.then_some(outcome.event)
     }
 
-    async fn obey(&mut self, command: Command) -> Result<()> {
+    async fn handle_command(&mut self, command: Command) -> Result<()> {
         let (event, answer) = match command {
             Command::Cancel(answer) => (Event::Cancel, answer),
             Command::Abandon(answer) => (Event::Abandon, answer),
@@ -224,7 +224,7 @@ impl RunTask {
             }
         };
         if let Err(illegal) = self.run.takes(&event) {
-            drop(answer.send(Err(Error::NotNow(format!(
+            drop(answer.send(Err(Error::NotPossibleNow(format!(
                 "the run is {}; it cannot do that now",
                 store::to_text(&illegal.state)
             )))));
@@ -266,7 +266,7 @@ impl RunTask {
             match effect {
                 Effect::Start(step) => self.start(step),
                 Effect::Stop(step) => self.stop(step),
-                Effect::CutOff(step) => self.cut_off(step),
+                Effect::Abort(step) => self.abort(step),
             }
         }
         Ok(())
@@ -599,7 +599,7 @@ impl RunTask {
         });
     }
 
-    fn cut_off(&mut self, step: StepIndex) {
+    fn abort(&mut self, step: StepIndex) {
         let Some(active) = self.active.get(&step) else {
             return;
         };

@@ -7,7 +7,7 @@ use super::step::{Attempt, StepResult};
 use drivers::{Accepted, Context, Login, Marker};
 
 /// The data that a driver's context borrows.
-pub(super) struct Work {
+pub(super) struct DriverInput {
     pub spec: ResourceSpec,
     /// The resolved values of the properties, which plans compare.
     pub resolved: Map<String, Value>,
@@ -21,7 +21,7 @@ pub(super) struct Work {
     pub accepted: Accepted,
 }
 
-impl Work {
+impl DriverInput {
     pub fn context<'a>(&'a self, attempt: &'a Attempt) -> Context<'a> {
         Context {
             session: &attempt.run_context.session,
@@ -41,9 +41,9 @@ impl Work {
 }
 
 impl Attempt {
-    pub(super) fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<Work> {
+    pub(super) fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<DriverInput> {
         let resolved = self.resolve(&spec)?;
-        Ok(Work {
+        Ok(DriverInput {
             properties: self.typed(&spec, &resolved),
             resolved,
             before: Map::new(),
@@ -57,7 +57,7 @@ impl Attempt {
     }
 
     /// The work on an existing resource, with its values at creation: other resources in them can be gone.
-    pub(super) fn work_on_what_is_there(&self, name: &str, spec: ResourceSpec) -> Work {
+    pub(super) fn work_on_what_is_there(&self, name: &str, spec: ResourceSpec) -> DriverInput {
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let resolved = spec
             .properties
@@ -67,7 +67,7 @@ impl Attempt {
         if let Some(thing) = self.run_context.known.get(name) {
             resolved.extend(thing.made_from);
         }
-        Work {
+        DriverInput {
             properties: self.typed(&spec, &resolved),
             resolved,
             before: Map::new(),

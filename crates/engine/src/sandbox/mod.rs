@@ -5,7 +5,7 @@
 //! creates and removes containers: Docker daemons, local or remote ([`docker`]), and in-memory programs for tests.
 
 mod docker;
-mod lasting;
+mod ignore_write_errors;
 mod lines;
 #[cfg(test)]
 mod memory;
@@ -187,7 +187,7 @@ impl Sandboxes {
             () = stop.cancelled() => return Err(SandboxError::Stopped),
         };
         let result = tokio::select! {
-            result = attend(&mut *container, job, self.limits, sink) => result,
+            result = supervise(&mut *container, job, self.limits, sink) => result,
             () = stop.cancelled() => Err(SandboxError::Stopped),
         };
         container.remove().await;
@@ -201,14 +201,14 @@ impl Sandboxes {
     }
 }
 
-async fn attend(
+async fn supervise(
     container: &mut dyn Container,
     job: &Job,
     limits: OutputLimits,
     sink: &mut (dyn LineSink + Send),
 ) -> Result<i64, SandboxError> {
     if let Some(streams) = container.take_streams() {
-        session::converse(streams, &job.servers, limits, sink).await?;
+        session::run_session(streams, &job.servers, limits, sink).await?;
     }
     let code = container.exit_code().await?;
     let complaints = container.complaints();

@@ -36,7 +36,7 @@ use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt, TokioAsyncReadCompat
 use tokio_util::sync::CancellationToken;
 use yamux::{Connection, ConnectionError, Mode};
 
-use super::{LineSink, SandboxError, lasting::Lasting, lines::Lines};
+use super::{LineSink, SandboxError, ignore_write_errors::IgnoreWriteErrors, lines::Lines};
 use crate::ssh::{self, ByteStream, Route};
 
 /// Maximum number of streams of a session.
@@ -94,7 +94,7 @@ impl Servers {
 ///
 /// # Errors
 /// [`SandboxError::Protocol`] if the sandbox violates the protocol.
-pub async fn converse(
+pub async fn run_session(
     streams: impl AsyncRead + AsyncWrite + Unpin + Send,
     servers: &Servers,
     limits: OutputLimits,
@@ -120,7 +120,7 @@ async fn carry(
     let mut config = yamux::Config::default();
     config.set_max_num_streams(STREAMS_MAX);
     config.set_max_connection_receive_window(Some(STREAMS_MAX * yamux::DEFAULT_CREDIT as usize));
-    let mut connection = Connection::new(Lasting(streams).compat(), config, Mode::Server);
+    let mut connection = Connection::new(IgnoreWriteErrors(streams).compat(), config, Mode::Server);
     let meter = Arc::new(Mutex::new(Meter::new(limits)));
     let over = CancellationToken::new();
     let mut served = FuturesUnordered::new();

@@ -15,7 +15,7 @@ use yamux::{Connection, Mode};
 
 use super::{
     Host, Job, LineSink, OutputLimits, SandboxError, Sandboxes, Servers, memory::MemoryHost,
-    session::converse,
+    session::run_session,
 };
 use crate::ssh::{self, Route};
 
@@ -105,7 +105,7 @@ async fn a_stalled_connection_delays_no_other_and_takes_a_windows_bytes() {
     };
     let (ours, its) = tokio::io::duplex(4096);
     let session = tokio::spawn(async move {
-        converse(
+        run_session(
             ours,
             &servers,
             OutputLimits::default(),
@@ -157,7 +157,7 @@ async fn a_server_that_the_step_does_not_have_is_refused_with_a_word() {
     };
     let (ours, its) = tokio::io::duplex(4096);
     tokio::spawn(async move {
-        converse(
+        run_session(
             ours,
             &servers,
             OutputLimits::default(),
@@ -213,7 +213,7 @@ async fn output_above_the_quota_is_dropped_with_a_word() {
     let (ours, its) = tokio::io::duplex(4096);
     let session = tokio::spawn(async move {
         let mut output = Output::default();
-        let ended = converse(ours, &Servers::default(), limits, &mut output).await;
+        let ended = run_session(ours, &Servers::default(), limits, &mut output).await;
         (ended, output.0)
     });
     let inside = Inside::new(its);
@@ -289,7 +289,7 @@ proptest! {
             let read = tokio::spawn(async move { tokio::io::copy(&mut answers, &mut tokio::io::sink()).await });
             let servers = Servers::default();
             let mut output = Output::default();
-            let session = converse(ours, &servers, OutputLimits::default(), &mut output);
+            let session = run_session(ours, &servers, OutputLimits::default(), &mut output);
             let session = timeout(PATIENCE, async { tokio::join!(session, write) }).await;
             let (ended, _written) = session.expect("the session ends with its bytes");
             assert!(matches!(ended, Ok(()) | Err(SandboxError::Protocol(_))), "{ended:?}");

@@ -121,14 +121,14 @@ fn from_vault(error: DriverError) -> Error {
     match error {
         DriverError::Cloud(error) => Error::Cloud(error),
         DriverError::Storage(error) => Error::Storage(error),
-        other => Error::NotNow(other.to_string()),
+        other => Error::NotPossibleNow(other.to_string()),
     }
 }
 
 /// A vault's refusal to return an existing secret is permanent. A failure of the cloud or the database is not.
 fn unread(error: DriverError) -> Error {
     match from_vault(error) {
-        Error::NotNow(why) => Error::Lost(why),
+        Error::NotPossibleNow(why) => Error::Lost(why),
         other => other,
     }
 }

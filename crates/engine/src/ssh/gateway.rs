@@ -11,7 +11,7 @@ use super::{Client, Host, SshError};
 
 /// Time for which a failed login applies to all waiting checks. Otherwise a thousand checks would try one after the
 /// other.
-const REMEMBERED: Duration = Duration::from_secs(1);
+const FAILURE_CACHED_FOR: Duration = Duration::from_secs(1);
 
 /// The connection to a bastion, shared by the checks of a run. It is closed after its last use.
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Gateway {
             return Ok(client);
         }
         if let Some((at, error)) = &last.failed
-            && at.elapsed() < REMEMBERED
+            && at.elapsed() < FAILURE_CACHED_FOR
         {
             return Err(error.clone());
         }

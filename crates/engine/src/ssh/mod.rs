@@ -35,7 +35,7 @@ pub use execution::{Execution, Output};
 pub use gateway::Gateway;
 pub use route::{Host, Route};
 pub use stream::ByteStream;
-pub use wait::{News, Wait};
+pub use wait::{Wait, WaitProgress};
 
 /// The port of each server's sshd.
 pub const PORT: u16 = 22;

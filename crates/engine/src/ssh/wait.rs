@@ -39,7 +39,7 @@ pub struct Wait<'a> {
 
 /// Progress of a [`Wait`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum WaitProgress {
     /// A refusal that differs from the one of the previous news, or has lasted since. The wait continues.
     NotYet(String),
     /// The server ran a command.
@@ -84,7 +84,7 @@ impl<'a> Wait<'a> {
 
     /// Tries until there is news. An unchanged refusal is news every 15 s, so that the log of a booting server shows
     /// the wait without a line for each attempt.
-    pub async fn news(&mut self) -> News {
+    pub async fn news(&mut self) -> WaitProgress {
         loop {
             let queued = Instant::now();
             let slot = self.slots.clone().acquire_owned().await;
@@ -95,16 +95,16 @@ impl<'a> Wait<'a> {
             let attempt = timeout(limit, self.attempt()).await;
             drop(slot);
             let error = match attempt {
-                Ok(Ok(())) => return News::LoggedIn,
+                Ok(Ok(())) => return WaitProgress::LoggedIn,
                 Ok(Err(error)) => error,
                 Err(_elapsed) => self.route.host.silent(limit),
             };
             if let SshError::HostKey { server } = error {
-                return News::HostKey(server);
+                return WaitProgress::HostKey(server);
             }
             let text = error.to_string();
             if Instant::now() + self.pause >= self.until {
-                return News::TimeIsUp(text);
+                return WaitProgress::TimeIsUp(text);
             }
             sleep(self.pause).await;
             self.pause = self.pause.mul_f32(1.5).min(PAUSE_LONGEST);
@@ -112,7 +112,7 @@ impl<'a> Wait<'a> {
                 |(known, time): &(String, Instant)| *known == text && time.elapsed() < REPEAT;
             if !self.last.as_ref().is_some_and(is_known) {
                 self.last = Some((text.clone(), Instant::now()));
-                return News::NotYet(text);
+                return WaitProgress::NotYet(text);
             }
         }
     }

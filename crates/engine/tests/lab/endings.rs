@@ -42,7 +42,7 @@ async fn a_cancelled_run_stops_and_goes_on_from_there() {
     assert_eq!(steps(&run)["web:create"].0, StepState::Cancelled);
     assert!(matches!(
         bench.engine.cancel(&bench.tenant, &started.run).await,
-        Err(Error::NotNow(_))
+        Err(Error::NotPossibleNow(_))
     ));
     assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
 
@@ -90,7 +90,7 @@ async fn a_resumed_run_does_only_the_remaining_steps() {
     );
     assert!(matches!(
         bench.engine.resume(&bench.actor, &started.run).await,
-        Err(Error::NotNow(_))
+        Err(Error::NotPossibleNow(_))
     ));
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
@@ -405,7 +405,7 @@ async fn of_two_resume_requests_one_succeeds() {
     bench.lab.faults().clear();
     let resume = || bench.engine.resume(&bench.actor, &started.run);
     match tokio::join!(resume(), resume()) {
-        (Ok(()), Err(Error::NotNow(_))) | (Err(Error::NotNow(_)), Ok(())) => {}
+        (Ok(()), Err(Error::NotPossibleNow(_))) | (Err(Error::NotPossibleNow(_)), Ok(())) => {}
         both => panic!("one of them: {both:?}"),
     }
     bench.until_state(&started.run, RunState::Succeeded).await;

@@ -38,7 +38,10 @@ async fn a_failed_update_is_rolled_back_to_what_worked() {
         .engine
         .roll_back(&bench.actor, &started.deployment, &facts())
         .await;
-    assert!(matches!(nothing, Err(Error::NotNow(_))), "{nothing:?}");
+    assert!(
+        matches!(nothing, Err(Error::NotPossibleNow(_))),
+        "{nothing:?}"
+    );
 
     bench.lab.faults().add(servers_fail(2));
     let run = bench

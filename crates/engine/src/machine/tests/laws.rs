@@ -47,7 +47,7 @@ fn any_class() -> impl Strategy<Value = FailureClass> {
 
 /// A possible next event. An index selects the step.
 #[derive(Clone, Debug)]
-enum Happening {
+enum RandomEvent {
     Success(prop::sample::Index),
     Failure(prop::sample::Index, FailureClass),
     TokenEnds(prop::sample::Index),
@@ -61,44 +61,44 @@ enum Happening {
     Nonsense(usize),
 }
 
-fn any_happening() -> impl Strategy<Value = Happening> {
+fn any_happening() -> impl Strategy<Value = RandomEvent> {
     prop_oneof![
-        12 => any::<prop::sample::Index>().prop_map(Happening::Success),
-        4 => (any::<prop::sample::Index>(), any_class()).prop_map(|(step, class)| Happening::Failure(step, class)),
-        1 => any::<prop::sample::Index>().prop_map(Happening::TokenEnds),
-        1 => any::<prop::sample::Index>().prop_map(Happening::Queues),
-        1 => any::<prop::sample::Index>().prop_map(Happening::Dequeues),
-        3 => (0u64..400).prop_map(Happening::Time),
-        1 => Just(Happening::Cancel),
-        1 => Just(Happening::Resume),
-        1 => Just(Happening::Crash),
-        1 => Just(Happening::CrashAndTokenEnds),
-        1 => (0usize..20).prop_map(Happening::Nonsense),
+        12 => any::<prop::sample::Index>().prop_map(RandomEvent::Success),
+        4 => (any::<prop::sample::Index>(), any_class()).prop_map(|(step, class)| RandomEvent::Failure(step, class)),
+        1 => any::<prop::sample::Index>().prop_map(RandomEvent::TokenEnds),
+        1 => any::<prop::sample::Index>().prop_map(RandomEvent::Queues),
+        1 => any::<prop::sample::Index>().prop_map(RandomEvent::Dequeues),
+        3 => (0u64..400).prop_map(RandomEvent::Time),
+        1 => Just(RandomEvent::Cancel),
+        1 => Just(RandomEvent::Resume),
+        1 => Just(RandomEvent::Crash),
+        1 => Just(RandomEvent::CrashAndTokenEnds),
+        1 => (0usize..20).prop_map(RandomEvent::Nonsense),
     ]
 }
 
-impl Walk {
-    fn happen(&mut self, happening: &Happening) {
-        let pick = |walk: &Walk, index: &prop::sample::Index| {
+impl Simulation {
+    fn happen(&mut self, happening: &RandomEvent) {
+        let pick = |walk: &Simulation, index: &prop::sample::Index| {
             (!walk.active.is_empty()).then(|| *index.get(&walk.active))
         };
         let event = match happening {
-            Happening::Success(index) => pick(self, index).map(Event::Succeeded),
-            Happening::Failure(index, class) => {
+            RandomEvent::Success(index) => pick(self, index).map(Event::Succeeded),
+            RandomEvent::Failure(index, class) => {
                 pick(self, index).map(|step| Event::Failed(step, Failure::new(*class, "no")))
             }
-            Happening::TokenEnds(index) => pick(self, index).map(Event::TokenEnded),
-            Happening::Queues(index) => pick(self, index).map(Event::Queued),
-            Happening::Dequeues(index) => pick(self, index).map(Event::Dequeued),
-            Happening::Time(seconds) => {
+            RandomEvent::TokenEnds(index) => pick(self, index).map(Event::TokenEnded),
+            RandomEvent::Queues(index) => pick(self, index).map(Event::Queued),
+            RandomEvent::Dequeues(index) => pick(self, index).map(Event::Dequeued),
+            RandomEvent::Time(seconds) => {
                 self.pass(*seconds);
                 None
             }
-            Happening::Cancel => Some(Event::Cancel),
-            Happening::Resume => Some(Event::Resume),
-            Happening::Crash => Some(Event::Recover),
-            Happening::CrashAndTokenEnds => Some(Event::RecoverWithoutToken),
-            Happening::Nonsense(step) => {
+            RandomEvent::Cancel => Some(Event::Cancel),
+            RandomEvent::Resume => Some(Event::Resume),
+            RandomEvent::Crash => Some(Event::Recover),
+            RandomEvent::CrashAndTokenEnds => Some(Event::RecoverWithoutToken),
+            RandomEvent::Nonsense(step) => {
                 Some(Event::Stopped(*step)).filter(|_| !self.active.contains(step))
             }
         };
@@ -164,7 +164,7 @@ impl Walk {
                 return;
             }
             if self.run.state == RunState::Paused {
-                self.happen(&Happening::Resume);
+                self.happen(&RandomEvent::Resume);
             } else if let Some(&step) = self.active.first() {
                 let stop = self.told_to_stop.contains(&step);
                 self.take(if stop {
@@ -191,7 +191,7 @@ proptest! {
         drawn in any_workflow(),
         happenings in prop::collection::vec(any_happening(), 0..60),
     ) {
-        let mut walk = Walk::started(&drawn);
+        let mut walk = Simulation::started(&drawn);
         for happening in &happenings {
             walk.happen(happening);
         }
@@ -205,7 +205,7 @@ proptest! {
         happenings in prop::collection::vec(any_happening(), 0..20),
         number in 0usize..15,
     ) {
-        let mut walk = Walk::of(&drawn);
+        let mut walk = Simulation::of(&drawn);
         for happening in &happenings {
             walk.happen(happening);
         }

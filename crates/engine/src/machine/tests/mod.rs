@@ -12,7 +12,7 @@ use crate::testing::{step, workflow};
 mod laws;
 
 /// A run, its clock, and the effects whose outcome is not reported yet.
-struct Walk {
+struct Simulation {
     run: Run,
     now: Timestamp,
     active: Vec<StepIndex>,
@@ -20,15 +20,15 @@ struct Walk {
     starts: Vec<StepIndex>,
 }
 
-impl Walk {
-    fn of(workflow: &Workflow) -> Walk {
+impl Simulation {
+    fn of(workflow: &Workflow) -> Simulation {
         let settings = Settings {
             grace: Duration::from_secs(120),
             retry_pause: Duration::from_secs(10),
             parallel_steps: 3,
             on_failure: OnFailure::EndTheRun,
         };
-        Walk {
+        Simulation {
             run: Run::new(Arc::new(Graph::of(workflow).unwrap()), settings),
             now: Timestamp::UNIX_EPOCH,
             active: Vec::new(),
@@ -37,13 +37,13 @@ impl Walk {
         }
     }
 
-    fn started(workflow: &Workflow) -> Walk {
-        let mut walk = Walk::of(workflow);
+    fn started(workflow: &Workflow) -> Simulation {
+        let mut walk = Simulation::of(workflow);
         walk.take(Event::Start);
         walk
     }
 
-    fn take(&mut self, event: Event) -> &mut Walk {
+    fn take(&mut self, event: Event) -> &mut Simulation {
         self.try_take(event).unwrap();
         self
     }
@@ -87,7 +87,7 @@ impl Walk {
                     self.active.push(step);
                     self.starts.push(step);
                 }
-                Effect::Stop(step) | Effect::CutOff(step) => {
+                Effect::Stop(step) | Effect::Abort(step) => {
                     if !self.told_to_stop.contains(&step) {
                         self.told_to_stop.push(step);
                     }
@@ -101,18 +101,18 @@ impl Walk {
         self.run.graph.index(id).unwrap()
     }
 
-    fn succeed(&mut self, id: &str) -> &mut Walk {
+    fn succeed(&mut self, id: &str) -> &mut Simulation {
         self.take(Event::Succeeded(self.index(id)))
     }
 
-    fn fail(&mut self, id: &str, class: FailureClass) -> &mut Walk {
+    fn fail(&mut self, id: &str, class: FailureClass) -> &mut Simulation {
         self.take(Event::Failed(
             self.index(id),
             Failure::new(class, "it broke"),
         ))
     }
 
-    fn pass(&mut self, seconds: u64) -> &mut Walk {
+    fn pass(&mut self, seconds: u64) -> &mut Simulation {
         self.now += Duration::from_secs(seconds);
         while self.run.wake_at().is_some_and(|at| at <= self.now) {
             self.take(Event::Tick);
@@ -170,7 +170,7 @@ fn software() -> Workflow {
 
 #[test]
 fn a_run_without_failures_succeeds() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     assert_eq!(walk.run.state, RunState::Running);
     walk.succeed("net:create");
     assert_eq!(
@@ -189,12 +189,15 @@ fn a_run_without_failures_succeeds() {
 
 #[test]
 fn a_run_without_steps_succeeds_at_once() {
-    assert_eq!(Walk::started(&workflow([])).run.state, RunState::Succeeded);
+    assert_eq!(
+        Simulation::started(&workflow([])).run.state,
+        RunState::Succeeded
+    );
 }
 
 #[test]
 fn creation_is_tried_once_more_and_the_failure_ends_the_run() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.fail("net:create", FailureClass::Infrastructure);
     assert_eq!(walk.run.steps[0].state, StepState::Retrying);
     walk.pass(0);
@@ -215,7 +218,7 @@ fn creation_is_tried_once_more_and_the_failure_ends_the_run() {
 
 #[test]
 fn an_unreachable_cloud_is_asked_six_times_ten_seconds_apart() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     for _ in 0..5 {
         walk.fail("net:create", FailureClass::Transient);
         walk.pass(9);
@@ -232,7 +235,7 @@ fn an_unreachable_cloud_is_asked_six_times_ten_seconds_apart() {
 
 #[test]
 fn running_steps_get_grace_after_a_failure_and_are_then_abandoned() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.succeed("net:create")
         .fail("bastion:open", FailureClass::Lasting);
     assert_eq!(walk.run.state, RunState::Failing);
@@ -260,7 +263,7 @@ fn a_server_that_does_not_answer_ends_the_run_at_once() {
     steps
         .steps
         .insert(0, step("db:create", StepKind::Create, &[]));
-    let mut walk = Walk::started(&steps);
+    let mut walk = Simulation::started(&steps);
     walk.succeed("net:create")
         .succeed("bastion:open")
         .succeed("web:create");
@@ -271,7 +274,7 @@ fn a_server_that_does_not_answer_ends_the_run_at_once() {
 
 #[test]
 fn a_step_has_one_deadline_for_all_its_attempts() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.pass(595)
         .fail("net:create", FailureClass::Infrastructure)
         .pass(1);
@@ -289,7 +292,7 @@ fn a_step_has_one_deadline_for_all_its_attempts() {
 
 #[test]
 fn a_cancel_stops_running_steps_and_closes_the_bastion() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.succeed("net:create")
         .succeed("bastion:open")
         .take(Event::Cancel);
@@ -300,7 +303,7 @@ fn a_cancel_stops_running_steps_and_closes_the_bastion() {
         advance(&mut walk.run.clone(), &Event::Cancel, walk.now)
             .unwrap()
             .effects,
-        [Effect::CutOff(server)],
+        [Effect::Abort(server)],
         "asked twice"
     );
     walk.take(Event::Stopped(server)).succeed("bastion:close");
@@ -313,7 +316,7 @@ fn a_cancel_stops_running_steps_and_closes_the_bastion() {
 
 #[test]
 fn a_resumed_run_does_only_remaining_steps_and_reopens_the_bastion() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.succeed("net:create")
         .succeed("bastion:open")
         .succeed("web:create")
@@ -338,7 +341,7 @@ fn a_resumed_run_does_only_remaining_steps_and_reopens_the_bastion() {
 
 #[test]
 fn time_in_a_queue_of_the_engine_does_not_count_against_a_steps_time_limit() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     let limit = walk.run.graph.nodes()[0].timeout.as_secs();
     walk.pass(limit - 10).take(Event::Queued(0));
     walk.pass(10 * limit);
@@ -351,7 +354,7 @@ fn time_in_a_queue_of_the_engine_does_not_count_against_a_steps_time_limit() {
 
 #[test]
 fn an_expired_token_pauses_the_run_until_the_next_login() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.take(Event::TokenEnded(0));
     assert_eq!(
         (walk.run.state, walk.run.steps[0].state),
@@ -373,7 +376,7 @@ fn an_expired_token_pauses_the_run_until_the_next_login() {
 
 #[test]
 fn a_cancelled_paused_run_still_has_its_always_run_steps() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.take(Event::TokenEnded(0)).take(Event::Cancel);
     assert_eq!(walk.run.state, RunState::Paused);
     walk.take(Event::Resume);
@@ -387,7 +390,7 @@ fn a_cancelled_paused_run_still_has_its_always_run_steps() {
 
 #[test]
 fn after_a_crash_running_steps_start_again() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.succeed("net:create").take(Event::Recover);
     assert_eq!(walk.active.len(), 2);
     assert_eq!(walk.run.steps[1].attempts, 1, "it is the same attempt");
@@ -397,7 +400,7 @@ fn after_a_crash_running_steps_start_again() {
 
 #[test]
 fn a_step_that_was_running_at_repeated_crashes_fails() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     let running = walk.active.clone();
     let name = walk.run.graph.nodes()[running[0]].id.clone();
     walk.run.crashed(&name, CRASHES_MAX - 1);
@@ -413,7 +416,7 @@ fn a_step_that_was_running_at_repeated_crashes_fails() {
 
 #[test]
 fn an_always_run_step_starts_after_any_number_of_crashes() {
-    let mut walk = Walk::started(&software());
+    let mut walk = Simulation::started(&software());
     walk.take(Event::TokenEnded(0)).take(Event::Cancel);
     walk.take(Event::Resume);
     walk.run.crashed("bastion:close", CRASHES_MAX);
@@ -427,7 +430,7 @@ fn a_forced_run_continues_past_failures_and_reports_them() {
         step("web:delete", StepKind::Delete, &[]),
         step("net:delete", StepKind::Delete, &["web:delete"]),
     ]);
-    let mut walk = Walk::of(&steps);
+    let mut walk = Simulation::of(&steps);
     let settings = Settings {
         on_failure: OnFailure::GoOn,
         ..walk.run.settings
@@ -445,7 +448,7 @@ fn a_forced_run_continues_past_failures_and_reports_them() {
 
 #[test]
 fn an_impossible_event_is_refused_and_changes_nothing() {
-    let mut walk = Walk::of(&software());
+    let mut walk = Simulation::of(&software());
     for event in [
         Event::Resume,
         Event::Succeeded(0),

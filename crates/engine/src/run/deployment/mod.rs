@@ -22,7 +22,7 @@ use super::{
     outcome::Ended,
     software::ended_badly,
     step::{Attempt, StepResult},
-    work::Work,
+    work::DriverInput,
 };
 use crate::{
     resources::ResourceEntry,
@@ -111,7 +111,7 @@ impl Attempt {
     }
 
     /// True if no value differs from those that the deployment ran with.
-    fn has_same_values(&self, thing: &ResourceEntry, work: &Work) -> bool {
+    fn has_same_values(&self, thing: &ResourceEntry, work: &DriverInput) -> bool {
         let names = thing.spec.properties.keys();
         let mut names = names.chain(work.spec.properties.keys());
         names.all(|name| self.is_same(thing, name, &work.spec, &work.resolved))
@@ -123,7 +123,7 @@ impl Attempt {
         &self,
         name: &str,
         thing: &ResourceEntry,
-        work: &Work,
+        work: &DriverInput,
         config: &Map<String, Value>,
     ) -> StepResult<bool> {
         let before = self
@@ -160,7 +160,7 @@ impl Attempt {
     }
 
     /// The properties of the configuration that a deployment was made with.
-    fn config(&self, work: &Work) -> StepResult<Map<String, Value>> {
+    fn config(&self, work: &DriverInput) -> StepResult<Map<String, Value>> {
         let missing = || Ended::lasting("its configuration is not there");
         let config = config_of(&work.spec).ok_or_else(missing)?;
         let known = &self.run_context.known;
@@ -180,7 +180,7 @@ impl Attempt {
     async fn execute(
         &self,
         name: &str,
-        work: &Work,
+        work: &DriverInput,
         configuration: &Configuration,
         action: &str,
     ) -> StepResult<Map<String, Value>> {

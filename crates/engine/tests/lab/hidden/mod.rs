@@ -276,7 +276,7 @@ async fn a_lost_hidden_value_is_requested_again() {
         .engine
         .update(&bench.actor, &started.deployment, to(WORD))
         .await;
-    let Err(Error::NotNow(why)) = refused else {
+    let Err(Error::NotPossibleNow(why)) = refused else {
         panic!("{refused:?}");
     };
     assert!(

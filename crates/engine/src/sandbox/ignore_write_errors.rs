@@ -10,9 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A stream whose end is detected by its reading side. An ended container accepts no more bytes while its last output
 /// is still unread: a failed write must not end the session. Bytes that cannot be written are dropped.
-pub struct Lasting<S>(pub S);
+pub struct IgnoreWriteErrors<S>(pub S);
 
-impl<S: AsyncRead + Unpin> AsyncRead for Lasting<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for IgnoreWriteErrors<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -22,7 +22,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lasting<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Lasting<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for IgnoreWriteErrors<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

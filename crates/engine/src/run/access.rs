@@ -14,7 +14,7 @@ use crate::{
     bastion::{Bastion, address_towards},
     machine::{Failure, FailureClass},
     resources::Addresses,
-    ssh::{Host, News, Route, Wait},
+    ssh::{Host, Route, Wait, WaitProgress},
 };
 
 /// Number of lines of the console log in an error.
@@ -45,20 +45,22 @@ impl Attempt {
                 () = self.stop.cancelled() => return Err(Ended::Stopped),
             };
             match news {
-                News::NotYet(why) => {
+                WaitProgress::NotYet(why) => {
                     let (attempts, left) = (wait.attempts(), wait.left().as_secs());
                     self.log
                         .info(format!("ssh: attempt {attempts}: {why}; {left} s left"))
                         .await;
                 }
-                News::LoggedIn => {
+                WaitProgress::LoggedIn => {
                     self.log.info(format!("`{server}` answers over SSH")).await;
                     return Ok(());
                 }
-                News::HostKey(server) => {
+                WaitProgress::HostKey(server) => {
                     return Err(Ended::lasting(format!("`{server}` {HOST_KEY_CHANGED}")));
                 }
-                News::TimeIsUp(last) => return Err(self.never_answered(&server, &last).await),
+                WaitProgress::TimeIsUp(last) => {
+                    return Err(self.never_answered(&server, &last).await);
+                }
             }
         }
     }
