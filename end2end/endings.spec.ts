@@ -88,6 +88,7 @@ resources:
       host: {get_resource: web}
       script: |
         echo looking for the licence server
+        sleep 1
         echo no route to licence.example >&2
         exit ${code}
 `;

@@ -9,7 +9,7 @@ mod sshd;
 use std::{sync::Arc, time::Duration};
 
 use drivers::keys::{self, Pair};
-use engine::ssh::{Client, Gateway, Host, News, Output, Route, SshError, Wait, dial};
+use engine::ssh::{Client, Gateway, Host, Output, Route, SshError, Wait, WaitProgress, dial};
 use sshd::{Sshd, USER, sshd};
 use tokio::{
     io::AsyncReadExt,
@@ -41,8 +41,8 @@ async fn up(server: &Sshd, bastion: Option<&Sshd>, pair: &Pair) {
     );
     loop {
         match wait.news().await {
-            News::LoggedIn => return,
-            News::NotYet(_) => {}
+            WaitProgress::LoggedIn => return,
+            WaitProgress::NotYet(_) => {}
             other => panic!("{other:?}\n{}", server.log().await),
         }
     }
@@ -129,7 +129,7 @@ async fn an_attempt_waits_for_a_slot_of_its_project() {
     drop(taken);
     let (news, accepted) = tokio::join!(wait.news(), silent.accept());
     assert!(accepted.is_ok(), "an attempt was made");
-    assert!(matches!(news, News::TimeIsUp(_)), "{news:?}");
+    assert!(matches!(news, WaitProgress::TimeIsUp(_)), "{news:?}");
     assert_eq!(slots.available_permits(), 1);
 }
 
@@ -156,14 +156,14 @@ async fn a_server_that_nobody_answers_for_ends_the_wait_in_time() {
     );
     let first = wait.news().await;
     assert!(
-        matches!(&first, News::NotYet(why) if why.contains("refused")),
+        matches!(&first, WaitProgress::NotYet(why) if why.contains("refused")),
         "{first:?}"
     );
     assert_eq!(wait.attempts(), 1);
     assert!(wait.left() < Duration::from_secs(2));
     let last = wait.news().await;
     assert!(
-        matches!(&last, News::TimeIsUp(why) if why.contains("refused")),
+        matches!(&last, WaitProgress::TimeIsUp(why) if why.contains("refused")),
         "{last:?}"
     );
     assert!(begun.elapsed() < Duration::from_secs(4));
@@ -253,14 +253,17 @@ async fn checks_behind_a_bastion_share_one_login_there() {
             let mut wait = Wait::new(route, key, &gateway, slots(1), PATIENCE);
             loop {
                 match wait.news().await {
-                    News::NotYet(_) => {}
+                    WaitProgress::NotYet(_) => {}
                     end => return end,
                 }
             }
         });
     }
     let ends = checks.join_all().await;
-    assert!(ends.iter().all(|end| *end == News::LoggedIn), "{ends:?}");
+    assert!(
+        ends.iter().all(|end| *end == WaitProgress::LoggedIn),
+        "{ends:?}"
+    );
     let logins = gate.log().await.matches("Accepted").count() - before;
     assert_eq!(logins, 1);
     drop(bastion);

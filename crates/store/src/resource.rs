@@ -12,7 +12,7 @@ use sqlx::Row as _;
 use crate::{
     ResourceChange, Result, Store, Tenant, Transaction,
     column::{from_json, from_json_column, from_text, to_json, to_text, to_u32},
-    creation::{self, Moved, Requests},
+    creation::{self, CreationChange, Requests},
     database::{Connection, Row, read_all},
 };
 
@@ -163,14 +163,14 @@ pub(crate) async fn change(
             return Ok(());
         }
         ResourceChange::Refused => {
-            return creation::moved(connection, deployment, name, Moved::Answered).await;
+            return creation::moved(connection, deployment, name, CreationChange::Answered).await;
         }
         ResourceChange::Namesakes(namesakes) => {
-            return creation::moved(connection, deployment, name, Moved::Namesakes(namesakes))
+            return creation::moved(connection, deployment, name, CreationChange::Namesakes(namesakes))
                 .await;
         }
         ResourceChange::Retained => {
-            creation::moved(connection, deployment, name, Moved::Retained).await?;
+            creation::moved(connection, deployment, name, CreationChange::Retained).await?;
             sqlx::query(
                 "UPDATE resources SET state = 'deleted', physical_id = NULL, reference = NULL, attributes = NULL \
                  WHERE deployment = $1 AND name = $2",
@@ -243,10 +243,10 @@ pub(crate) async fn change(
             Err(sqlx::Error::RowNotFound)
         }
         ResourceChange::Known { .. } | ResourceChange::Ready { .. } => {
-            creation::moved(connection, deployment, name, Moved::Answered).await
+            creation::moved(connection, deployment, name, CreationChange::Answered).await
         }
         ResourceChange::Forgotten => {
-            creation::moved(connection, deployment, name, Moved::RequestedAgain).await
+            creation::moved(connection, deployment, name, CreationChange::RequestedAgain).await
         }
         _ => Ok(()),
     }

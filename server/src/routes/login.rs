@@ -10,7 +10,7 @@ use serde_json::Value;
 use tower_sessions::Session;
 
 use crate::{
-    attempts::{Account, Place},
+    attempts::{Account, AddressKey},
     audit::Who,
     auth::{self, Caller},
     client::ClientAddress,
@@ -37,7 +37,7 @@ pub async fn login(
     let cloud = services.cloud(request.cloud())?;
     let (credentials, scope) = credentials(&request, cloud);
     let attempt = account(&request, cloud).map(|account| account.from(address));
-    let place = Place::of(address);
+    let place = AddressKey::of(address);
     let begun = services.attempts.begin_at(place, attempt, Instant::now());
     begun.map_err(too_many_here)?;
     if let Some(attempt) = attempt {

@@ -374,7 +374,7 @@ impl LineSink for ToLog<'_> {
     async fn lines(&mut self, lines: Vec<String>) {
         let mut shown = Vec::with_capacity(lines.len());
         for line in lines {
-            let mut one = ansible::show(&line);
+            let mut one = ansible::parse_line(&line);
             if one.event.is_some() {
                 self.flush(&mut shown).await;
             }
