@@ -11,11 +11,11 @@ use super::write;
 use super::{
     Document, Edit, EditError,
     expected::{remove_at, same, same_but_empty, set_at},
-    references, remove, set, splice,
+    references, remove, set, splice, swap, uses,
 };
 use crate::{
     template::is_name,
-    yaml::{scalar, surrogates},
+    yaml::{Node, scalar, surrogates},
 };
 
 const RESOURCES: &str = "resources";
@@ -54,8 +54,23 @@ pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditEr
             }
             must_be_name(to)?;
             must_be_free(document, to)?;
-            rename(document, from, to)
+            let uses = |root: &_| references::mentions(root, from);
+            rename(document, RESOURCES, from, to, uses)
         }
+        Edit::RenameEntry { section, from, to } => {
+            if from == to {
+                return Ok(document.clone());
+            }
+            must_be_name(to)?;
+            if document.value(&[section.key(), to]).is_some() {
+                return Err(EditError::NameTaken(to.clone()));
+            }
+            rename(document, section.key(), from, to, |root| {
+                let uses = uses::uses(root, *section, from).into_iter();
+                uses.map(|one| one.span).collect()
+            })
+        }
+        Edit::SwapItems { path, items } => swap_items(document, path, *items),
         Edit::Set { path, value } if !path.is_empty() => put(document, path, value),
         Edit::Remove { path } if !path.is_empty() => {
             remove_checked(document, std::slice::from_ref(path))
@@ -242,17 +257,48 @@ fn names_of(document: &Document) -> HashSet<&str> {
         .collect()
 }
 
-fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditError> {
+fn swap_items(
+    document: &Document,
+    path: &[String],
+    items: (usize, usize),
+) -> Result<Document, EditError> {
+    let Some(root) = document.root() else {
+        return Err(EditError::NotFound(path.join(".")));
+    };
+    let mut expected = document.value(&[]).unwrap_or_default();
+    let list = path.iter().try_fold(&mut expected, |at, key| match at {
+        Value::Object(map) => map.get_mut(key),
+        Value::Array(list) => list.get_mut(key.parse::<usize>().ok()?),
+        _ => None,
+    });
+    if let Some(Value::Array(list)) = list
+        && items.0.max(items.1) < list.len()
+    {
+        list.swap(items.0, items.1);
+    }
+    if items.0 == items.1 {
+        return Ok(document.clone());
+    }
+    let splices = swap::swap(document.text(), root, path, items)?;
+    checked_edit(document, splices.into(), path, &expected)
+}
+
+/// Renames an entry of a section and the uses of its name.
+fn rename(
+    document: &Document,
+    section: &str,
+    from: &str,
+    to: &str,
+    uses: impl Fn(&Node) -> Vec<std::ops::Range<usize>>,
+) -> Result<Document, EditError> {
     let root = document
         .root()
         .ok_or_else(|| EditError::NotFound(from.to_owned()))?;
     let key = root
-        .entry("resources")
+        .entry(section)
         .and_then(|section| section.value.entry(from))
         .ok_or_else(|| EditError::NotFound(from.to_owned()))?;
-    let spans = references::mentions(root, from)
-        .into_iter()
-        .chain([key.key_span.clone()]);
+    let spans = uses(root).into_iter().chain([key.key_span.clone()]);
     // Quotes stay, except those that only the old name needed, because an edit can have added them. The characters of a
     // name need no escapes in quotes. A name of punctuation only can have another meaning in YAML: `-` is an item,
     // `...` an end.
@@ -271,7 +317,7 @@ fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditErr
         .map(|span| splice::Splice::replace(span.clone(), written(span)))
         .collect();
     let after = document.with_text(splice::apply(document.text(), splices));
-    if after.is_readable() && after.value(&["resources", to]).is_some() {
+    if after.is_readable() && after.value(&[section, to]).is_some() {
         Ok(after)
     } else {
         Err(EditError::NotPossible(format!(

@@ -16,6 +16,7 @@ use crate::{
 
 pub use crate::yaml::Limits;
 pub use expected::{remove_at, set_at};
+pub use uses::Section;
 
 mod edit;
 mod expected;
@@ -23,7 +24,9 @@ mod references;
 mod remove;
 mod set;
 mod splice;
+mod swap;
 mod toward;
+mod uses;
 pub mod write;
 
 /// Template as text and model. Cheap to clone.
@@ -86,6 +89,22 @@ pub enum Edit {
         from: String,
         /// The new name.
         to: String,
+    },
+    /// Rename a parameter, condition or output and update its uses.
+    RenameEntry {
+        /// The section.
+        section: Section,
+        /// The present name.
+        from: String,
+        /// The new name.
+        to: String,
+    },
+    /// Exchange two items of a list.
+    SwapItems {
+        /// The path of the list.
+        path: Vec<String>,
+        /// The items' indices.
+        items: (usize, usize),
     },
     /// Set the value at a path and create missing maps: `["resources", "web", "properties", "image"]`. A number in the
     /// path is a list index; an index one past the end appends.
@@ -234,6 +253,13 @@ impl Document {
             }
         }
         self.root().is_some_and(has)
+    }
+
+    /// Paths at which a parameter or condition is used, in the order of the text.
+    pub fn uses(&self, section: Section, name: &str) -> Vec<Vec<String>> {
+        let uses = self.root().map(|root| uses::uses(root, section, name));
+        let uses = uses.unwrap_or_default().into_iter();
+        uses.map(|one| one.path).collect()
     }
 
     /// 1-based lines `(first, last)` of the node at a path.

@@ -147,6 +147,27 @@ proptest! {
     }
 
     #[test]
+    fn items_that_change_places_twice_restore_the_text(text in text(), pick in any::<prop::sample::Index>(), items in any::<[prop::sample::Index; 2]>()) {
+        let document = Document::parse(text.as_str());
+        let mut all = Vec::new();
+        paths(&document.root().unwrap().to_json(), &mut Vec::new(), &mut all);
+        let lists: Vec<_> = all.into_iter().filter_map(|path| {
+            let segments: Vec<&str> = path.iter().map(String::as_str).collect();
+            match document.value(&segments) {
+                Some(Value::Array(items)) => Some((path, items.len())),
+                _ => None,
+            }
+        }).collect();
+        if lists.is_empty() { return Ok(()); }
+        let (path, length) = pick.get(&lists).clone();
+        let edit = Edit::SwapItems { path, items: (items[0].index(length), items[1].index(length)) };
+        // A few forms of block scalars cannot be exchanged. They are refused, not damaged.
+        let Ok(there) = document.edit(&edit) else { return Ok(()) };
+        let back = there.edit(&edit).map_err(|error| TestCaseError::fail(format!("{error}\n{}", there.text())))?;
+        prop_assert_eq!(back.text(), &text, "{}", there.text());
+    }
+
+    #[test]
     fn no_text_and_no_edit_makes_the_document_panic(text in "[a-c:\\-\\[\\]{}&*|>'\"#, \n]{0,50}", key in "[a-c0]") {
         let document = Document::parse(text);
         for edit in [set(&key, json!({"x": ["y"]})), remove(&key), add("n", "t", json!({})), Edit::RenameResource { from: "a".into(), to: "b".into() }] {

@@ -370,6 +370,7 @@ resources: {
     );
 }
 
+mod entries;
 mod laws;
 mod resources;
 mod whole;
