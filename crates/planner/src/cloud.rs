@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 pub struct CloudFacts {
     /// Images that a server can boot from.
     pub images: Option<Vec<Named>>,
+    /// Facts about the images, by id. Contains only images with facts.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub image_facts: BTreeMap<String, ImageFacts>,
     /// Flavors.
     pub flavors: Option<Vec<Flavor>>,
     /// Networks of the project and shared ones.
@@ -59,6 +62,20 @@ pub struct Named {
     pub id: String,
     /// The name. Not unique.
     pub name: String,
+}
+
+/// Facts about an image, for choosing one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageFacts {
+    /// Operating system and version, such as `debian 12`, from the image's properties `os_distro` and `os_version`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub os: Option<String>,
+    /// Size of the image's file in MiB.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub size_mib: Option<u64>,
+    /// Minimum root disk in GiB. 0 means no limit.
+    #[serde(default)]
+    pub disk_gib_min: u32,
 }
 
 /// A server size.

@@ -49,6 +49,9 @@ pub struct Property {
     /// Whether forms use a text area.
     #[serde(default)]
     pub multiline: bool,
+    /// Entries that forms offer for a list, by their labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub presets: Vec<(String, Value)>,
     /// Summary in one sentence.
     #[serde(default)]
     pub summary: String,
@@ -191,6 +194,7 @@ pub fn of_kind(name: &str, kind: PropertyKind) -> Property {
         unsupported: false,
         secret: false,
         multiline: false,
+        presets: Vec::new(),
         summary: String::new(),
     }
 }

@@ -17,7 +17,7 @@
 //! ```
 //! The kind of a property is a key without a value (`string`), or with its contents (`list`, `map`). Flags are keys
 //! without a value: `required`, `updates` (changes keep the id; without it they replace the resource), `hidden`,
-//! `unsupported`, `secret`, `multiline`. Descriptions are data instead of code, as 170 types built by function calls
+//! `unsupported`, `secret`, `multiline`. `presets` are entries that forms offer for a list, by label. Descriptions are data instead of code, as 170 types built by function calls
 //! would be half a megabyte of machine code.
 
 use serde_json::Value;
@@ -161,6 +161,12 @@ fn property(name: &str, node: &Node) -> Result<Property, String> {
             "default" => property.default = Some(node.to_json()),
             "formerly" => property.formerly = Some(string(node)?),
             "choices" => property.choices = Some(word(node)?),
+            "presets" => {
+                let entries = node.entries().unwrap_or_default().iter();
+                property.presets = entries
+                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
+                    .collect();
+            }
             "says" => property.summary = string(node)?,
             "nests" => property = property.refers(ReferenceRole::Nests, strings(node)?),
             "connects" => property = property.refers(ReferenceRole::Connects, strings(node)?),

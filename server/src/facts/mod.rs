@@ -14,11 +14,12 @@ use std::{
 use api::{CloudFacts, Quota};
 use engine::{Actor, Engine};
 use hot::{bundle::Bundle, document::Document};
-use openstack::{Service, Session, network::Network};
+use openstack::{Service, Session, image::Image, network::Network};
 use planner::{
-    cloud::{Flavor, Named},
+    cloud::{Flavor, ImageFacts, Named},
     lookup::required_lists,
 };
+use serde_json::Value;
 use types::Registry;
 
 use crate::problem::Result;
@@ -147,8 +148,10 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
             .map(|network| named(network.id, network.name))
             .collect::<Vec<_>>()
     };
+    let images = readable("images", images);
     CloudFacts {
-        images: readable("images", images).map(|images| {
+        image_facts: images.iter().flatten().map(image_facts).collect(),
+        images: images.map(|images| {
             images
                 .into_iter()
                 .map(|image| named(image.id, image.name))
@@ -194,6 +197,24 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
                 .collect()
         }),
     }
+}
+
+fn image_facts(image: &Image) -> (String, ImageFacts) {
+    let text = |key: &str| image.other.get(key).and_then(Value::as_str);
+    let os = text("os_distro").map(|distro| match text("os_version") {
+        Some(version) => format!("{distro} {version}"),
+        None => distro.to_owned(),
+    });
+    let facts = ImageFacts {
+        os,
+        size_mib: image
+            .other
+            .get("size")
+            .and_then(Value::as_u64)
+            .map(|bytes| bytes >> 20),
+        disk_gib_min: image.min_disk,
+    };
+    (image.id.clone(), facts)
 }
 
 /// The services in the catalogue. `None` without a catalogue.
