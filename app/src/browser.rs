@@ -236,6 +236,40 @@ pub fn focus(id: &str) {
     }
 }
 
+/// Moves the focus to the deepest element on a dotted path, such as `field-rules.0.protocol`, `field-rules.0` or
+/// `field-rules`.
+pub fn focus_deepest(id: &str) {
+    let Some(document) = document() else { return };
+    let mut id = id;
+    loop {
+        if document.get_element_by_id(id).is_some() {
+            return focus(id);
+        }
+        let Some((shorter, _)) = id.rsplit_once('.') else {
+            return;
+        };
+        id = shorter;
+    }
+}
+
+/// Scrolls the list around an option as little as possible, so that the option is visible.
+pub fn scroll_in_list(option: &str) {
+    let option = document().and_then(|document| document.get_element_by_id(option));
+    let option = option.and_then(|option| option.dyn_into::<HtmlElement>().ok());
+    let Some((option, list)) = option.and_then(|option| {
+        let list = option.parent_element()?;
+        Some((option, list))
+    }) else {
+        return;
+    };
+    let (top, height) = (option.offset_top(), option.offset_height());
+    if top < list.scroll_top() {
+        list.set_scroll_top(top);
+    } else if top + height > list.scroll_top() + list.client_height() {
+        list.set_scroll_top(top + height - list.client_height());
+    }
+}
+
 /// Calls `callback` before the next paint. The call is cancelled when the owner is disposed.
 pub fn on_next_frame(callback: impl FnOnce() + 'static) {
     if let Some(window) = window() {

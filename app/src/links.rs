@@ -40,14 +40,12 @@ impl DesignLink<'_> {
     }
 }
 
-/// Resource and property of a path such as `resources.web.properties.flavor`.
+/// Resource and property of a path such as `resources.web.properties.flavor`. The property can be a part of one:
+/// `networks.0.network`.
 pub fn place_of(path: &str) -> Option<(&str, Option<&str>)> {
     let rest = path.strip_prefix("resources.")?;
     let (resource, rest) = rest.split_once('.').unwrap_or((rest, ""));
-    let property = rest
-        .strip_prefix("properties.")
-        .and_then(|rest| rest.split('.').next());
-    Some((resource, property))
+    Some((resource, rest.strip_prefix("properties.")))
 }
 
 #[cfg(test)]
@@ -58,7 +56,7 @@ mod tests {
     fn a_path_leads_to_a_resource_and_a_property() {
         assert_eq!(
             place_of("resources.web.properties.networks.0.network"),
-            Some(("web", Some("networks")))
+            Some(("web", Some("networks.0.network")))
         );
         assert_eq!(place_of("resources.web"), Some(("web", None)));
         assert_eq!(place_of("resources.web.condition"), Some(("web", None)));

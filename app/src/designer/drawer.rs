@@ -5,6 +5,7 @@ use leptos::{ev, prelude::*};
 
 use super::{
     code::Code,
+    fixes::Fixes,
     store::{Drawer, Workspace},
 };
 use crate::{
@@ -130,7 +131,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
         let is_shown = problem
             .resource()
             .is_some_and(|name| workspace.show(name, property));
-        if !is_shown {
+        if !is_shown && !workspace.show_entry_at(&problem.path) {
             workspace.drawer.set(Drawer::Code);
         }
     };
@@ -155,6 +156,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                     let path = Some(problem.path.clone()).filter(|path| !path.is_empty());
                     let place = [line, path].into_iter().flatten().collect::<Vec<_>>().join(", ");
                     let message = problem.message.clone();
+                    let fixable = problem.clone();
                     view! {
                         <li data-severity=word>
                             <button type="button" on:click=move |_| jump(problem.clone())>
@@ -163,6 +165,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                                 <span class="problem-text">{prose(&message)}</span>
                                 <span class="meta mono">{place}</span>
                             </button>
+                            <Fixes workspace problem=fixable />
                         </li>
                     }
                 }).collect_view()}

@@ -13,6 +13,7 @@ mod drafts;
 mod drawer;
 mod file_editor;
 mod files;
+mod fixes;
 mod gesture;
 mod header;
 mod icons;

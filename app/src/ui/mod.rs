@@ -7,6 +7,7 @@ pub mod leaving;
 pub mod menu;
 pub mod modal;
 pub mod palette;
+pub mod picker;
 pub mod problem;
 pub mod prose;
 pub mod shortcuts;

@@ -17,6 +17,7 @@ pub mod commands;
 pub mod drawing;
 pub mod edges;
 pub mod editor;
+pub mod fixes;
 pub mod form;
 pub mod geometry;
 pub mod history;

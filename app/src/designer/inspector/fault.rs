@@ -1,9 +1,12 @@
 //! A problem at a field or a form.
 
-use hot::diagnostic::Severity;
+use hot::diagnostic::{Diagnostic, Severity};
 use leptos::prelude::*;
 
-use crate::ui::{Icon, prose};
+use crate::{
+    designer::{fixes::Fixes, store::Workspace},
+    ui::{Icon, prose},
+};
 
 /// True if the path of a problem is that of this field, or of a part of it.
 pub(super) fn belongs(path: &str, field: &str) -> bool {
@@ -11,6 +14,17 @@ pub(super) fn belongs(path: &str, field: &str) -> bool {
         || path
             .strip_prefix(field)
             .is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// A problem with its quick fixes.
+#[component]
+pub(super) fn FaultWithFixes(workspace: Workspace, problem: Diagnostic) -> impl IntoView {
+    view! {
+        <div class="fault-group">
+            <Fault severity=problem.severity message=problem.message.clone() />
+            <Fixes workspace problem />
+        </div>
+    }
 }
 
 #[component]

@@ -3,15 +3,17 @@
 use std::collections::HashSet;
 
 use canvas::form::{self, Field};
-use hot::document::Edit;
-use leptos::{ev, prelude::*};
+use hot::{diagnostic::Diagnostic, document::Edit};
+use leptos::prelude::*;
 use types::Category;
 
 use super::{
-    fault::{Fault, belongs},
-    field::FieldView,
+    context::FormContext,
+    fault::{FaultWithFixes, belongs},
+    field::{FieldView, field_view},
     marks::ServerMarks,
     members::Members,
+    name::NameField,
 };
 use crate::{
     designer::{
@@ -38,7 +40,8 @@ const ALWAYS: [&str; 8] = [
 /// The form of a drawn resource.
 #[component]
 pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
-    let name = StoredValue::new(name);
+    let form = FormContext::of_resource(workspace, &name, field_view);
+    let name = form.title;
     let stage = workspace.stage();
     let fields = Memo::new(move |_| {
         let name = name.get_value();
@@ -97,23 +100,26 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
         })
     };
     let is_server = resource_type == types::SERVER;
-    let rename = move |event: ev::Event| {
-        let to = event_target_value(&event).trim().to_owned();
-        let from = name.get_value();
-        if to.is_empty() || to == from {
-            return;
-        }
-        let edit = Edit::RenameResource {
-            from: from.clone(),
-            to: to.clone(),
+    let rename = {
+        let check = move |to: &str| {
+            let edit = Edit::RenameResource {
+                from: name.get_value(),
+                to: to.to_owned(),
+            };
+            workspace.refusal_of(&edit)
         };
-        let before = workspace.selection.get_untracked();
-        workspace
-            .selection
-            .update(|selection| selection.rename(&from, &to));
-        if !workspace.edit(format!("Rename {from} to {to}"), edit, None) {
-            workspace.selection.set(before);
-        }
+        let run = move |to: String| {
+            let from = name.get_value();
+            let before = workspace.selection.get_untracked();
+            workspace
+                .selection
+                .update(|selection| selection.rename(&from, &to));
+            let label = format!("Rename {from} to {to}");
+            if !workspace.edit(label, Edit::RenameResource { from, to }, None) {
+                workspace.selection.set(before);
+            }
+        };
+        move || view! { <NameField id="inspector-name" name=name.get_value() check=Callback::new(move |to: String| check(&to)) rename=Callback::new(run) /> }
     };
     let problems_here = Memo::new(move |_| {
         let prefix = format!("resources.{}", name.get_value());
@@ -136,7 +142,10 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                         Some(line) => format!("{file}, line {line}: "),
                         None => format!("{file}: "),
                     });
-                    (problem.severity, at.unwrap_or_default() + &problem.message)
+                    Diagnostic {
+                        message: at.unwrap_or_default() + &problem.message,
+                        ..problem.clone()
+                    }
                 })
                 .collect::<Vec<_>>()
         })
@@ -164,19 +173,16 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                     <Icon name="code" />
                 </button>
             </header>
-            {move || problems_here.get().into_iter().map(|(severity, message)| view! { <Fault severity message /> }).collect_view()}
-            <div class="field">
-                <label for="inspector-name">"Name"</label>
-                <input class="input" id="inspector-name" autocomplete="off" spellcheck="false" prop:value=name.get_value() on:change=rename />
-            </div>
+            {move || problems_here.get().into_iter().map(|problem| view! { <FaultWithFixes workspace problem /> }).collect_view()}
+            {rename()}
             {is_server.then(|| view! { <ServerMarks workspace name /> })}
             <For each=move || part(true) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
-                <FieldView workspace resource=name fields field />
+                <FieldView form fields field />
             </For>
             <details class="inspector-more" hidden=move || part(false).is_empty()>
                 <summary>{move || format!("More properties ({})", part(false).len())}</summary>
                 <For each=move || part(false) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
-                    <FieldView workspace resource=name fields field />
+                    <FieldView form fields field />
                 </For>
             </details>
             <Members workspace name />

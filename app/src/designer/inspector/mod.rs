@@ -3,11 +3,19 @@
 //! The form is derived from the document on every change. Each control reads its own field, so a keystroke redraws only
 //! its text and its problems. A new value is one edit of the document.
 
+mod context;
+mod controls;
 mod fault;
 mod field;
+mod fold;
 mod form;
+mod linked;
 mod marks;
 mod members;
+mod name;
+mod pairs;
+mod sections;
+mod table;
 
 use leptos::prelude::*;
 
@@ -75,6 +83,7 @@ fn EmptyInspector(workspace: Workspace) -> impl IntoView {
             <dl class="inspector-facts">
                 {move || counts.get().into_iter().map(|(what, count)| view! { <div><dt>{what}</dt><dd>{count}</dd></div> }).collect_view()}
             </dl>
+            <sections::Sections workspace />
             <Files workspace />
             <p class="quiet">"Select something on the canvas to edit it."</p>
             <ul class="inspector-tips">
@@ -153,7 +162,7 @@ fn Ghost(workspace: Workspace, name: String) -> impl IntoView {
                     <div><h2>{name}</h2><p class="meta">{title}</p></div>
                 </header>
                 <p><span class="pill" data-tone="derived">"Added when deployed"</span></p>
-                <p>{why}</p>
+                <p>{crate::ui::prose(&why)}</p>
                 <p class="meta mono">{resource_type}</p>
             </div>
         }

@@ -16,7 +16,7 @@ use std::{
 
 use api::{CloudFacts, Diagnostic};
 use canvas::{
-    commands::{CommandInput, Proposal},
+    commands::{CommandInput, Proposal, Recent},
     drawing::Drawing,
     editor::Editor,
     selection::Selection,
@@ -40,6 +40,7 @@ use super::{
     scene::Scene,
     stage::{Aim, Stage},
 };
+use crate::browser;
 use crate::client::Types;
 use crate::ui::{use_confirm, use_toasts};
 
@@ -99,6 +100,8 @@ pub struct Workspace {
     pub hint: RwSignal<Option<Hint>>,
     /// Content of the drawer.
     pub drawer: RwSignal<Drawer>,
+    /// Path of the property, parameter or output that was asked for last. Its section of the inspector opens.
+    pub asked: RwSignal<Option<String>>,
     /// The latest announcement for screen readers.
     pub spoken: RwSignal<String>,
     /// All problems, in the order of the text.
@@ -163,6 +166,7 @@ impl Workspace {
             eligible: RwSignal::new(None),
             hint: RwSignal::new(None),
             drawer: RwSignal::new(Drawer::Closed),
+            asked: RwSignal::new(None),
             spoken: RwSignal::default(),
             problems,
             saving: Saving::new(design),
@@ -203,6 +207,7 @@ impl Workspace {
             drawing: &drawing,
             types: &types,
             cloud: &cloud,
+            recent: &recent(),
         }))
     }
 
@@ -329,6 +334,14 @@ impl Workspace {
         )
     }
 
+    /// The reason why the document refuses an edit. `None` if the edit is possible.
+    pub fn refusal_of(self, edit: &Edit) -> Option<String> {
+        let document = self
+            .editor
+            .try_with_untracked(|editor| editor.document().clone())?;
+        document.edit(edit).err().map(|error| error.to_string())
+    }
+
     /// Sets the text as typed in the code view.
     pub fn type_text(self, text: &str) {
         let broken = self.editor.try_update(|editor| {
@@ -428,6 +441,14 @@ impl Workspace {
     fn refuse(self, error: &EditError) {
         self.announce(&error.to_string());
         self.toasts.warn(error.to_string());
+    }
+}
+
+/// The last image and flavor that were chosen in a form.
+fn recent() -> Recent {
+    Recent {
+        image: browser::remembered("designer.image"),
+        flavor: browser::remembered("designer.flavor"),
     }
 }
 

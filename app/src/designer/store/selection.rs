@@ -1,6 +1,7 @@
 //! Actions on the selection: select, delete, duplicate, add.
 
 use canvas::{commands, editor::Editor, selection::Selection};
+use hot::document::Section;
 use leptos::prelude::*;
 
 use super::Workspace;
@@ -10,6 +11,7 @@ impl Workspace {
     /// Selects one resource and nothing else.
     pub fn select(self, name: &str) {
         self.seal();
+        self.asked.set(None);
         if self
             .selection
             .with_untracked(|now| *now != Selection::only(name))
@@ -28,11 +30,38 @@ impl Workspace {
             self.select(name);
             self.reveal_selected();
             if let Some(property) = property {
+                self.asked
+                    .set(Some(format!("resources.{name}.properties.{property}")));
                 let id = format!("field-{property}");
-                browser::after_ms(50, move || browser::focus(&id));
+                browser::after_ms(50, move || browser::focus_deepest(&id));
             }
         }
         is_drawn
+    }
+
+    /// Opens a parameter, condition or output in the inspector.
+    pub fn show_entry(self, section: Section, name: &str) {
+        self.show_path(format!("{}.{name}", section.key()));
+    }
+
+    /// Opens the parameter, condition or output of a problem. Returns false if the path leads to none.
+    pub fn show_entry_at(self, path: &str) -> bool {
+        let sections = [Section::Parameters, Section::Conditions, Section::Outputs];
+        let rest = |section: &Section| path.strip_prefix(section.key())?.strip_prefix('.');
+        let is_entry = sections
+            .iter()
+            .filter_map(rest)
+            .any(|rest| !rest.is_empty());
+        if is_entry {
+            self.show_path(path.to_owned());
+        }
+        is_entry
+    }
+
+    fn show_path(self, path: String) {
+        self.select_none();
+        self.asked.set(Some(path.clone()));
+        browser::after_ms(50, move || browser::focus_deepest(&path));
     }
 
     /// Selects nothing.

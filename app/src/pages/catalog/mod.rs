@@ -138,7 +138,7 @@ fn Cards(
                     <p class="card-text">{item.summary.clone()}</p>
                     <div class="card-foot">
                         {uploaded.is_some().then(|| view! { <span class="pill">"this project's"</span> })}
-                        {(!item.requires.is_empty()).then(|| view! { <span class="pill">"connects"</span> })}
+                        {(!item.requires.is_empty()).then(|| view! { <span class="pill">"needs others"</span> })}
                         {item.tested.iter().map(|image| view! { <span class="pill">{format!("tested on {image}")}</span> }).collect_view()}
                     </div>
                 </article>

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     CommandInput, Item, Proposal, Refusal, Takes, append, free_cidr, get_resource, property_path,
     subnet_for, unique_name,
+    usual::{flavor_for, image_for},
 };
 use crate::{
     drawing::{Node, NodeKind},
@@ -211,16 +212,11 @@ fn add_server(
     let frame = onto.and_then(|node| frame_of_node(input, node));
     let name = unique_name(input.template, "server");
     let mut properties = serde_json::Map::new();
-    if let Some(image) = input
-        .cloud
-        .images
-        .as_ref()
-        .and_then(|images| images.first())
-    {
-        properties.insert("image".to_owned(), json!(image.name));
+    if let Some(image) = image_for(input) {
+        properties.insert("image".to_owned(), image);
     }
-    if let Some(flavor) = usual_flavor(input) {
-        properties.insert("flavor".to_owned(), json!(flavor));
+    if let Some(flavor) = flavor_for(input) {
+        properties.insert("flavor".to_owned(), flavor);
     }
     let mut label = match reach {
         Reach::Public => "Add a public server".to_owned(),
@@ -288,18 +284,6 @@ fn inside(input: &CommandInput<'_>, frame: &Node, at: CanvasPoint, size: Size) -
         .map(|node| node.rect)
         .collect();
     Place::at(layout::free_spot(Rect::at(corner, size), &taken, 16.0))
-}
-
-/// The smallest flavor with at least half a GiB of memory, otherwise the first one.
-fn usual_flavor(input: &CommandInput<'_>) -> Option<String> {
-    let flavors = input.cloud.flavors.as_ref()?;
-    let enough = flavors
-        .iter()
-        .filter(|flavor| flavor.ram_mib >= 512)
-        .min_by_key(|flavor| (flavor.ram_mib, flavor.vcpus));
-    enough
-        .or_else(|| flavors.first())
-        .map(|flavor| flavor.name.clone())
 }
 
 fn add_component(

@@ -13,14 +13,16 @@ mod duplicate;
 mod names;
 mod shift;
 mod twin;
+mod usual;
 
 pub use clipboard::{copy, paste};
 pub use connect::{can_connect, connect};
 pub use delete::{DeletedDependent, Deletion, delete};
 pub use drop::{add, drop_item};
 pub use duplicate::duplicate;
-pub use names::{free_cidr, unique_name};
+pub use names::{free_cidr, free_cidrs, unique_name};
 pub use shift::{nudge, shift};
+pub use usual::{Recent, usual_flavor, usual_image};
 
 use hot::{
     document::Edit,
@@ -44,6 +46,8 @@ pub struct CommandInput<'a> {
     pub types: &'a Registry,
     /// The facts of the cloud: flavors, images, networks.
     pub cloud: &'a CloudFacts,
+    /// The user's last choices.
+    pub recent: &'a Recent,
 }
 
 /// The effect of a gesture.

@@ -34,16 +34,41 @@ pub fn unique_name(template: &Template, base: &str) -> String {
 
 /// The first `10.0.N.0/24` that does not occur in the template.
 pub fn free_cidr(template: &Template) -> String {
+    let third = free_thirds(template).next().unwrap_or(255);
+    format!("10.0.{third}.0/24")
+}
+
+/// Free ranges to propose for a subnet: small ones, and larger ones of other private networks.
+pub fn free_cidrs(template: &Template) -> Vec<String> {
+    let mut ranges: Vec<String> = free_thirds(template)
+        .take(2)
+        .map(|third| format!("10.0.{third}.0/24"))
+        .collect();
+    let mut texts = Vec::new();
+    for resource in &template.resources {
+        for property in &resource.properties {
+            property.value.walk(&mut |part| texts.extend(part.as_str()));
+        }
+    }
+    let is_free = |start: &str| !texts.iter().any(|text| text.starts_with(start));
+    let larger = [
+        ("172.16.", "172.16.0.0/16"),
+        ("192.168.0.", "192.168.0.0/24"),
+    ];
+    let larger = larger.into_iter().filter(|(start, _)| is_free(start));
+    ranges.extend(larger.map(|(_, range)| range.to_owned()));
+    ranges
+}
+
+/// N of every `10.0.N.0/24` that does not occur in the template.
+fn free_thirds(template: &Template) -> impl Iterator<Item = u8> {
     let mut taken = BTreeSet::new();
     for resource in &template.resources {
         for property in &resource.properties {
             third_octets(&property.value, &mut taken);
         }
     }
-    let third = (1..=254_u8)
-        .find(|number| !taken.contains(number))
-        .unwrap_or(255);
-    format!("10.0.{third}.0/24")
+    (1..=254_u8).filter(move |number| !taken.contains(number))
 }
 
 /// Collects N of every `10.0.N.…` in an expression.

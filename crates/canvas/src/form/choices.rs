@@ -1,9 +1,11 @@
 //! The choices of a property: resources of the design, objects of the cloud, and values that the type allows.
 
 use hot::constraint::Constraint;
-use planner::cloud::CloudFacts;
+use planner::cloud::{CloudFacts, ImageFacts};
 use serde_json::json;
 use types::{Choices, Property, PropertyKind};
+
+use crate::commands::free_cidrs;
 
 use super::{
     Choice,
@@ -27,6 +29,19 @@ impl Maker<'_> {
             }
     }
 
+    /// Values to propose in a field of text. Any other text is possible too.
+    pub(super) fn proposals(&self, property: &Property, path: &[String]) -> Vec<String> {
+        let is_cidr = property.name == "cidr"
+            && property
+                .constraints
+                .iter()
+                .any(|one| *one == Constraint::Custom("net_cidr".to_owned()));
+        if !is_cidr || path.len() != 4 {
+            return Vec::new();
+        }
+        free_cidrs(self.template)
+    }
+
     /// All choices of a property.
     pub(super) fn choices(&self, property: &Property) -> Vec<Choice> {
         if !matches!(
@@ -36,15 +51,17 @@ impl Maker<'_> {
             return Vec::new();
         }
         let mut choices: Vec<Choice> = Vec::new();
-        let named = |name: &str, label: String| Choice {
+        let named = |name: &str, facts: String| Choice {
             key: name.to_owned(),
-            label,
+            label: name.to_owned(),
+            facts,
             value: json!(name),
         };
         if let Some(reference) = &property.reference {
             choices.extend(self.fitting(&reference.to).map(|name| Choice {
                 key: format!("@{name}"),
                 label: name.to_owned(),
+                facts: "in this design".to_owned(),
                 value: json!({ "get_resource": name }),
             }));
         }
@@ -52,11 +69,17 @@ impl Maker<'_> {
             let names = |list: &Option<Vec<planner::cloud::Named>>| {
                 list.iter()
                     .flatten()
-                    .map(|one| named(&one.name, one.name.clone()))
+                    .map(|one| named(&one.name, String::new()))
                     .collect::<Vec<_>>()
             };
             choices.extend(match live {
-                Choices::Image => names(&self.cloud.images),
+                Choices::Image => {
+                    let images = self.cloud.images.iter().flatten();
+                    let facts = |id: &str| self.cloud.image_facts.get(id).map(image_facts);
+                    images
+                        .map(|one| named(&one.name, facts(&one.id).unwrap_or_default()))
+                        .collect()
+                }
                 Choices::Network => names(&self.cloud.networks),
                 Choices::ExternalNetwork => names(&self.cloud.external_networks),
                 Choices::KeyPair => names(&self.cloud.key_pairs),
@@ -67,7 +90,7 @@ impl Maker<'_> {
                     .flavors
                     .iter()
                     .flatten()
-                    .map(|flavor| named(&flavor.name, flavor_label(flavor)))
+                    .map(|flavor| named(&flavor.name, flavor_facts(flavor)))
                     .collect(),
             });
         }
@@ -76,6 +99,7 @@ impl Maker<'_> {
                 choices.extend(values.iter().map(|value| Choice {
                     key: plain(value),
                     label: plain(value),
+                    facts: String::new(),
                     value: value.clone(),
                 }));
             }
@@ -86,11 +110,24 @@ impl Maker<'_> {
     }
 }
 
-fn flavor_label(flavor: &planner::cloud::Flavor) -> String {
+fn image_facts(image: &ImageFacts) -> String {
+    let size = image.size_mib.map(|mib| match mib {
+        mib if mib >= 1024 => format!("{:.1} GiB", mib as f64 / 1024.0),
+        mib => format!("{mib} MiB"),
+    });
+    let disk = (image.disk_gib_min > 0).then(|| format!("disk from {} GiB", image.disk_gib_min));
+    let facts = [image.os.clone(), size, disk].into_iter().flatten();
+    facts.collect::<Vec<_>>().join(" · ")
+}
+
+fn flavor_facts(flavor: &planner::cloud::Flavor) -> String {
     let memory = match flavor.ram_mib {
         mib if mib >= 1024 && mib % 1024 == 0 => format!("{} GiB", mib / 1024),
         mib if mib >= 1024 => format!("{:.1} GiB", f64::from(mib) / 1024.0),
         mib => format!("{mib} MiB"),
     };
-    format!("{} · {} vCPU · {memory}", flavor.name, flavor.vcpus)
+    format!(
+        "{} vCPU · {memory} RAM · {} GiB disk",
+        flavor.vcpus, flavor.disk_gib
+    )
 }

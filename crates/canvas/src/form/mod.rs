@@ -1,11 +1,18 @@
 //! The inspector's form, generated from a resource type.
 //!
 //! The control of each property, its content, and the edit for a new value are decided here, so that they can be tested
-//! without a browser. A value that is not a literal (a parameter, an attribute of another resource) is displayed
-//! unchanged and edited as JSON.
+//! without a browser. A value can also come from a parameter or another resource: see [`link`](Link). Any other value is
+//! displayed unchanged and edited as JSON.
 
 mod choices;
+mod link;
 mod maker;
+mod sections;
+mod table;
+
+pub use link::{Link, Source, SourceChoice, described, parameter_for, sources, switch};
+pub use sections::{EntryRemoval, add_entry, entry_fields, names, remove_entry};
+pub use table::{Column, NewRow, Row, Table, add_row, move_up, remove_row};
 
 use hot::{
     document::Edit,
@@ -14,16 +21,16 @@ use hot::{
 };
 use planner::cloud::CloudFacts;
 use serde_json::{Value, json};
-use types::{Property, Registry};
+use types::Registry;
 
-use maker::Maker;
+use maker::{Maker, Values};
 
 /// One field of the form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// Name of the property in HOT. For a key of a map, `map.key`.
     pub name: String,
-    /// Path below `properties`.
+    /// Path in the template.
     pub path: Vec<String>,
     /// Label for users: `Listen port`.
     pub label: String,
@@ -33,10 +40,14 @@ pub struct Field {
     pub text: String,
     /// True if a value is required.
     pub required: bool,
+    /// True if the value is the only one in its row of a table. An empty text then leaves an empty row.
+    pub is_alone: bool,
     /// Help text, one sentence.
     pub help: String,
     /// Default value that applies while the field is empty.
     pub placeholder: String,
+    /// Values to propose in a field of text.
+    pub proposals: Vec<String>,
 }
 
 /// Control of a field.
@@ -46,6 +57,8 @@ pub enum Control {
     Text,
     /// A line of masked text.
     Secret,
+    /// Masked lines of text.
+    SecretArea,
     /// A number.
     Number,
     /// A checkbox.
@@ -58,6 +71,12 @@ pub enum Control {
     Lines,
     /// A list of checkboxes for resources.
     Resources(Vec<Tick>),
+    /// A list of maps.
+    Table(Table),
+    /// A map with any keys: a field for each.
+    Pairs(Vec<Field>),
+    /// A value from a parameter or another resource.
+    Linked(Link),
     /// Any other value, edited as JSON.
     Json,
 }
@@ -69,6 +88,8 @@ pub struct Choice {
     pub key: String,
     /// Label for users.
     pub label: String,
+    /// Facts about the choice, such as `1 vCPU · 2 GiB RAM`. Empty if there are none.
+    pub facts: String,
     /// Value to set.
     pub value: Value,
 }
@@ -91,41 +112,32 @@ pub fn fields(
 ) -> Vec<Field> {
     let maker = Maker {
         template,
-        resource,
         types,
         cloud,
+        own: &resource.name,
     };
-    let Some(described) = types.get(&resource.resource_type) else {
-        return resource
-            .properties
-            .iter()
-            .map(|property| maker.unknown(&property.name, &property.value))
-            .collect();
+    let entries = resource.properties.iter();
+    let values = Values {
+        entries: entries
+            .map(|property| (property.name.as_str(), &property.value))
+            .collect(),
+        path: ["resources", &resource.name, "properties"]
+            .map(str::to_owned)
+            .to_vec(),
+        prefix: String::new(),
     };
-    // Deprecated properties are displayed only if they are used.
-    let offered = |property: &&Property| {
-        !(property.hidden || property.unsupported) || resource.property(&property.name).is_some()
-    };
-    let mut fields: Vec<Field> = described
-        .properties
-        .iter()
-        .filter(offered)
-        .flat_map(|property| maker.fields(property))
-        .collect();
-    for property in &resource.properties {
-        if described.property(&property.name).is_none() {
-            fields.push(maker.unknown(&property.name, &property.value));
-        }
+    match types.get(&resource.resource_type) {
+        Some(described) => maker.map(&described.properties, &described.rules, &values),
+        None => maker.map(&[], &[], &values),
     }
-    fields
 }
 
 /// The edit for a new text in a control. `None` if the text is not a valid value.
-pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
-    let path = path(resource, field);
+pub fn edit(field: &Field, text: &str) -> Option<Edit> {
+    let path = field.path.clone();
     let value = match &field.control {
-        _ if text.is_empty() => return Some(Edit::Remove { path }),
-        Control::Text | Control::Secret | Control::Area => json!(text),
+        _ if text.is_empty() => return Some(clear(field)),
+        Control::Text | Control::Secret | Control::Area | Control::SecretArea => json!(text),
         Control::Number => match text.parse::<i64>() {
             Ok(whole) => json!(whole),
             Err(_) => json!(
@@ -142,44 +154,60 @@ pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
             .clone(),
         Control::Lines => json!(text.lines().collect::<Vec<_>>()),
         Control::Json => serde_json::from_str(text).ok()?,
-        Control::Resources(_) => return None,
+        Control::Resources(_) | Control::Table(_) | Control::Pairs(_) | Control::Linked(_) => {
+            return None;
+        }
     };
     Some(Edit::Set { path, value })
+}
+
+/// The edit that adds a key to a map with any keys. `None` if it is there already, or has no letters.
+pub fn add_key(field: &Field, key: &str) -> Option<Edit> {
+    let Control::Pairs(pairs) = &field.control else {
+        return None;
+    };
+    let is_taken = pairs
+        .iter()
+        .any(|pair| pair.path.last().is_some_and(|last| last == key));
+    let path = [field.path.clone(), vec![key.to_owned()]].concat();
+    (!key.is_empty() && !is_taken).then(|| Edit::Set {
+        path,
+        value: json!(""),
+    })
+}
+
+/// The edit that removes a value. A row of a table stays, even if it becomes empty.
+fn clear(field: &Field) -> Edit {
+    let path = field.path.clone();
+    match path.split_last() {
+        Some((_, row)) if field.is_alone => Edit::Set {
+            path: row.to_vec(),
+            value: json!({}),
+        },
+        _ => Edit::Remove { path },
+    }
 }
 
 /// The edit that adds or removes a reference to a resource.
 pub fn tick(resource: &Resource, field: &Field, tick: &Tick) -> Edit {
     match tick.at {
         Some(index) => Edit::Remove {
-            path: [path(&resource.name, field), vec![index.to_string()]].concat(),
+            path: [field.path.clone(), vec![index.to_string()]].concat(),
         },
         None => {
-            let named = json!({ "get_resource": tick.name });
-            let value = if field.name == "networks" {
-                json!({ "network": named })
-            } else {
-                named
-            };
+            let value = json!({ "get_resource": tick.name });
             match resource.property(&field.name) {
                 Some(Expr::List(items)) if !items.is_empty() => Edit::Set {
-                    path: [path(&resource.name, field), vec![items.len().to_string()]].concat(),
+                    path: [field.path.clone(), vec![items.len().to_string()]].concat(),
                     value,
                 },
                 _ => Edit::Set {
-                    path: path(&resource.name, field),
+                    path: field.path.clone(),
                     value: json!([value]),
                 },
             }
         }
     }
-}
-
-fn path(resource: &str, field: &Field) -> Vec<String> {
-    let mut path = ["resources", resource, "properties"]
-        .map(str::to_owned)
-        .to_vec();
-    path.extend(field.path.iter().cloned());
-    path
 }
 
 impl Field {
@@ -191,7 +219,7 @@ impl Field {
                 Control::Select(choices) => {
                     choices.iter().any(|choice| choice.value.is_object()) || self.help.is_empty()
                 }
-                Control::Resources(_) => true,
+                Control::Resources(_) | Control::Table(_) => true,
                 _ => false,
             }
     }
@@ -212,6 +240,7 @@ pub fn label(name: &str) -> String {
         if index > 0 {
             label.push(' ');
         }
+        let word = if word == "volid" { "volume" } else { word };
         let upper = matches!(
             word,
             "ip" | "ha"
@@ -244,40 +273,4 @@ pub fn label(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_read_like_words() {
-        assert_eq!(label("listen_port"), "Listen port");
-        assert_eq!(label("image"), "Image");
-        assert_eq!(label("cidr"), "CIDR");
-        assert_eq!(label("fixed_ip_address"), "Fixed IP address");
-    }
-
-    #[test]
-    fn an_incomplete_value_makes_no_edit() {
-        let field = |control| Field {
-            name: "x".into(),
-            path: vec!["x".into()],
-            label: "X".into(),
-            control,
-            text: String::new(),
-            required: false,
-            help: String::new(),
-            placeholder: String::new(),
-        };
-        assert_eq!(edit("web", &field(Control::Number), "8x"), None);
-        assert_eq!(edit("web", &field(Control::Json), "{"), None);
-        assert!(
-            matches!(edit("web", &field(Control::Number), "80"), Some(Edit::Set { value, .. }) if value == json!(80))
-        );
-        assert!(
-            matches!(edit("web", &field(Control::Text), "80"), Some(Edit::Set { value, .. }) if value == json!("80"))
-        );
-        assert!(matches!(
-            edit("web", &field(Control::Text), ""),
-            Some(Edit::Remove { .. })
-        ));
-    }
-}
+mod tests;

@@ -71,6 +71,7 @@ impl TestEditor {
             drawing: &drawing,
             types: &self.types,
             cloud: &self.cloud,
+            recent: &Recent::default(),
         })
     }
 

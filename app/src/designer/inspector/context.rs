@@ -1,0 +1,92 @@
+//! The form that a field belongs to.
+
+use canvas::form::{self, Field};
+use hot::document::Edit;
+use leptos::prelude::*;
+
+use crate::{browser, designer::store::Workspace};
+
+/// Builds the view of a field from the form, the form's fields, and the field; `true` for one without visible label.
+pub type FieldFn = fn(FormContext, Memo<Vec<Field>>, Field, bool) -> AnyView;
+
+/// Place of a form, for labels, problems and ids. Cheap to copy.
+#[derive(Clone, Copy)]
+pub struct FormContext {
+    /// The page's state.
+    pub workspace: Workspace,
+    /// Name of the resource, parameter or output.
+    pub title: StoredValue<String>,
+    /// Path of the form's map, such as `resources.web.properties`.
+    pub path: StoredValue<String>,
+    /// Builds a field, which can be a cell of a table. A table is itself a field's control.
+    pub field: FieldFn,
+    /// Start of the ids of controls, unique on the page.
+    pub ids: StoredValue<String>,
+}
+
+impl FormContext {
+    /// Form of a resource in the inspector.
+    pub fn of_resource(workspace: Workspace, name: &str, field: FieldFn) -> Self {
+        Self {
+            workspace,
+            field,
+            title: StoredValue::new(name.to_owned()),
+            path: StoredValue::new(format!("resources.{name}.properties")),
+            ids: StoredValue::new("field-".to_owned()),
+        }
+    }
+
+    /// Path of a field in problems.
+    pub fn path_of(self, field: &str) -> String {
+        format!("{}.{field}", self.path.get_value())
+    }
+
+    /// Id of a field's control.
+    pub fn id_of(self, field: &str) -> String {
+        format!("{}{field}", self.ids.get_value())
+    }
+
+    /// Label of a change in the history.
+    pub fn change_of(self, field: &Field) -> String {
+        format!(
+            "Change {} of {}",
+            field.label.to_lowercase(),
+            self.title.get_value()
+        )
+    }
+
+    /// Applies one edit of a field as one history entry.
+    pub fn apply(self, field: &Field, edit: Edit) -> bool {
+        self.workspace.edit(self.change_of(field), edit, None)
+    }
+
+    /// Keeps the chosen image or flavor for the next new server.
+    fn remember(self, field: &Field, edit: &Edit) {
+        let key = match field.name.as_str() {
+            "image" => "designer.image",
+            "flavor" => "designer.flavor",
+            _ => return,
+        };
+        if let Edit::Set { value, .. } = edit
+            && let Some(name) = value.as_str()
+        {
+            browser::remember(key, name);
+        }
+    }
+
+    /// Sets a field as typed. False if the text is not a valid value.
+    pub fn type_text(self, field: &Field, text: &str) -> bool {
+        if text == field.text {
+            return true;
+        }
+        match form::edit(field, text) {
+            Some(edit) => {
+                let key = field.path.join(".");
+                self.remember(field, &edit);
+                self.workspace.edit(self.change_of(field), edit, Some(&key));
+                true
+            }
+            None => false,
+        }
+    }
+}
