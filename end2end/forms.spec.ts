@@ -1,0 +1,283 @@
+// Forms of the inspector: tables, sources of values, parameters and outputs, by pointer and by keyboard.
+import { expect, test, type Locator, type Page } from '@playwright/test';
+import { api, login, newDesign, node, openDesign, shoot } from './support/app.ts';
+import { add, code, inspect, problems } from './support/draw.ts';
+
+const wall = `heat_template_version: 2021-04-16
+parameters:
+  size: {type: string, default: m1.tiny}   # how large
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.9.0.0/24}}
+  web:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: net}}]
+      security_groups: [{get_resource: wall}]
+  wall:
+    type: OS::Neutron::SecurityGroup
+    properties:
+      rules:
+        # the web
+        - {protocol: tcp, port_range_min: 80, port_range_max: 80}
+        - {get_param: size}
+  disk: {type: OS::Cinder::Volume}
+`;
+
+async function design(page: Page, template: string): Promise<void> {
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'forms', template });
+  await openDesign(page, id);
+}
+
+async function text(page: Page): Promise<string> {
+  return (await code(page)).inputValue();
+}
+
+/** Opens a resource's form from the outline, which lists parts too. */
+async function open(page: Page, name: string): Promise<Locator> {
+  await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name: 'Outline' }).click();
+  const outline = page.getByRole('complementary', { name: 'Palette' });
+  await outline.getByRole('button', { name: new RegExp(`^${name}\\b`) }).first().click();
+  const form = page.getByRole('complementary', { name: 'Inspector' });
+  await expect(form.getByRole('heading', { name, exact: true })).toBeVisible();
+  return form;
+}
+
+/** Chooses an entry of a field's menu of sources with the keyboard. */
+async function source(page: Page, form: Locator, field: string, words: string): Promise<void> {
+  const button = form.getByRole('button', { name: `Source of ${field}`, exact: true });
+  await button.focus();
+  await page.keyboard.press('Enter');
+  const search = form.getByRole('combobox', { name: `Search: Source of ${field}` });
+  await expect(search).toBeFocused();
+  await search.fill(words);
+  await page.keyboard.press('Enter');
+}
+
+test('rules of a security group are rows: added from presets, edited, moved, removed', async ({ page }) => {
+  await design(page, wall);
+  const form = await open(page, 'wall');
+  const rows = form.locator('.row-list > li');
+  await expect(rows).toHaveCount(2);
+  await expect(rows.nth(1), 'an entry that is computed stays').toContainText('get_param');
+
+  await test.step('a preset is a row, and its first cell has the focus', async () => {
+    await form.getByLabel('Rules', { exact: true }).selectOption('SSH');
+    await expect(rows).toHaveCount(3);
+    await expect(rows.nth(2)).toContainText('tcp · 22');
+    await rows.nth(2).getByLabel('Remote IP prefix', { exact: true }).fill('192.0.2.0/24');
+    await expect(rows.nth(2).locator('summary')).toContainText('192.0.2.0/24');
+    await shoot(page, 'rules');
+  });
+  await test.step('by keyboard: moved up, and removed', async () => {
+    await form.getByRole('button', { name: 'Move row 3 up' }).focus();
+    await page.keyboard.press('Enter');
+    await expect(rows.nth(1)).toContainText('tcp · 22');
+    await form.getByRole('button', { name: 'Remove row 3' }).focus();
+    await page.keyboard.press('Enter');
+    await expect(rows).toHaveCount(2);
+    expect(await text(page)).toMatch(/# the web\n +- \{protocol: tcp, port_range_min: 80, port_range_max: 80\}\n +- protocol: tcp\n/);
+  });
+  await test.step('all columns in a dialog', async () => {
+    await form.getByRole('button', { name: 'Open rules as a table' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Rules of wall' });
+    const cell = dialog.getByRole('row').nth(1).getByLabel('Port range max', { exact: true });
+    await cell.fill('81');
+    await shoot(page, 'rules-wide');
+    await page.keyboard.press('Escape');
+    await expect(dialog).toBeHidden();
+    expect(await text(page)).toContain('- {protocol: tcp, port_range_min: 80, port_range_max: 81}');
+  });
+  await test.step('each change is one undo', async () => {
+    await page.getByTestId('canvas').focus();
+    for (let changes = 0; changes < 5; changes += 1) await page.keyboard.press('Control+z');
+    await expect(await code(page)).toHaveValue(wall);
+  });
+});
+
+test('networks of a server are rows too', async ({ page }) => {
+  await design(page, wall);
+  const form = await inspect(page, 'web');
+  const row = form.locator('.row-list > li').first();
+  await row.locator('summary').click();
+  await row.getByLabel('Fixed IP', { exact: true }).fill('10.9.0.7');
+  expect(await text(page)).toContain('networks: [{network: {get_resource: net}, fixed_ip: 10.9.0.7}]');
+});
+
+test('a value becomes a parameter, an attribute, and a value again', async ({ page }) => {
+  await design(page, wall);
+  const form = await inspect(page, 'web');
+  await test.step('a new parameter takes type and default', async () => {
+    await source(page, form, 'flavor', 'new parameter');
+    await expect(form.getByLabel('Flavor', { exact: true })).toHaveValue('parameter flavor');
+    const now = await text(page);
+    expect(now).toContain('flavor: {get_param: flavor}');
+    expect(now).toMatch(/ {2}flavor:\n {4}type: string\n/);
+    expect(now).toContain('default: m1.small');
+    await shoot(page, 'linked');
+  });
+  await test.step('an existing parameter', async () => {
+    await source(page, form, 'flavor', 'size');
+    expect(await text(page)).toContain('flavor: {get_param: size}');
+  });
+  await test.step('an attribute of another resource', async () => {
+    await form.getByText(/^More properties/).click();
+    await source(page, form, 'name in the cloud', 'cidr of subnet');
+    await expect(form.getByLabel('Name in the cloud', { exact: true })).toHaveValue('cidr of subnet');
+    expect(await text(page)).toContain('name: {get_attr: [subnet, cidr]}');
+  });
+  await test.step('a value again, which is the default', async () => {
+    await source(page, form, 'flavor', 'value');
+    expect(await text(page)).toContain('flavor: m1.tiny');
+  });
+});
+
+test('parameters, conditions and outputs are added, renamed with their uses, and deleted', async ({ page }) => {
+  await design(page, wall.replace('flavor: m1.small', 'flavor: {get_param: size}'));
+  const inspector = page.getByRole('complementary', { name: 'Inspector' });
+  const parameters = inspector.getByRole('region', { name: 'Parameters' });
+  await test.step('renamed with all uses', async () => {
+    await parameters.getByText('size', { exact: true }).click();
+    const name = parameters.getByLabel('Name', { exact: true });
+    await name.fill('flavor size');
+    await expect(parameters).toContainText('cannot be a name');
+    await name.press('Escape');
+    await expect(name).toHaveValue('size');
+    await name.fill('flavor_size');
+    await name.press('Enter');
+    await expect(parameters.getByText('flavor_size', { exact: true })).toBeVisible();
+    const now = await text(page);
+    expect(now).toContain('flavor_size: {type: string, default: m1.tiny}   # how large');
+    expect(now).toContain('flavor: {get_param: flavor_size}');
+  });
+  await test.step('constraints are rows', async () => {
+    await parameters.getByLabel('Constraints', { exact: true }).selectOption('Allowed values');
+    await parameters.getByLabel('Allowed values', { exact: true }).fill('m1.tiny\nm1.small');
+    expect(await text(page)).toMatch(/allowed_values: \[m1\.tiny, m1\.small\]/);
+    await shoot(page, 'parameters');
+  });
+  await test.step('a condition and an output', async () => {
+    await inspector.getByRole('button', { name: 'Add a condition' }).click();
+    const conditions = inspector.getByRole('region', { name: 'Conditions' });
+    await conditions.getByLabel('Equals', { exact: true }).fill('m1.tiny');
+    await inspector.getByRole('button', { name: 'Add an output' }).click();
+    const outputs = inspector.getByRole('region', { name: 'Outputs' });
+    await source(page, outputs, 'value', 'first_address of web');
+    const now = await text(page);
+    expect(now).toMatch(/condition:\s+equals:/);
+    expect(now).toMatch(/value: \{get_attr: \[web, first_address\]\}/);
+  });
+  await test.step('a deleted parameter leaves its default', async () => {
+    await parameters.getByRole('button', { name: 'Delete' }).click();
+    const question = page.getByRole('dialog', { name: 'Delete flavor_size?' });
+    await expect(question).toContainText('resources.web.properties.flavor takes its default');
+    await question.getByRole('button', { name: 'Delete' }).click();
+    await expect(parameters.locator('.row-list > li')).toHaveCount(0);
+    expect(await text(page)).toContain('flavor: m1.tiny');
+  });
+});
+
+test('a problem opens its row and focuses its field', async ({ page }) => {
+  await design(page, wall.replace('port_range_min: 80,', 'port_range_min: 99999,'));
+  const list = await problems(page);
+  await list.getByRole('button').filter({ hasText: '99999' }).click();
+  const form = page.getByRole('complementary', { name: 'Inspector' });
+  await expect(form.getByLabel('Port range min', { exact: true })).toBeFocused();
+  await expect(form.getByLabel('Port range min', { exact: true })).toHaveAttribute('aria-invalid', 'true');
+});
+
+test('a required property is in front, and a bad name is told beside it', async ({ page }) => {
+  await design(page, wall);
+  const form = await open(page, 'disk');
+  await expect(form.getByLabel('Size', { exact: true })).toBeVisible();
+  const name = form.getByLabel('Name', { exact: true });
+  await name.fill('web');
+  await expect(name).toHaveAttribute('aria-invalid', 'true');
+  await expect(name).toHaveAccessibleDescription(/`?web`? exists already/);
+  await shoot(page, 'bad-name');
+  await name.press('Escape');
+  await expect(name).toHaveValue('disk');
+  await name.fill('store');
+  await name.press('Enter');
+  await expect(node(page, 'store')).toBeVisible();
+});
+
+test('problems are solved with one key, beside the field and in the list', async ({ page }) => {
+  await design(page, wall.replace('flavor: m1.small', 'flavor: m1.smal').replace('      networks: [{network: {get_resource: net}}]\n', ''));
+  const form = await inspect(page, 'web');
+  await test.step('beside the field', async () => {
+    await form.getByRole('button', { name: 'Use m1.small' }).click();
+    await expect(form.getByLabel('Flavor', { exact: true })).toHaveValue('m1.small');
+    expect(await text(page)).toContain('flavor: m1.small');
+  });
+  await test.step('in the list, by keyboard, as one change', async () => {
+    const list = await problems(page);
+    await list.getByRole('button', { name: 'Attach to net' }).first().focus();
+    await shoot(page, 'quick-fixes');
+    await page.keyboard.press('Enter');
+    expect(await text(page)).toMatch(/networks:\n +- network: \{get_resource: net\}|networks: \[\{network: \{get_resource: net\}\}\]/);
+    await page.getByTestId('canvas').focus();
+    await page.keyboard.press('Control+z');
+    expect(await text(page)).not.toContain('networks:');
+  });
+});
+
+test('choices are searched with their facts, and a new server takes the last image and flavor', async ({ page }) => {
+  await design(page, wall.replace('      flavor: m1.small\n', ''));
+  const form = await inspect(page, 'web');
+  await form.getByRole('button', { name: 'Search image' }).click();
+  await expect(form.getByRole('listbox', { name: 'Search image' }).getByRole('option', { name: /debian-12.*debian 12.*328 MiB/ })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await form.getByRole('button', { name: 'Search flavor' }).click();
+  const search = form.getByRole('combobox', { name: 'Search: Search flavor' });
+  await expect(search).toBeFocused();
+  await expect(form.getByRole('listbox', { name: 'Search flavor' }).getByRole('option', { name: /m1\.medium.*vCPU.*RAM.*disk/ })).toBeVisible();
+  await search.fill('medium');
+  await shoot(page, 'choices');
+  await page.keyboard.press('Enter');
+  await expect(form.getByLabel('Flavor', { exact: true })).toHaveValue('m1.medium');
+
+  await newDesign(page);
+  const server = await add(page, 'Private server', { x: 0.5, y: 0.5 });
+  const fresh = await inspect(page, server);
+  await expect(fresh.getByLabel('Flavor', { exact: true })).toHaveValue('m1.medium');
+});
+
+test('a new subnet proposes free ranges, and secret variables are masked', async ({ page }) => {
+  await design(page, `${wall}  spare: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}}}
+  run:
+    type: Stackloom::Catalog::script
+    properties: {host: {get_resource: web}, script: echo, secret_variables: {TOKEN: abc}}
+`);
+  const subnet = await open(page, 'spare');
+  const proposals = subnet.getByLabel('CIDR', { exact: true }).locator('xpath=..').locator('datalist option');
+  await expect(proposals.first()).toHaveAttribute('value', '10.0.1.0/24');
+  const script = await open(page, 'run');
+  const token = script.getByLabel('TOKEN', { exact: true });
+  await expect(token).toHaveAttribute('type', 'password');
+  await script.getByLabel('Secret variables', { exact: true }).fill('KEY');
+  await script.getByLabel('Secret variables', { exact: true }).press('Enter');
+  await page.keyboard.type('xyz');
+  expect(await text(page)).toContain('secret_variables: {TOKEN: abc, KEY: xyz}');
+});
+
+test('text at 125 % cuts nothing off in the designer', async ({ page }) => {
+  await page.addInitScript(() => {
+    document.addEventListener('DOMContentLoaded', () => {
+      document.documentElement.style.fontSize = '125%';
+    });
+  });
+  await design(page, wall);
+  const form = await inspect(page, 'web');
+  const size = await form.getByLabel('Name', { exact: true }).evaluate((input) => parseFloat(getComputedStyle(input).fontSize));
+  expect(size).toBeGreaterThan(16);
+  for (const list of ['Palette', 'Drawer']) {
+    const tabs = page.getByRole('tablist', { name: list });
+    const fits = await tabs.evaluate((element) => element.scrollWidth <= element.clientWidth);
+    expect(fits, `tabs of ${list}`).toBe(true);
+  }
+  await shoot(page, 'large-text');
+});
