@@ -157,6 +157,8 @@ test('parameters, conditions and outputs are added, renamed with their uses, and
     await parameters.getByLabel('Constraints', { exact: true }).selectOption('Allowed values');
     await parameters.getByLabel('Allowed values', { exact: true }).fill('m1.tiny\nm1.small');
     expect(await text(page)).toMatch(/allowed_values: \[m1\.tiny, m1\.small\]/);
+    const isWide = await inspector.evaluate((element) => element.scrollWidth > element.clientWidth);
+    expect(isWide, 'a long value does not widen the form').toBe(false);
     await shoot(page, 'parameters');
   });
   await test.step('a condition and an output', async () => {
