@@ -1,13 +1,15 @@
 //! Stored designs and their versions.
 //!
 //! Every query takes the tenant, so another project's design is not found instead of forbidden. A save creates a
-//! version. The canvas saves often, so only the newest [`VERSIONS_KEPT_MAX`] versions are kept, and fewer of large
-//! designs ([`VERSIONS_BYTES_MAX`]).
+//! version. The canvas saves often, so of older versions only the last of each author's ten minutes is kept, at most
+//! [`VERSIONS_KEPT_MAX`] in all, and fewer of large designs ([`VERSIONS_BYTES_MAX`]). A version with a label is kept.
 //!
 //! The version number is also an optimistic lock: a save contains its base version, and a save from an older version is
 //! a conflict that changes nothing.
 
-use api::{Design, DesignRequest, DesignSummary, DesignVersion, TemplateFiles};
+use api::{
+    Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionSummary, TemplateFiles,
+};
 use engine::{Engine, Page, Tenant};
 use hot::document::Document;
 use store::{DesignContent, Outcome, Store, VersionLimits};
@@ -20,15 +22,24 @@ use crate::{
 /// Maximum number of kept versions per design.
 pub const VERSIONS_KEPT_MAX: u32 = 200;
 
-/// Total size of the kept versions of a design, in bytes. They are listed in one response.
+/// Number of the newest versions of a design that are all kept.
+const VERSIONS_RECENT: u32 = 50;
+
+/// Maximum number of versions of a design that have a label.
+const LABELS_MAX: u32 = 20;
+
+/// Total size of the kept versions of a design, in bytes.
 pub const VERSIONS_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
 const LIMITS: VersionLimits = VersionLimits {
+    recent: VERSIONS_RECENT,
     count: VERSIONS_KEPT_MAX,
     bytes: VERSIONS_BYTES_MAX,
 };
 
 const NAME_CHARS_MAX: usize = 200;
+
+const LABEL_CHARS_MAX: usize = 100;
 
 /// The design store.
 #[derive(Clone)]
@@ -127,12 +138,43 @@ impl Designs {
     }
 
     /// The kept versions, newest first.
-    pub async fn versions(&self, tenant: &Tenant, id: &str) -> Result<Vec<DesignVersion>> {
+    pub async fn versions(&self, tenant: &Tenant, id: &str) -> Result<Vec<DesignVersionSummary>> {
         let versions = self.store.design_version_list(tenant, id).await?;
         if versions.is_empty() {
             return Err(Error::not_found("design", id));
         }
         Ok(versions)
+    }
+
+    /// A kept version.
+    pub async fn version(&self, tenant: &Tenant, id: &str, number: u32) -> Result<DesignVersion> {
+        let found = self.store.design_version_find(tenant, id, number).await?;
+        found.ok_or_else(|| Error::not_found("version", &number.to_string()))
+    }
+
+    /// Labels a version. An empty label is removed.
+    pub async fn label(&self, tenant: &Tenant, id: &str, number: u32, label: &str) -> Result<()> {
+        let label = Some(label.trim()).filter(|label| !label.is_empty());
+        if label.is_some_and(|label| !is_line(label, LABEL_CHARS_MAX)) {
+            return Err(Error::new(
+                codes::INVALID_REQUEST,
+                format!("A version's label has at most {LABEL_CHARS_MAX} characters on one line."),
+            )
+            .path("label"));
+        }
+        let labelled = self
+            .store
+            .design_version_label(tenant, id, number, label, LABELS_MAX);
+        match labelled.await? {
+            Some(Outcome::Done) => Ok(()),
+            Some(Outcome::Conflict) => Err(Error::not_found("version", &number.to_string())),
+            None => Err(Error::new(
+                codes::INVALID_REQUEST,
+                format!("{LABELS_MAX} versions of the design have a label already."),
+            )
+            .hint("Remove the label of another version first.")
+            .path("label")),
+        }
     }
 
     /// Number of resources in the template. In an invalid template, of the readable ones.
@@ -176,10 +218,7 @@ fn content<'a>(
 /// Accepts any readable text. Pages and logs escape it.
 fn checked_name(name: &str) -> Result<&str> {
     let name = name.trim();
-    if name.is_empty()
-        || name.chars().count() > NAME_CHARS_MAX
-        || name.chars().any(char::is_control)
-    {
+    if !is_line(name, NAME_CHARS_MAX) {
         return Err(Error::new(
             codes::INVALID_REQUEST,
             format!("A design's name has 1 to {NAME_CHARS_MAX} characters on one line."),
@@ -187,4 +226,9 @@ fn checked_name(name: &str) -> Result<&str> {
         .path("name"));
     }
     Ok(name)
+}
+
+/// True if a text has one line of at most this many characters, and is not empty.
+fn is_line(text: &str, chars_max: usize) -> bool {
+    !text.is_empty() && text.chars().count() <= chars_max && !text.chars().any(char::is_control)
 }

@@ -99,18 +99,40 @@ pub struct DesignSummary {
 /// An entry of `GET /api/v1/designs/{id}/versions`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct DesignVersion {
+pub struct DesignVersionSummary {
     /// Version number, from 1.
     pub version: u32,
     /// Time of the save, in RFC 3339.
     pub saved: String,
     /// User who saved it.
     pub author: String,
+    /// What users call it. A version with a label is not removed for newer ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// `GET /api/v1/designs/{id}/versions/{version}`: the content of a version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DesignVersion {
+    /// Number, time, author and label.
+    #[serde(flatten)]
+    pub summary: DesignVersionSummary,
     /// The template's text, in HOT.
     pub template: String,
     /// Files and environments beside the template.
     #[serde(flatten)]
     pub beside: TemplateFiles,
+    /// Positions of the nodes.
+    pub layout: Layout,
+}
+
+/// `PUT /api/v1/designs/{id}/versions/{version}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DesignVersionLabel {
+    /// The new label, at most 100 characters. An empty one is removed.
+    pub label: String,
 }
 
 /// `POST /api/v1/validate`.

@@ -22,9 +22,9 @@ pub use deployment::{
     OutputValue, ResourceState, Started, Stray,
 };
 pub use design::{
-    Design, DesignRequest, DesignSummary, DesignVersion, ExportAdditions, ExportFormat, ExportNote,
-    ExportNoteKind, ExportRequest, Exported, Layout, NodePosition, PlanRequest, ValidateRequest,
-    ValidateResponse,
+    Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
+    ExportAdditions, ExportFormat, ExportNote, ExportNoteKind, ExportRequest, Exported, Layout,
+    NodePosition, PlanRequest, ValidateRequest, ValidateResponse,
 };
 pub use event::{Event, EventBody, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};

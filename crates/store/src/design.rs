@@ -3,7 +3,7 @@
 //! A save creates a version. The version number is also the lock: a save contains its base version, and changes nothing
 //! if that is no longer the newest.
 
-use api::{Design, DesignSummary, DesignVersion, Layout, TemplateFiles};
+use api::{Design, DesignSummary, DesignVersion, DesignVersionSummary, Layout, TemplateFiles};
 use sqlx::Row as _;
 
 use crate::{
@@ -29,9 +29,11 @@ pub struct DesignContent<'a> {
     pub author: &'a str,
 }
 
-/// Limits on the kept versions of a design.
+/// Limits on the kept versions of a design. Versions with a label do not count.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionLimits {
+    /// Number of the newest versions that are all kept. Of older ones, the last of each author's ten minutes is.
+    pub recent: u32,
     /// Number of versions.
     pub count: u32,
     /// Bytes of all kept versions together.
@@ -153,18 +155,31 @@ impl Store {
             return Ok(Outcome::Conflict);
         }
         version_insert(&mut transaction, id, version, &now, content).await?;
-        // Counted from the newest version: the version that exceeds the limit and all older ones are deleted.
+        // The first 15 characters of a time end with the tens of its minutes.
         sqlx::query(
-            "DELETE FROM design_versions WHERE design = $1 AND version < $2 AND (version <= $3 OR version <= ( \
-                 SELECT COALESCE(MAX(version), 0) FROM ( \
-                     SELECT version, SUM(octet_length(template) + octet_length(beside) + octet_length(layout)) \
+            "DELETE FROM design_versions WHERE design = $1 AND label IS NULL AND version <= $2 AND EXISTS ( \
+                 SELECT 1 FROM design_versions later WHERE later.design = $1 AND later.version <= $2 \
+                     AND later.version > design_versions.version AND later.author = design_versions.author \
+                     AND substr(later.saved, 1, 15) = substr(design_versions.saved, 1, 15))",
+        )
+        .bind(id)
+        .bind(version - i64::from(limits.recent))
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        // Counted from the newest version: the version that exceeds a limit and all older ones are deleted.
+        sqlx::query(
+            "DELETE FROM design_versions WHERE design = $1 AND version < $2 AND version IN ( \
+                 SELECT version FROM ( \
+                     SELECT version, ROW_NUMBER() OVER (ORDER BY version DESC) AS place, \
+                         SUM(octet_length(template) + octet_length(beside) + octet_length(layout)) \
                          OVER (ORDER BY version DESC) AS bytes \
-                     FROM design_versions WHERE design = $1) AS sizes \
-                 WHERE bytes > $4))",
+                     FROM design_versions WHERE design = $1 AND label IS NULL) AS sizes \
+                 WHERE place > $3 OR bytes > $4)",
         )
         .bind(id)
         .bind(version)
-        .bind(version - i64::from(limits.count))
+        .bind(i64::from(limits.count))
         .bind(i64::from(limits.bytes))
         .execute(transaction.connection())
         .await
@@ -197,9 +212,9 @@ impl Store {
         &self,
         tenant: &Tenant,
         id: &str,
-    ) -> Result<Vec<DesignVersion>> {
+    ) -> Result<Vec<DesignVersionSummary>> {
         let rows = sqlx::query(
-            "SELECT v.version, v.saved, v.author, v.template, v.beside \
+            "SELECT v.version, v.saved, v.author, v.label \
              FROM design_versions v JOIN designs d ON d.id = v.design \
              WHERE d.id = $1 AND d.cloud = $2 AND d.project_id = $3 ORDER BY v.version DESC",
         )
@@ -208,7 +223,72 @@ impl Store {
         .bind(&tenant.project_id)
         .fetch_all(&self.pool)
         .await;
-        read_all(rows, version, "listing the versions of a design")
+        read_all(rows, version_summary, "listing the versions of a design")
+    }
+
+    /// A kept version of a design.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn design_version_find(
+        &self,
+        tenant: &Tenant,
+        id: &str,
+        number: u32,
+    ) -> Result<Option<DesignVersion>> {
+        let row = sqlx::query(
+            "SELECT v.version, v.saved, v.author, v.label, v.template, v.beside, v.layout \
+             FROM design_versions v JOIN designs d ON d.id = v.design \
+             WHERE d.id = $1 AND d.cloud = $2 AND d.project_id = $3 AND v.version = $4",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(i64::from(number))
+        .fetch_optional(&self.pool)
+        .await;
+        read_one(row, version, "reading a version of a design")
+    }
+
+    /// Labels a version, or removes its label. `None` if `limit` others of the design have one already.
+    /// [`Outcome::Conflict`] if there is no such version.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn design_version_label(
+        &self,
+        tenant: &Tenant,
+        id: &str,
+        number: u32,
+        label: Option<&str>,
+        limit: u32,
+    ) -> Result<Option<Outcome>> {
+        let mut transaction = self.begin("labelling a version").await?;
+        let others: i64 = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM design_versions WHERE design = $1 AND version <> $2 AND label IS NOT NULL",
+        )
+        .bind(id)
+        .bind(i64::from(number))
+        .fetch_one(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        if label.is_some() && others >= i64::from(limit) {
+            return Ok(None);
+        }
+        let done = sqlx::query(
+            "UPDATE design_versions SET label = $1 WHERE version = $2 AND design = ( \
+                 SELECT id FROM designs WHERE id = $3 AND cloud = $4 AND project_id = $5)",
+        )
+        .bind(label)
+        .bind(i64::from(number))
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        transaction.commit().await?;
+        Ok(Some(Outcome::of(done.rows_affected())))
     }
 }
 
@@ -260,13 +340,21 @@ fn design(row: &Row) -> sqlx::Result<Design> {
     })
 }
 
-fn version(row: &Row) -> sqlx::Result<DesignVersion> {
-    Ok(DesignVersion {
+fn version_summary(row: &Row) -> sqlx::Result<DesignVersionSummary> {
+    Ok(DesignVersionSummary {
         version: to_u32(row.try_get("version")?)?,
         saved: row.try_get("saved")?,
         author: row.try_get("author")?,
+        label: row.try_get("label")?,
+    })
+}
+
+fn version(row: &Row) -> sqlx::Result<DesignVersion> {
+    Ok(DesignVersion {
+        summary: version_summary(row)?,
         template: row.try_get("template")?,
         beside: from_json(row.try_get("beside")?)?,
+        layout: from_json(row.try_get("layout")?)?,
     })
 }
 
@@ -294,6 +382,7 @@ mod tests {
     }
 
     const LIMITS: VersionLimits = VersionLimits {
+        recent: 100,
         count: 3,
         bytes: 1000,
     };

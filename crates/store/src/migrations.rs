@@ -45,6 +45,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0602_catalog_archives"
     "0701_log_segments"
     "0801_engine_run_contents"
+    "0901_design_version_labels"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -58,6 +59,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "0602_catalog_archives"
     "0701_log_segments"
     "0801_engine_run_contents"
+    "0901_design_version_labels"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

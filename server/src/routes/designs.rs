@@ -1,6 +1,8 @@
 //! Designs: templates with layout and versions.
 
-use api::{Design, DesignRequest, DesignSummary, DesignVersion};
+use api::{
+    Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
+};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
@@ -84,11 +86,37 @@ pub async fn delete(
 }
 
 /// The kept versions, newest first.
-#[utoipa::path(get, path = "/api/v1/designs/{id}/versions", tag = "designs", params(("id" = String, Path)), responses((status = 200, body = Vec<DesignVersion>)))]
+#[utoipa::path(get, path = "/api/v1/designs/{id}/versions", tag = "designs", params(("id" = String, Path)), responses((status = 200, body = Vec<DesignVersionSummary>)))]
 pub async fn versions(
     State(services): State<Services>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<Json<Vec<DesignVersion>>> {
+) -> Result<Json<Vec<DesignVersionSummary>>> {
     Ok(Json(services.designs.versions(caller.tenant(), &id).await?))
+}
+
+/// A kept version with its content.
+#[utoipa::path(get, path = "/api/v1/designs/{id}/versions/{version}", tag = "designs", params(("id" = String, Path), ("version" = u32, Path)), responses((status = 200, body = DesignVersion)))]
+pub async fn version(
+    State(services): State<Services>,
+    caller: Caller,
+    Path((id, version)): Path<(String, u32)>,
+) -> Result<Json<DesignVersion>> {
+    let found = services.designs.version(caller.tenant(), &id, version);
+    Ok(Json(found.await?))
+}
+
+/// Labels a version. A version with a label is not removed for newer ones; at most 20 of a design have one.
+#[utoipa::path(put, path = "/api/v1/designs/{id}/versions/{version}", tag = "designs", params(("id" = String, Path), ("version" = u32, Path)), request_body = DesignVersionLabel, responses((status = 204)))]
+pub async fn label(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path((id, version)): Path<(String, u32)>,
+    Json(request): Json<DesignVersionLabel>,
+) -> Result<StatusCode> {
+    let designs = &services.designs;
+    designs
+        .label(caller.tenant(), &id, version, &request.label)
+        .await?;
+    Ok(DONE)
 }

@@ -52,6 +52,10 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/export", post(export::template))
         .route("/import", post(import::template))
         .route("/designs/{id}/versions", get(designs::versions))
+        .route(
+            "/designs/{id}/versions/{version}",
+            get(designs::version).put(designs::label),
+        )
         .route("/validate", post(validate::validate))
         .route("/plan", post(plan::plan))
         .route(

@@ -56,8 +56,32 @@ async fn a_save_is_a_version_and_a_save_from_an_old_one_overwrites_nothing() {
         "nothing differs"
     );
     let versions = json(browser.get(&format!("{path}/versions")).await, 200).await;
-    assert_eq!(versions[0]["template"], "mine");
-    assert_eq!(versions[1]["template"], TEMPLATE);
+    assert_eq!(
+        (&versions[0]["version"], &versions[1]["version"]),
+        (&json!(2), &json!(1))
+    );
+    for (number, template) in [(2, "mine"), (1, TEMPLATE)] {
+        let version = browser.get(&format!("{path}/versions/{number}")).await;
+        assert_eq!(json(version, 200).await["template"], template);
+    }
+    let label = json!({"label": " before the rush "});
+    let labelled = browser.put(&format!("{path}/versions/1"), &label).await;
+    assert_eq!(labelled.status(), 204);
+    let versions = json(browser.get(&format!("{path}/versions")).await, 200).await;
+    assert_eq!(versions[1]["label"], "before the rush");
+    let long = json!({"label": "x".repeat(101)});
+    assert_eq!(
+        problem(browser.put(&format!("{path}/versions/1"), &long).await).await,
+        (422, "invalid-request".into())
+    );
+    let other = stack.login("other").await;
+    for refused in [
+        other.get(&format!("{path}/versions/1")).await,
+        other.put(&format!("{path}/versions/1"), &label).await,
+        browser.put(&format!("{path}/versions/9"), &label).await,
+    ] {
+        assert_eq!(problem(refused).await, (404, "not-found".into()));
+    }
 }
 
 #[tokio::test]

@@ -17,14 +17,18 @@ use crate::{
 pub use crate::yaml::Limits;
 pub use expected::{remove_at, set_at};
 pub use uses::Section;
+pub use pieces::Piece;
+pub use three_way::{Conflict, Merged, Side, merge};
 
 mod edit;
 mod expected;
+mod pieces;
 mod references;
 mod remove;
 mod set;
 mod splice;
 mod swap;
+mod three_way;
 mod toward;
 mod uses;
 pub mod write;

@@ -373,4 +373,5 @@ resources: {
 mod entries;
 mod laws;
 mod resources;
+mod three_way;
 mod whole;
