@@ -18,6 +18,11 @@ pub fn document() -> Option<Document> {
     window()?.document()
 }
 
+/// True if the page's tab can be seen.
+pub fn is_visible() -> bool {
+    document().is_some_and(|document| !document.hidden())
+}
+
 fn storage() -> Option<Storage> {
     window()?.local_storage().ok()?
 }

@@ -11,9 +11,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
     AuditEvent, CatalogEntry, CloudFacts, CloudInfo, CurrentUser, DeployRequest, Deployment,
-    Design, DesignRequest, DesignSummary, DesignVersion, Event, ExportFormat, Exported,
-    ImportRequest, Imported, LoginRequest, LoginSession, Plan, PlanRequest, Problem, Run,
-    RunContent, Started, Stray, ValidateRequest, ValidateResponse,
+    Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
+    Event, ExportFormat, Exported, ImportRequest, Imported, LoginRequest, LoginSession, Plan,
+    PlanRequest, Problem, Run, RunContent, Started, Stray, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -105,9 +105,35 @@ pub async fn design_delete(id: &str) -> Answer<()> {
     done("DELETE", &format!("/designs/{}", browser::encode(id))).await
 }
 
+/// `GET /designs/{id}?newer_than=`: the design, if it has a newer version. Like a poll, it never leads to the login.
+pub async fn design_newer(id: &str, version: u32) -> Answer<Option<Design>> {
+    let path = format!("/designs/{}?newer_than={version}", browser::encode(id));
+    let text = call("GET", &path, None, Page::Stays).await?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(&text).map_err(|error| unreadable(&path, &error.to_string()))
+}
+
 /// `GET /designs/{id}/versions`.
-pub async fn design_versions(id: &str) -> Answer<Vec<DesignVersion>> {
+pub async fn design_versions(id: &str) -> Answer<Vec<DesignVersionSummary>> {
     get(&format!("/designs/{}/versions", browser::encode(id))).await
+}
+
+/// `GET /designs/{id}/versions/{version}`.
+pub async fn design_version(id: &str, version: u32) -> Answer<DesignVersion> {
+    let id = browser::encode(id);
+    get(&format!("/designs/{id}/versions/{version}")).await
+}
+
+/// `PUT /designs/{id}/versions/{version}`.
+pub async fn design_version_label(id: &str, version: u32, label: &str) -> Answer<()> {
+    let path = format!("/designs/{}/versions/{version}", browser::encode(id));
+    let label = DesignVersionLabel {
+        label: label.to_owned(),
+    };
+    let body = written(&label).map_err(|error| unreadable(&path, &error.to_string()))?;
+    call("PUT", &path, Some(body), Page::Stays).await.map(drop)
 }
 
 /// `GET /designs/{id}/export`.

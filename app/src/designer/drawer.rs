@@ -1,4 +1,4 @@
-//! The drawer at the bottom: problems and code.
+//! The drawer at the bottom: problems, code and versions.
 
 use api::{Diagnostic, Severity};
 use leptos::{ev, prelude::*};
@@ -6,6 +6,7 @@ use leptos::{ev, prelude::*};
 use super::{
     code::Code,
     fixes::Fixes,
+    history::History,
     store::{Drawer, Workspace},
 };
 use crate::{
@@ -77,7 +78,7 @@ pub fn DrawerPanel(
         height.update(|height| *height = (*height + by).clamp(96.0, 640.0));
     };
     view! {
-        <section class="drawer" aria-label="Problems and code" data-open=move || (open.get() != Drawer::Closed).to_string()>
+        <section class="drawer" aria-label="Problems, code and history" data-open=move || (open.get() != Drawer::Closed).to_string()>
             {move || (open.get() != Drawer::Closed).then(|| view! {
                 <div
                     class="drawer-split" role="separator" tabindex="0" aria-orientation="horizontal" aria-label="Height of the drawer"
@@ -96,6 +97,9 @@ pub fn DrawerPanel(
                     </button>
                     <button type="button" role="tab" id="drawer-tab-code" aria-controls="drawer-code" aria-selected=move || (open.get() == Drawer::Code).to_string() on:click=move |_| show(Drawer::Code)>
                         "Code"
+                    </button>
+                    <button type="button" role="tab" id="drawer-tab-history" aria-controls="drawer-history" aria-selected=move || (open.get() == Drawer::History).to_string() on:click=move |_| show(Drawer::History)>
+                        "History"
                     </button>
                 </div>
                 <button
@@ -117,6 +121,11 @@ pub fn DrawerPanel(
                 Drawer::Code => view! {
                     <div class="drawer-body" role="tabpanel" id="drawer-code" aria-labelledby="drawer-tab-code" style:height=move || format!("{}px", height.get())>
                         <Code workspace />
+                    </div>
+                }.into_any(),
+                Drawer::History => view! {
+                    <div class="drawer-body" role="tabpanel" id="drawer-history" aria-labelledby="drawer-tab-history" style:height=move || format!("{}px", height.get())>
+                        <History workspace />
                     </div>
                 }.into_any(),
             }}

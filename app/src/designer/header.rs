@@ -5,7 +5,7 @@ use leptos::{ev, prelude::*};
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::{
-    save_state::{SaveState, Saving},
+    save_state::SaveState,
     store::{Drawer, Workspace},
 };
 use crate::{
@@ -73,7 +73,12 @@ pub fn HeaderActions(
     let deploy = to_plan(&[Some("deploy"), against.as_deref()]);
     let (plan_there, deploy_there) = (plan.clone(), deploy.clone());
     view! {
-        <span class="meta design-version">{move || format!("v{}", saving.version.get())}</span>
+        <button
+            type="button" class="button meta design-version" data-look="ghost" data-size="small" title="Versions"
+            on:click=move |_| workspace.drawer.update(|now| *now = if *now == Drawer::History { Drawer::Closed } else { Drawer::History })
+        >
+            {move || format!("v{}", saving.version.get())}
+        </button>
         <SaveMark workspace />
         <button
             type="button" class="button" data-look="ghost" title="Problems"
@@ -119,67 +124,4 @@ fn SaveMark(workspace: Workspace) -> impl IntoView {
         };
         view! { <span class="save-mark" role="status" data-look=look title=title><Icon name=icon />{word}</span> }
     }
-}
-
-/// Notice for a conflict with a version saved by another client, where the user chooses a version. Also displays the
-/// server's reason for a refused save.
-#[component]
-pub fn ConflictNotice(
-    /// The page's state.
-    workspace: Workspace,
-) -> impl IntoView {
-    let saving = workspace.saving;
-    move || {
-        match saving.state.get() {
-        SaveState::Conflict(theirs) => view! {
-            <div class="conflict" role="alert">
-                <Icon name="triangle-alert" />
-                <p>
-                    <strong>{theirs.author.clone()}</strong>
-                    {format!(" has saved version {} while you were editing. Nothing of yours is lost.", theirs.version)}
-                </p>
-                <button type="button" class="button" data-size="small" on:click=move |_| saving.take_theirs(workspace)>"Take theirs"</button>
-                <button type="button" class="button" data-size="small" data-look="primary" on:click=move |_| saving.keep_mine(workspace)>"Keep mine"</button>
-            </div>
-        }
-        .into_any(),
-        SaveState::Refused(problem) if problem.status == 401 => view! {
-            <div class="conflict" role="alert">
-                <Icon name="triangle-alert" />
-                <p>
-                    <strong>"Your session has ended"</strong>
-                    ": log in again, and you are back here. "{draft_location_text(saving)}
-                </p>
-                <a class="button" data-size="small" data-look="primary" rel="external" href=login_and_back()>"Log in"</a>
-            </div>
-        }
-        .into_any(),
-        SaveState::Refused(problem) => view! {
-            <div class="conflict" role="alert">
-                <Icon name="circle-alert" />
-                <p>
-                    <strong>{problem.title}</strong>
-                    {format!(": {} {} ", problem.detail, problem.hint.unwrap_or_default())}
-                    {draft_location_text(saving)}
-                </p>
-            </div>
-        }
-        .into_any(),
-        _ => ().into_any(),
-    }
-    }
-}
-
-/// Text about the location of the unsaved changes.
-fn draft_location_text(saving: Saving) -> &'static str {
-    if saving.draft_kept.get() {
-        "Your work is kept on this machine."
-    } else {
-        "Your work is on this page only: it is too long to be kept on this machine, so copy it before you leave."
-    }
-}
-
-fn login_and_back() -> String {
-    let here = crate::browser::encode(&crate::browser::current_address());
-    format!("/login?next={here}")
 }

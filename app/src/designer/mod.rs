@@ -9,6 +9,7 @@ pub mod board;
 mod bundle;
 mod clipboard;
 mod code;
+mod conflict;
 mod drafts;
 mod drawer;
 mod file_editor;
@@ -16,9 +17,11 @@ mod files;
 mod fixes;
 mod gesture;
 mod header;
+mod history;
 mod icons;
 mod inspector;
 mod lines;
+mod merge;
 mod nodes;
 mod palette;
 mod save_state;
@@ -36,8 +39,8 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
 use self::{
-    drawer::DrawerPanel, header::HeaderActions, inspector::Inspector, palette::Palette,
-    store::Workspace, view::Canvas,
+    conflict::ConflictNotice, drawer::DrawerPanel, header::HeaderActions, inspector::Inspector,
+    palette::Palette, store::Workspace, view::Canvas,
 };
 use crate::{
     client::{self, Types},
@@ -95,6 +98,7 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
         name.try_set(Some(workspace.saving.name.get()));
     });
     workspace.saving.restore_draft(workspace, &design.layout);
+    workspace.saving.follow(workspace);
     let has_loaded_cloud = load_cloud(workspace);
     keep_on_leaving(workspace);
     show_asked(workspace, has_loaded_cloud);
@@ -102,7 +106,7 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
         <div class="designer">
             <Palette workspace />
             <div class="designer-centre">
-                <header::ConflictNotice workspace />
+                <ConflictNotice workspace />
                 <Canvas workspace />
                 <DrawerPanel workspace />
             </div>

@@ -1,6 +1,7 @@
 //! The state of a design between the page and the server.
 
-use api::{Design, Problem};
+use api::{Design, DesignVersion, Problem};
+use hot::document::Conflict;
 use leptos::prelude::*;
 
 use super::drafts::{Drafts, Sent};
@@ -16,10 +17,21 @@ pub enum SaveState {
     Saving,
     /// In the browser. The server does not respond.
     Offline,
-    /// In the browser. Another client has saved a newer version on the server.
-    Conflict(Box<Design>),
+    /// In the browser. Another client has saved a newer version on the server, and changed the same entries.
+    Conflict(Box<Clash>),
     /// In the browser. The server refused it.
     Refused(Box<Problem>),
+}
+
+/// A newer version of another client, with changes that cannot be merged without a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clash {
+    /// The newest version on the server.
+    pub theirs: Design,
+    /// The version that both sides come from. `None` if it is no longer kept.
+    pub base: Option<DesignVersion>,
+    /// What both sides changed, when the newer version arrived.
+    pub conflicts: Vec<Conflict>,
 }
 
 /// The saving state of a design.
@@ -34,6 +46,8 @@ pub struct Saving {
     /// True if unsaved changes are in the local storage. False if they are too long for it.
     pub draft_kept: RwSignal<bool>,
     pub(super) id: StoredValue<String>,
+    /// Name and author of the newest version on the server that this page knows.
+    pub(super) stored: StoredValue<(String, String)>,
     /// Number of changes, to find out after a save whether its text is still the newest.
     pub(super) changes: StoredValue<u64>,
     /// True while a save is running. A second one would conflict with it.
@@ -53,6 +67,7 @@ impl Saving {
             state: RwSignal::new(SaveState::Saved),
             draft_kept: RwSignal::new(true),
             id: StoredValue::new(design.id.clone()),
+            stored: StoredValue::new((design.name.clone(), design.author.clone())),
             changes: StoredValue::new(0),
             busy: StoredValue::new(false),
             draft_due: StoredValue::new(false),

@@ -2,7 +2,8 @@
 //!
 //! Every change is first stored as a draft in the browser. After a short pause it is stored on the server, together
 //! with the version that it is based on. A draft is removed only when its content is on the server. While the server is
-//! unreachable, the save is retried. If another client has saved in the meantime, the user chooses a version.
+//! unreachable, the save is retried. If another client has saved in the meantime, both changes are merged; the user
+//! decides what both changed (see [`super::merge`]). A page without unsaved changes follows those of others.
 //!
 //! A draft is written when the browser is idle, shortly after the first change that it does not contain, so keystrokes
 //! are not delayed. All unsaved changes are written at once when the page is hidden, left or closed
@@ -15,17 +16,18 @@
 //! ```text
 //! saved --change--> waiting --pause--> saving --ok--> saved
 //!                      ^                  |--no answer--> offline --pause--> saving
-//!                      +---- change ------|--409--> conflict --keep mine / take theirs--> saving / saved
+//!                      ^---- merged ------|--409--> conflict --decision--> waiting
 //!                                         +--other--> refused --change--> waiting
 //! ```
 
-use api::{DesignRequest, Layout, TemplateFiles};
+use api::{Design, DesignRequest, Layout, TemplateFiles};
 use leptos::prelude::*;
 
 use super::{
     board::layout_of,
     drafts::{Draft, Place, fingerprint},
-    save_state::{SaveState, Saving},
+    merge::{Choices, merge},
+    save_state::{Clash, SaveState, Saving},
     store::Workspace,
 };
 use crate::{
@@ -37,6 +39,8 @@ use crate::{
 const PAUSE_MS: i32 = 600;
 /// Pause between two attempts while the server is unreachable, in milliseconds.
 const RETRY_MS: i32 = 3_000;
+/// Pause between two looks for changes of other clients, in milliseconds.
+const FOLLOW_MS: i32 = 5_000;
 /// Maximum delay between a change and its draft, in milliseconds, even if the browser is busy.
 const DRAFT_MS: u32 = 300;
 
@@ -164,7 +168,10 @@ impl Saving {
             };
         }
         match answer {
-            Ok(design) => self.delivered(workspace, &pending, design.version),
+            Ok(design) => {
+                self.remember(&design);
+                self.delivered(workspace, &pending, design.version)
+            }
             Err(problem) if problem.code == client::OFFLINE || problem.status >= 500 => {
                 self.state.try_set(SaveState::Offline);
                 browser::after_ms(RETRY_MS, move || {
@@ -190,7 +197,7 @@ impl Saving {
                             self.state.try_set(SaveState::Waiting);
                             self.changed(workspace);
                         } else {
-                            self.state.try_set(SaveState::Conflict(Box::new(theirs)));
+                            self.meet(workspace, &pending, theirs).await;
                         }
                     }
                     Err(problem) => {
@@ -302,28 +309,102 @@ impl Saving {
         );
     }
 
-    /// Ends a conflict with this page's content.
-    pub fn keep_mine(self, workspace: Workspace) {
-        if let Some(SaveState::Conflict(theirs)) = self.state.try_get_untracked() {
-            self.version.set(theirs.version);
-            self.state.set(SaveState::Waiting);
-            self.changed(workspace);
+    /// Merges this page's changes with a newer version of another client, or asks if both changed the same.
+    async fn meet(self, workspace: Workspace, pending: &PendingSave, theirs: Design) {
+        let base = match pending.request.base_version {
+            // Without the common version the merge removes nothing.
+            Some(base) => client::design_version(&pending.id, base).await.ok(),
+            None => None,
+        };
+        let Some(mine) = self.request(workspace) else {
+            return;
+        };
+        let (merged, conflicts) = merge(base.as_ref(), &mine, &theirs, &Choices::new());
+        if conflicts.is_empty() {
+            self.take(workspace, &merged, &theirs);
+            let (author, version) = (&theirs.author, theirs.version);
+            workspace.show_toast(&format!(
+                "Merged with version {version}, saved by {author}."
+            ));
+        } else {
+            self.state.try_set(SaveState::Conflict(Box::new(Clash {
+                theirs,
+                base,
+                conflicts,
+            })));
         }
     }
 
-    /// Ends a conflict with the server's content. Undo restores this page's text and files.
-    pub fn take_theirs(self, workspace: Workspace) {
-        if let Some(SaveState::Conflict(theirs)) = self.state.try_get_untracked() {
-            self.version.set(theirs.version);
-            self.name.set(theirs.name.clone());
-            self.state.set(SaveState::Waiting);
-            workspace.replace(
-                &theirs.template,
-                &theirs.layout,
-                theirs.beside.bundle(),
-                "Take the other version",
-            );
+    /// Ends a conflict. Entries without a choice stay as on this page.
+    pub fn decide(self, workspace: Workspace, choices: &Choices) {
+        if let Some(SaveState::Conflict(clash)) = self.state.try_get_untracked()
+            && let Some(mine) = self.request(workspace)
+        {
+            let (merged, _) = merge(clash.base.as_ref(), &mine, &clash.theirs, choices);
+            self.take(workspace, &merged, &clash.theirs);
         }
+    }
+
+    /// Replaces this page's content with a merge, which is saved next. Undo restores the content from before.
+    fn take(self, workspace: Workspace, merged: &DesignRequest, theirs: &Design) {
+        self.version.try_set(theirs.version);
+        let is_renamed_here = self.stored.try_with_value(|(stored, _)| {
+            self.name.try_with_untracked(|name| name != stored) == Some(true)
+        });
+        if is_renamed_here == Some(false) {
+            self.name.try_set(theirs.name.clone());
+        }
+        self.remember(theirs);
+        self.state.try_set(SaveState::Waiting);
+        workspace.replace(
+            &merged.template,
+            &merged.layout,
+            merged.beside.bundle(),
+            &format!("Merge with version {}", theirs.version),
+        );
+    }
+
+    fn remember(self, stored: &Design) {
+        let (name, author) = (stored.name.clone(), stored.author.clone());
+        self.stored.try_set_value((name, author));
+    }
+
+    /// Takes over changes of other clients as long as the page has none of its own.
+    pub fn follow(self, workspace: Workspace) {
+        browser::after_ms(FOLLOW_MS, move || {
+            leptos::task::spawn_local(async move {
+                let (Some(id), Some(version)) =
+                    (self.id.try_get_value(), self.version.try_get_untracked())
+                else {
+                    return;
+                };
+                if browser::is_visible()
+                    && !self.is_dirty()
+                    && let Ok(Some(theirs)) = client::design_newer(&id, version).await
+                    && !self.is_dirty()
+                    && self.version.try_get_untracked() == Some(version)
+                {
+                    let is_other = self
+                        .stored
+                        .try_with_value(|(_, author)| *author != theirs.author);
+                    self.version.try_set(theirs.version);
+                    self.name.try_set(theirs.name.clone());
+                    self.remember(&theirs);
+                    workspace.show_stored(
+                        &theirs.template,
+                        &theirs.layout,
+                        theirs.beside.bundle(),
+                        &format!("Changes of {}", theirs.author),
+                    );
+                    // Somebody who works on sends a version every few seconds.
+                    if is_other == Some(true) {
+                        let author = &theirs.author;
+                        workspace.show_toast(&format!("{author} works on this design too."));
+                    }
+                }
+                self.follow(workspace);
+            });
+        });
     }
 }
 

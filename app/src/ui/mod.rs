@@ -2,6 +2,7 @@
 
 pub mod confirm;
 pub mod copy;
+pub mod diff;
 pub mod icon;
 pub mod leaving;
 pub mod menu;
@@ -18,6 +19,7 @@ pub mod toast;
 
 pub use confirm::{Confirm, Question, use_confirm};
 pub use copy::CopyButton;
+pub use diff::line_diff;
 pub use icon::Icon;
 pub use leaving::use_leaving;
 pub use menu::Menu;

@@ -14,6 +14,7 @@
 //! Positions are not part of the template. They are stored beside it as [`layout::Places`].
 
 pub mod commands;
+pub mod compare;
 pub mod drawing;
 pub mod edges;
 pub mod editor;

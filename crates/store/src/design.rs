@@ -265,9 +265,12 @@ impl Store {
     ) -> Result<Option<Outcome>> {
         let mut transaction = self.begin("labelling a version").await?;
         let others: i64 = sqlx::query_scalar(
-            "SELECT COUNT(*) FROM design_versions WHERE design = $1 AND version <> $2 AND label IS NOT NULL",
+            "SELECT COUNT(*) FROM design_versions v JOIN designs d ON d.id = v.design \
+             WHERE d.id = $1 AND d.cloud = $2 AND d.project_id = $3 AND v.version <> $4 AND v.label IS NOT NULL",
         )
         .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
         .bind(i64::from(number))
         .fetch_one(transaction.connection())
         .await
@@ -416,6 +419,61 @@ mod tests {
             assert_eq!(kept().await, [6, 5, 4], "by number");
             assert_eq!(save(6, &large).await, Outcome::Done);
             assert_eq!(kept().await, [7], "by size; the newest stays in any case");
+        }
+    }
+
+    #[tokio::test]
+    async fn of_older_versions_the_last_of_each_ten_minutes_and_those_with_a_label_are_kept() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            let limits = VersionLimits {
+                recent: 2,
+                count: 100,
+                bytes: 1000,
+            };
+            let id = store.design_insert(&tenant, content("1"), 1).await.unwrap();
+            let id = id.unwrap();
+            let times = ["09:59:59", "10:00:00", "10:03:00", "10:09:59", "10:10:00"];
+            for (base, time) in (1..).zip(times) {
+                sqlx::query("UPDATE design_versions SET saved = $1 WHERE version = $2")
+                    .bind(format!("2026-01-01T{time}Z"))
+                    .bind(base)
+                    .execute(&store.pool)
+                    .await
+                    .unwrap();
+                let base = u32::try_from(base).unwrap();
+                if base == 2 {
+                    let label = async |version, limit| {
+                        let label = Some("first");
+                        let labelled =
+                            store.design_version_label(&tenant, &id, version, label, limit);
+                        labelled.await.unwrap()
+                    };
+                    assert_eq!(label(2, 1).await, Some(Outcome::Done));
+                    assert_eq!(label(1, 1).await, None, "one has a label already");
+                    assert_eq!(label(9, 2).await, Some(Outcome::Conflict));
+                }
+                let saved = store.design_save(&tenant, &id, base, content("more"), limits);
+                assert_eq!(saved.await.unwrap(), Outcome::Done);
+            }
+            let versions = store.design_version_list(&tenant, &id).await.unwrap();
+            let kept: Vec<_> = versions
+                .iter()
+                .map(|one| (one.version, one.label.as_deref()))
+                .collect();
+            assert_eq!(
+                kept,
+                [
+                    (6, None),
+                    (5, None),
+                    (4, None),
+                    (2, Some("first")),
+                    (1, None)
+                ],
+                "3 was saved shortly before 4"
+            );
+            let first = store.design_version_find(&tenant, &id, 1).await.unwrap();
+            assert_eq!(first.unwrap().template, "1");
         }
     }
 

@@ -11,7 +11,7 @@ use axum::{
 
 use crate::{
     auth::{Caller, Member},
-    extract::{DONE, Json, Paged},
+    extract::{DONE, Json, Paged, Query},
     problem::Result,
     services::Services,
 };
@@ -48,14 +48,28 @@ pub async fn create(
     ))
 }
 
-/// The newest version of a design.
-#[utoipa::path(get, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), responses((status = 200, body = Design)))]
+/// Parameters of a read.
+#[derive(serde::Deserialize)]
+pub struct Known {
+    newer_than: Option<u32>,
+}
+
+/// The newest version of a design. With `newer_than`, 204 if that version is still the newest.
+#[utoipa::path(get, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path), ("newer_than" = Option<u32>, Query)), responses((status = 200, body = Design), (status = 204)))]
 pub async fn get(
     State(services): State<Services>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<Json<Design>> {
-    Ok(Json(services.designs.get(caller.tenant(), &id).await?))
+    Query(known): Query<Known>,
+) -> Result<Response> {
+    let design = services.designs.get(caller.tenant(), &id).await?;
+    if known
+        .newer_than
+        .is_some_and(|known| design.version <= known)
+    {
+        return Ok(DONE.into_response());
+    }
+    Ok(Json(design).into_response())
 }
 
 /// Saves a new version. If `base_version` is not the newest, nothing is saved: 409 `version-conflict`.

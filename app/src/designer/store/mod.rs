@@ -17,6 +17,7 @@ use std::{
 use api::{CloudFacts, Diagnostic};
 use canvas::{
     commands::{CommandInput, Proposal, Recent},
+    compare::{self, Difference},
     drawing::Drawing,
     editor::Editor,
     selection::Selection,
@@ -56,6 +57,8 @@ pub enum Drawer {
     Problems,
     /// The template's text.
     Code,
+    /// The design's versions.
+    History,
 }
 
 /// Text beside the pointer during a drag.
@@ -98,6 +101,10 @@ pub struct Workspace {
     pub eligible: RwSignal<Option<Arc<HashSet<String>>>>,
     /// Effect of the current drag.
     pub hint: RwSignal<Option<Hint>>,
+    /// The older version that the design is compared with.
+    pub against: RwSignal<Option<Arc<Document>>>,
+    /// Differences to that version.
+    pub differences: Memo<Arc<Vec<Difference>>>,
     /// Content of the drawer.
     pub drawer: RwSignal<Drawer>,
     /// Path of the property, parameter or output that was asked for last. Its section of the inspector opens.
@@ -150,6 +157,13 @@ impl Workspace {
                 in_order(found)
             }))
         });
+        let against = RwSignal::new(None::<Arc<Document>>);
+        let differences = Memo::new(move |_| {
+            let document = document.get();
+            let found =
+                against.with(|old| old.as_ref().map(|old| compare::compare(old, &document)));
+            Arc::new(found.unwrap_or_default())
+        });
         let workspace = Self {
             editor,
             types,
@@ -165,6 +179,8 @@ impl Workspace {
             aim: RwSignal::default(),
             eligible: RwSignal::new(None),
             hint: RwSignal::new(None),
+            against,
+            differences,
             drawer: RwSignal::new(Drawer::Closed),
             asked: RwSignal::new(None),
             spoken: RwSignal::default(),
@@ -182,9 +198,22 @@ impl Workspace {
     pub fn stage(self) -> Stage {
         let problems =
             Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
+        let states = Memo::new(move |_| {
+            self.differences.with(|all| {
+                let states = all.iter().filter_map(|one| {
+                    let state = match one.kind {
+                        compare::Kind::Added => "plan-create",
+                        compare::Kind::Changed => "plan-update",
+                        compare::Kind::Removed => return None,
+                    };
+                    Some((one.resource()?.to_owned(), state.to_owned()))
+                });
+                states.collect::<HashMap<_, _>>()
+            })
+        });
         Stage {
             selection: self.selection.into(),
-            states: Signal::stored(HashMap::new()),
+            states: states.into(),
             problems: problems.into(),
             aim: self.aim.into(),
             eligible: self.eligible.into(),
@@ -378,10 +407,17 @@ impl Workspace {
 
     /// Replaces text, files and positions as one change.
     pub fn replace(self, text: &str, layout: &api::Layout, bundle: Bundle, label: &str) {
+        self.show_stored(text, layout, bundle, label);
+        self.saving.changed(self);
+    }
+
+    /// Like [`replace`](Self::replace), with content that is on the server.
+    pub fn show_stored(self, text: &str, layout: &api::Layout, bundle: Bundle, label: &str) {
         let places = super::board::places_of(layout);
         self.editor
             .try_update(|editor| editor.replace(text, places, bundle, label));
-        self.changed();
+        self.show_bundle();
+        self.refresh();
     }
 
     /// Replaces the files beside the template.
@@ -410,6 +446,12 @@ impl Workspace {
     }
 
     fn changed(self) {
+        self.show_bundle();
+        self.refresh();
+        self.saving.changed(self);
+    }
+
+    fn show_bundle(self) {
         let bundle = self
             .editor
             .try_with_untracked(|editor| editor.bundle().clone());
@@ -418,8 +460,6 @@ impl Workspace {
         {
             self.bundle.try_set(bundle);
         }
-        self.refresh();
-        self.saving.changed(self);
     }
 
     /// Displays a short message.

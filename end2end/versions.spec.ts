@@ -1,0 +1,133 @@
+// Versions of a design, and two people on one design.
+import { expect, test, type Page } from '@playwright/test';
+import { api, canvasReady, login, node, openDesign } from './support/app.ts';
+import { code, inspect, saved } from './support/draw.ts';
+
+const template = `heat_template_version: 2021-04-16
+
+resources:
+  front:
+    type: OS::Neutron::Net
+  # The web server.
+  web:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: front}}]
+`;
+
+interface Stored {
+  id: string;
+  template: string;
+  version: number;
+}
+
+const stored = (page: Page, id: string): Promise<Stored> => api<Stored>(page, 'GET', `/designs/${id}`);
+
+async function design(page: Page, name: string): Promise<string> {
+  const { id } = await api<Stored>(page, 'POST', '/designs', { name, template });
+  await openDesign(page, id);
+  await canvasReady(page);
+  return id;
+}
+
+/** Saves a change of somebody else. */
+async function change(page: Page, id: string, from: string | RegExp, to: string): Promise<void> {
+  const now = await stored(page, id);
+  await api(page, 'PUT', `/designs/${id}`, { ...now, template: now.template.replace(from, to), base_version: now.version });
+}
+
+/** Types into the template in place of some of its text. */
+async function retype(page: Page, from: string, to: string): Promise<void> {
+  const editor = await code(page);
+  await editor.fill((await editor.inputValue()).replace(from, to));
+}
+
+/** The page is deaf to changes of others until it saves. */
+const deaf = (page: Page): Promise<void> => page.route('**/api/v1/designs/*?newer_than=*', (route) => route.abort());
+
+test('a version is compared on the canvas and in text, labelled, and restored', async ({ page }) => {
+  await login(page);
+  const id = await design(page, 'versions');
+  await retype(page, 'm1.small', 'm1.large');
+  await saved(page);
+  await retype(page, 'resources:\n', 'resources:\n  back:\n    type: OS::Neutron::Net\n');
+  await saved(page);
+
+  await page.getByRole('button', { name: /^v\d+$/ }).click();
+  const history = page.getByRole('tabpanel', { name: 'History' });
+  const versions = history.getByRole('list', { name: 'Versions' });
+  await expect(versions.getByRole('button').first()).toContainText('(now)');
+  await versions.getByRole('button', { name: /^v1\b/ }).click();
+  const changes = history.getByRole('list', { name: 'Changes since version 1' });
+  await expect(changes.getByRole('listitem')).toContainText([/Added since .*resources\.back/, /Changed since .*resources\.web/]);
+  await expect(changes).toContainText('m1.large');
+  await expect(node(page, 'back')).toHaveAttribute('data-state', 'plan-create');
+  await expect(node(page, 'web')).toHaveAttribute('data-state', 'plan-update');
+  await expect(node(page, 'front')).toHaveAttribute('data-state', 'idle');
+  await changes.getByRole('button', { name: 'Show back on the canvas' }).click();
+  await expect(node(page, 'back')).toHaveAttribute('data-selected', 'true');
+
+  await history.getByLabel('Label of the version').fill('before the rush');
+  await page.keyboard.press('Enter');
+  await expect(versions.getByRole('button', { name: /^v1\b.*before the rush/ })).toBeVisible();
+
+  await history.getByRole('button', { name: 'Restore' }).click();
+  await expect(node(page, 'back')).toHaveCount(0);
+  await expect(history).toContainText('The template is the same now');
+  await saved(page);
+  expect((await stored(page, id)).template).toBe(template);
+
+  await page.getByRole('tab', { name: 'Code' }).click();
+  await expect(node(page, 'web')).toHaveAttribute('data-state', 'idle');
+  await page.getByRole('button', { name: /^Undo/ }).first().click();
+  await expect(node(page, 'back')).toBeVisible();
+});
+
+test('changes in two windows to different parts are merged, and both show them', async ({ page, context }) => {
+  await login(page);
+  const id = await design(page, 'two people');
+  const other = await context.newPage();
+  await openDesign(other, id);
+  await canvasReady(other);
+
+  await deaf(page);
+  await change(other, id, 'debian-12', 'ubuntu-24.04');
+  await retype(page, 'm1.small', 'm1.large');
+  await expect(page.getByText(/^Merged with version \d+/)).toBeVisible();
+  await saved(page);
+  const both = template.replace('debian-12', 'ubuntu-24.04').replace('m1.small', 'm1.large');
+  expect((await stored(page, id)).template).toBe(both);
+  await expect(await code(page)).toHaveValue(both);
+  // The other window has nothing unsaved, and follows.
+  await expect(await code(other)).toHaveValue(both);
+});
+
+test('what both changed is shown side by side, and nothing is saved before the choice', async ({ page }) => {
+  await login(page);
+  const id = await design(page, 'the same place');
+  await deaf(page);
+  await change(page, id, 'm1.small', 'm1.tiny');
+  await change(page, id, 'debian-12', 'ubuntu-24.04');
+  await change(page, id, '# The web server.', '# Serves pages.');
+  await retype(page, 'm1.small', 'm1.large');
+  const conflict = page.getByTestId('conflict');
+  await expect(conflict).toContainText('You, in another tab or browser');
+  await expect(conflict).toContainText('both changed one place');
+  await expect(conflict).toContainText('resources.web.properties.flavor');
+  await expect(conflict.locator('[data-tag="old"]')).toContainText('m1.tiny');
+  await expect(conflict.locator('[data-tag="new"]')).toContainText('m1.large');
+  const save = conflict.getByRole('button', { name: 'Save as chosen' });
+  await expect(save).toBeDisabled();
+  expect((await stored(page, id)).template).toContain('m1.tiny');
+
+  await conflict.getByRole('radio', { name: /Mine/ }).focus();
+  await page.keyboard.press('Space');
+  await save.click();
+  await saved(page);
+  const text = template.replace('m1.small', 'm1.large').replace('debian-12', 'ubuntu-24.04').replace('# The web server.', '# Serves pages.');
+  expect((await stored(page, id)).template).toBe(text);
+  await inspect(page, 'web');
+  await expect(await code(page)).toHaveValue(text);
+});
