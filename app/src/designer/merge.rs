@@ -20,13 +20,9 @@ pub(super) fn merge(
     choices: &Choices,
 ) -> (DesignRequest, Vec<Conflict>) {
     let choose = |path: &[String]| choices.get(path).copied().unwrap_or(Side::One);
-    let texts = [
-        base.map_or("", |base| &base.template),
-        &mine.template,
-        &theirs.template,
-    ];
-    let [old, one, other] = texts.map(Document::parse);
-    let mut merged = document::merge(&old, &one, &other, &choose);
+    let old = base.map(|base| Document::parse(&*base.template));
+    let [one, other] = [&mine.template, &theirs.template].map(|text| Document::parse(&**text));
+    let mut merged = document::merge(old.as_ref(), &one, &other, &choose);
     let beside = files(
         base.map(|base| &base.beside),
         (&mine.beside, &theirs.beside),
@@ -225,7 +221,8 @@ mod tests {
         let mut theirs = theirs();
         theirs.template = "resources:\n  c: {type: C}\n".to_owned();
         let (merged, conflicts) = merge(None, &mine(), &theirs, &Choices::new());
-        assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+        let paths: Vec<_> = conflicts.iter().map(|one| one.path.join("/")).collect();
+        assert_eq!(paths, ["files/x"]);
         assert_eq!(
             merged.template,
             "resources:\n  a: {type: A}\n  b: {type: B}\n  c: {type: C}\n"

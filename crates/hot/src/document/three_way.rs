@@ -45,9 +45,9 @@ pub struct Merged {
 }
 
 /// Merges the changes from `base` to `one` and to `other`. At a conflict, `choose` gets its path and names the side whose text is
-/// taken.
+/// taken. Without a base nothing counts as removed.
 pub fn merge(
-    base: &Document,
+    base: Option<&Document>,
     one: &Document,
     other: &Document,
     choose: &dyn Fn(&[String]) -> Side,
@@ -57,9 +57,11 @@ pub fn merge(
         kept: BTreeSet::new(),
         conflicts: Vec::new(),
     };
-    let pieces = (base.pieces(), one.pieces(), other.pieces());
-    let text = merge.document(&pieces.0, &pieces.1, &pieces.2);
-    let dangling = dangling(base, &Document::parse(&*text));
+    let pieces = (base.map(Document::pieces), one.pieces(), other.pieces());
+    let text = merge.document(pieces.0.as_ref(), &pieces.1, &pieces.2);
+    let dangling = base.map_or_else(BTreeSet::new, |base| {
+        dangling(base, &Document::parse(&*text))
+    });
     if dangling.is_empty() {
         return Merged {
             text,
@@ -68,7 +70,7 @@ pub fn merge(
     }
     merge.kept = dangling;
     merge.conflicts.clear();
-    let text = merge.document(&pieces.0, &pieces.1, &pieces.2);
+    let text = merge.document(pieces.0.as_ref(), &pieces.1, &pieces.2);
     Merged {
         text,
         conflicts: merge.conflicts,
@@ -138,11 +140,11 @@ struct Merge<'c> {
 type Entries<'p, 't> = BTreeMap<&'t str, &'p Piece<'t>>;
 
 impl Merge<'_> {
-    fn document(&mut self, base: &Piece<'_>, one: &Piece<'_>, other: &Piece<'_>) -> String {
+    fn document(&mut self, base: Option<&Piece<'_>>, one: &Piece<'_>, other: &Piece<'_>) -> String {
         let ends = |piece: &Piece<'_>| piece.text.is_empty() || piece.text.ends_with('\n');
-        let ends_line = either(ends(base), ends(one), ends(other)).unwrap_or(true);
-        let mut text = self.piece(&mut Vec::new(), Some(base), one, other);
-        text.push_str(blank(Some(base), one, other));
+        let ends_line = either(base.is_none_or(ends), ends(one), ends(other)).unwrap_or(true);
+        let mut text = self.piece(&mut Vec::new(), base, one, other);
+        text.push_str(blank(base, one, other));
         if !ends_line && text.ends_with('\n') {
             text.pop();
         }

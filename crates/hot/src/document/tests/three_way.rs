@@ -20,7 +20,7 @@ resources:
 fn merged(one: &str, other: &str) -> Merged {
     let documents = [BASE, one, other].map(Document::parse);
     let [base, one, other] = &documents;
-    merge(base, one, other, &|_| Side::One)
+    merge(Some(base), one, other, &|_| Side::One)
 }
 
 /// Checks that both orders of the sides give this text without conflicts.
@@ -84,7 +84,7 @@ fn the_same_property_in_two_ways_is_a_conflict() {
     assert_eq!(conflict.other.as_deref(), Some("      flavor: m1.tiny\n"));
     assert_eq!(merged(&one, &other).text, one);
     let [base, one, other] = [BASE, &*one, &*other].map(Document::parse);
-    let chosen = merge(&base, &one, &other, &|_| Side::Other);
+    let chosen = merge(Some(&base), &one, &other, &|_| Side::Other);
     assert_eq!(chosen.text, other.text());
 }
 
@@ -147,15 +147,15 @@ proptest! {
     ) {
         let (one, other) = (changed(&one), changed(&other));
         let base = Document::parse(BASE);
-        let forth = merge(&base, &one, &other, &|_| Side::One);
-        let back = merge(&base, &other, &one, &|_| Side::Other);
+        let forth = merge(Some(&base), &one, &other, &|_| Side::One);
+        let back = merge(Some(&base), &other, &one, &|_| Side::Other);
         prop_assert_eq!(&forth.text, &back.text);
         prop_assert!(Document::parse(&*forth.text).is_readable(), "{}", forth.text);
         for (side, chosen) in [(&one, Side::One), (&other, Side::Other)] {
-            prop_assert_eq!(merge(&base, side, &base, &|_| Side::Other).text, side.text());
-            prop_assert_eq!(merge(&base, side, side, &|_| Side::Other).text, side.text());
+            prop_assert_eq!(merge(Some(&base), side, &base, &|_| Side::Other).text, side.text());
+            prop_assert_eq!(merge(Some(&base), side, side, &|_| Side::Other).text, side.text());
             if forth.conflicts.is_empty() {
-                let again = merge(&base, &one, &other, &|_| chosen);
+                let again = merge(Some(&base), &one, &other, &|_| chosen);
                 prop_assert_eq!(&again.text, &forth.text);
             }
         }
