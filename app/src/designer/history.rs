@@ -95,10 +95,12 @@ fn Row(
                 on:click=move |_| choose(number)
             >
                 <span class="history-number mono">{format!("v{number}")}</span>
+                " "
                 <span class="history-label">
                     {version.label.unwrap_or_default()}
                     {move || (workspace.saving.version.get() == number).then_some(" (now)")}
                 </span>
+                " "
                 <span class="meta">{version.author}", "<Ago time=version.saved /></span>
             </button>
         </li>
