@@ -24,7 +24,7 @@ use types::Registry;
 use wasm_bindgen::JsCast;
 
 use super::{
-    lines::Lines,
+    lines::{Labels, Lines},
     nodes::Nodes,
     scene::Scene,
     stage::{Aim, Stage},
@@ -206,6 +206,7 @@ pub fn Board(
             >
                 <Nodes scene stage />
                 <Lines scene stage />
+                <Labels scene stage />
             </div>
             <div class="canvas-controls">
                 <button

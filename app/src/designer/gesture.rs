@@ -12,7 +12,8 @@ use std::{collections::HashSet, sync::Arc};
 use canvas::{
     commands::{self, Item, Proposal, Refusal},
     drawing::{Drawing, INTERNET, NodeKind},
-    geometry::{CanvasPoint, CanvasVector, Rect, ScreenPoint},
+    edges::{Line, Routes},
+    geometry::{CanvasVector, Rect, ScreenPoint},
     layout,
     selection::Selection,
     snap,
@@ -76,8 +77,10 @@ pub struct Pointer {
     scheduled: StoredValue<bool>,
     /// Selection rectangle during its drag.
     pub marquee: RwSignal<Option<Rect>>,
-    /// Line during its drag: the rectangle at its start and the point at its end.
-    pub connection_line: RwSignal<Option<(Rect, CanvasPoint)>>,
+    /// Line during its drag.
+    pub connection_line: RwSignal<Option<Line>>,
+    /// Routes around the nodes, during the drag of a line.
+    routes: StoredValue<Option<Routes>>,
     /// Name of the current drag, for the cursor. Empty if there is no drag.
     pub doing: RwSignal<&'static str>,
 }
@@ -92,6 +95,7 @@ impl Pointer {
             scheduled: StoredValue::new(false),
             marquee: RwSignal::new(None),
             connection_line: RwSignal::new(None),
+            routes: StoredValue::new(None),
             doing: RwSignal::new("idle"),
         }
     }
@@ -229,6 +233,10 @@ impl Pointer {
                     .unwrap_or_default();
                 let ends: HashSet<String> = ends.into_iter().chain([from.clone()]).collect();
                 workspace.eligible.set(Some(Arc::new(ends)));
+                let routes = workspace
+                    .drawing
+                    .with_untracked(|drawing| Routes::around(drawing.nodes()));
+                self.routes.set_value(Some(routes));
                 State::Connecting { from }
             }
             PressTarget::Node(name) => {
@@ -298,9 +306,10 @@ impl Pointer {
             } => self.move_nodes(&names, &held, start, at),
             State::Connecting { from } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
-                if let Some(rect) = workspace.scene.rect(&from) {
-                    self.connection_line.set(Some((rect, to)));
-                }
+                let line = self
+                    .routes
+                    .with_value(|routes| routes.as_ref().map(|routes| routes.loose(&from, to)));
+                self.connection_line.set(line);
                 let answer = self.connection(&from, at);
                 let over = self.over(at).filter(|name| *name != from);
                 show(workspace, answer.as_ref(), over);
@@ -336,6 +345,7 @@ impl Pointer {
                 }
             }
         }
+        let mut changed = carried.clone();
         // Resizes frames around the moved nodes. A server that would leave its frame is not included.
         let leaves = changes && names.len() == 1;
         for frame in drawing
@@ -359,8 +369,10 @@ impl Pointer {
                     &frame.name,
                     layout::frame_around(layout::empty_frame(frame.rect.corner()), rects),
                 );
+                changed.insert(frame.name.clone());
             }
         }
+        workspace.scene.follow(&changed);
     }
 
     /// Offset of the dragged node, snapped to the grid.
@@ -412,9 +424,7 @@ impl Pointer {
     /// Moves every node back to its position in the drawing.
     fn reset_positions(self) {
         let drawing = self.workspace.drawing.get_untracked();
-        for node in drawing.nodes() {
-            self.workspace.scene.set_rect(&node.name, node.rect);
-        }
+        self.workspace.scene.show(&drawing);
     }
 
     fn end(self) {
@@ -423,6 +433,7 @@ impl Pointer {
         self.doing.set("idle");
         self.marquee.set(None);
         self.connection_line.set(None);
+        self.routes.set_value(None);
         clear(self.workspace);
     }
 }

@@ -1,9 +1,8 @@
-//! Lines as SVG paths. Each line reads only the positions of its two ends, so a drag redraws only its own lines.
+//! Lines as SVG paths. Each line reads only its own route, so a drag redraws only the lines of what moves.
 
 use canvas::{
     drawing::{Edge, EdgeKind},
-    edges::{self, Line},
-    geometry::Rect,
+    edges::{Line, has_label},
 };
 use leptos::prelude::*;
 
@@ -20,12 +19,58 @@ pub fn Lines(
     view! {
         <svg class="lines" aria-hidden="true">
             <For each=move || scene.edges.get() key=|edge| (edge.id.clone(), edge.label.clone(), edge.ghost) let:edge>
-                {match (scene.node(&edge.from), scene.node(&edge.to)) {
-                    (Some(from), Some(to)) => Some(view! { <LineView edge from=from.rect to=to.rect stage /> }),
-                    _ => None,
-                }}
+                {scene.line(&edge.id).map(|line| view! { <LineView edge line stage /> })}
             </For>
         </svg>
+    }
+}
+
+/// The labels of all lines, above the nodes.
+#[component]
+pub fn Labels(
+    /// The drawing.
+    scene: Scene,
+    /// Selection, states and problems.
+    stage: Stage,
+) -> impl IntoView {
+    let labelled = move || {
+        scene.edges.with(|edges| {
+            edges
+                .iter()
+                .filter(|edge| has_label(edge))
+                .cloned()
+                .collect::<Vec<_>>()
+        })
+    };
+    view! {
+        <svg class="lines" data-layer="labels" aria-hidden="true">
+            <For each=labelled key=|edge| (edge.id.clone(), edge.label.clone()) let:edge>
+                {scene.line(&edge.id).map(|line| view! { <LabelView edge line stage /> })}
+            </For>
+        </svg>
+    }
+}
+
+#[component]
+fn LabelView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView {
+    let place = Memo::new(move |_| line.with(|line| line.label));
+    let ends = [edge.from.clone(), edge.to.clone()];
+    let touched = Memo::new(move |_| {
+        stage
+            .selection
+            .with(|selection| ends.iter().any(|name| selection.contains(name)))
+    });
+    move || {
+        place.get().map(|at| {
+            view! {
+                <text
+                    class="line-label" text-anchor="middle" dominant-baseline="central" data-edge=edge.id.clone()
+                    data-touched=move || touched.get().then_some("true") x=at.x.to_string() y=at.y.to_string()
+                >
+                    {edge.label.clone()}
+                </text>
+            }
+        })
     }
 }
 
@@ -41,14 +86,13 @@ fn word(kind: EdgeKind) -> &'static str {
 }
 
 #[component]
-fn LineView(
-    edge: Edge,
-    from: ArcRwSignal<Rect>,
-    to: ArcRwSignal<Rect>,
-    stage: Stage,
-) -> impl IntoView {
+fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView {
     let kind = edge.kind;
-    let line: Memo<Line> = Memo::new(move |_| edges::route(kind, from.get(), to.get()));
+    let path = {
+        let line = line.clone();
+        Memo::new(move |_| line.with(|line| line.path.clone()))
+    };
+    let end = Memo::new(move |_| line.with(Line::end));
     let touched = {
         let ends = [
             Some(edge.from.clone()),
@@ -63,19 +107,11 @@ fn LineView(
     };
     let selected = edge.resource.as_deref().map(|name| stage.selected(name));
     let state = edge.resource.as_deref().map(|name| stage.state(name));
-    // On a short line the label would cover the nodes.
-    let room = edge.label.chars().count() as f64 * 6.0 + 40.0;
-    let tight = Memo::new(move |_| {
-        line.with(|line| (line.end.x - line.start.x).hypot(line.end.y - line.start.y) < room)
-    });
-    let path = move || line.with(|line| line.path.clone());
     let says = match (&edge.resource, edge.label.as_str()) {
         (Some(resource), _) => resource.clone(),
         (None, "") => format!("{} to {}", edge.from, edge.to),
         (None, label) => format!("{}: {} to {}", label, edge.from, edge.to),
     };
-    let label =
-        (kind == EdgeKind::Relation || kind == EdgeKind::Interface).then(|| edge.label.clone());
     view! {
         <g
             class="line"
@@ -90,22 +126,13 @@ fn LineView(
             data-state=state.map(|state| move || state.get())
         >
             <title>{says}</title>
-            <path class="line-hit" d=path />
-            <path class="line-ink" d=path />
+            <path class="line-hit" d=move || path.get() />
+            <path class="line-ink" d=move || path.get() />
             <circle
                 class="line-pin" r="3.5"
-                cx=move || line.with(|line| line.end.x.to_string())
-                cy=move || line.with(|line| line.end.y.to_string())
+                cx=move || end.get().x.to_string()
+                cy=move || end.get().y.to_string()
             />
-            {label.filter(|label| !label.is_empty()).map(|label| view! {
-                <text
-                    class="line-label" text-anchor="middle" data-tight=move || tight.get().then_some("true")
-                    x=move || line.with(|line| line.middle.x.to_string())
-                    y=move || line.with(|line| (line.middle.y - 6.0).to_string())
-                >
-                    {label}
-                </text>
-            })}
         </g>
     }
 }

@@ -1,14 +1,18 @@
-//! The drawing as signals: for each node one for its position and one for its content.
+//! The drawing as signals: for each node one for its position and one for its content, and one for each line.
 //!
 //! A [`Drawing`] is a value, and rendering all of it on every change would update every element. The scene compares
 //! each new drawing with the last one and sets only the signals with a different value. A drag moves one element, and a
 //! typed letter changes one text. The signals are reference-counted and not owned by the rows that display them, so
 //! they stay valid when a row is removed.
+//!
+//! Lines are routed when the drawing changes. During a drag only the lines of the moved nodes change, without regard to
+//! other nodes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use canvas::{
     drawing::{Drawing, Edge, Node, NodeKind},
+    edges::{self, Line, Routes},
     geometry::Rect,
 };
 use leptos::prelude::*;
@@ -33,6 +37,9 @@ pub struct Scene {
     /// Lines.
     pub edges: RwSignal<Vec<Edge>>,
     nodes: StoredValue<HashMap<String, NodeSignals>>,
+    lines: StoredValue<HashMap<String, ArcRwSignal<Line>>>,
+    /// Nodes for which the lines are routed. `None` during a drag.
+    routed: StoredValue<Option<Vec<(NodeKey, Rect)>>>,
 }
 
 impl Scene {
@@ -42,6 +49,8 @@ impl Scene {
             keys: RwSignal::default(),
             edges: RwSignal::default(),
             nodes: StoredValue::default(),
+            lines: StoredValue::default(),
+            routed: StoredValue::default(),
         }
     }
 
@@ -52,9 +61,11 @@ impl Scene {
             .flatten()
     }
 
-    /// Current position of a node, also during a drag.
-    pub fn rect(self, name: &str) -> Option<Rect> {
-        self.node(name).map(|signals| signals.rect.get_untracked())
+    /// Signal of a line, by the id of its edge.
+    pub fn line(self, edge: &str) -> Option<ArcRwSignal<Line>> {
+        self.lines
+            .try_with_value(|lines| lines.get(edge).cloned())
+            .flatten()
     }
 
     /// Moves one node on the screen. The document does not change.
@@ -64,6 +75,66 @@ impl Scene {
         {
             signals.rect.set(rect);
         }
+    }
+
+    /// Draws the lines of nodes that were moved on the screen.
+    pub fn follow(self, moved: &HashSet<String>) {
+        self.routed.try_set_value(None);
+        let end = |name: &str| {
+            self.node(name).map(|signals| {
+                let kind = signals.node.with_untracked(|node| node.kind);
+                (kind, signals.rect.get_untracked())
+            })
+        };
+        self.edges.with_untracked(|edges| {
+            for edge in edges
+                .iter()
+                .filter(|edge| moved.contains(&edge.from) || moved.contains(&edge.to))
+            {
+                if let (Some(line), Some(from), Some(to)) =
+                    (self.line(&edge.id), end(&edge.from), end(&edge.to))
+                {
+                    line.set(edges::quick(edge.kind, from, to));
+                }
+            }
+        });
+    }
+
+    /// Routes the lines of a drawing, if its nodes or edges differ from the last ones.
+    fn route(self, drawing: &Drawing) {
+        let nodes: Vec<(NodeKey, Rect)> = drawing
+            .nodes()
+            .iter()
+            .map(|node| ((node.name.clone(), node.kind), node.rect))
+            .collect();
+        let same_edges = self
+            .edges
+            .with_untracked(|now| now.as_slice() == drawing.edges());
+        let same_nodes = self
+            .routed
+            .try_with_value(|routed| routed.as_ref() == Some(&nodes));
+        if same_edges && same_nodes != Some(false) {
+            return;
+        }
+        let routed = Routes::around(drawing.nodes()).lines(drawing.edges());
+        self.lines.try_update_value(|lines| {
+            let ids: HashSet<&str> = drawing
+                .edges()
+                .iter()
+                .map(|edge| edge.id.as_str())
+                .collect();
+            lines.retain(|id, _| ids.contains(id.as_str()));
+            for (edge, line) in drawing.edges().iter().zip(routed) {
+                match lines.get(&edge.id) {
+                    Some(signal) if signal.with_untracked(|now| *now == line) => {}
+                    Some(signal) => signal.set(line),
+                    None => {
+                        lines.insert(edge.id.clone(), ArcRwSignal::new(line));
+                    }
+                }
+            }
+        });
+        self.routed.try_set_value(Some(nodes));
     }
 
     /// Sets the signals to a drawing.
@@ -97,6 +168,7 @@ impl Scene {
         if known.is_none() {
             return;
         }
+        self.route(drawing);
         let keys: Vec<NodeKey> = drawing
             .nodes()
             .iter()

@@ -1,12 +1,12 @@
 //! The canvas: one listener for all its elements, one transformed layer, and floating controls above it.
 
-use canvas::{edges, geometry::CanvasVector, snap};
+use canvas::{geometry::CanvasVector, snap};
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
     gesture::{Pointer, PressTarget},
-    lines::Lines,
+    lines::{Labels, Lines},
     nodes::Nodes,
     store::Workspace,
     surface,
@@ -149,8 +149,9 @@ pub fn Canvas(
             >
                 <Nodes scene=workspace.scene stage />
                 <Lines scene=workspace.scene stage />
+                <Labels scene=workspace.scene stage />
                 <svg class="lines" data-layer="thread" aria-hidden="true">
-                    {move || pointer.connection_line.get().map(|(from, to)| view! { <path class="thread" d=edges::loose(from, to).path /> })}
+                    {move || pointer.connection_line.get().map(|line| view! { <path class="thread" d=line.path /> })}
                 </svg>
                 {move || pointer.marquee.get().map(|area| view! {
                     <div

@@ -26,6 +26,7 @@ pub mod layered;
 pub mod layout;
 mod node;
 pub mod palette;
+pub mod routing;
 pub mod selection;
 pub mod snap;
 pub mod typing;

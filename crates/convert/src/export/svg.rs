@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use canvas::drawing::{Drawing, Edge, EdgeKind, Node, NodeKind, Part, draw};
-use canvas::edges::route;
+use canvas::drawing::{Edge, EdgeKind, Node, NodeKind, Part, draw};
+use canvas::edges::{Line, Routes};
 use canvas::geometry::Rect;
 use types::Category;
 
@@ -66,8 +66,9 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     {
         frame(&mut out, node);
     }
-    for edge in drawing.edges() {
-        line(&mut out, &drawing, edge);
+    let lines = Routes::around(drawing.nodes()).lines(drawing.edges());
+    for (edge, routed) in drawing.edges().iter().zip(&lines) {
+        line(&mut out, edge, routed);
     }
     for node in drawing
         .nodes()
@@ -248,11 +249,7 @@ fn tags(out: &mut String, parts: &[Part], x: f64, y: f64, width: f64) {
     }
 }
 
-fn line(out: &mut String, drawing: &Drawing, edge: &Edge) {
-    let (Some(from), Some(to)) = (drawing.node(&edge.from), drawing.node(&edge.to)) else {
-        return;
-    };
-    let line = route(edge.kind, from.rect, to.rect);
+fn line(out: &mut String, edge: &Edge, line: &Line) {
     let class = match edge.kind {
         EdgeKind::Relation => "line relation",
         EdgeKind::Order => "line order",
@@ -263,7 +260,8 @@ fn line(out: &mut String, drawing: &Drawing, edge: &Edge) {
     let _ = writeln!(
         out,
         "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"#7a8494\"/>",
-        line.end.x, line.end.y
+        line.end().x,
+        line.end().y
     );
 }
 
