@@ -122,6 +122,9 @@ pub struct Reference {
     pub role: ReferenceRole,
     /// Valid target types, such as `OS::Neutron::Net`. `component:http` means any component with the capability `http`.
     pub to: Vec<String>,
+    /// Attribute of the target that is the value, such as `first_address`. `None` for its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
 }
 
 /// Role of a reference on the canvas.
@@ -243,7 +246,11 @@ impl Property {
     }
 
     pub(crate) fn refers(mut self, role: ReferenceRole, to: Vec<String>) -> Self {
-        self.reference = Some(Reference { role, to });
+        self.reference = Some(Reference {
+            role,
+            to,
+            attribute: None,
+        });
         self
     }
 

@@ -17,7 +17,9 @@
 //! ```
 //! The kind of a property is a key without a value (`string`), or with its contents (`list`, `map`). Flags are keys
 //! without a value: `required`, `updates` (changes keep the id; without it they replace the resource), `hidden`,
-//! `unsupported`, `secret`, `multiline`. `presets` are entries that forms offer for a list, by label. Descriptions are data instead of code, as 170 types built by function calls
+//! `unsupported`, `secret`, `multiline`. `connects` and `nests` name the types that a property references; with `takes`
+//! its value is an attribute of them instead of the id. `presets` are entries that forms offer for a list, by label.
+//! Descriptions are data instead of code, as 170 types built by function calls
 //! would be half a megabyte of machine code.
 
 use serde_json::Value;
@@ -129,6 +131,7 @@ fn properties(node: &Node) -> Result<Vec<Property>, String> {
 
 fn property(name: &str, node: &Node) -> Result<Property, String> {
     let mut property = of_kind(name, PropertyKind::Any);
+    let mut attribute = None;
     for entry in node.entries().unwrap_or_default() {
         let node = &entry.value;
         match entry.key.as_str() {
@@ -170,8 +173,12 @@ fn property(name: &str, node: &Node) -> Result<Property, String> {
             "says" => property.summary = string(node)?,
             "nests" => property = property.refers(ReferenceRole::Nests, strings(node)?),
             "connects" => property = property.refers(ReferenceRole::Connects, strings(node)?),
+            "takes" => attribute = Some(string(node)?),
             other => property.constraints.extend(constraints(other, node)?),
         }
+    }
+    if let Some(reference) = &mut property.reference {
+        reference.attribute = attribute;
     }
     // The rules apply to the maps in the list, not to the list.
     if let PropertyKind::List { of: Some(of) } = &mut property.kind {

@@ -8,7 +8,10 @@ use serde_json::json;
 use types::catalog::Requirement;
 
 use super::{
-    CommandInput, Proposal, Refusal, Takes, append, drop::external_network, get_resource,
+    CommandInput, Proposal, Refusal, append,
+    drop::external_network,
+    get_resource,
+    join::{self, End},
     list_length, property_path, subnet_for, unique_name,
 };
 use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_reference};
@@ -18,18 +21,25 @@ use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_refer
 /// # Errors
 /// The reason why the two cannot be connected.
 pub fn connect(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposal, Refusal> {
-    let (Some(start), Some(end)) = (input.drawing.node(from), input.drawing.node(to)) else {
-        return Err(Refusal::because("This cannot be connected"));
-    };
     if from == to {
         return Err(Refusal::because("Drag to another resource"));
     }
+    let (Some(start), Some(end)) = (input.drawing.node(from), input.drawing.node(to)) else {
+        // A part, such as a port or a shield, has a type and no node.
+        let mut proposal = join_ends(input, from, to)?;
+        proposal.target = input.drawing.owner(to).map(|node| node.name.clone());
+        return Ok(proposal);
+    };
     if start.ghost.is_some() || end.ghost.is_some() {
         return Err(Refusal::because(
             "This is added when the design is deployed and cannot be connected by hand",
         ));
     }
-    use NodeKind::{Chip, Frame, Internet, Router, Server};
+    use NodeKind::{Frame, Internet, Router, Server};
+    let is_software = |node: &Node| {
+        let described = input.types.get(&node.resource_type);
+        described.is_some_and(types::ResourceType::is_component)
+    };
     let mut proposal = match (start.kind, end.kind) {
         (Server, Frame) => attach(input, start, end),
         (Frame, Server) => attach(input, end, start),
@@ -39,9 +49,9 @@ pub fn connect(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposa
         (Internet, Router) => open(input, end),
         (Server, Internet) => publish(start),
         (Internet, Server) => publish(end),
-        (Chip, Chip) => relate(input, start, end),
-        (Chip, Server) => relate_with_one_on(input, start, end),
-        (Server, Chip) => Err(Refusal::because(
+        _ if is_software(start) && is_software(end) => relate(input, start, end),
+        (_, Server) if is_software(start) => relate_with_one_on(input, start, end),
+        (Server, _) if is_software(end) => Err(Refusal::because(
             "Drag from one software to another one that it uses",
         )),
         (Server, Router) | (Router, Server) => Err(Refusal::because(
@@ -53,7 +63,7 @@ pub fn connect(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposa
         (Frame, Internet) | (Internet, Frame) => Err(Refusal::because(
             "A network reaches the Internet through a router: connect both with one",
         )),
-        _ => refer(input, start, end),
+        _ => join_ends(input, from, to),
     }?;
     proposal.target = Some(to.to_owned());
     Ok(proposal)
@@ -277,44 +287,30 @@ fn add_relation(
     })
 }
 
-/// Sets a property of either node that can reference the other.
-fn refer(input: &CommandInput<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal> {
-    for (from, to) in [(start, end), (end, start)] {
-        let Some(resource) = input.resource(&from.name) else {
-            continue;
-        };
-        let fitting = input
-            .reference_properties(&from.resource_type, &to.resource_type)
-            .into_iter()
-            .next();
-        if let Some((property, takes)) = fitting {
-            let edit = match takes {
-                Takes::Many => append(resource, &property, get_resource(&to.name)),
-                Takes::One => Edit::Set {
-                    path: property_path(&from.name, &[&property]),
-                    value: get_resource(&to.name),
-                },
-            };
-            return Ok(Proposal {
-                label: format!("Connect {} to {} ({property})", from.name, to.name),
-                edits: vec![edit],
-                select: vec![from.name.clone()],
-                ..Proposal::default()
-            });
-        }
-    }
-    Err(Refusal::because(format!(
-        "{} and {} cannot be connected",
-        label(start),
-        label(end)
-    )))
+/// Joins two resources by the descriptions of their types.
+fn join_ends(input: &CommandInput<'_>, from: &str, to: &str) -> Result<Proposal, Refusal> {
+    let (Some(start), Some(end)) = (End::of(input, from), End::of(input, to)) else {
+        return Err(Refusal::because("This cannot be connected"));
+    };
+    let Some(joined) = join::join(input, start, end)? else {
+        return Err(Refusal::because(format!(
+            "{} and {} cannot be connected",
+            label(input, from),
+            label(input, to)
+        )));
+    };
+    Ok(Proposal {
+        label: format!("Connect {from} to {to} ({})", joined.by),
+        edits: join::folded(joined.edits),
+        select: vec![from.to_owned()],
+        ..Proposal::default()
+    })
 }
 
-fn label(node: &Node) -> String {
-    if node.kind == NodeKind::Internet {
-        "The Internet".to_owned()
-    } else {
-        format!("{} ({})", node.name, node.title)
+fn label(input: &CommandInput<'_>, name: &str) -> String {
+    match input.resource(name) {
+        Some(resource) => format!("{name} ({})", input.title(&resource.resource_type)),
+        None => "The Internet".to_owned(),
     }
 }
 

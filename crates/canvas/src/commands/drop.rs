@@ -4,8 +4,9 @@ use hot::document::Edit;
 use serde_json::{Value, json};
 
 use super::{
-    CommandInput, Item, Proposal, Refusal, Takes, append, free_cidr, get_resource, property_path,
-    subnet_for, unique_name,
+    CommandInput, Item, Proposal, Refusal, free_cidr, get_resource,
+    join::{self, End},
+    property_path, subnet_for, unique_name,
     usual::{flavor_for, image_for},
 };
 use crate::{
@@ -342,39 +343,25 @@ fn add_other(
         input.template,
         &snake_case(resource_type.rsplit("::").next().unwrap_or("resource")),
     );
-    let mut properties = serde_json::Map::new();
+    let mut edits = vec![Edit::AddResource {
+        name: name.clone(),
+        resource_type: resource_type.to_owned(),
+        properties: json!({}),
+    }];
     let mut target = None;
-    let mut more = Vec::new();
     let mut label = format!("Add {}", with_article(&title));
+    let added = End {
+        name: &name,
+        resource_type,
+        resource: None,
+    };
     if let Some(node) = onto.filter(|node| node.kind != NodeKind::Internet) {
-        if let Some((property, takes)) = input
-            .reference_properties(resource_type, &node.resource_type)
-            .into_iter()
-            .next()
-        {
-            let value = get_resource(&node.name);
-            properties.insert(
-                property,
-                if takes == Takes::Many {
-                    json!([value])
-                } else {
-                    value
-                },
-            );
-            target = Some(node.name.clone());
-        } else if let Some((property, takes)) = input
-            .reference_properties(&node.resource_type, resource_type)
-            .into_iter()
-            .next()
-            && let Some(owner) = input.resource(&node.name)
-        {
-            more.push(match takes {
-                Takes::Many => append(owner, &property, get_resource(&name)),
-                Takes::One => Edit::Set {
-                    path: property_path(&owner.name, &[&property]),
-                    value: get_resource(&name),
-                },
-            });
+        let joined = match End::of(input, &node.name) {
+            Some(end) => join::join(input, added, end)?,
+            None => None,
+        };
+        if let Some(joined) = joined {
+            edits.extend(joined.edits);
             target = Some(node.name.clone());
         } else if at.is_some() && node.kind != NodeKind::Frame {
             return Err(Refusal::because(format!(
@@ -384,7 +371,10 @@ fn add_other(
         }
     }
     if resource_type == types::SUBNET {
-        properties.insert("cidr".to_owned(), json!(free_cidr(input.template)));
+        edits.push(Edit::Set {
+            path: property_path(&name, &["cidr"]),
+            value: json!(free_cidr(input.template)),
+        });
     }
     if let Some(target) = &target {
         label = format!("{label} to {target}");
@@ -395,15 +385,9 @@ fn add_other(
     } else {
         None
     };
-    let mut edits = vec![Edit::AddResource {
-        name: name.clone(),
-        resource_type: resource_type.to_owned(),
-        properties: Value::Object(properties),
-    }];
-    edits.append(&mut more);
     Ok(Proposal {
         label,
-        edits,
+        edits: join::folded(edits),
         places: spot
             .map(|place| (name.clone(), place))
             .into_iter()

@@ -10,6 +10,7 @@ mod connect;
 mod delete;
 mod drop;
 mod duplicate;
+mod join;
 mod names;
 mod shift;
 mod twin;
@@ -29,7 +30,7 @@ use hot::{
     template::{Resource, Template},
 };
 use planner::cloud::CloudFacts;
-use types::{PropertyKind, Registry};
+use types::Registry;
 
 use crate::{drawing::Drawing, layout::Place};
 
@@ -127,38 +128,6 @@ impl CommandInput<'_> {
                 None => one == to_type,
             })
     }
-
-    /// Properties of `from_type` that can reference a resource of `to_type`, and their number of references.
-    fn reference_properties(&self, from_type: &str, to_type: &str) -> Vec<(String, Takes)> {
-        let Some(described) = self.types.get(from_type) else {
-            return Vec::new();
-        };
-        described
-            .properties
-            .iter()
-            .filter_map(|property| {
-                let list_of = match &property.kind {
-                    PropertyKind::List { of: Some(of) } => of.reference.as_ref(),
-                    _ => None,
-                };
-                let reference = property.reference.as_ref().or(list_of)?;
-                let takes = if matches!(property.kind, PropertyKind::List { .. }) {
-                    Takes::Many
-                } else {
-                    Takes::One
-                };
-                self.fits(to_type, &reference.to)
-                    .then(|| (property.name.clone(), takes))
-            })
-            .collect()
-    }
-}
-
-/// Number of references in a property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Takes {
-    One,
-    Many,
 }
 
 /// `["resources", name, "properties", ...]`.

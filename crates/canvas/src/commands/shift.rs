@@ -4,11 +4,16 @@
 use hot::document::Edit;
 use serde_json::json;
 
-use super::{CommandInput, Proposal, Refusal, append, connect, get_resource, property_path};
+use super::{
+    CommandInput, Proposal, Refusal, append, connect, get_resource,
+    join::{self, End},
+    property_path,
+};
 use crate::{
     drawing::{Node, NodeKind, interfaces},
     geometry::{CanvasPoint, CanvasVector},
-    layout::Place,
+    layout::{CARD_HEIGHT, CARD_WIDTH, Place},
+    snap,
 };
 
 /// Distance outside its frame at which a server leaves the network, in canvas pixels. At smaller distances the frame
@@ -29,7 +34,11 @@ pub fn shift(
     if let [chip] = nodes[..]
         && chip.kind == NodeKind::Chip
     {
-        return rehost(input, chip, at);
+        let described = input.types.get(&chip.resource_type);
+        return match described.is_some_and(types::ResourceType::is_component) {
+            true => rehost(input, chip, at),
+            false => reattach(input, chip, at),
+        };
     }
     let mut proposal = Proposal {
         label: match &nodes[..] {
@@ -174,6 +183,44 @@ fn join_or_leave(
         _ => {}
     }
     Ok(())
+}
+
+/// Moves a volume to another server, or detaches it on an empty place.
+fn reattach(input: &CommandInput<'_>, volume: &Node, at: CanvasPoint) -> Result<Proposal, Refusal> {
+    let attachment = volume.parent.as_deref().and_then(|server| {
+        let (owner, other) = (End::of(input, server)?, End::of(input, &volume.name)?);
+        join::attached(input, owner, other)
+    });
+    let Some(attachment) = attachment else {
+        return Ok(Proposal::default());
+    };
+    let over = input
+        .drawing
+        .hit_where(at, |node| matches!(node.kind, NodeKind::Server));
+    match over {
+        Some(server) if volume.parent.as_deref() == Some(&server.name) => Ok(Proposal::default()),
+        Some(server) => Ok(Proposal {
+            label: format!("Attach {} to {}", volume.name, server.name),
+            edits: vec![Edit::Set {
+                path: property_path(&attachment.resource.name, &[attachment.owner_property]),
+                value: get_resource(&server.name),
+            }],
+            target: Some(server.name.clone()),
+            ..Proposal::default()
+        }),
+        None => {
+            let corner = CanvasPoint::new(at.x - CARD_WIDTH / 2.0, at.y - CARD_HEIGHT / 2.0);
+            Ok(Proposal {
+                label: format!("Detach {}", volume.name),
+                edits: vec![Edit::RemoveResource {
+                    name: attachment.resource.name.clone(),
+                    keep: Vec::new(),
+                }],
+                places: vec![(volume.name.clone(), Place::at(snap::to_grid(corner)))],
+                ..Proposal::default()
+            })
+        }
+    }
 }
 
 fn rehost(input: &CommandInput<'_>, chip: &Node, at: CanvasPoint) -> Result<Proposal, Refusal> {

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use hot::template::Resource;
 use serde_json::{Map, Value};
 
-use super::{CommandInput, get_resource};
+use super::{
+    CommandInput, get_resource,
+    join::{self, End},
+};
 use crate::drawing::{Node, NodeKind, frame_of, interfaces};
 
-/// The resources and the software on them, each once.
+/// The resources, and the software and volumes on them, each once.
 pub fn with_software<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Resource> {
     let mut by_name: HashMap<&str, &Resource> = HashMap::new();
     for resource in &input.template.resources {
@@ -33,6 +36,12 @@ pub fn with_software<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a 
             for node in standing.get(parent).into_iter().flatten() {
                 if node.kind == NodeKind::Chip {
                     want(&node.name);
+                    let ends = (End::of(input, parent), End::of(input, &node.name));
+                    if let (Some(server), Some(volume)) = ends
+                        && let Some(attachment) = join::attached(input, server, volume)
+                    {
+                        want(&attachment.resource.name);
+                    }
                 }
                 parents.push_back(&node.name);
             }

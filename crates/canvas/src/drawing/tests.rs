@@ -298,7 +298,11 @@ resources:
             .iter()
             .any(|edge| edge.from == from && edge.to == to)
     };
-    assert!(joined("web", "data"), "by its attachment");
+    assert_eq!(
+        parent_of(&drawing, "data"),
+        Some("web"),
+        "by its attachment"
+    );
     assert!(joined("balancer", "web"), "by its member");
 }
 

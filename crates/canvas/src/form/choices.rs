@@ -62,7 +62,10 @@ impl Maker<'_> {
                 key: format!("@{name}"),
                 label: name.to_owned(),
                 facts: "in this design".to_owned(),
-                value: json!({ "get_resource": name }),
+                value: match &reference.attribute {
+                    Some(attribute) => json!({ "get_attr": [name, attribute] }),
+                    None => json!({ "get_resource": name }),
+                },
             }));
         }
         if let Some(live) = property.choices {

@@ -16,6 +16,7 @@ mod copying;
 mod deleting;
 mod drawing;
 mod ghosts;
+mod joining;
 mod moving;
 mod undoing;
 

@@ -135,7 +135,10 @@ impl<'a> Builder<'a> {
                     .is_some_and(|item| item.requires.iter().any(|one| one.name == *property));
                 for name in value.resources() {
                     let Some(to) = root(name) else { continue };
-                    let shown = from == to || inside(&from, &to) || inside(&to, &from);
+                    // Several servers can use one group or key. Its tag is on the first of them, and a line to that
+                    // server would say that the servers talk to each other.
+                    let is_shared = name != to && self.is_used_part(name);
+                    let shown = is_shared || from == to || inside(&from, &to) || inside(&to, &from);
                     let twin = joined.contains(&(to.clone(), from.clone())) && !relation;
                     // References between ghosts would make the drawing confusing.
                     if shown

@@ -64,6 +64,7 @@ pub(super) fn build(
         template,
         members: members(plan),
         by_name: HashMap::new(),
+        hung: HashMap::new(),
         entries,
         nodes: Vec::new(),
         edges: Vec::new(),
@@ -75,6 +76,7 @@ pub(super) fn build(
         .enumerate()
         .map(|(at, entry)| (entry.name, at))
         .collect();
+    builder.hung = builder.hung();
     builder.add_nodes();
     builder.add_internet();
     let edge_parts = builder.add_network_edges();
@@ -222,6 +224,8 @@ struct Builder<'a> {
     members: HashMap<&'a str, Vec<&'a Change>>,
     entries: Vec<Entry<'a>>,
     by_name: HashMap<&'a str, usize>,
+    /// The server of each volume that is attached to exactly one.
+    hung: HashMap<&'a str, &'a str>,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
     /// The owning node of each part.

@@ -7,6 +7,8 @@ use super::{Builder, Entry, external_network};
 use crate::drawing::{INTERNET, Member, Node, NodeKind, refs};
 use crate::geometry::Rect;
 
+const VOLUME: &str = "OS::Cinder::Volume";
+
 impl<'a> Builder<'a> {
     /// The kind of a node, or `None` for a part that has an owner.
     pub(super) fn kind(&self, entry: &Entry<'a>) -> Option<NodeKind> {
@@ -15,6 +17,7 @@ impl<'a> Builder<'a> {
             Shape::Node => NodeKind::Router,
             Shape::Chip if self.host(entry).is_some() => NodeKind::Chip,
             Shape::Part if self.owner(entry.name).is_some() => return None,
+            Shape::Card if self.hung.contains_key(entry.name) => NodeKind::Chip,
             Shape::Card if entry.resource_type == types::SERVER => NodeKind::Server,
             _ => NodeKind::Card,
         })
@@ -31,7 +34,10 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let parent = match kind {
-                NodeKind::Chip => self.host(entry).map(str::to_owned),
+                NodeKind::Chip => {
+                    let hung = || self.hung.get(entry.name).copied();
+                    self.host(entry).or_else(hung).map(str::to_owned)
+                }
                 NodeKind::Server => self.first_network(entry),
                 _ => None,
             };
@@ -114,6 +120,10 @@ impl<'a> Builder<'a> {
                 let definition = entry.property("resource_def");
                 let of = definition.and_then(|definition| definition.get("type")?.as_str());
                 of.map(|of| self.title(of)).into_iter().collect()
+            }
+            NodeKind::Chip | NodeKind::Card if entry.resource_type == VOLUME => {
+                let size = say("size").map(|size| format!("{size} GB"));
+                size.into_iter().collect()
             }
             NodeKind::Chip | NodeKind::Card => self.ports(entry),
             _ => Vec::new(),

@@ -1,9 +1,9 @@
 //! Resources that are drawn as tags on other nodes, and their owners.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hot::expr::Expr;
-use types::{ReferenceRole, Shape};
+use types::{Category, ReferenceRole, Shape};
 
 use super::{Builder, Entry};
 use crate::drawing::{Part, refs};
@@ -12,6 +12,50 @@ impl<'a> Builder<'a> {
     pub(super) fn host(&self, entry: &Entry<'a>) -> Option<&'a str> {
         let host = entry.named(&["host"])?;
         (self.entry(host)?.resource_type == types::SERVER).then_some(host)
+    }
+
+    /// Storage that an attachment connects with exactly one server: it is drawn inside the server.
+    pub(super) fn hung(&self) -> HashMap<&'a str, &'a str> {
+        let mut servers: HashMap<&'a str, Vec<&'a str>> = HashMap::new();
+        for entry in &self.entries {
+            let Some(described) = self.types.get(entry.resource_type) else {
+                continue;
+            };
+            if described.shape != Shape::Part || entry.ghost.is_some() {
+                continue;
+            }
+            let target = |role: ReferenceRole| {
+                let mut properties = described.properties.iter();
+                properties.find_map(|property| {
+                    let reference = property.reference.as_ref()?;
+                    let name = entry.named(&[property.name.as_str()])?;
+                    (reference.role == role).then(|| self.entry(name))?
+                })
+            };
+            let (Some(server), Some(other)) = (
+                target(ReferenceRole::Nests),
+                target(ReferenceRole::Connects),
+            ) else {
+                continue;
+            };
+            let is_storage = self.category(other.resource_type) == Category::Storage
+                && self.shape(other.resource_type) == Shape::Card;
+            if server.resource_type == types::SERVER && is_storage {
+                servers.entry(other.name).or_default().push(server.name);
+            }
+        }
+        let one = |(other, servers): (&'a str, Vec<&'a str>)| match servers[..] {
+            [server] => Some((other, server)),
+            _ => None,
+        };
+        servers.into_iter().filter_map(one).collect()
+    }
+
+    /// True for a part that is drawn on a node that uses it.
+    pub(super) fn is_used_part(&self, name: &str) -> bool {
+        self.entry(name).is_some_and(|entry| {
+            is_used(entry.resource_type) && self.shape(entry.resource_type) == Shape::Part
+        })
     }
 
     /// Owner of a part: the node that it references, otherwise the first node that references it. A chain of parts
@@ -38,10 +82,7 @@ impl<'a> Builder<'a> {
         {
             return Some(entry.name);
         }
-        let users_first = matches!(
-            part.resource_type,
-            types::PORT | types::SECURITY_GROUP | types::KEY_PAIR
-        );
+        let users_first = is_used(part.resource_type);
         let user = || {
             // Servers have precedence over other resources that reference it.
             let users = || {
@@ -123,6 +164,14 @@ impl<'a> Builder<'a> {
             node.parts = parts.remove(&node.name).unwrap_or_default();
         }
     }
+}
+
+/// True for types that belong to their users rather than to what they reference.
+fn is_used(resource_type: &str) -> bool {
+    matches!(
+        resource_type,
+        types::PORT | types::SECURITY_GROUP | types::KEY_PAIR
+    )
 }
 
 fn part_label(entry: &Entry<'_>) -> String {

@@ -1,0 +1,237 @@
+//! Connections and drops by the descriptions of types: every pair with an attachment can be joined.
+
+use serde_json::json;
+use types::{Executable, Shape};
+
+use super::*;
+use crate::drawing::NodeKind;
+
+const PARTS: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}
+  web:
+    type: OS::Nova::Server
+    properties: {flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+  db:
+    type: OS::Nova::Server
+    properties: {flavor: m1.tiny, networks: [{port: {get_resource: db_port}}]}
+  db_port:
+    type: OS::Neutron::Port
+    properties: {network: {get_resource: net}}
+  data: {type: OS::Cinder::Volume, properties: {size: 10}}
+  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}
+  port: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
+  group: {type: OS::Neutron::SecurityGroup}
+  key: {type: OS::Nova::KeyPair, properties: {name: mine}}
+  balancer: {type: OS::Octavia::LoadBalancer}
+  setup: {type: OS::Heat::SoftwareConfig}
+";
+
+fn refused(hands: &TestEditor, from: &str, to: &str) -> String {
+    match hands.with(|input| connect(input, from, to)) {
+        Ok(proposal) => panic!("allowed: {}", proposal.label),
+        Err(Refusal(reason)) => reason,
+    }
+}
+
+#[test]
+fn a_volume_is_attached_and_drawn_in_its_server() {
+    for (from, to) in [("data", "web"), ("web", "data")] {
+        let mut hands = TestEditor::on(PARTS);
+        hands.connect(from, to);
+        let attachment = hands.editor.template().resource("data_web").expect("it");
+        assert_eq!(attachment.resource_type, "OS::Cinder::VolumeAttachment");
+        assert_eq!(
+            [
+                hands.property("data_web", "instance_uuid"),
+                hands.property("data_web", "volume_id")
+            ],
+            [get_resource("web"), get_resource("data")]
+        );
+        hands.with(|input| {
+            let data = input.drawing.node("data").expect("it is drawn");
+            assert_eq!(
+                (data.kind, data.parent.as_deref()),
+                (NodeKind::Chip, Some("web"))
+            );
+            assert_eq!(data.detail, ["10 GB"]);
+        });
+        assert!(refused(&hands, "data", "web").contains("already"));
+        assert!(refused(&hands, "data", "db").contains("attached to web already"));
+    }
+}
+
+#[test]
+fn a_volume_dropped_on_a_server_is_attached_to_it() {
+    let mut hands = TestEditor::on(PARTS);
+    let volume = hands.drop_on(Item::Other("OS::Cinder::Volume".to_owned()), "web");
+    hands.with(|input| {
+        let node = input.drawing.node(&volume).expect("it is drawn");
+        assert_eq!(node.parent.as_deref(), Some("web"));
+    });
+}
+
+#[test]
+fn a_volume_dragged_out_is_detached_and_dragged_over_another_server_is_attached_there() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("data", "web");
+    let over = hands.with(|input| input.drawing.node("db").expect("a node").rect.centre());
+    let shifted = |hands: &TestEditor, at| {
+        let none = crate::geometry::CanvasVector::default();
+        hands.with(|input| shift(input, &["data".to_owned()], none, at))
+    };
+    let moved = shifted(&hands, over);
+    hands.take(moved);
+    assert_eq!(
+        hands.property("data_web", "instance_uuid"),
+        get_resource("db")
+    );
+    let detached = shifted(&hands, CanvasPoint::new(4000.0, 4000.0));
+    hands.take(detached);
+    assert!(hands.editor.template().resource("data_web").is_none());
+    hands.with(|input| {
+        let data = input.drawing.node("data").expect("it stays");
+        assert_eq!((data.kind, data.parent.as_deref()), (NodeKind::Card, None));
+        assert!(data.rect.contains(CanvasPoint::new(4000.0, 4000.0)));
+    });
+}
+
+#[test]
+fn a_floating_ip_leads_to_the_port_of_a_server() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("address", "db");
+    assert_eq!(
+        hands.property("address", "port_id"),
+        get_resource("db_port")
+    );
+    hands.connect("address", "web");
+    assert_eq!(
+        hands.property("address", "port_id"),
+        get_resource("web_port")
+    );
+    assert_eq!(
+        hands.property("web", "networks"),
+        json!([{ "port": { "get_resource": "web_port" } }])
+    );
+    assert_eq!(
+        hands.property("web_port", "network"),
+        get_resource("net"),
+        "the server stays in its network"
+    );
+    hands.connect("address", "port");
+    assert_eq!(hands.property("address", "port_id"), get_resource("port"));
+}
+
+#[test]
+fn a_port_takes_the_place_of_a_plain_attachment_to_its_network() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("port", "web");
+    assert_eq!(
+        hands.property("web", "networks"),
+        json!([{ "port": { "get_resource": "port" } }])
+    );
+    assert!(refused(&hands, "web", "port").contains("already"));
+}
+
+#[test]
+fn a_security_group_goes_to_the_server_or_to_its_drawn_port() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("group", "web");
+    hands.connect("group", "db");
+    let group = json!([{ "get_resource": "group" }]);
+    assert_eq!(hands.property("web", "security_groups"), group);
+    assert_eq!(hands.property("db_port", "security_groups"), group);
+    hands.with(|input| {
+        let edges = input.drawing.edges();
+        let is_between = |edge: &&crate::drawing::Edge| {
+            [&edge.from, &edge.to]
+                .iter()
+                .all(|end| ["web", "db"].contains(&end.as_str()))
+        };
+        assert!(
+            !edges.iter().any(|edge| is_between(&edge)),
+            "a shared group is no line between servers: {edges:?}"
+        );
+    });
+}
+
+#[test]
+fn a_key_goes_to_a_server_and_a_script_runs_on_it() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("web", "key");
+    assert_eq!(hands.property("web", "key_name"), get_resource("key"));
+    hands.connect("setup", "web");
+    let deployment = "setup_web";
+    assert_eq!(hands.property(deployment, "server"), get_resource("web"));
+    assert_eq!(hands.property(deployment, "config"), get_resource("setup"));
+}
+
+#[test]
+fn a_load_balancer_gets_a_listener_a_pool_and_members() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("balancer", "net");
+    assert_eq!(
+        hands.property("balancer", "vip_subnet"),
+        get_resource("subnet")
+    );
+    hands.connect("balancer", "web");
+    hands.connect("db", "balancer");
+    for server in ["web", "db"] {
+        let member = format!("{server}_balancer_pool");
+        assert_eq!(
+            hands.property(&member, "address"),
+            json!({ "get_attr": [server, "first_address"] })
+        );
+        assert_eq!(hands.property(&member, "protocol_port"), json!(80));
+    }
+    assert_eq!(
+        hands.property("balancer_pool", "listener"),
+        get_resource("balancer_listener")
+    );
+    assert!(refused(&hands, "balancer", "db").contains("already"));
+}
+
+/// For every described attachment, resources of the two types that it requires can be connected, in both directions.
+#[test]
+fn every_attachment_type_can_be_drawn() {
+    let types = registry();
+    let mut count = 0;
+    let attachments = types.iter().filter(|described| {
+        described.shape == Shape::Part && described.executable != Executable::No
+    });
+    for described in attachments {
+        let ends: Vec<&str> = described
+            .properties
+            .iter()
+            .filter(|property| property.required)
+            .filter_map(|property| Some(property.reference.as_ref()?.to[0].as_str()))
+            .collect();
+        let [first, second] = ends[..] else { continue };
+        let text = format!(
+            "heat_template_version: 2021-04-16\nresources:\n  net: {{type: OS::Neutron::Net}}\n  a: {{type: {first}}}\n  b: {{type: {second}}}\n"
+        );
+        for (from, to) in [("a", "b"), ("b", "a")] {
+            let hands = TestEditor::on(&text);
+            let answer = hands.with(|input| connect(input, from, to));
+            assert!(answer.is_ok(), "{}: {answer:?}", described.name);
+        }
+        count += 1;
+    }
+    assert!(count >= 5, "{count} attachment types");
+}
+
+#[test]
+fn a_duplicated_server_has_a_volume_of_its_own() {
+    let mut hands = TestEditor::on(PARTS);
+    hands.connect("data", "web");
+    let answer = hands.with(|input| duplicate(input, &["web".to_owned()]));
+    hands.take(answer.ok_or(Refusal(String::new())));
+    hands.with(|input| {
+        let twin = input.drawing.node("data_2").expect("the twin");
+        assert_eq!(twin.parent.as_deref(), Some("web_2"));
+    });
+}
