@@ -36,10 +36,39 @@ pub fn provide(workspace: Workspace) {
             workspace.delete_selected()
         })
         .own_keys("Delete"),
+        Command::new("Design", "plus", "Add something", move || {
+            workspace.pick_item(None, "")
+        })
+        .own_keys("A"),
+        Command::new("Design", "cable", "Connect the selection with", move || {
+            workspace.pick_end()
+        })
+        .own_keys("C"),
         Command::new("Design", "maximize", "Fit to screen", move || {
             workspace.fit()
         })
         .own_keys("F"),
+        Command::new("Design", "layout-template", "Tidy up", move || {
+            workspace.tidy()
+        })
+        .own_keys("T"),
+        Command::new("Design", "layers", "Select the same type", move || {
+            workspace.select_same_type()
+        }),
+        Command::new(
+            "Design",
+            "panel-left",
+            "Fold or unfold the palette",
+            move || workspace.panels.toggle_palette(),
+        )
+        .own_keys("["),
+        Command::new(
+            "Design",
+            "panel-right",
+            "Fold or unfold the form",
+            move || workspace.panels.toggle_inspector(),
+        )
+        .own_keys("]"),
         Command::new("Design", "code", "Show or hide the code", move || {
             toggle(workspace, Drawer::Code)
         })
@@ -99,20 +128,14 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         (true, false, "z") => workspace.undo(),
         (true, true, "z") | (true, false, "y") => workspace.redo(),
         (true, false, "d") => workspace.duplicate_selected(),
-        (true, false, "a") => {
-            let names = workspace.drawing.with_untracked(|drawing| {
-                let all = drawing
-                    .nodes()
-                    .iter()
-                    .filter(|node| node.ghost.is_none() && !node.resource_type.is_empty());
-                all.map(|node| node.name.clone()).collect::<Vec<_>>()
-            });
-            workspace
-                .selection
-                .set(canvas::selection::Selection::of(names));
-        }
+        (true, false, "a") => workspace.select_all(),
         (false, _, "delete" | "backspace") => workspace.delete_selected(),
         (false, false, "f") => workspace.fit(),
+        (false, false, "a") => workspace.pick_item(None, ""),
+        (false, false, "c") => workspace.pick_end(),
+        (false, false, "t") => workspace.tidy(),
+        (false, _, "[") => workspace.panels.toggle_palette(),
+        (false, _, "]") => workspace.panels.toggle_inspector(),
         _ => return,
     }
     event.prevent_default();

@@ -96,6 +96,7 @@ pub fn Board(
         selection: Signal::derive(move || selected.get().map(Selection::only).unwrap_or_default()),
         states,
         problems: Signal::stored(Arc::default()),
+        related: Signal::stored(None),
         aim: Signal::stored(Aim::default()),
         eligible: Signal::stored(None),
         types: types.into(),

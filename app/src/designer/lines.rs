@@ -105,8 +105,13 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
                 .with(|selection| ends.iter().flatten().any(|name| selection.contains(name)))
         })
     };
+    let faded = {
+        let (from, to) = (stage.faded(&edge.from), stage.faded(&edge.to));
+        move || (from.get() || to.get()).then_some("true")
+    };
     let selected = edge.resource.as_deref().map(|name| stage.selected(name));
     let state = edge.resource.as_deref().map(|name| stage.state(name));
+    let movable_end = (stage.editable && !edge.ghost).then(|| edge.id.clone());
     let says = match (&edge.resource, edge.label.as_str()) {
         (Some(resource), _) => resource.clone(),
         (None, "") => format!("{} to {}", edge.from, edge.to),
@@ -122,12 +127,16 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
             data-name=edge.resource.clone()
             data-ghost=edge.ghost.then_some("true")
             data-touched=move || touched.get().then_some("true")
+            data-faded=faded
             data-selected=selected.map(|selected| move || selected.get().to_string())
             data-state=state.map(|state| move || state.get())
         >
             <title>{says}</title>
             <path class="line-hit" d=move || path.get() />
             <path class="line-ink" d=move || path.get() />
+            {movable_end.map(|id| view! {
+                <circle class="line-end" r="9" data-end=id cx=move || end.get().x.to_string() cy=move || end.get().y.to_string() />
+            })}
             <circle
                 class="line-pin" r="3.5"
                 cx=move || end.get().x.to_string()

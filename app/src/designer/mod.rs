@@ -18,12 +18,18 @@ mod fixes;
 mod gesture;
 mod header;
 mod history;
+mod hover;
 mod icons;
 mod inspector;
 mod lines;
+mod menu;
 mod merge;
+mod minimap;
 mod nodes;
+mod overlay;
 mod palette;
+mod panels;
+mod picker;
 mod save_state;
 mod saving;
 mod scene;
@@ -103,7 +109,11 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
     keep_on_leaving(workspace);
     show_asked(workspace, has_loaded_cloud);
     view! {
-        <div class="designer">
+        <div
+            class="designer"
+            data-palette=move || (!workspace.panels.palette.get()).then_some("folded")
+            data-inspector=move || (!workspace.panels.inspector.get()).then_some("folded")
+        >
             <Palette workspace />
             <div class="designer-centre">
                 <ConflictNotice workspace />

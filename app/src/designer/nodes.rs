@@ -95,6 +95,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     let selected = stage.selected(&name);
     let state = stage.state(&name);
     let tally = stage.tally(&name);
+    let faded = stage.faded(&name);
     let aim = {
         let name = name.clone();
         Memo::new(move |_| {
@@ -170,6 +171,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             }
             data-ghost=ghost.is_some().then_some("true")
             data-aim=move || aim.get()
+            data-faded=move || faded.get().then_some("true")
             data-dim=move || dim.get().then_some("true")
             data-off=move || off.with(Option::is_some).then_some("true")
             data-opened=move || opened.get().then_some("true")

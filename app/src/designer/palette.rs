@@ -9,7 +9,7 @@ use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
-    gesture,
+    hover,
     icons::icon_name,
     nodes::{TypeIcon, hue},
     stage::Stage,
@@ -72,6 +72,20 @@ pub fn Palette(
         tab.set(Tab::ALL[next]);
         browser::focus(&format!("palette-tab-{next}"));
     };
+    let is_searching = Memo::new(move |_| search.with(|search| !search.trim().is_empty()));
+    let on_search_key = move |event: ev::KeyboardEvent| {
+        if event.key() != "Enter" || tab.get_untracked() == Tab::Outline {
+            return;
+        }
+        event.prevent_default();
+        let best = workspace.types.with_untracked(|types| {
+            let found = search.with_untracked(|search| palette::search(types, search));
+            found.into_iter().next()
+        });
+        if let Some(best) = best.filter(|_| is_searching.get_untracked()) {
+            workspace.add(&best.item);
+        }
+    };
     view! {
         <aside class="palette-panel" aria-label="Palette">
             <div class="panel-tabs" role="tablist" aria-label="Palette" on:keydown=on_key>
@@ -93,13 +107,15 @@ pub fn Palette(
                     <input
                         class="input" type="search" placeholder="Search" autocomplete="off"
                         prop:value=move || search.get() on:input=move |event| search.set(event_target_value(&event))
+                        on:keydown=on_search_key
                     />
                 </label>
             </div>
             <div class="palette-list" role="tabpanel" id="palette-list" aria-label=move || tab.get().title()>
                 {move || match tab.get() {
-                    Tab::Resources => view! { <Resources workspace stage search carried /> }.into_any(),
-                    Tab::Catalogue => view! { <Components workspace stage search carried /> }.into_any(),
+                    Tab::Resources | Tab::Catalogue if is_searching.get() => view! { <Found workspace stage search carried /> }.into_any(),
+                    Tab::Resources => view! { <Resources workspace stage carried /> }.into_any(),
+                    Tab::Catalogue => view! { <Components workspace stage carried /> }.into_any(),
                     Tab::Outline => view! { <Outline workspace search /> }.into_any(),
                 }}
             </div>
@@ -125,20 +141,38 @@ pub fn Palette(
     }
 }
 
+/// Resources and catalogue items that match the search, the best first. Enter in the search field adds the first.
 #[component]
-fn Resources(
+fn Found(
     workspace: Workspace,
     stage: Stage,
     search: RwSignal<String>,
     carried: RwSignal<Option<Carried>>,
 ) -> impl IntoView {
     move || {
-        let groups = workspace
+        let entries = workspace
             .types
-            .with(|types| palette::resources(types, &search.get()));
-        if groups.is_empty() {
+            .with(|types| palette::search(types, &search.get()));
+        if entries.is_empty() {
             return view! { <p class="panel-none">"Nothing matches."</p> }.into_any();
         }
+        view! {
+            <section class="kit-group" data-found="true">
+                {entries.into_iter().map(|entry| view! { <EntryButton workspace stage entry carried /> }).collect_view()}
+            </section>
+        }
+        .into_any()
+    }
+}
+
+#[component]
+fn Resources(
+    workspace: Workspace,
+    stage: Stage,
+    carried: RwSignal<Option<Carried>>,
+) -> impl IntoView {
+    move || {
+        let groups = workspace.types.with(|types| palette::resources(types, ""));
         groups
             .into_iter()
             .map(|group| {
@@ -150,7 +184,6 @@ fn Resources(
                 }
             })
             .collect_view()
-            .into_any()
     }
 }
 
@@ -158,20 +191,12 @@ fn Resources(
 fn Components(
     workspace: Workspace,
     stage: Stage,
-    search: RwSignal<String>,
     carried: RwSignal<Option<Carried>>,
 ) -> impl IntoView {
     move || {
-        let entries = workspace
-            .types
-            .with(|types| palette::components(types, &search.get()));
+        let entries = workspace.types.with(|types| palette::components(types, ""));
         if entries.is_empty() {
-            let why = if search.get().is_empty() {
-                "The catalogue is empty."
-            } else {
-                "Nothing matches."
-            };
-            return view! { <p class="panel-none">{why}</p> }.into_any();
+            return view! { <p class="panel-none">"The catalogue is empty."</p> }.into_any();
         }
         view! {
             <section class="kit-group">
@@ -223,7 +248,7 @@ fn EntryButton(
                 y: now.y,
             }));
             if let Some(at) = surface::client_point(workspace.root, now.x, now.y) {
-                gesture::hover_item(workspace, &item, at);
+                hover::hover_item(workspace, &item, at);
             }
         }
     };
@@ -235,7 +260,7 @@ fn EntryButton(
                 carried.set(None);
                 let now = window_point(&event);
                 if let Some(at) = surface::client_point(workspace.root, now.x, now.y) {
-                    gesture::drop_item(workspace, &item, at);
+                    hover::drop_item(workspace, &item, at);
                 }
             }
         }
@@ -243,7 +268,7 @@ fn EntryButton(
     let cancel = move || {
         pressed.set_value(None);
         carried.set(None);
-        gesture::clear(workspace);
+        hover::clear(workspace);
     };
     let keyed = move |event: ev::KeyboardEvent| match event.key().as_str() {
         "Enter" | " " => {

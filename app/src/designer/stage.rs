@@ -55,6 +55,8 @@ pub struct Stage {
     pub states: Signal<HashMap<String, String>>,
     /// Number of problems by resource name.
     pub problems: Signal<Arc<HashMap<String, Tally>>>,
+    /// Names of nodes that are not faded. `None` if none is faded.
+    pub related: Signal<Option<Arc<HashSet<String>>>>,
     /// The node under the current drag.
     pub aim: Signal<Aim>,
     /// Possible end nodes of a line during its drag.
@@ -70,6 +72,15 @@ impl Stage {
     pub fn selected(self, name: &str) -> Memo<bool> {
         let name = name.to_owned();
         Memo::new(move |_| self.selection.with(|selection| selection.contains(&name)))
+    }
+
+    /// True if a node is unrelated to the selection, for `data-faded`.
+    pub fn faded(self, name: &str) -> Memo<bool> {
+        let name = name.to_owned();
+        Memo::new(move |_| {
+            self.related
+                .with(|related| related.as_ref().is_some_and(|all| !all.contains(&name)))
+        })
     }
 
     /// API name of a resource's state, or `idle` without a state.

@@ -65,6 +65,22 @@ pub fn attribute_of(event: &Event, attribute: &str) -> Option<String> {
         .get_attribute(attribute)
 }
 
+/// Name of the tag under a point of the surface.
+pub fn tag_at(root: NodeRef<html::Div>, at: ScreenPoint) -> Option<String> {
+    let rect = root.get_untracked()?.get_bounding_client_rect();
+    let (x, y) = (rect.left() + at.x, rect.top() + at.y);
+    let element = crate::browser::document()?.element_from_point(x as f32, y as f32)?;
+    let tag = element.closest(".tag[data-node]").ok()??;
+    tag.get_attribute("data-node")
+}
+
+/// Name of the tag at the target of an event, if it is a resource of the template.
+pub fn tag_of(event: &Event) -> Option<String> {
+    let target = event.target()?.dyn_into::<Element>().ok()?;
+    let tag = target.closest(".tag[data-node]").ok()??;
+    tag.get_attribute("data-node")
+}
+
 /// True if the target of the event is the surface itself and not an element on it.
 pub fn is_ground(root: NodeRef<html::Div>, event: &Event) -> bool {
     let target = event

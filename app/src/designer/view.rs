@@ -1,14 +1,22 @@
 //! The canvas: one listener for all its elements, one transformed layer, and floating controls above it.
 
-use canvas::{geometry::CanvasVector, snap};
+use canvas::{
+    drawing::INTERNET,
+    geometry::{CanvasVector, ScreenPoint},
+    snap,
+};
 use leptos::{ev, prelude::*};
 use wasm_bindgen::JsCast;
 
 use super::{
     gesture::{Pointer, PressTarget},
     lines::{Labels, Lines},
+    menu::MenuPanel,
+    minimap::Minimap,
     nodes::Nodes,
-    store::Workspace,
+    panels::FoldButtons,
+    picker::PickerPanel,
+    store::{FADES_KEY, Workspace},
     surface,
 };
 use crate::{browser, ui::Icon};
@@ -40,8 +48,16 @@ pub fn Canvas(
             return;
         };
         let pans = event.button() == 1 || space.get_untracked();
+        workspace.picker.set(None);
+        workspace.menu.set(None);
         let grip = match (event.button(), pans) {
+            (0, false) if surface::tag_of(&event).is_some() => {
+                PressTarget::Handle(surface::tag_of(&event).unwrap_or_default())
+            }
             (_, true) => PressTarget::Background,
+            (0, _) if surface::attribute_of(&event, "data-end").is_some() => {
+                PressTarget::End(surface::attribute_of(&event, "data-end").unwrap_or_default())
+            }
             (0, _) => match (
                 surface::attribute_of(&event, "data-handle"),
                 surface::node_of(&event),
@@ -57,6 +73,10 @@ pub fn Canvas(
             event.prevent_default();
         }
         pointer.press(grip, at);
+        if event.pointer_type() == "touch" {
+            let on = surface::node_of(&event).filter(|name| name != INTERNET);
+            pointer.when_held(move || workspace.open_menu(at, on));
+        }
         if surface::node_of(&event).is_none()
             && let Some(element) = root.get_untracked()
         {
@@ -69,6 +89,7 @@ pub fn Canvas(
             return;
         };
         cursor.set((at.x, at.y));
+        workspace.pointer.set_value(Some(at));
         if pointer.moved(at)
             && let Some(element) = root.get_untracked()
         {
@@ -96,6 +117,21 @@ pub fn Canvas(
             workspace
                 .view
                 .update(|view| *view = surface::wheel(*view, &event, at));
+        }
+    };
+    let double = move |event: ev::MouseEvent| {
+        if surface::node_of(&event).is_none()
+            && let Some(at) = surface::point(root, &event)
+        {
+            workspace.pick_item(Some(at), "");
+        }
+    };
+    let menu = move |event: ev::MouseEvent| {
+        event.prevent_default();
+        if let Some(at) = surface::point(root, &event) {
+            let on = surface::node_of(&event).filter(|name| name != INTERNET);
+            pointer.cancel();
+            workspace.open_menu(at, on);
         }
     };
     let key = move |event: ev::KeyboardEvent| on_key(workspace, pointer, &event);
@@ -139,12 +175,14 @@ pub fn Canvas(
             role="application" aria-label="Canvas" aria-describedby="canvas-keys" tabindex="0" node_ref=root
             on:pointerdown=down on:pointermove=moved on:pointerup=up
             on:pointercancel=move |_| pointer.cancel()
-            on:wheel=wheel on:keydown=key on:focusin=focus_in
+            on:pointerleave=move |_| workspace.pointer.set_value(None)
+            on:wheel=wheel on:keydown=key on:focusin=focus_in on:dblclick=double on:contextmenu=menu
             on:dragstart=|event| event.prevent_default()
         >
             <Backdrop workspace />
             <div
                 class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")
+                data-glides=move || workspace.glides.get().then_some("true")
                 style:transform=move || surface::transform(workspace.view.get())
             >
                 <Nodes scene=workspace.scene stage />
@@ -152,6 +190,11 @@ pub fn Canvas(
                 <Labels scene=workspace.scene stage />
                 <svg class="lines" data-layer="thread" aria-hidden="true">
                     {move || pointer.connection_line.get().map(|line| view! { <path class="thread" d=line.path /> })}
+                </svg>
+                <svg class="lines" data-layer="guides" aria-hidden="true">
+                    {move || pointer.guides.get().into_iter().map(|guide| view! {
+                        <line class="guide" x1=guide.start.x y1=guide.start.y x2=guide.end.x y2=guide.end.y />
+                    }).collect_view()}
                 </svg>
                 {move || pointer.marquee.get().map(|area| view! {
                     <div
@@ -175,9 +218,13 @@ pub fn Canvas(
                 }
             })}
             <Controls workspace />
+            <Minimap workspace />
+            <FoldButtons workspace />
+            <PickerPanel workspace />
+            <MenuPanel workspace />
             <Notice workspace />
             <p id="canvas-keys" class="sr-only">
-                "Tab moves from resource to resource, arrow keys move the selected one, Enter opens its form, Delete removes it."
+                "Tab moves from resource to resource, arrow keys move the selected one, Enter opens its form, C connects it with another, A adds something, Delete removes it."
             </p>
             <p class="sr-only" aria-live="polite">{move || workspace.spoken.get()}</p>
         </div>
@@ -261,7 +308,7 @@ fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
         "Enter" => {
             if let Some(name) = focused {
                 workspace.select(&name);
-                browser::after_ms(0, || browser::focus("inspector-name"));
+                workspace.edit_selected();
             }
         }
         " " => {
@@ -272,6 +319,8 @@ fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
                     .update(|selection| selection.toggle(&name));
             }
         }
+        "ContextMenu" => menu_by_key(workspace, focused),
+        "F10" if event.shift_key() => menu_by_key(workspace, focused),
         "Escape" => {
             if pointer.is_busy() {
                 pointer.cancel();
@@ -282,6 +331,24 @@ fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
         _ => return,
     }
     event.stop_propagation();
+}
+
+/// Opens the context menu at the focused node, or in the middle of the canvas.
+fn menu_by_key(workspace: Workspace, focused: Option<String>) {
+    let view = workspace.view.get_untracked();
+    let on = focused.filter(|name| name != INTERNET);
+    let at = on.as_ref().and_then(|name| {
+        workspace.drawing.with_untracked(|drawing| {
+            drawing
+                .owner(name)
+                .map(|node| view.to_screen(node.rect.centre()))
+        })
+    });
+    let middle = || {
+        let size = surface::size(workspace.root).unwrap_or_default();
+        ScreenPoint::new(size.width / 2.0, size.height / 2.0)
+    };
+    workspace.open_menu(at.unwrap_or_else(middle), on);
 }
 
 /// Moves the selection, or the view if nothing is selected.
@@ -356,6 +423,22 @@ fn Controls(workspace: Workspace) -> impl IntoView {
             <span class="canvas-zoom" aria-hidden="true">{percent}</span>
             <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom in" title="Zoom in" on:click=move |_| workspace.zoom(1.25)>
                 <Icon name="plus" />
+            </button>
+            <button
+                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Tidy up"
+                title="Tidy up the selection, or the whole drawing (T)" on:click=move |_| workspace.tidy()
+            >
+                <Icon name="layout-template" />
+            </button>
+            <button
+                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fade the unrelated"
+                title="Fade what is unrelated to the selection" aria-pressed=move || workspace.fades.get().to_string()
+                on:click=move |_| {
+                    workspace.fades.update(|fades| *fades = !*fades);
+                    browser::remember(FADES_KEY, &workspace.fades.get_untracked().to_string());
+                }
+            >
+                <Icon name="eye" />
             </button>
             <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fit to screen" title="Fit to screen (F)" on:click=move |_| workspace.fit()>
                 <Icon name="maximize" />

@@ -23,6 +23,7 @@ struct Toast {
     text: String,
     hint: Option<String>,
     link: Option<(String, String)>,
+    action: Option<(String, Callback<()>)>,
 }
 
 /// Visible messages.
@@ -49,6 +50,19 @@ impl ToastList {
     /// Reports a completed action.
     pub fn done(self, text: impl Into<String>) {
         self.push(Tone::Done, text.into(), None, None);
+    }
+
+    /// Reports a completed action and offers another one that often follows.
+    pub fn offer(self, text: impl Into<String>, action: impl Into<String>, run: Callback<()>) {
+        let text = text.into();
+        self.push(Tone::Warning, text.clone(), None, None);
+        let action = Some((action.into(), run));
+        self.toasts.try_update(|toasts| {
+            if let Some(toast) = toasts.iter_mut().find(|toast| toast.text == text) {
+                toast.tone = Tone::Done;
+                toast.action = action;
+            }
+        });
     }
 
     /// Displays a warning.
@@ -82,6 +96,7 @@ impl ToastList {
                 text,
                 hint,
                 link,
+                action: None,
             });
             if toasts.len() > 4 {
                 toasts.remove(0);
@@ -123,6 +138,14 @@ pub fn Toasts() -> impl IntoView {
                                 {toast.hint.map(|hint| view! { <p class="quiet">{prose(&hint)}</p> })}
                                 {toast.link.map(|(text, href)| view! { <a href=href target="_blank" rel="external">{text}</a> })}
                             </div>
+                            {toast.action.map(|(text, run)| view! {
+                                <button
+                                    type="button" class="button" data-size="small"
+                                    on:click=move |_| { list.close(id); run.run(()) }
+                                >
+                                    {text}
+                                </button>
+                            })}
                             <button
                                 type="button" class="button" data-look="ghost" data-size="icon" aria-label="Close message"
                                 on:click=move |_| list.close(id)

@@ -156,10 +156,83 @@ pub fn components(registry: &Registry, search: &str) -> Vec<Entry> {
         .collect()
 }
 
+/// Resources and catalogue items that match `search`, the best first. Without a search the usual ones.
+///
+/// A match in the title comes before one in the type, and that before one in the summary. A match at the start comes
+/// before one in the middle, and a short title before a long one.
+pub fn search(registry: &Registry, search: &str) -> Vec<Entry> {
+    let groups = resources(registry, search).into_iter();
+    let mut entries: Vec<Entry> = groups
+        .flat_map(|group| group.entries)
+        .chain(components(registry, search))
+        .collect();
+    let wanted = search.trim().to_lowercase();
+    if !wanted.is_empty() {
+        entries.sort_by_cached_key(|entry| rank(entry, &wanted));
+    }
+    entries
+}
+
+/// Smaller is better.
+fn rank(entry: &Entry, wanted: &str) -> (usize, bool, usize, String) {
+    let title = entry.title.to_lowercase();
+    let resource_type = entry.resource_type.to_lowercase();
+    let starts_word = |text: &str| {
+        text.split(|letter: char| !letter.is_alphanumeric())
+            .any(|word| word.starts_with(wanted))
+    };
+    let place = if title == wanted {
+        0
+    } else if title.starts_with(wanted) {
+        1
+    } else if starts_word(&title) {
+        2
+    } else if title.contains(wanted) {
+        3
+    } else if resource_type.contains(wanted) {
+        4
+    } else {
+        5
+    };
+    let is_rare = matches!(&entry.item, Item::Other(name) if !USUAL.contains(&name.as_str()));
+    (place, is_rare, title.len(), title)
+}
+
 fn matches(entry: &Entry, search: &str) -> bool {
     let text = format!("{} {} {}", entry.title, entry.resource_type, entry.summary).to_lowercase();
     search
         .to_lowercase()
         .split_whitespace()
         .all(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawing::tests::registry;
+
+    fn first(wanted: &str) -> String {
+        search(&registry(), wanted)
+            .first()
+            .map(|entry| entry.title.clone())
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn the_exact_title_comes_first_and_items_are_found_beside_resources() {
+        assert_eq!(first("volume"), "Volume");
+        assert_eq!(first("security group"), "Security group");
+        assert_eq!(first("nginx"), "nginx");
+        assert_eq!(first("load"), "Load balancer");
+        assert_eq!(first("cinder::volumeatt"), "Volume attachment");
+    }
+
+    #[test]
+    fn without_a_search_the_usual_entries_are_offered() {
+        let entries = search(&registry(), "");
+        let has = |title: &str| entries.iter().any(|entry| entry.title == title);
+        assert!(has("Network") && has("nginx"));
+        assert!(!has("Encrypted volume type"));
+        assert!(search(&registry(), "no such thing").is_empty());
+    }
 }

@@ -103,6 +103,12 @@ impl Viewport {
         }
     }
 
+    /// Viewport with a point of the canvas in the middle of a screen of this size.
+    pub fn centred(self, point: CanvasPoint, screen: Size) -> Self {
+        let now = self.to_screen(point);
+        self.panned(screen.width / 2.0 - now.x, screen.height / 2.0 - now.y)
+    }
+
     /// Visible part of the canvas on a screen of this size.
     pub fn visible(self, screen: Size) -> Rect {
         let corner = self.to_canvas(ScreenPoint::new(0.0, 0.0));

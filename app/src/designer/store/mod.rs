@@ -20,6 +20,7 @@ use canvas::{
     compare::{self, Difference},
     drawing::Drawing,
     editor::Editor,
+    geometry::ScreenPoint,
     selection::Selection,
     typing,
     viewport::Viewport,
@@ -37,6 +38,7 @@ use types::Registry;
 
 use self::problems::{in_order, of_plan, tallies};
 use super::{
+    overlay::{ContextMenu, Panels, Picker},
     save_state::Saving,
     scene::Scene,
     stage::{Aim, Stage},
@@ -47,6 +49,9 @@ use crate::ui::{use_confirm, use_toasts};
 
 /// Maximum number of resources for which ghosts are derived on every edit.
 const GHOSTS_MAX: usize = 200;
+
+/// Key of the browser's storage for [`Workspace::fades`].
+pub const FADES_KEY: &str = "designer-fades";
 
 /// Content of the drawer at the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +110,18 @@ pub struct Workspace {
     pub against: RwSignal<Option<Arc<Document>>>,
     /// Differences to that version.
     pub differences: Memo<Arc<Vec<Difference>>>,
+    /// Last position of the pointer on the canvas, while it is there.
+    pub pointer: StoredValue<Option<ScreenPoint>>,
+    /// Whether the panels beside the canvas are unfolded.
+    pub panels: Panels,
+    /// Whether nodes glide to new positions, after a command that arranges them.
+    pub glides: RwSignal<bool>,
+    /// Whether resources that are unrelated to the selection are faded.
+    pub fades: RwSignal<bool>,
+    /// The context menu that is open on the canvas.
+    pub menu: RwSignal<Option<ContextMenu>>,
+    /// The list that is open on the canvas.
+    pub picker: RwSignal<Option<Picker>>,
     /// Content of the drawer.
     pub drawer: RwSignal<Drawer>,
     /// Path of the property, parameter or output that was asked for last. Its section of the inspector opens.
@@ -181,6 +198,12 @@ impl Workspace {
             hint: RwSignal::new(None),
             against,
             differences,
+            pointer: StoredValue::new(None),
+            panels: Panels::remembered(),
+            glides: RwSignal::new(false),
+            fades: RwSignal::new(crate::browser::remembered(FADES_KEY).as_deref() == Some("true")),
+            menu: RwSignal::new(None),
+            picker: RwSignal::new(None),
             drawer: RwSignal::new(Drawer::Closed),
             asked: RwSignal::new(None),
             spoken: RwSignal::default(),
@@ -215,6 +238,7 @@ impl Workspace {
             selection: self.selection.into(),
             states: states.into(),
             problems: problems.into(),
+            related: self.related().into(),
             aim: self.aim.into(),
             eligible: self.eligible.into(),
             types: self.types.into(),

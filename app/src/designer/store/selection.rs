@@ -1,5 +1,7 @@
 //! Actions on the selection: select, delete, duplicate, add.
 
+use std::{collections::HashSet, sync::Arc};
+
 use canvas::{commands, editor::Editor, selection::Selection};
 use hot::document::Section;
 use leptos::prelude::*;
@@ -32,6 +34,7 @@ impl Workspace {
             if let Some(property) = property {
                 self.asked
                     .set(Some(format!("resources.{name}.properties.{property}")));
+                self.panels.set_inspector(true);
                 let id = format!("field-{property}");
                 browser::after_ms(50, move || browser::focus_deepest(&id));
             }
@@ -60,8 +63,24 @@ impl Workspace {
 
     fn show_path(self, path: String) {
         self.select_none();
+        self.panels.set_inspector(true);
         self.asked.set(Some(path.clone()));
         browser::after_ms(50, move || browser::focus_deepest(&path));
+    }
+
+    /// Names of the nodes that are related to the selection: their contents, what is around them, and the other ends
+    /// of their lines. `None` if nothing is faded.
+    pub(super) fn related(self) -> Memo<Option<Arc<HashSet<String>>>> {
+        Memo::new(move |_| {
+            if !self.fades.get() {
+                return None;
+            }
+            let names: Vec<String> = self
+                .selection
+                .with(|selection| selection.names().map(str::to_owned).collect());
+            let related = self.drawing.with(|drawing| drawing.related(&names));
+            (!related.is_empty()).then(|| Arc::new(related))
+        })
     }
 
     /// Selects nothing.
@@ -125,9 +144,26 @@ impl Workspace {
         if self.is_broken() {
             return;
         }
-        if let Some(Some(proposal)) = self.with_input(|input| commands::duplicate(input, &names)) {
-            self.apply(&proposal);
+        let Some(Some(proposal)) = self.with_input(|input| commands::duplicate(input, &names))
+        else {
+            return;
+        };
+        let connect = self.with_input(|input| commands::connect_twins(input, &names));
+        if self.apply(&proposal)
+            && let Some(Some(connect)) = connect
+        {
+            let question = format!("{}?", connect.label);
+            let run = Callback::new(move |()| {
+                self.apply(&connect);
+            });
+            self.toasts.offer(question, "Connect", run);
         }
+    }
+
+    /// Unfolds the form of the selected resource and moves the focus there.
+    pub fn edit_selected(self) {
+        self.panels.set_inspector(true);
+        browser::after_ms(0, || browser::focus("inspector-name"));
     }
 
     /// Adds a palette item to the selection, for the keyboard.

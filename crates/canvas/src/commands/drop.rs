@@ -66,7 +66,7 @@ pub fn add(input: &CommandInput<'_>, item: &Item, onto: Option<&str>) -> Result<
     add_at(input, item, onto, None)
 }
 
-fn add_at(
+pub(super) fn add_at(
     input: &CommandInput<'_>,
     item: &Item,
     onto: Option<&Node>,
@@ -83,7 +83,11 @@ fn add_at(
 }
 
 /// A free place near a point, for a node of this size.
-fn place(input: &CommandInput<'_>, at: Option<CanvasPoint>, size: Size) -> Option<Place> {
+pub(super) fn place(
+    input: &CommandInput<'_>,
+    at: Option<CanvasPoint>,
+    size: Size,
+) -> Option<Place> {
     let at = at?;
     let wanted = snap::to_grid(CanvasPoint::new(
         at.x - size.width / 2.0,

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use hot::document::Edit;
+use hot::{document::Edit, expr::Expr};
 
-use super::{CommandInput, Proposal, twin};
+use super::{CommandInput, Proposal, get_resource, property_path, twin};
 use crate::{
-    drawing::{Node, NodeKind},
+    drawing::{Node, NodeKind, plain_reference},
     geometry::{CanvasVector, Rect},
     layout::{self, Place},
 };
@@ -52,6 +52,42 @@ pub fn duplicate(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal>
             .filter_map(|name| twins.get(name.as_str()).cloned())
             .collect(),
         target: None,
+    })
+}
+
+/// The proposal that gives the twins of components to the components that use the originals, to be applied after
+/// [`duplicate`]. `None` if no other component uses an original.
+pub fn connect_twins(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
+    let wanted = twin::with_software(input, names);
+    let all = wanted.iter().map(|resource| resource.name.as_str());
+    let twins = twin::free_names(input, all, twin::Keep::No);
+    let mut edits = Vec::new();
+    let mut pairs = Vec::new();
+    let others = input.template.resources.iter();
+    for user in others.filter(|user| !twins.contains_key(user.name.as_str())) {
+        let described = input.types.get(&user.resource_type);
+        let requires =
+            described.and_then(|described| Some(&described.component.as_ref()?.requires));
+        for requirement in requires.into_iter().flatten() {
+            let Some(Expr::List(items)) = user.property(&requirement.name) else {
+                continue;
+            };
+            let used = items.iter().filter_map(plain_reference);
+            let room = requirement.max.map_or(usize::MAX, |max| max as usize);
+            let new = used.filter_map(|name| twins.get(name));
+            for (index, twin) in (items.len()..room).zip(new) {
+                edits.push(Edit::Set {
+                    path: property_path(&user.name, &[&requirement.name, &index.to_string()]),
+                    value: get_resource(twin),
+                });
+                pairs.push(format!("{twin} to {}", user.name));
+            }
+        }
+    }
+    (!edits.is_empty()).then(|| Proposal {
+        label: format!("Connect {}", pairs.join(", ")),
+        edits,
+        ..Proposal::default()
     })
 }
 

@@ -5,6 +5,8 @@
 //! calls it while the pointer still moves, so that users see the effect before the drop. Nothing changes until
 //! [`crate::editor::Editor::apply`] is called with the proposal.
 
+mod add_to;
+mod arrange;
 mod clipboard;
 mod connect;
 mod delete;
@@ -12,16 +14,20 @@ mod drop;
 mod duplicate;
 mod join;
 mod names;
+mod reconnect;
 mod shift;
 mod twin;
 mod usual;
 
+pub use add_to::add_to;
+pub use arrange::{Alignment, Axis, align, distribute, tidy};
 pub use clipboard::{copy, paste};
 pub use connect::{can_connect, connect};
 pub use delete::{DeletedDependent, Deletion, delete};
 pub use drop::{add, drop_item};
-pub use duplicate::duplicate;
+pub use duplicate::{connect_twins, duplicate};
 pub use names::{free_cidr, free_cidrs, unique_name};
+pub use reconnect::reconnect;
 pub use shift::{nudge, shift};
 pub use usual::{Recent, usual_flavor, usual_image};
 

@@ -67,7 +67,7 @@ pub fn nudge(input: &CommandInput<'_>, names: &[String], offset: CanvasVector) -
 }
 
 /// The moved nodes, without those that are inside another moved node.
-fn moved_nodes<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
+pub(super) fn moved_nodes<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
     let nodes: Vec<&Node> = names
         .iter()
         .filter_map(|name| input.drawing.node(name))

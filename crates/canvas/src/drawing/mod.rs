@@ -121,6 +121,33 @@ impl Drawing {
         found
     }
 
+    /// The nodes of these resources with their contents, what is around them, and the other ends of their lines.
+    pub fn related(&self, names: &[String]) -> HashSet<String> {
+        let mut related = HashSet::new();
+        let mut add_with_parents = |node: &Node| {
+            let around =
+                std::iter::successors(Some(node), |node| self.node(node.parent.as_deref()?));
+            related.extend(around.map(|node| node.name.clone()));
+        };
+        let chosen: HashSet<&str> = names
+            .iter()
+            .filter_map(|name| self.owner(name))
+            .flat_map(|node| self.subtree(&node.name))
+            .map(|node| node.name.as_str())
+            .collect();
+        for name in &chosen {
+            self.node(name).into_iter().for_each(&mut add_with_parents);
+        }
+        for edge in &self.edges {
+            let ends = [edge.from.as_str(), edge.to.as_str()];
+            if ends.iter().any(|end| chosen.contains(end)) {
+                let nodes = ends.iter().filter_map(|end| self.node(end));
+                nodes.for_each(&mut add_with_parents);
+            }
+        }
+        related
+    }
+
     /// Adds members that are in a run and not in the plan, because of a missing parameter: names such as `group/0`.
     ///
     /// A nested template in the plan stays unchanged, because any other name inside it was added by a pass. A group can

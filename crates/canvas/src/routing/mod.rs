@@ -17,13 +17,11 @@ mod obstacles;
 mod path;
 mod ports;
 mod search;
+mod spacing;
 
 use std::fmt::Write;
 
-use self::{
-    obstacles::Obstacles,
-    path::{Ends, Spacing},
-};
+use self::{obstacles::Obstacles, path::Ends, spacing::Spacing};
 use crate::geometry::{CanvasPoint, Rect};
 
 /// A node, as the router sees it.

@@ -4,35 +4,12 @@ use super::{
     obstacles::{Obstacles, spanned},
     ports::{Port, Side},
     search,
+    spacing::{CORNER_COST, Spacing},
 };
 use crate::geometry::{CanvasPoint, Rect};
 
-/// Cost of a corner, in canvas pixels of length.
-pub(super) const CORNER_COST: f64 = 40.0;
 /// Distances around the two ends in which the search runs, one after the other, in canvas pixels.
 const REACHES: [f64; 4] = [80.0, 320.0, 1280.0, f64::INFINITY];
-
-/// Distances of lines from nodes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spacing {
-    /// Between a line and the border that it runs along.
-    pub(super) margin: f64,
-    /// Smallest distance between a line and a node.
-    pub(super) clearance: f64,
-}
-
-impl Spacing {
-    /// The usual distances. Cards side by side have a gap of twice the margin.
-    pub(super) const ROOMY: Self = Self {
-        margin: 8.0,
-        clearance: 4.0,
-    };
-    /// Along the borders, for nodes that are close together.
-    const TIGHT: Self = Self {
-        margin: 0.0,
-        clearance: 0.0,
-    };
-}
 
 /// The two ends of a line: what it may cross, and what it has to leave before the first corner.
 pub(super) struct Ends {
@@ -194,16 +171,10 @@ fn simple(from: CanvasPoint, out: Side, to: CanvasPoint, back: Side) -> Vec<Vec<
                 return true;
             };
             path.windows(2).all(is_straight)
-                && !is_against(out, first[0], first[1])
-                && !is_against(back, last[1], last[0])
+                && !out.is_against(first[0], first[1])
+                && !back.is_against(last[1], last[0])
         })
         .collect()
-}
-
-/// True if the step from a port goes back into its node.
-pub(super) fn is_against(side: Side, from: CanvasPoint, to: CanvasPoint) -> bool {
-    let (dx, dy) = side.step();
-    dx * (to.x - from.x) + dy * (to.y - from.y) < 0.0
 }
 
 fn joined(start: CanvasPoint, middle: Vec<CanvasPoint>, end: CanvasPoint) -> Vec<CanvasPoint> {

@@ -34,6 +34,12 @@ impl Side {
         }
     }
 
+    /// True if the step from a port goes back into its node.
+    pub(super) fn is_against(self, from: CanvasPoint, to: CanvasPoint) -> bool {
+        let (dx, dy) = self.step();
+        dx * (to.x - from.x) + dy * (to.y - from.y) < 0.0
+    }
+
     pub(super) fn is_horizontal(self) -> bool {
         matches!(self, Side::Left | Side::Right)
     }

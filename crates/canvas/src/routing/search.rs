@@ -7,8 +7,8 @@ use std::{cmp::Ordering, collections::BinaryHeap};
 
 use super::{
     obstacles::Obstacles,
-    path::{CORNER_COST, Spacing, is_against},
     ports::Side,
+    spacing::{CORNER_COST, Spacing},
 };
 use crate::geometry::{CanvasPoint, Rect};
 
@@ -185,7 +185,7 @@ impl Grid {
                     continue;
                 };
                 let (here, there) = (self.point(crossing), self.point(next));
-                if next == goal && is_against(to.1, there, here) {
+                if next == goal && to.1.is_against(there, here) {
                     continue;
                 }
                 let turn = if side == heading { 0.0 } else { CORNER_COST };

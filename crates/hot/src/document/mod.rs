@@ -16,9 +16,9 @@ use crate::{
 
 pub use crate::yaml::Limits;
 pub use expected::{remove_at, set_at};
-pub use uses::Section;
 pub use pieces::Piece;
 pub use three_way::{Conflict, Merged, Side, merge};
+pub use uses::Section;
 
 mod edit;
 mod expected;

@@ -401,6 +401,22 @@ fn parts<'a>(input: &CommandInput<'a>, whole: End<'_>) -> Vec<End<'a>> {
     found
 }
 
+/// Puts a server on a network that the same proposal adds.
+pub(super) fn put_on(server: End<'_>, network: &str) -> Joined {
+    let item = json!({ "network": { "get_resource": network } });
+    let edit = match server.resource {
+        Some(resource) => append(resource, "networks", item),
+        None => Edit::Set {
+            path: property_path(server.name, &["networks"]),
+            value: json!([item]),
+        },
+    };
+    Joined {
+        edits: vec![edit],
+        by: "networks".to_owned(),
+    }
+}
+
 /// Moves edits of a resource's properties into the edit that adds it.
 pub(super) fn folded(edits: Vec<Edit>) -> Vec<Edit> {
     let mut folded: Vec<Edit> = Vec::new();

@@ -235,3 +235,97 @@ fn a_duplicated_server_has_a_volume_of_its_own() {
         assert_eq!(twin.parent.as_deref(), Some("web_2"));
     });
 }
+
+#[test]
+fn a_line_dropped_on_an_empty_place_adds_what_it_is_connected_to() {
+    let at = CanvasPoint::new(3000.0, 3000.0);
+    let mut hands = TestEditor::on(PARTS);
+    let added = |hands: &mut TestEditor, item: Item, from: &str| {
+        let answer = hands.with(|input| add_to(input, &item, from, at));
+        hands.take(answer)
+    };
+    let volume = added(
+        &mut hands,
+        Item::Other("OS::Cinder::Volume".to_owned()),
+        "web",
+    );
+    hands.with(|input| {
+        let node = input.drawing.node(&volume).expect("it is drawn");
+        assert_eq!(node.parent.as_deref(), Some("web"));
+    });
+    let network = added(&mut hands, Item::Network, "web");
+    assert_eq!(
+        hands.property("web", "networks")[1],
+        json!({ "network": { "get_resource": network } })
+    );
+    let server = added(&mut hands, Item::PrivateServer, "key");
+    assert_eq!(hands.property(&server, "key_name"), get_resource("key"));
+    let router = added(&mut hands, Item::Router, &network);
+    assert!(hands.editor.template().resource(&router).is_some());
+    let nothing = hands.with(|input| {
+        add_to(
+            input,
+            &Item::Other("OS::Nova::Quota".to_owned()),
+            "data",
+            at,
+        )
+    });
+    assert!(nothing.is_err());
+}
+
+#[test]
+fn the_twin_of_a_backend_is_offered_to_its_proxy() {
+    let mut hands = TestEditor::on(TWO_TIER);
+    let web = ["web".to_owned()];
+    let offer = hands
+        .with(|input| connect_twins(input, &web))
+        .expect("the proxy uses nginx");
+    let answer = hands.with(|input| duplicate(input, &web));
+    hands.take(answer.ok_or(Refusal(String::new())));
+    assert_eq!(offer.label, "Connect nginx_2 to balancer");
+    hands.take(Ok(offer));
+    assert_eq!(
+        hands.property("balancer", "backends"),
+        json!([get_resource("nginx"), get_resource("nginx_2")])
+    );
+    assert!(
+        hands
+            .with(|input| connect_twins(input, &["edge".to_owned()]))
+            .is_none()
+    );
+}
+
+#[test]
+fn the_end_of_a_line_moves_to_another_resource() {
+    let text = TWO_TIER.replace(
+        "  balancer:",
+        "  other:\n    type: Stackloom::Catalog::nginx\n    properties: {host: {get_resource: edge}}\n  balancer:",
+    );
+    let mut hands = TestEditor::on(&text);
+    let moved = |hands: &TestEditor, from: &str, end: &str, to: &str| {
+        hands.with(|input| {
+            let edges = input.drawing.edges();
+            let edge = edges
+                .iter()
+                .find(|edge| edge.from == from && edge.to == end);
+            reconnect(input, edge.expect("a line"), to)
+        })
+    };
+    let backend = moved(&hands, "balancer", "nginx", "other");
+    hands.take(backend);
+    assert_eq!(
+        hands.property("balancer", "backends"),
+        json!([get_resource("other")])
+    );
+    let interface = moved(&hands, "router", "front", "back");
+    hands.take(interface);
+    assert_eq!(
+        hands.property("router_to_front", "subnet"),
+        get_resource("back_subnet")
+    );
+    assert!(
+        moved(&hands, "edge", "back", "front").is_err(),
+        "it is there already"
+    );
+    assert!(moved(&hands, "balancer", "other", "mystery").is_err());
+}

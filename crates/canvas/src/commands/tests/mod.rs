@@ -12,6 +12,7 @@ use crate::{
     layout::Places,
 };
 
+mod arranging;
 mod copying;
 mod deleting;
 mod drawing;

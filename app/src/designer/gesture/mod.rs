@@ -7,29 +7,33 @@
 //! Pointer moves are collected and handled once per animation frame. Before a release the last move is handled. Escape
 //! and a lost pointer end a gesture without a change.
 
+mod line;
+mod moving;
+
 use std::{collections::HashSet, sync::Arc};
 
 use canvas::{
-    commands::{self, Item, Proposal, Refusal},
-    drawing::{Drawing, INTERNET, NodeKind},
+    commands,
+    drawing::{Drawing, Edge, INTERNET, NodeKind},
     edges::{Line, Routes},
-    geometry::{CanvasVector, Rect, ScreenPoint},
-    layout,
+    geometry::{Rect, ScreenPoint},
     selection::Selection,
-    snap,
+    snap::Guide,
     viewport::Viewport,
 };
 use leptos::prelude::*;
 
 use super::{
-    stage::Aim,
-    store::{Hint, Workspace},
+    hover::{clear, show},
+    store::Workspace,
     surface,
 };
 use crate::browser;
 
 /// Distance in CSS pixels after which a press becomes a drag.
 const SLOP_PX: f64 = 4.0;
+/// Time after which a press of a finger opens the context menu, in milliseconds.
+const HOLD_MS: i32 = 550;
 
 /// Target of a press.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +46,8 @@ pub enum PressTarget {
     Node(String),
     /// The connection handle of a node, by the node's name.
     Handle(String),
+    /// The end of a line, by the id of its edge.
+    End(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +69,9 @@ enum State {
     Connecting {
         from: String,
     },
+    Reconnecting {
+        edge: Edge,
+    },
     Marking {
         at: ScreenPoint,
     },
@@ -79,6 +88,10 @@ pub struct Pointer {
     pub marquee: RwSignal<Option<Rect>>,
     /// Line during its drag.
     pub connection_line: RwSignal<Option<Line>>,
+    /// Lines through what a dragged node is aligned with.
+    pub guides: RwSignal<Vec<Guide>>,
+    /// Number of presses, to recognise a press that lasts.
+    presses: StoredValue<u32>,
     /// Routes around the nodes, during the drag of a line.
     routes: StoredValue<Option<Routes>>,
     /// Name of the current drag, for the cursor. Empty if there is no drag.
@@ -95,6 +108,8 @@ impl Pointer {
             scheduled: StoredValue::new(false),
             marquee: RwSignal::new(None),
             connection_line: RwSignal::new(None),
+            guides: RwSignal::default(),
+            presses: StoredValue::new(0),
             routes: StoredValue::new(None),
             doing: RwSignal::new("idle"),
         }
@@ -104,6 +119,23 @@ impl Pointer {
     pub fn press(self, grip: PressTarget, at: ScreenPoint) {
         self.latest.set_value(None);
         self.state.set_value(State::Pressed { grip, at });
+        self.presses.update_value(|presses| *presses += 1);
+    }
+
+    /// Calls `callback` if the current press lasts without becoming a drag. It then ends without a click.
+    pub fn when_held(self, callback: impl FnOnce() + 'static) {
+        let press = self.presses.get_value();
+        browser::after_ms(HOLD_MS, move || {
+            let is_held = self.presses.try_get_value() == Some(press)
+                && self
+                    .state
+                    .try_with_value(|state| matches!(state, State::Pressed { .. }))
+                    == Some(true);
+            if is_held {
+                self.end();
+                callback();
+            }
+        });
     }
 
     /// Handles a pointer move. Returns true when the gesture becomes a drag.
@@ -163,7 +195,7 @@ impl Pointer {
                 held,
                 at: start,
             } => {
-                let way = self.way(&held, start, at);
+                let way = self.way_with_guides(&names, &held, start, at).0;
                 let to = workspace.view.get_untracked().to_canvas(at);
                 match workspace.with_input(|input| commands::shift(input, &names, way, to)) {
                     Some(Ok(proposal)) => {
@@ -178,6 +210,16 @@ impl Pointer {
                 }
             }
             State::Connecting { from } => match self.connection(&from, at) {
+                Some(Ok(proposal)) => {
+                    workspace.apply(&proposal);
+                }
+                Some(Err(refusal)) => workspace.announce(&refusal.0),
+                None if self.over(at).is_none() && surface::is_over(workspace.root, at) => {
+                    workspace.pick_connected_item(&from, at);
+                }
+                None => {}
+            },
+            State::Reconnecting { edge } => match self.reconnection(&edge, at) {
                 Some(Ok(proposal)) => {
                     workspace.apply(&proposal);
                 }
@@ -231,13 +273,31 @@ impl Pointer {
                 let ends = workspace
                     .with_input(|input| commands::can_connect(input, &from))
                     .unwrap_or_default();
-                let ends: HashSet<String> = ends.into_iter().chain([from.clone()]).collect();
+                let owner = self.owner(&from);
+                let ends: HashSet<String> = ends.into_iter().chain(owner).collect();
                 workspace.eligible.set(Some(Arc::new(ends)));
-                let routes = workspace
-                    .drawing
-                    .with_untracked(|drawing| Routes::around(drawing.nodes()));
-                self.routes.set_value(Some(routes));
+                self.prepare_routes();
                 State::Connecting { from }
+            }
+            PressTarget::End(id) => {
+                let edge = workspace.drawing.with_untracked(|drawing| {
+                    drawing.edges().iter().find(|edge| edge.id == id).cloned()
+                });
+                let Some(edge) = edge else {
+                    self.end();
+                    return;
+                };
+                let ends = workspace.with_input(|input| {
+                    let nodes = input.drawing.nodes().iter();
+                    nodes
+                        .filter(|node| commands::reconnect(input, &edge, &node.name).is_ok())
+                        .map(|node| node.name.clone())
+                        .chain([edge.from.clone()])
+                        .collect::<HashSet<String>>()
+                });
+                workspace.eligible.set(ends.map(Arc::new));
+                self.prepare_routes();
+                State::Reconnecting { edge }
             }
             PressTarget::Node(name) => {
                 let movable = workspace.drawing.with_untracked(|drawing| {
@@ -277,7 +337,7 @@ impl Pointer {
         self.doing.set(match state {
             State::Panning { .. } => "panning",
             State::Moving { .. } => "moving",
-            State::Connecting { .. } => "connecting",
+            State::Connecting { .. } | State::Reconnecting { .. } => "connecting",
             State::Marking { .. } => "marking",
             _ => "idle",
         });
@@ -306,108 +366,19 @@ impl Pointer {
             } => self.move_nodes(&names, &held, start, at),
             State::Connecting { from } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
-                let line = self
-                    .routes
-                    .with_value(|routes| routes.as_ref().map(|routes| routes.loose(&from, to)));
-                self.connection_line.set(line);
+                self.draw_line(&self.owner(&from).unwrap_or_default(), to);
                 let answer = self.connection(&from, at);
                 let over = self.over(at).filter(|name| *name != from);
                 show(workspace, answer.as_ref(), over);
             }
+            State::Reconnecting { edge } => {
+                self.draw_line(&edge.from, workspace.view.get_untracked().to_canvas(at));
+                let answer = self.reconnection(&edge, at);
+                show(workspace, answer.as_ref(), self.over(at));
+            }
             State::Marking { at: start } => self.marquee.set(Some(self.area(start, at))),
             State::Idle | State::Pressed { .. } => {}
         }
-    }
-
-    /// Moves nodes with the pointer and grows the frames around them.
-    fn move_nodes(self, names: &[String], held: &str, start: ScreenPoint, at: ScreenPoint) {
-        let workspace = self.workspace;
-        let way = self.way(held, start, at);
-        let to = workspace.view.get_untracked().to_canvas(at);
-        let answer = workspace.with_input(|input| commands::shift(input, names, way, to));
-        let changes = matches!(&answer, Some(Ok(proposal)) if !proposal.edits.is_empty())
-            || matches!(answer, Some(Err(_)));
-        let over = match &answer {
-            Some(Ok(proposal)) => proposal.target.clone(),
-            _ => None,
-        };
-        show(
-            workspace,
-            if changes { answer.as_ref() } else { None },
-            over,
-        );
-        let drawing = workspace.drawing.get_untracked();
-        let mut carried = HashSet::new();
-        for name in names {
-            for node in drawing.subtree(name) {
-                if carried.insert(node.name.clone()) {
-                    workspace.scene.set_rect(&node.name, node.rect.moved(way));
-                }
-            }
-        }
-        let mut changed = carried.clone();
-        // Resizes frames around the moved nodes. A server that would leave its frame is not included.
-        let leaves = changes && names.len() == 1;
-        for frame in drawing
-            .nodes()
-            .iter()
-            .filter(|node| node.kind == NodeKind::Frame && !carried.contains(&node.name))
-        {
-            let children: Vec<_> = drawing.children(&frame.name).collect();
-            if children.iter().any(|child| carried.contains(&child.name)) {
-                let rects = children
-                    .iter()
-                    .filter(|child| !(leaves && carried.contains(&child.name)))
-                    .map(|child| {
-                        if carried.contains(&child.name) {
-                            child.rect.moved(way)
-                        } else {
-                            child.rect
-                        }
-                    });
-                workspace.scene.set_rect(
-                    &frame.name,
-                    layout::frame_around(layout::empty_frame(frame.rect.corner()), rects),
-                );
-                changed.insert(frame.name.clone());
-            }
-        }
-        workspace.scene.follow(&changed);
-    }
-
-    /// Offset of the dragged node, snapped to the grid.
-    fn way(self, held: &str, start: ScreenPoint, at: ScreenPoint) -> CanvasVector {
-        let way = self.workspace.view.get_untracked().way(start, at);
-        let corner = self
-            .workspace
-            .drawing
-            .with_untracked(|drawing| drawing.node(held).map(|node| node.rect.corner()));
-        corner.map_or(way, |corner| snap::way_to_grid(corner, way))
-    }
-
-    fn over(self, at: ScreenPoint) -> Option<String> {
-        let at = self.workspace.view.get_untracked().to_canvas(at);
-        self.workspace
-            .drawing
-            .with_untracked(|drawing| drawing.hit(at).map(|node| node.name.clone()))
-    }
-
-    fn connection(self, from: &str, at: ScreenPoint) -> Option<Result<Proposal, Refusal>> {
-        let over = self.over(at).filter(|name| name != from)?;
-        self.workspace.with_input(|input| {
-            // A drag from one server to another connects their software, or the server with the frame around the
-            // target.
-            let frame = input
-                .drawing
-                .node(&over)
-                .and_then(|node| node.parent.clone());
-            commands::connect(input, from, &over).or_else(|refusal| match frame {
-                Some(frame) if frame != from => {
-                    commands::connect(input, from, &frame).map_err(|_| refusal)
-                }
-                _ => Err(refusal),
-            })
-        })
     }
 
     fn area(self, start: ScreenPoint, end: ScreenPoint) -> Rect {
@@ -434,78 +405,8 @@ impl Pointer {
         self.marquee.set(None);
         self.connection_line.set(None);
         self.routes.set_value(None);
+        self.guides.set(Vec::new());
         clear(self.workspace);
-    }
-}
-
-/// Handles a palette drag, inside or outside the canvas.
-pub fn hover_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
-    if !surface::is_over(workspace.root, at) {
-        clear(workspace);
-        return;
-    }
-    let to = workspace.view.get_untracked().to_canvas(at);
-    let answer = workspace.with_input(|input| commands::drop_item(input, item, to));
-    let over = workspace
-        .drawing
-        .with_untracked(|drawing| drawing.hit(to).map(|node| node.name.clone()));
-    show(workspace, answer.as_ref(), over);
-}
-
-/// Ends a palette drag.
-pub fn drop_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
-    clear(workspace);
-    if !surface::is_over(workspace.root, at) || workspace.is_broken() {
-        return;
-    }
-    let to = workspace.view.get_untracked().to_canvas(at);
-    match workspace.with_input(|input| commands::drop_item(input, item, to)) {
-        Some(Ok(proposal)) => {
-            workspace.apply(&proposal);
-        }
-        Some(Err(refusal)) => workspace.refuse_drop(&refusal.0),
-        None => {}
-    }
-}
-
-/// Highlights the target of a drag and displays the effect of a drop.
-fn show(workspace: Workspace, answer: Option<&Result<Proposal, Refusal>>, over: Option<String>) {
-    let (aim, hint) = match answer {
-        None => (Aim::default(), None),
-        Some(Ok(proposal)) => (
-            Aim {
-                target: proposal.target.clone(),
-                refused: false,
-            },
-            Some(Hint {
-                text: proposal.label.clone(),
-                refused: false,
-            }),
-        ),
-        Some(Err(refusal)) => (
-            Aim {
-                target: over,
-                refused: true,
-            },
-            Some(Hint {
-                text: refusal.0.clone(),
-                refused: true,
-            }),
-        ),
-    };
-    if workspace.aim.with_untracked(|now| *now != aim) {
-        workspace.aim.set(aim);
-    }
-    if workspace.hint.with_untracked(|now| *now != hint) {
-        workspace.hint.set(hint);
-    }
-}
-
-/// Removes the highlights and hints of a drag.
-pub fn clear(workspace: Workspace) {
-    show(workspace, None, None);
-    if workspace.eligible.with_untracked(Option::is_some) {
-        workspace.eligible.set(None);
     }
 }
 

@@ -1,0 +1,340 @@
+//! The context menu of the canvas: by the right button, a long press, or Shift+F10.
+
+use canvas::{
+    commands::{self, Alignment, Axis, Proposal},
+    geometry::ScreenPoint,
+    selection::Selection,
+};
+use leptos::{ev, html, prelude::*};
+
+use super::{clipboard, overlay::ContextMenu, store::Workspace, surface};
+use crate::{browser, ui::Icon};
+
+/// Size of the menu in CSS pixels, to keep it on the canvas.
+const WIDTH: f64 = 220.0;
+const ROW: f64 = 30.0;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    icon: &'static str,
+    label: &'static str,
+    keys: &'static str,
+    run: Callback<()>,
+}
+
+impl Workspace {
+    /// Opens the context menu at a point, and selects the resource there.
+    pub fn open_menu(self, at: ScreenPoint, on: Option<String>) {
+        if let Some(name) = &on
+            && !self
+                .selection
+                .with_untracked(|selection| selection.contains(name))
+        {
+            self.select(name);
+        }
+        self.picker.set(None);
+        self.menu.set(Some(ContextMenu { at, on }));
+    }
+
+    fn selected_names(self) -> Vec<String> {
+        self.selection
+            .with_untracked(|selection| selection.names().map(str::to_owned).collect())
+    }
+
+    /// Tidies up the selection, or the whole drawing without one.
+    pub fn tidy(self) {
+        let names = self.selected_names();
+        let names = if names.len() > 1 { names } else { Vec::new() };
+        let follows = names.is_empty();
+        if self.arrange(move |input| commands::tidy(input, &names)) && follows {
+            self.fit();
+        }
+    }
+
+    /// Aligns the selected nodes.
+    pub fn align(self, to: Alignment) {
+        let names = self.selected_names();
+        self.arrange(move |input| commands::align(input, &names, to));
+    }
+
+    /// Gives the selected nodes equal gaps.
+    pub fn distribute(self, axis: Axis) {
+        let names = self.selected_names();
+        self.arrange(move |input| commands::distribute(input, &names, axis));
+    }
+
+    fn arrange(
+        self,
+        propose: impl FnOnce(&commands::CommandInput<'_>) -> Option<Proposal>,
+    ) -> bool {
+        let Some(Some(proposal)) = self.with_input(propose) else {
+            self.announce("Nothing to move");
+            return false;
+        };
+        self.glides.set(true);
+        browser::after_ms(400, move || {
+            self.glides.try_set(false);
+        });
+        self.apply(&proposal)
+    }
+
+    /// Selects all resources with the type of a selected one.
+    pub fn select_same_type(self) {
+        let names = self.drawing.with_untracked(|drawing| {
+            let types: Vec<&str> = self.selection.with_untracked(|selection| {
+                selection
+                    .names()
+                    .filter_map(|name| drawing.node(name))
+                    .map(|node| node.resource_type.as_str())
+                    .collect()
+            });
+            let nodes = drawing.nodes().iter();
+            nodes
+                .filter(|node| node.ghost.is_none() && types.contains(&node.resource_type.as_str()))
+                .map(|node| node.name.clone())
+                .collect::<Vec<_>>()
+        });
+        self.selection.set(Selection::of(names));
+    }
+
+    /// Selects all resources.
+    pub fn select_all(self) {
+        let names = self.drawing.with_untracked(|drawing| {
+            let all = drawing
+                .nodes()
+                .iter()
+                .filter(|node| node.ghost.is_none() && !node.resource_type.is_empty());
+            all.map(|node| node.name.clone()).collect::<Vec<_>>()
+        });
+        self.selection.set(Selection::of(names));
+    }
+}
+
+fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
+    let entry = |icon, label, keys, run: Callback<()>| Entry {
+        icon,
+        label,
+        keys,
+        run,
+    };
+    let at = menu.at;
+    if menu.on.is_none() {
+        return vec![
+            vec![
+                entry(
+                    "plus",
+                    "Add here",
+                    "A",
+                    Callback::new(move |()| workspace.pick_item(Some(at), "")),
+                ),
+                entry(
+                    "file-up",
+                    "Paste",
+                    "Ctrl V",
+                    Callback::new(move |()| clipboard::paste(workspace)),
+                ),
+            ],
+            vec![
+                entry(
+                    "layout-template",
+                    "Tidy up all",
+                    "",
+                    Callback::new(move |()| {
+                        workspace.select_none();
+                        workspace.tidy();
+                    }),
+                ),
+                entry(
+                    "square",
+                    "Select all",
+                    "Ctrl A",
+                    Callback::new(move |()| workspace.select_all()),
+                ),
+                entry(
+                    "maximize",
+                    "Fit to screen",
+                    "F",
+                    Callback::new(move |()| workspace.fit()),
+                ),
+            ],
+        ];
+    }
+    let count = workspace
+        .selection
+        .with_untracked(|selection| selection.names().count());
+    let mut groups = Vec::new();
+    if count == 1 {
+        groups.push(vec![
+            entry(
+                "pencil",
+                "Edit",
+                "Enter",
+                Callback::new(move |()| workspace.edit_selected()),
+            ),
+            entry(
+                "cable",
+                "Connect with",
+                "C",
+                Callback::new(move |()| workspace.pick_end()),
+            ),
+        ]);
+    }
+    groups.push(vec![
+        entry(
+            "copy-plus",
+            "Duplicate",
+            "Ctrl D",
+            Callback::new(move |()| workspace.duplicate_selected()),
+        ),
+        entry(
+            "copy",
+            "Copy",
+            "Ctrl C",
+            Callback::new(move |()| clipboard::copy(workspace)),
+        ),
+        entry(
+            "layers",
+            "Select the same type",
+            "",
+            Callback::new(move |()| workspace.select_same_type()),
+        ),
+    ]);
+    if count > 1 {
+        let align = |icon, label, to| {
+            entry(
+                icon,
+                label,
+                "",
+                Callback::new(move |()| workspace.align(to)),
+            )
+        };
+        groups.push(vec![
+            entry(
+                "layout-template",
+                "Tidy up the selection",
+                "",
+                Callback::new(move |()| workspace.tidy()),
+            ),
+            align("align-start-vertical", "Align left", Alignment::Left),
+            align("align-center-vertical", "Align centre", Alignment::Centre),
+            align("align-end-vertical", "Align right", Alignment::Right),
+            align("align-start-horizontal", "Align top", Alignment::Top),
+            align("align-center-horizontal", "Align middle", Alignment::Middle),
+            align("align-end-horizontal", "Align bottom", Alignment::Bottom),
+        ]);
+    }
+    if count > 2 {
+        groups.push(vec![
+            entry(
+                "align-horizontal-distribute-center",
+                "Distribute across",
+                "",
+                Callback::new(move |()| workspace.distribute(Axis::Across)),
+            ),
+            entry(
+                "align-vertical-distribute-center",
+                "Distribute down",
+                "",
+                Callback::new(move |()| workspace.distribute(Axis::Down)),
+            ),
+        ]);
+    }
+    groups.push(vec![entry(
+        "trash-2",
+        "Delete",
+        "Del",
+        Callback::new(move |()| workspace.delete_selected()),
+    )]);
+    groups
+}
+
+/// The open menu, if there is one.
+#[component]
+pub fn MenuPanel(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    move || {
+        workspace
+            .menu
+            .get()
+            .map(|menu| view! { <Open workspace menu /> })
+    }
+}
+
+#[component]
+fn Open(workspace: Workspace, menu: ContextMenu) -> impl IntoView {
+    let groups = entries(workspace, &menu);
+    let rows: usize = groups.iter().map(Vec::len).sum();
+    let root = NodeRef::<html::Div>::new();
+    let chosen = RwSignal::new(0_usize);
+    let size = surface::size(workspace.root).unwrap_or_default();
+    let height = rows as f64 * ROW + groups.len() as f64 * 9.0;
+    let x = menu.at.x.min(size.width - WIDTH - 8.0).max(8.0);
+    let y = menu.at.y.min(size.height - height - 8.0).max(8.0);
+    let actions: Vec<Callback<()>> = groups.iter().flatten().map(|entry| entry.run).collect();
+    let actions = StoredValue::new(actions);
+    let focus = move |index: usize| browser::focus(&format!("context-{index}"));
+    Effect::new(move |_| {
+        if root.get().is_some() {
+            focus(0);
+        }
+    });
+    let close = move || {
+        workspace.menu.set(None);
+        if let Some(canvas) = workspace.root.get_untracked() {
+            // The canvas is on the page, so the focus cannot fail.
+            let _ = canvas.focus();
+        }
+    };
+    let run = move |index: usize| {
+        let action = actions.with_value(|actions| actions.get(index).copied());
+        close();
+        if let Some(action) = action {
+            action.run(());
+        }
+    };
+    let key = move |event: ev::KeyboardEvent| {
+        event.stop_propagation();
+        let step = |by: usize| {
+            chosen.update(|chosen| *chosen = (*chosen + by) % rows);
+            focus(chosen.get_untracked());
+        };
+        match event.key().as_str() {
+            "ArrowDown" => step(1),
+            "ArrowUp" => step(rows - 1),
+            "Enter" | " " => run(chosen.get_untracked()),
+            "Escape" | "Tab" => close(),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    let mut index = 0;
+    let rows = groups.into_iter().map(|group| {
+        let entries = group.into_iter().map(|entry| {
+            let at = index;
+            index += 1;
+            view! {
+                <button
+                    type="button" role="menuitem" class="context-entry" id=format!("context-{at}") tabindex="-1"
+                    on:click=move |_| run(at) on:pointermove=move |_| if chosen.get_untracked() != at { chosen.set(at); focus(at) }
+                >
+                    <Icon name=entry.icon />
+                    <span>{entry.label}</span>
+                    {(!entry.keys.is_empty()).then(|| view! { <kbd aria-hidden="true">{entry.keys}</kbd> })}
+                </button>
+            }
+        });
+        view! { <div class="context-group" role="group">{entries.collect_view()}</div> }
+    });
+    view! {
+        <div
+            class="context-menu" role="menu" aria-label="Actions" node_ref=root style:transform=format!("translate({x}px, {y}px)")
+            on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
+            on:dblclick=|event| event.stop_propagation() on:keydown=key
+            on:contextmenu=|event| { event.prevent_default(); event.stop_propagation() }
+        >
+            {rows.collect_view()}
+        </div>
+    }
+}

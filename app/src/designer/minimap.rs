@@ -1,0 +1,160 @@
+//! The minimap, and the way back to the drawing when it is out of view.
+
+use canvas::geometry::{CanvasPoint, Rect, Size};
+use leptos::{ev, prelude::*};
+use std::fmt::Write;
+use wasm_bindgen::JsCast;
+
+use super::{store::Workspace, surface};
+use crate::ui::Icon;
+
+/// Size of the minimap in CSS pixels.
+const SIZE: Size = Size::new(168.0, 112.0);
+/// Margin around the drawing, in canvas pixels.
+const MARGIN: f64 = 80.0;
+
+/// Scale and origin of the map.
+#[derive(Clone, Copy, PartialEq)]
+struct Map {
+    area: Rect,
+    scale: f64,
+}
+
+impl Map {
+    fn of(area: Rect) -> Self {
+        let scale = (SIZE.width / area.width).min(SIZE.height / area.height);
+        Self { area, scale }
+    }
+
+    fn rect(self, rect: Rect) -> Rect {
+        let (left, top) = self.offset();
+        Rect {
+            x: (rect.x - self.area.x) * self.scale + left,
+            y: (rect.y - self.area.y) * self.scale + top,
+            width: (rect.width * self.scale).max(1.0),
+            height: (rect.height * self.scale).max(1.0),
+        }
+    }
+
+    fn point(self, x: f64, y: f64) -> CanvasPoint {
+        let (left, top) = self.offset();
+        CanvasPoint::new(
+            (x - left) / self.scale + self.area.x,
+            (y - top) / self.scale + self.area.y,
+        )
+    }
+
+    fn offset(self) -> (f64, f64) {
+        (
+            (SIZE.width - self.area.width * self.scale) / 2.0,
+            (SIZE.height - self.area.height * self.scale) / 2.0,
+        )
+    }
+}
+
+/// Map of the drawing with the visible part, and a button that leads back to the drawing. Both appear only if they
+/// help: the map if a part of the drawing is out of view, the button if all of it is.
+#[component]
+pub fn Minimap(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let visible = Memo::new(move |_| {
+        // The size of the canvas has no signal, but it changes the viewport when it matters.
+        let view = workspace.view.get();
+        surface::size(workspace.root).map(|size| view.visible(size))
+    });
+    let bounds = Memo::new(move |_| workspace.drawing.with(|drawing| drawing.bounds()));
+    let is_partly_hidden = Memo::new(move |_| match (visible.get(), bounds.get()) {
+        (Some(visible), Some(bounds)) => visible.union(bounds) != visible,
+        _ => false,
+    });
+    let is_lost = Memo::new(move |_| {
+        let Some(visible) = visible.get() else {
+            return false;
+        };
+        workspace.drawing.with(|drawing| {
+            let nodes = drawing.nodes();
+            !nodes.is_empty() && !nodes.iter().any(|node| node.rect.overlaps(visible))
+        })
+    });
+    view! {
+        {move || is_lost.get().then(|| view! {
+            <button
+                type="button" class="button canvas-back"
+                on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
+                on:click=move |_| workspace.fit()
+            >
+                <Icon name="maximize" />
+                "Back to content"
+            </button>
+        })}
+        {move || is_partly_hidden.get().then(|| view! { <Open workspace visible bounds /> })}
+    }
+}
+
+#[component]
+fn Open(
+    workspace: Workspace,
+    visible: Memo<Option<Rect>>,
+    bounds: Memo<Option<Rect>>,
+) -> impl IntoView {
+    let map = Memo::new(move |_| {
+        let area = bounds.get().unwrap_or_default().grown(MARGIN);
+        Map::of(area)
+    });
+    // All nodes are one path: a thousand elements would cost more than the map is worth.
+    let paths = move || {
+        let map = map.get();
+        workspace.drawing.with(|drawing| {
+            let mut paths = [String::new(), String::new()];
+            for node in drawing.nodes() {
+                let path = match node.kind {
+                    canvas::drawing::NodeKind::Chip => continue,
+                    canvas::drawing::NodeKind::Frame => &mut paths[0],
+                    _ => &mut paths[1],
+                };
+                let rect = map.rect(node.rect);
+                // Writing to a string cannot fail.
+                let _ = write!(
+                    path,
+                    "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z",
+                    rect.x, rect.y, rect.width, rect.height, rect.width
+                );
+            }
+            paths
+        })
+    };
+    let window = move || map.get().rect(visible.get().unwrap_or_default());
+    let go = move |event: &ev::PointerEvent| {
+        let Some(element) = event
+            .current_target()
+            .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+        else {
+            return;
+        };
+        let rect = element.get_bounding_client_rect();
+        let to = map.get_untracked().point(
+            f64::from(event.client_x()) - rect.left(),
+            f64::from(event.client_y()) - rect.top(),
+        );
+        if let Some(size) = surface::size(workspace.root) {
+            workspace.view.update(|view| *view = view.centred(to, size));
+        }
+    };
+    view! {
+        <svg
+            class="minimap" width=SIZE.width height=SIZE.height role="img" aria-label="Map of the drawing"
+            on:pointerdown=move |event| { event.stop_propagation(); go(&event) }
+            on:pointermove=move |event| if event.buttons() == 1 { event.stop_propagation(); go(&event) }
+            on:pointerup=|event| event.stop_propagation() on:dblclick=|event| event.stop_propagation()
+        >
+            <path class="minimap-frames" d=move || paths()[0].clone() />
+            <path class="minimap-nodes" d=move || paths()[1].clone() />
+            <rect
+                class="minimap-window" rx="2" x=move || window().x y=move || window().y
+                width=move || window().width height=move || window().height
+            />
+        </svg>
+    }
+}

@@ -1,0 +1,126 @@
+//! Moves the end of a line to another resource.
+
+use hot::{document::Edit, expr::Expr, template::Resource};
+use serde_json::json;
+
+use super::{CommandInput, Proposal, Refusal, connect, get_resource, property_path, subnet_for};
+use crate::drawing::{Edge, EdgeKind, NodeKind, interfaces, plain_reference};
+
+/// The proposal for moving the end of an edge to another node.
+///
+/// # Errors
+/// The reason why the line cannot end there.
+pub fn reconnect(input: &CommandInput<'_>, edge: &Edge, to: &str) -> Result<Proposal, Refusal> {
+    if to == edge.to {
+        return Err(Refusal::because("Drag to another resource"));
+    }
+    let target = input
+        .drawing
+        .node(to)
+        .ok_or_else(|| Refusal::because("This cannot be connected"))?;
+    let label = format!("Connect {} to {to} instead of {}", edge.from, edge.to);
+    let mut edits = Vec::new();
+    match edge.kind {
+        EdgeKind::Interface if target.kind == NodeKind::Frame => {
+            // The check of a new connection finds a network that the server is on already.
+            connect(input, &edge.from, to)?;
+            let server = input.template.resource(&edge.from);
+            let own = server.map(|server| interfaces(input.template, server));
+            let index = own
+                .into_iter()
+                .flatten()
+                .skip(1)
+                .find(|one| one.network.as_deref() == Some(&edge.to) && one.port.is_none());
+            let Some(one) = index else {
+                return Err(Refusal::because(format!(
+                    "{} is on {} by a port. Change the port's network",
+                    edge.from, edge.to
+                )));
+            };
+            edits.push(Edit::Set {
+                path: property_path(&edge.from, &["networks", &one.index.to_string()]),
+                value: json!({ "network": get_resource(to) }),
+            });
+        }
+        EdgeKind::RouterInterface if target.kind == NodeKind::Frame => {
+            connect(input, &edge.from, to)?;
+            let Some(interface) = edge
+                .resource
+                .as_deref()
+                .and_then(|name| input.template.resource(name))
+            else {
+                return Err(Refusal::because(
+                    "This is added when the design is deployed and cannot be moved by hand",
+                ));
+            };
+            let property = ["subnet", "subnet_id"]
+                .into_iter()
+                .find(|property| interface.property(property).is_some());
+            let Some(property) = property else {
+                return Err(Refusal::because(format!(
+                    "{} uses a port. Change the port's network",
+                    interface.name
+                )));
+            };
+            let subnet = subnet_for(input, to, &mut edits);
+            edits.push(Edit::Set {
+                path: property_path(&interface.name, &[property]),
+                value: get_resource(&subnet),
+            });
+        }
+        EdgeKind::Relation | EdgeKind::Reference => {
+            // The check of a new connection knows whether the types fit.
+            let new = connect(input, &edge.from, to)?;
+            let Some((resource, path)) = reference(input, edge) else {
+                return Err(Refusal::because(
+                    "This reference is part of a larger value. Change it in the code view",
+                ));
+            };
+            let property = path.first().map_or("", String::as_str);
+            let is_same = new.edits.iter().any(|edit| match edit {
+                Edit::Set { path, .. } => {
+                    path.get(1) == Some(&resource.name)
+                        && path.get(3).is_some_and(|one| one == property)
+                }
+                _ => false,
+            });
+            if !is_same {
+                return Err(Refusal::because(format!(
+                    "`{property}` of {} does not take {to}",
+                    resource.name
+                )));
+            }
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            edits.push(Edit::Set {
+                path: property_path(&resource.name, &path),
+                value: get_resource(to),
+            });
+        }
+        _ => {
+            return Err(Refusal::because(format!("This line cannot end at {to}")));
+        }
+    }
+    Ok(Proposal {
+        label,
+        edits,
+        select: vec![edge.from.clone()],
+        target: Some(to.to_owned()),
+        ..Proposal::default()
+    })
+}
+
+/// The resource and the path of the reference that an edge stands for.
+fn reference<'a>(input: &CommandInput<'a>, edge: &Edge) -> Option<(&'a Resource, Vec<String>)> {
+    let resource = input.template.resource(&edge.from)?;
+    let is_it = |value: &Expr| {
+        matches!(value, Expr::GetResource(_)) && plain_reference(value) == Some(&edge.to)
+    };
+    match resource.property(&edge.label)? {
+        Expr::List(items) => {
+            let index = items.iter().position(is_it)?;
+            Some((resource, vec![edge.label.clone(), index.to_string()]))
+        }
+        value if is_it(value) => Some((resource, vec![edge.label.clone()])),
+        _ => None,
+    }
+}

@@ -1,0 +1,163 @@
+// Arranging: tidy up, align, guides, the context menu, the map, folded panels, fading, and one search.
+import { expect, test, type Page } from '@playwright/test';
+import { api, centre, drag, login, newDesign, node, openDesign, shoot, watchConsole, type Point } from './support/app.ts';
+
+const server = (name: string, net: string) =>
+  `  ${name}: {type: OS::Nova::Server, properties: {flavor: m1.tiny, image: debian-12, networks: [{network: {get_resource: ${net}}}]}}\n`;
+const TEMPLATE = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+${server('web', 'front')}${server('db', 'back')}  key: {type: OS::Nova::KeyPair, properties: {name: mine}}
+  token: {type: OS::Heat::RandomString}
+  group: {type: OS::Neutron::SecurityGroup}
+`;
+
+async function open(page: Page): Promise<void> {
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'arrange', template: TEMPLATE });
+  await openDesign(page, id);
+}
+
+async function box(page: Page, name: string) {
+  return (await node(page, name).boundingBox())!;
+}
+
+async function move(page: Page, name: string, by: Point): Promise<void> {
+  const at = await box(page, name);
+  const start = { x: at.x + at.width - 30, y: at.y + 14 };
+  await drag(page, start, { x: start.x + by.x, y: start.y + by.y });
+}
+
+test('tidy up brings scattered resources together, and one undo scatters them again', async ({ page }) => {
+  const complaints = watchConsole(page);
+  await login(page);
+  await open(page);
+  await move(page, 'key', { x: 150, y: -330 });
+  await move(page, 'group', { x: -60, y: -290 });
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('f');
+  const before = await box(page, 'key');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Tidy up' }).click();
+  await expect.poll(async () => {
+    const [key, group, token] = [await box(page, 'key'), await box(page, 'group'), await box(page, 'token')];
+    return Math.abs(key.y - group.y) < 1 && Math.abs(key.y - token.y) < 1;
+  }).toBe(true);
+  const web = await box(page, 'web');
+  const front = await box(page, 'front');
+  expect(web.x > front.x && web.x + web.width < front.x + front.width).toBe(true);
+  await shoot(page, 'tidy');
+  await page.keyboard.press('Control+z');
+  await page.keyboard.press('f');
+  await expect.poll(async () => Math.abs((await box(page, 'key')).x - before.x) < 2).toBe(true);
+  expect(complaints).toEqual([]);
+});
+
+test('the context menu opens by the right button and by keyboard, and aligns', async ({ page }) => {
+  await login(page);
+  await open(page);
+  await move(page, 'token', { x: 40, y: 60 });
+  await node(page, 'key').click({ position: { x: 12, y: 12 } });
+  await node(page, 'token').click({ position: { x: 12, y: 12 }, modifiers: ['Shift'] });
+  await node(page, 'token').click({ position: { x: 40, y: 12 }, button: 'right' });
+  const menu = page.getByRole('menu', { name: 'Actions' });
+  await expect(menu).toBeVisible();
+  await shoot(page, 'menu');
+  await menu.getByRole('menuitem', { name: 'Align top' }).click();
+  await expect.poll(async () => Math.abs((await box(page, 'key')).y - (await box(page, 'token')).y)).toBeLessThan(1);
+
+  await node(page, 'web').focus();
+  await page.keyboard.press('Shift+F10');
+  await expect(menu.getByRole('menuitem', { name: 'Edit' })).toBeFocused();
+  await page.keyboard.press('ArrowUp');
+  await expect(menu.getByRole('menuitem', { name: 'Delete' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(menu).toHaveCount(0);
+  await node(page, 'web').click({ position: { x: 12, y: 12 }, button: 'right' });
+  await menu.getByRole('menuitem', { name: 'Select the same type' }).click();
+  await expect(node(page, 'db')).toHaveAttribute('data-selected', 'true');
+});
+
+test('a dragged card snaps to its neighbour and shows the guide', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const key = await box(page, 'key');
+  const token = await box(page, 'token');
+  const start = { x: token.x + 100, y: token.y + 14 };
+  await page.mouse.move(start.x, start.y);
+  await page.mouse.down();
+  await page.mouse.move(start.x + 30, start.y + 60, { steps: 5 });
+  await page.mouse.move(start.x - (token.x - key.x) + 3, start.y + 100, { steps: 8 });
+  await expect(page.locator('.guide').first()).toBeAttached();
+  await shoot(page, 'guides');
+  await page.mouse.up();
+  await expect.poll(async () => Math.abs((await box(page, 'token')).x - key.x)).toBeLessThan(0.6);
+  await expect(page.locator('.guide')).toHaveCount(0);
+});
+
+test('the map and the way back appear when the drawing is out of view', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  const map = page.getByRole('img', { name: 'Map of the drawing' });
+  await expect(map).toHaveCount(0);
+  const empty = { x: canvas.x + canvas.width - 60, y: canvas.y + 90 };
+  await drag(page, empty, { x: empty.x - 560, y: empty.y + 10 });
+  await drag(page, empty, { x: empty.x - 560, y: empty.y + 10 });
+  await expect(map).toBeVisible();
+  const back = page.getByRole('button', { name: 'Back to content' });
+  await expect(back).toBeVisible();
+  await shoot(page, 'lost');
+  await back.click();
+  await expect(back).toHaveCount(0);
+  await expect(map).toHaveCount(0);
+});
+
+test('panels fold, and stay folded', async ({ page }) => {
+  await login(page);
+  await open(page);
+  const palette = page.getByRole('complementary', { name: 'Palette' });
+  const inspector = page.getByRole('complementary', { name: 'Inspector' });
+  const width = async () => (await page.getByTestId('canvas').boundingBox())!.width;
+  const before = await width();
+  await page.getByRole('button', { name: 'Palette', exact: true }).click();
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press(']');
+  await expect(palette).toBeHidden();
+  await expect(inspector).toBeHidden();
+  await expect.poll(width).toBeGreaterThan(before + 500);
+  await page.reload();
+  await expect(page.getByTestId('canvas')).toHaveAttribute('data-ready', 'true');
+  await expect(palette).toBeHidden();
+  await shoot(page, 'folded');
+  await node(page, 'web').click({ position: { x: 12, y: 12 } });
+  await page.keyboard.press('Enter');
+  await expect(inspector).toBeVisible();
+  await page.getByRole('button', { name: 'Palette', exact: true }).click();
+  await expect(palette).toBeVisible();
+});
+
+test('unrelated resources fade on demand', async ({ page }) => {
+  await login(page);
+  await open(page);
+  await page.getByRole('button', { name: 'Fade the unrelated' }).click();
+  await node(page, 'web').click({ position: { x: 12, y: 12 } });
+  await expect(node(page, 'db')).toHaveAttribute('data-faded', 'true');
+  await expect(node(page, 'front')).not.toHaveAttribute('data-faded');
+  await shoot(page, 'faded');
+  await page.getByRole('button', { name: 'Fade the unrelated' }).click();
+  await expect(node(page, 'db')).not.toHaveAttribute('data-faded');
+});
+
+test('one search finds resources and items, the best first, and Enter adds it', async ({ page }) => {
+  await login(page);
+  await newDesign(page);
+  const palette = page.getByRole('complementary', { name: 'Palette' });
+  const search = palette.getByRole('searchbox', { name: 'Search the palette' });
+  await search.fill('volume');
+  await expect(palette.getByRole('tabpanel').getByRole('button').first()).toHaveAccessibleName('Volume');
+  await search.press('Enter');
+  await expect(node(page, 'volume')).toBeVisible();
+  await search.fill('nginx');
+  await expect(palette.getByRole('tabpanel').getByRole('button').first()).toHaveAccessibleName('nginx');
+});

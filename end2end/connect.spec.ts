@@ -1,0 +1,175 @@
+// Connecting resources: by drop, by a drawn line, by a tag, and by keyboard. The template's text has the effect.
+import { expect, test, type Page } from '@playwright/test';
+import { api, centre, dragFromPalette, drag, login, node, openDesign, shoot, watchConsole } from './support/app.ts';
+
+const TEMPLATE = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}
+  web:
+    type: OS::Nova::Server
+    properties: {flavor: m1.tiny, image: debian-12, networks: [{network: {get_resource: net}}]}
+  db:
+    type: OS::Nova::Server
+    properties: {flavor: m1.tiny, image: debian-12, networks: [{port: {get_resource: db_port}}]}
+  db_port:
+    type: OS::Neutron::Port
+    properties: {network: {get_resource: net}}
+  data: {type: OS::Cinder::Volume, properties: {size: 10}}
+  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}
+  spare: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
+  group: {type: OS::Neutron::SecurityGroup}
+  key: {type: OS::Nova::KeyPair, properties: {name: mine}}
+  balancer: {type: OS::Octavia::LoadBalancer, properties: {vip_subnet: {get_resource: subnet}}}
+`;
+
+async function open(page: Page, template = TEMPLATE): Promise<() => Promise<string>> {
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'connect', template });
+  await openDesign(page, id);
+  return async () => (await api<{ template: string }>(page, 'GET', `/designs/${id}`)).template;
+}
+
+/** Draws a line from the handle of a node to another node. */
+async function connect(page: Page, from: string, to: string): Promise<void> {
+  await node(page, from).hover({ position: { x: 30, y: 20 } });
+  await drag(page, await centre(node(page, from).locator('.handle')), await centre(node(page, to)));
+}
+
+/** The structure of a resource in the stored text, without spaces. */
+function compact(text: string): string {
+  return text.replace(/\s+/g, ' ');
+}
+
+test('every pair with an attachment is joined by a drawn line', async ({ page }) => {
+  const complaints = watchConsole(page);
+  await login(page);
+  const stored = await open(page);
+  await connect(page, 'data', 'web');
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'chip');
+  await connect(page, 'key', 'web');
+  await connect(page, 'group', 'db');
+  await connect(page, 'address', 'db');
+  await connect(page, 'balancer', 'web');
+  await expect(page.getByTestId('canvas').locator('[data-node="web_balancer_pool"]')).toHaveCount(1);
+  await expect.poll(stored).toContain('OS::Octavia::PoolMember');
+  const text = compact(await stored());
+  expect(text).toContain('type: OS::Cinder::VolumeAttachment');
+  expect(text).toMatch(/key_name: ?\{? ?get_resource: key/);
+  expect(text).toMatch(/security_groups:.*get_resource: group/);
+  expect(text).toMatch(/port_id: ?\{? ?get_resource: db_port/);
+  await shoot(page, 'connected');
+  expect(complaints).toEqual([]);
+});
+
+test('a tag is drawn to a server, and a volume is dropped on it and dragged out again', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  await drag(page, await centre(page.getByTestId('canvas').locator('.tag[data-node="spare"]')), await centre(node(page, 'web')));
+  await expect.poll(async () => compact(await stored())).toMatch(/port: ?\{? ?get_resource: spare/);
+  await dragFromPalette(page, 'Volume', { on: node(page, 'web'), x: 0.5, y: 0.3 });
+  await expect(node(page, 'volume')).toHaveAttribute('data-kind', 'chip');
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  await drag(page, await centre(node(page, 'volume')), { x: canvas.x + canvas.width * 0.6, y: canvas.y + 40 });
+  await expect(node(page, 'volume')).toHaveAttribute('data-kind', 'card');
+  await expect.poll(stored).not.toContain('VolumeAttachment');
+});
+
+test('the keyboard connects and adds', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  await node(page, 'data').focus();
+  await page.keyboard.press('Enter');
+  await node(page, 'data').focus();
+  await page.keyboard.press('c');
+  const picker = page.getByRole('dialog', { name: 'Connect data' });
+  await expect(picker.getByRole('option', { name: /^web/ })).toBeVisible();
+  await page.keyboard.type('web');
+  await page.keyboard.press('Enter');
+  await expect(node(page, 'data')).toHaveAttribute('data-kind', 'chip');
+  await expect.poll(stored).toContain('OS::Cinder::VolumeAttachment');
+  await page.keyboard.press('a');
+  await expect(page.getByRole('dialog', { name: 'Add' })).toBeVisible();
+  await page.keyboard.type('zone');
+  await page.keyboard.press('Enter');
+  await expect(node(page, 'zone')).toBeVisible();
+});
+
+test('a double click adds there, and a line dropped on an empty place offers what fits', async ({ page }) => {
+  await login(page);
+  const stored = await open(page);
+  const canvas = (await page.getByTestId('canvas').boundingBox())!;
+  const empty = { x: canvas.x + canvas.width * 0.7, y: canvas.y + 60 };
+  await page.mouse.dblclick(empty.x, empty.y);
+  const add = page.getByRole('dialog', { name: 'Add' });
+  await add.getByRole('combobox').fill('random');
+  await page.keyboard.press('Enter');
+  await expect(node(page, 'random_string')).toBeVisible();
+  const place = await centre(node(page, 'random_string'));
+  expect(Math.hypot(place.x - empty.x, place.y - empty.y)).toBeLessThan(60);
+  await page.keyboard.press('Control+z');
+
+  await node(page, 'web').hover({ position: { x: 30, y: 20 } });
+  await drag(page, await centre(node(page, 'web').locator('.handle')), empty);
+  const offer = page.getByRole('dialog', { name: 'Add and connect to web' });
+  await expect(offer.getByRole('option', { name: /^Volume/ }).first()).toBeVisible();
+  await expect(offer.getByRole('option', { name: /^Quota/ })).toHaveCount(0);
+  await shoot(page, 'offer');
+  await offer.getByRole('combobox').fill('key pair');
+  await page.keyboard.press('Enter');
+  await expect.poll(async () => compact(await stored())).toMatch(/key_name: ?\{? ?get_resource: key_pair/);
+});
+
+test('lines go around the cards between their ends', async ({ page }) => {
+  await login(page);
+  const card = (name: string) => `  ${name}: {type: OS::Nova::Server, properties: {flavor: m1.tiny}}\n`;
+  const template = `heat_template_version: 2021-04-16\nresources:\n${card('left')}${card('between')}  right:\n    type: OS::Nova::Server\n    depends_on: left\n    properties: {flavor: m1.tiny}\n`;
+  await open(page, template);
+  const line = page.locator('.line[data-from="right"][data-to="left"] .line-ink');
+  const crossed = async () => {
+    const between = (await node(page, 'between').boundingBox())!;
+    return line.evaluate((path: SVGPathElement, box) => {
+      const matrix = path.getScreenCTM()!;
+      const inside = (length: number) => {
+        const point = path.getPointAtLength(length).matrixTransform(matrix);
+        return point.x > box.x + 1 && point.x < box.x + box.width - 1 && point.y > box.y + 1 && point.y < box.y + box.height - 1;
+      };
+      return Array.from({ length: 200 }, (_, step) => inside((path.getTotalLength() * step) / 199)).some(Boolean);
+    }, between);
+  };
+  await expect(line).toBeAttached();
+  expect(await crossed()).toBe(false);
+  const start = await centre(node(page, 'right'));
+  await drag(page, start, { x: start.x, y: start.y + 90 });
+  await expect.poll(crossed).toBe(false);
+  await shoot(page, 'around');
+});
+
+test('the end of a line moves to another network, and the twin of a backend is offered to its proxy', async ({ page }) => {
+  await login(page);
+  const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+  side: {type: OS::Neutron::Net}
+  edge:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks: [{network: {get_resource: front}}, {network: {get_resource: back}}]
+  web: {type: OS::Nova::Server, properties: {flavor: m1.tiny, networks: [{network: {get_resource: back}}]}}
+  nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}}}
+  proxy: {type: Stackloom::Catalog::haproxy, properties: {host: {get_resource: edge}, backends: [{get_resource: nginx}]}}
+`;
+  const stored = await open(page, template);
+  const end = page.locator('.line[data-from="edge"][data-to="back"] .line-end');
+  const side = (await node(page, 'side').boundingBox())!;
+  await drag(page, await centre(end), { x: side.x + side.width / 2, y: side.y + side.height - 30 });
+  await expect.poll(async () => compact(await stored())).toMatch(/network: ?\{? ?get_resource: side/);
+
+  await node(page, 'web').click({ position: { x: 12, y: 12 } });
+  await page.keyboard.press('Control+d');
+  await page.getByRole('status').getByRole('button', { name: 'Connect' }).click();
+  await expect.poll(async () => compact(await stored())).toMatch(/get_resource: nginx_2/);
+});
