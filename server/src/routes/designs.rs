@@ -12,7 +12,7 @@ use axum::{
 use crate::{
     auth::{Caller, Member},
     extract::{DONE, Json, Paged, Query},
-    problem::Result,
+    problem::{Error, Result},
     services::Services,
 };
 
@@ -114,10 +114,17 @@ pub async fn versions(
 pub async fn version(
     State(services): State<Services>,
     caller: Caller,
-    Path((id, version)): Path<(String, u32)>,
+    Path((id, version)): Path<(String, String)>,
 ) -> Result<Json<DesignVersion>> {
+    let version = number(&version)?;
     let found = services.designs.version(caller.tenant(), &id, version);
     Ok(Json(found.await?))
+}
+
+/// The number of a version, from a path.
+fn number(version: &str) -> Result<u32> {
+    let number = version.parse();
+    number.map_err(|_| Error::not_found("version", version))
 }
 
 /// Labels a version. A version with a label is not removed for newer ones; at most 20 of a design have one.
@@ -125,10 +132,10 @@ pub async fn version(
 pub async fn label(
     State(services): State<Services>,
     Member(caller): Member,
-    Path((id, version)): Path<(String, u32)>,
+    Path((id, version)): Path<(String, String)>,
     Json(request): Json<DesignVersionLabel>,
 ) -> Result<StatusCode> {
-    let designs = &services.designs;
+    let (designs, version) = (&services.designs, number(&version)?);
     designs
         .label(caller.tenant(), &id, version, &request.label)
         .await?;

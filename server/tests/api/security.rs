@@ -47,6 +47,7 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
             Some((_, id)) => path.replace("{id}", id),
             None => path.clone(),
         };
+        let path = path.replace("{version}", "1");
         let path = if path.ends_with("/export") && path.contains("designs") {
             format!("{path}?format=hot")
         } else {
@@ -62,7 +63,9 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
 
 /// Status and error code of the response to a valid request.
 async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
-    let body = json!({"name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot"});
+    let body = json!({
+        "name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot", "label": "x",
+    });
     let request = browser.request(method.clone(), path);
     let request = match path.as_str() {
         "/api/v1/catalog" if method == Method::POST => {
