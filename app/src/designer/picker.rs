@@ -228,11 +228,11 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
     };
     view! {
         <div
-            class="picker" role="dialog" aria-label=label style:transform=place
+            class="canvas-picker" role="dialog" aria-label=label style:transform=place
             on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
             on:dblclick=|event| event.stop_propagation() on:wheel=|event| event.stop_propagation() on:keydown=key
         >
-            <label class="picker-head">
+            <label class="canvas-picker-head">
                 <Icon name="search" />
                 <span class="sr-only">{placeholder.clone()}</span>
                 <input
@@ -242,23 +242,23 @@ fn Open(workspace: Workspace, picker: Picker) -> impl IntoView {
                     on:input=move |event| { search.set(event_target_value(&event)); chosen.set(0) }
                 />
             </label>
-            <ul class="picker-list" role="listbox" id="picker-list" aria-label="Choices">
+            <ul class="canvas-picker-list" role="listbox" id="picker-list" aria-label="Choices">
                 {move || found.get().into_iter().enumerate().map(|(index, choice)| view! {
                     <li
-                        class="picker-choice" role="option" id=format!("picker-{index}")
+                        class="canvas-picker-choice" role="option" id=format!("picker-{index}")
                         aria-selected=move || (chosen.get() == index).to_string()
                         on:pointermove=move |_| if chosen.get_untracked() != index { chosen.set(index) }
                         on:click=move |_| take(index)
                     >
                         <TypeIcon resource_type=choice.resource_type category=choice.category stage />
-                        <span class="picker-text">
-                            <span class="picker-title">{choice.title}</span>
-                            <span class="picker-detail">{choice.detail}</span>
+                        <span class="canvas-picker-text">
+                            <span class="canvas-picker-title">{choice.title}</span>
+                            <span class="canvas-picker-detail">{choice.detail}</span>
                         </span>
                     </li>
                 }).collect_view()}
             </ul>
-            {move || found.with(Vec::is_empty).then(|| view! { <p class="picker-none">"Nothing fits."</p> })}
+            {move || found.with(Vec::is_empty).then(|| view! { <p class="canvas-picker-none">"Nothing fits."</p> })}
         </div>
     }
 }
