@@ -3,6 +3,7 @@
 //! Supported imports: `@import "file.css";` with an optional `layer(name)`, one per line, of a file beside the
 //! importing one. A layer becomes a block; the cascade is unchanged.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -21,7 +22,25 @@ pub fn build(profile: Profile) -> Result<()> {
         return Ok(());
     }
     let text = inline(&main, profile)?;
+    if let Some(class) = defined_twice(&text) {
+        bail!("two style sheets define `{class}`; the later one would change the other's elements");
+    }
     files::write_if_changed(&paths::pkg().join("stackloom.css"), text.as_bytes())
+}
+
+/// A class with two rules of its own, `.class {` at the first level of a layer: two components have the same name.
+fn defined_twice(text: &str) -> Option<&str> {
+    let mut seen = HashSet::new();
+    let mut is_listed = false;
+    text.lines().find_map(|line| {
+        // The last of several selectors.
+        let is_of_list = std::mem::replace(&mut is_listed, line.ends_with(','));
+        let class = line.strip_prefix("  .")?.split_once(" {")?.0;
+        let is_plain = class
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        (is_plain && !is_of_list && !seen.insert(class)).then_some(class)
+    })
 }
 
 fn inline(file: &Path, profile: Profile) -> Result<String> {
@@ -95,6 +114,15 @@ fn import(line: &str) -> Option<Import<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_components_with_one_name_are_refused() {
+        let layer = "@layer components {\n  .picker { width: 1px; }\n  .picker:hover { top: 0; }\n";
+        assert_eq!(defined_twice(layer), None);
+        let other = "  @media print {\n    .picker { width: 2px; }\n  }\n";
+        assert_eq!(defined_twice(&format!("{layer}{other}")), None);
+        assert_eq!(defined_twice(&layer.repeat(2)), Some("picker"));
+    }
 
     #[test]
     fn imports_are_read_in_every_form_that_we_write() {
