@@ -1,6 +1,6 @@
 // Versions of a design, and two people on one design.
 import { expect, test, type Page } from '@playwright/test';
-import { api, canvasReady, login, node, openDesign } from './support/app.ts';
+import { api, canvasReady, login, node, openDesign, shoot } from './support/app.ts';
 import { code, inspect, saved } from './support/draw.ts';
 
 const template = `heat_template_version: 2021-04-16
@@ -73,6 +73,7 @@ test('a version is compared on the canvas and in text, labelled, and restored', 
   await page.keyboard.press('Enter');
   await expect(versions.getByRole('button', { name: /^v1\b.*before the rush/ })).toBeVisible();
 
+  await shoot(page, 'history');
   await history.getByRole('button', { name: 'Restore' }).click();
   await expect(node(page, 'back')).toHaveCount(0);
   await expect(history).toContainText('The template is the same now');
@@ -118,6 +119,7 @@ test('what both changed is shown side by side, and nothing is saved before the c
   await expect(conflict).toContainText('resources.web.properties.flavor');
   await expect(conflict.locator('[data-tag="old"]')).toContainText('m1.tiny');
   await expect(conflict.locator('[data-tag="new"]')).toContainText('m1.large');
+  await shoot(page, 'conflict');
   const save = conflict.getByRole('button', { name: 'Save as chosen' });
   await expect(save).toBeDisabled();
   expect((await stored(page, id)).template).toContain('m1.tiny');
