@@ -1,0 +1,212 @@
+//! The entries of a run's moves in the journal, and what is said at its end.
+
+use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
+use planner::workflow::StepKind;
+use store::{Entry, ResourceChange};
+
+use super::RunTask;
+use crate::{
+    machine::{Move, StepIndex},
+    run::context::RunContext,
+};
+
+impl RunTask {
+    /// Adds the entries of a move.
+    pub(super) fn enter(&mut self, entry: Move, entries: &mut Vec<Entry>) {
+        match entry {
+            Move::Run {
+                state,
+                ending,
+                reason,
+            } => {
+                let deployment = match (state, self.kind) {
+                    (RunState::Succeeded, RunKind::Undeploy) => DeploymentState::Undeployed,
+                    (RunState::Succeeded, _) => DeploymentState::Deployed,
+                    (RunState::Failed | RunState::Cancelled, _) => DeploymentState::Failed,
+                    _ => DeploymentState::Busy,
+                };
+                entries.push(Entry::Run {
+                    state,
+                    ending,
+                    reason,
+                    deployment,
+                });
+            }
+            Move::Step {
+                step,
+                state,
+                attempt,
+                error,
+            } => {
+                let node = &self.run.graph.nodes()[step];
+                entries.push(Entry::Step {
+                    step: node.id.clone(),
+                    state,
+                    attempt,
+                    error,
+                });
+                self.enter_resource(step, state, entries);
+            }
+        }
+    }
+
+    /// The resource's entry for a step's move: the intent is stored before the call to the cloud.
+    fn enter_resource(&mut self, index: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
+        let Some(run_context) = &self.run_context else {
+            return;
+        };
+        let step = &self.workflow.steps[index];
+        let Some(name) = &step.resource else { return };
+        let change = match (step.kind, state) {
+            // A resource that is put aside is recorded only after the step has checked it.
+            (StepKind::Create | StepKind::Delete, StepState::Running)
+                if step.replaces.is_some() =>
+            {
+                return;
+            }
+            (StepKind::Create | StepKind::Configure, StepState::Running) => {
+                let Some(spec) = self.workflow.resources.get(name) else {
+                    return;
+                };
+                if run_context.known.get(name).is_none() {
+                    self.never_tried.insert(index);
+                }
+                ResourceChange::Begin {
+                    incarnation: run_context.known.begin(name, spec),
+                    spec: Box::new(spec.clone()),
+                    state: ResourceState::Creating,
+                }
+            }
+            (StepKind::Update, StepState::Running) => {
+                self.to(run_context, name, ResourceState::Updating)
+            }
+            (StepKind::Delete, StepState::Running) => {
+                self.to(run_context, name, ResourceState::Deleting)
+            }
+            (
+                StepKind::Create | StepKind::Configure | StepKind::Update | StepKind::Delete,
+                StepState::Failed | StepState::Cancelled,
+            ) if run_context.known.get(name).is_some() => {
+                self.to(run_context, name, ResourceState::Failed)
+            }
+            _ => return,
+        };
+        entries.push(Entry::Resource {
+            name: name.clone(),
+            change,
+        });
+    }
+
+    fn to(&self, run_context: &RunContext, name: &str, state: ResourceState) -> ResourceChange {
+        run_context.known.change(name, |thing| thing.state = state);
+        ResourceChange::To {
+            state,
+            physical_id: run_context
+                .known
+                .get(name)
+                .and_then(|thing| thing.physical_id),
+        }
+    }
+
+    /// Work before the final event, because no event can follow that one.
+    pub(super) async fn before_the_end(&self, entries: &mut Vec<Entry>) {
+        if let (Some(Entry::Run { reason, .. }), Some(advice)) =
+            (entries.last_mut(), self.advice(self.run.state).await)
+        {
+            *reason = Some(match reason.take() {
+                Some(before) => format!("{before}\n{advice}"),
+                None => advice.to_owned(),
+            });
+        }
+        let (RunState::Succeeded, Some(run_context)) = (self.run.state, &self.run_context) else {
+            return;
+        };
+        let kept = run_context.known.kept();
+        if self.kind == RunKind::Undeploy {
+            self.after_undeploy(run_context, entries).await;
+        }
+        let mut told = run_context.known.remarks();
+        if !kept.is_empty() {
+            told.insert(
+                0,
+                format!(
+                    "left in the cloud as the template says: {}",
+                    kept.join(", ")
+                ),
+            );
+        }
+        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), told.is_empty()) {
+            let told = told.join(".\n");
+            *reason = Some(match reason.take() {
+                Some(before) => format!("{told}.\n{before}"),
+                None => told,
+            });
+        }
+    }
+
+    /// The user's options after a bad ending.
+    async fn advice(&self, state: RunState) -> Option<&'static str> {
+        if self.given_up || !matches!(state, RunState::Failed | RunState::Cancelled) {
+            return None;
+        }
+        if self.kind == RunKind::Undeploy {
+            return Some(
+                "Resume the run to continue with the rest; or undeploy by force, which forgets resources that cannot be deleted and lists them.",
+            );
+        }
+        let store = &self.core.store;
+        let deployment = store.deployment_find(&self.tenant, &self.deployment);
+        let run = store.run_find(&self.tenant, &self.id);
+        let rolls_back = matches!(run.await, Ok(Some(run)) if run.roll_back.is_some());
+        let good = matches!(deployment.await, Ok(Some(row)) if row.good.is_some());
+        Some(match (state, good) {
+            (RunState::Failed, _) if rolls_back => {
+                "It is now rolled back to the last good state, as requested."
+            }
+            (_, true) => {
+                "Resume the run to continue from here, update again with a corrected template, roll back to the last good state, or undeploy."
+            }
+            (_, false) => {
+                "Resume the run to go on from here, update with a template that is mended, or undeploy. What was made so far stays until then."
+            }
+        })
+    }
+
+    /// Records that no resource is left, or lists the remaining ones.
+    async fn after_undeploy(&self, run_context: &RunContext, entries: &mut Vec<Entry>) {
+        run_context.hidden_parameters().forget_all().await;
+        let left = run_context.known.with_copies();
+        let Some(Entry::Run { reason, .. }) = entries.last_mut() else {
+            return;
+        };
+        if reason.is_some() {
+            // A forced undeployment lists the remaining resources and their ids.
+            let things: Vec<String> = left
+                .iter()
+                .filter(|(_, thing)| !crate::catalog::is_software(&thing.spec.resource_type))
+                .map(|(name, thing)| {
+                    let id = thing.physical_id.as_deref().unwrap_or("id unknown");
+                    format!("`{name}` ({}, {id})", thing.spec.resource_type)
+                })
+                .collect();
+            if !things.is_empty() {
+                let why = reason.take().unwrap_or_default();
+                *reason = Some(format!(
+                    "left behind in the cloud, delete by hand: {}.\n{why}",
+                    things.join(", ")
+                ));
+            }
+        } else if let Some(last) = entries.pop() {
+            // Software that was deleted with its server, and resources that were never created.
+            let gone = |name: String| Entry::Resource {
+                name,
+                change: ResourceChange::To {
+                    state: ResourceState::Deleted,
+                    physical_id: None,
+                },
+            };
+            entries.extend(left.into_keys().map(gone));
+            entries.push(last);
+        }
+    }
+}
