@@ -17,7 +17,7 @@ use crate::{
 pub use crate::yaml::Limits;
 pub use expected::{remove_at, set_at};
 pub use pieces::Piece;
-pub use three_way::{Conflict, Merged, Side, merge};
+pub use three_way::{Conflict, Merged, Side, either, merge};
 pub use uses::Section;
 
 mod edit;

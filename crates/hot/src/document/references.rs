@@ -68,7 +68,8 @@ fn walk(node: &Node, name: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
+/// Entries of a section.
+pub(super) fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
     root.entry(section)
         .and_then(|entry| entry.value.entries())
         .unwrap_or_default()

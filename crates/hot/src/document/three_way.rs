@@ -11,9 +11,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
-use super::{Document, pieces::Piece};
+use super::{
+    Document,
+    pieces::Piece,
+    references::{self, entries_of},
+    uses::{self, Section},
+};
 
 /// One of the two changed documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,57 +80,32 @@ pub fn merge(
     }
 }
 
-/// Paths of the base's resources and parameters that a document refers to and does not have.
+/// Paths of the base's resources, parameters and conditions that a document uses and does not have.
 fn dangling(base: &Document, merged: &Document) -> BTreeSet<Vec<String>> {
-    let value = |document: &Document| document.value(&[]).unwrap_or_default();
-    let (base, merged) = (value(base), value(merged));
-    let mut names = BTreeSet::new();
-    references(&merged, &mut names);
-    let is_gone = |(section, name): &(&str, String)| {
-        base[*section].get(name).is_some() && merged[*section].get(name).is_none()
+    let (Some(base), Some(merged)) = (base.root(), merged.root()) else {
+        return BTreeSet::new();
     };
-    let gone = names.into_iter().filter(is_gone);
-    gone.map(|(section, name)| vec![section.to_owned(), name])
-        .collect()
-}
-
-/// Sections and names of the resources and parameters that a value refers to.
-fn references(value: &Value, names: &mut BTreeSet<(&'static str, String)>) {
-    let mut add = |section, name: &Value| match name {
-        Value::String(name) => {
-            names.insert((section, name.clone()));
-        }
-        Value::Array(items) => {
-            names.extend(
-                items
-                    .iter()
-                    .filter_map(|item| Some((section, item.as_str()?.to_owned()))),
-            );
-        }
-        _ => {}
+    let used_in = |section: &str, is_used: &dyn Fn(&str) -> bool| {
+        let is_there = |name: &str| {
+            let left = entries_of(merged, section);
+            left.iter().any(|entry| entry.key == name)
+        };
+        let names = entries_of(base, section).iter();
+        let names = names.map(|entry| entry.key.clone());
+        names
+            .filter(|name| !is_there(name) && is_used(name))
+            .map(|name| vec![section.to_owned(), name])
+            .collect::<Vec<_>>()
     };
-    match value {
-        Value::Object(entries) => {
-            for (key, value) in entries {
-                match (key.as_str(), value) {
-                    ("get_resource" | "depends_on", name) => add("resources", name),
-                    ("get_param", Value::String(name)) => {
-                        add("parameters", &Value::from(name.as_str()))
-                    }
-                    ("get_attr", Value::Array(path)) if !path.is_empty() => {
-                        add("resources", &path[0])
-                    }
-                    ("get_param", Value::Array(path)) if !path.is_empty() => {
-                        add("parameters", &path[0])
-                    }
-                    _ => {}
-                }
-            }
-            entries.values().for_each(|value| references(value, names));
-        }
-        Value::Array(items) => items.iter().for_each(|item| references(item, names)),
-        _ => {}
+    let mut found = used_in("resources", &|name| {
+        !references::mentions(merged, name).is_empty()
+    });
+    for section in [Section::Parameters, Section::Conditions] {
+        found.extend(used_in(section.key(), &|name| {
+            !uses::uses(merged, section, name).is_empty()
+        }));
     }
+    found.into_iter().collect()
 }
 
 struct Merge<'c> {
@@ -200,9 +178,7 @@ impl Merge<'_> {
                 (Some(left), None) | (None, Some(left)) => {
                     let is_kept = match before {
                         None => true,
-                        Some(before) if before.text == left.text && !self.kept.contains(path) => {
-                            false
-                        }
+                        Some(before) if before.text == left.text && !self.is_kept(path) => false,
                         Some(_) => {
                             let [one, other] = [one.get(key), other.get(key)]
                                 .map(|piece| piece.map(|piece| line(piece.text)));
@@ -218,6 +194,11 @@ impl Merge<'_> {
             }
             path.pop();
         }
+    }
+
+    /// True if the other side uses the entry, or one of its entries.
+    fn is_kept(&self, path: &[String]) -> bool {
+        self.kept.iter().any(|kept| kept.starts_with(path))
     }
 
     /// Notes a conflict. Returns the text of the chosen side.
@@ -249,8 +230,8 @@ fn line(text: &str) -> String {
     format!("{text}{end}")
 }
 
-/// The value that one side alone has changed, or both alike.
-fn either<T: PartialEq>(base: T, one: T, other: T) -> Option<T> {
+/// The value that one side alone has changed, or both alike. `None` if both changed it, each in its own way.
+pub fn either<T: PartialEq>(base: T, one: T, other: T) -> Option<T> {
     if one == other || base == other {
         Some(one)
     } else if base == one {

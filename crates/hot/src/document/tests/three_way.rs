@@ -97,6 +97,17 @@ fn removing_against_editing_or_referring_is_a_conflict() {
         "{BASE}  sub:\n    type: OS::Neutron::Subnet\n    properties: {{network: {{get_resource: net}}}}\n"
     );
     assert_eq!(conflicts(&without_net, &referring), ["resources.net"]);
+    let with = format!("{BASE}parameters:\n  size: {{type: string}}\nconditions:\n  big: true\n");
+    let using = with.replace("m1.small", "{get_param: size}")
+        + "outputs:\n  x: {value: 1, condition: big}\n";
+    let [with, using] = [with, using].map(Document::parse);
+    let both = merge(Some(&with), &Document::parse(BASE), &using, &|_| Side::One);
+    let paths: Vec<_> = both
+        .conflicts
+        .iter()
+        .map(|one| one.path.join("."))
+        .collect();
+    assert_eq!(paths, ["parameters", "conditions"]);
     let kept = merged(&referring, &without_net);
     assert!(kept.text.contains("  net:\n"), "{}", kept.text);
 }
