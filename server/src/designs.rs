@@ -90,6 +90,12 @@ impl Designs {
         found.ok_or_else(|| Error::not_found("design", id))
     }
 
+    /// Number of the newest version.
+    pub async fn newest(&self, tenant: &Tenant, id: &str) -> Result<u32> {
+        let found = self.store.design_newest(tenant, id).await?;
+        found.ok_or_else(|| Error::not_found("design", id))
+    }
+
     /// Saves a new version, if it differs from the newest.
     ///
     /// # Errors

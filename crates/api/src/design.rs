@@ -106,7 +106,7 @@ pub struct DesignVersionSummary {
     pub saved: String,
     /// User who saved it.
     pub author: String,
-    /// What users call it. A version with a label is not removed for newer ones.
+    /// Name that a user gave it. A version with a label is not removed for newer ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }

@@ -77,6 +77,26 @@ impl Store {
         read_one(row, design, "reading a design")
     }
 
+    /// Number of a design's newest version.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn design_newest(&self, tenant: &Tenant, id: &str) -> Result<Option<u32>> {
+        let row = sqlx::query(
+            "SELECT version FROM designs WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await;
+        read_one(
+            row,
+            |row| to_u32(row.try_get("version")?),
+            "reading a design's version",
+        )
+    }
+
     /// Inserts a design with version 1. Returns its id; `None` if the project has `limit` designs already.
     ///
     /// # Errors

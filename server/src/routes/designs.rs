@@ -62,13 +62,12 @@ pub async fn get(
     Path(id): Path<String>,
     Query(known): Query<Known>,
 ) -> Result<Response> {
-    let design = services.designs.get(caller.tenant(), &id).await?;
-    if known
-        .newer_than
-        .is_some_and(|known| design.version <= known)
+    if let Some(known) = known.newer_than
+        && services.designs.newest(caller.tenant(), &id).await? <= known
     {
         return Ok(DONE.into_response());
     }
+    let design = services.designs.get(caller.tenant(), &id).await?;
     Ok(Json(design).into_response())
 }
 
