@@ -87,9 +87,7 @@ fn put(workspace: Workspace, event: &web_sys::ClipboardEvent) -> bool {
 }
 
 fn selected(workspace: Workspace) -> Option<String> {
-    let names: Vec<String> = workspace
-        .selection
-        .with_untracked(|selection| selection.names().map(str::to_owned).collect());
+    let names = workspace.selected_names();
     workspace.with_input(|input| canvas::commands::copy(input, &names))?
 }
 

@@ -1,4 +1,4 @@
-//! What a drag would do: the highlighted node and the text beside the pointer. Drags from the palette too.
+//! Preview of a drag, also of one from the palette: the highlighted node, and the text beside the pointer.
 
 use canvas::{
     commands::{self, Item, Proposal, Refusal},

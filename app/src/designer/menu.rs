@@ -1,9 +1,8 @@
 //! The context menu of the canvas: by the right button, a long press, or Shift+F10.
 
 use canvas::{
-    commands::{self, Alignment, Axis, Proposal},
+    commands::{Alignment, Axis},
     geometry::ScreenPoint,
-    selection::Selection,
 };
 use leptos::{ev, html, prelude::*};
 
@@ -34,79 +33,6 @@ impl Workspace {
         }
         self.picker.set(None);
         self.menu.set(Some(ContextMenu { at, on }));
-    }
-
-    fn selected_names(self) -> Vec<String> {
-        self.selection
-            .with_untracked(|selection| selection.names().map(str::to_owned).collect())
-    }
-
-    /// Tidies up the selection, or the whole drawing without one.
-    pub fn tidy(self) {
-        let names = self.selected_names();
-        let names = if names.len() > 1 { names } else { Vec::new() };
-        let follows = names.is_empty();
-        if self.arrange(move |input| commands::tidy(input, &names)) && follows {
-            self.fit();
-        }
-    }
-
-    /// Aligns the selected nodes.
-    pub fn align(self, to: Alignment) {
-        let names = self.selected_names();
-        self.arrange(move |input| commands::align(input, &names, to));
-    }
-
-    /// Gives the selected nodes equal gaps.
-    pub fn distribute(self, axis: Axis) {
-        let names = self.selected_names();
-        self.arrange(move |input| commands::distribute(input, &names, axis));
-    }
-
-    fn arrange(
-        self,
-        propose: impl FnOnce(&commands::CommandInput<'_>) -> Option<Proposal>,
-    ) -> bool {
-        let Some(Some(proposal)) = self.with_input(propose) else {
-            self.announce("Nothing to move");
-            return false;
-        };
-        self.glides.set(true);
-        browser::after_ms(400, move || {
-            self.glides.try_set(false);
-        });
-        self.apply(&proposal)
-    }
-
-    /// Selects all resources with the type of a selected one.
-    pub fn select_same_type(self) {
-        let names = self.drawing.with_untracked(|drawing| {
-            let types: Vec<&str> = self.selection.with_untracked(|selection| {
-                selection
-                    .names()
-                    .filter_map(|name| drawing.node(name))
-                    .map(|node| node.resource_type.as_str())
-                    .collect()
-            });
-            let nodes = drawing.nodes().iter();
-            nodes
-                .filter(|node| node.ghost.is_none() && types.contains(&node.resource_type.as_str()))
-                .map(|node| node.name.clone())
-                .collect::<Vec<_>>()
-        });
-        self.selection.set(Selection::of(names));
-    }
-
-    /// Selects all resources.
-    pub fn select_all(self) {
-        let names = self.drawing.with_untracked(|drawing| {
-            let all = drawing
-                .nodes()
-                .iter()
-                .filter(|node| node.ghost.is_none() && !node.resource_type.is_empty());
-            all.map(|node| node.name.clone()).collect::<Vec<_>>()
-        });
-        self.selection.set(Selection::of(names));
     }
 }
 
@@ -159,9 +85,7 @@ fn entries(workspace: Workspace, menu: &ContextMenu) -> Vec<Vec<Entry>> {
             ],
         ];
     }
-    let count = workspace
-        .selection
-        .with_untracked(|selection| selection.names().count());
+    let count = workspace.selected_names().len();
     let mut groups = Vec::new();
     if count == 1 {
         groups.push(vec![

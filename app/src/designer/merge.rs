@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::{Design, DesignRequest, DesignVersion, Layout, TemplateFiles};
-use hot::document::{self, Conflict, Document, Side};
+use hot::document::{self, Conflict, Document, Side, either};
 
 /// Sides chosen by the user, by the path of the conflict. [`Side::One`] is this page.
 pub(super) type Choices = BTreeMap<Vec<String>, Side>;
@@ -60,15 +60,15 @@ fn files(
     );
     let mut pick =
         |path: &[&str], old: Option<&String>, one: Option<&String>, other: Option<&String>| {
-            let is_unchanged_here = base.is_some() && old == one;
-            if one == other || base.is_some() && old == other {
-                return one.cloned();
-            }
-            if is_unchanged_here || base.is_none() && one.is_none() {
-                return other.cloned();
-            }
-            if base.is_none() && other.is_none() {
-                return one.cloned();
+            // Without a common version, what one side alone has is kept.
+            let agreed = match (base, one, other) {
+                (None, Some(_), None) => Some(one),
+                (None, None, _) => Some(other),
+                (None, ..) if one != other => None,
+                _ => either(old, one, other),
+            };
+            if let Some(agreed) = agreed {
+                return agreed.cloned();
             }
             let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
             let side = choose(&path);
@@ -112,7 +112,7 @@ fn layout(base: &Layout, one: &Layout, other: &Layout) -> Layout {
     let place = |name: &String| {
         let at = |layout: &Layout| layout.nodes.get(name).copied();
         let (old, one, other) = (at(base), at(one), at(other));
-        let place = if old == one { other } else { one };
+        let place = either(old, one, other).unwrap_or(one);
         place.map(|place| (name.clone(), place))
     };
     Layout {

@@ -104,7 +104,7 @@ fn Open(
         Map::of(area)
     });
     // All nodes are one path: a thousand elements would cost more than the map is worth.
-    let paths = move || {
+    let paths = Memo::new(move |_| {
         let map = map.get();
         workspace.drawing.with(|drawing| {
             let mut paths = [String::new(), String::new()];
@@ -124,7 +124,7 @@ fn Open(
             }
             paths
         })
-    };
+    });
     let window = move || map.get().rect(visible.get().unwrap_or_default());
     let go = move |event: &ev::PointerEvent| {
         let Some(element) = event
@@ -149,8 +149,8 @@ fn Open(
             on:pointermove=move |event| if event.buttons() == 1 { event.stop_propagation(); go(&event) }
             on:pointerup=|event| event.stop_propagation() on:dblclick=|event| event.stop_propagation()
         >
-            <path class="minimap-frames" d=move || paths()[0].clone() />
-            <path class="minimap-nodes" d=move || paths()[1].clone() />
+            <path class="minimap-frames" d=move || paths.with(|paths| paths[0].clone()) />
+            <path class="minimap-nodes" d=move || paths.with(|paths| paths[1].clone()) />
             <rect
                 class="minimap-window" rx="2" x=move || window().x y=move || window().y
                 width=move || window().width height=move || window().height

@@ -13,21 +13,34 @@ pub fn FoldButtons(
 ) -> impl IntoView {
     let Panels { palette, inspector } = workspace.panels;
     view! {
+        <FoldButton
+            side="left" label="Palette" title="Fold or unfold the palette ([)" icon="panel-left" open=palette
+            toggle=move || workspace.panels.toggle_palette()
+        />
+        <FoldButton
+            side="right" label="Form" title="Fold or unfold the form (])" icon="panel-right" open=inspector
+            toggle=move || workspace.panels.toggle_inspector()
+        />
+    }
+}
+
+#[component]
+fn FoldButton(
+    side: &'static str,
+    label: &'static str,
+    title: &'static str,
+    icon: &'static str,
+    open: RwSignal<bool>,
+    toggle: impl Fn() + 'static,
+) -> impl IntoView {
+    view! {
         <button
-            type="button" class="button canvas-fold" data-look="ghost" data-size="icon" data-side="left"
-            aria-label="Palette" aria-expanded=move || palette.get().to_string() title="Fold or unfold the palette ([)"
+            type="button" class="button canvas-fold" data-look="ghost" data-size="icon" data-side=side
+            aria-label=label aria-expanded=move || open.get().to_string() title=title
             on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
-            on:click=move |_| workspace.panels.toggle_palette()
+            on:click=move |_| toggle()
         >
-            <Icon name="panel-left" />
-        </button>
-        <button
-            type="button" class="button canvas-fold" data-look="ghost" data-size="icon" data-side="right"
-            aria-label="Form" aria-expanded=move || inspector.get().to_string() title="Fold or unfold the form (])"
-            on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
-            on:click=move |_| workspace.panels.toggle_inspector()
-        >
-            <Icon name="panel-right" />
+            <Icon name=icon />
         </button>
     }
 }

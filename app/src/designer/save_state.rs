@@ -30,7 +30,7 @@ pub struct Clash {
     pub theirs: Design,
     /// The version that both sides come from. `None` if it is no longer kept.
     pub base: Option<DesignVersion>,
-    /// What both sides changed, when the newer version arrived.
+    /// Entries that both sides had changed when the newer version arrived.
     pub conflicts: Vec<Conflict>,
 }
 

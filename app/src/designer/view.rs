@@ -353,9 +353,7 @@ fn menu_by_key(workspace: Workspace, focused: Option<String>) {
 
 /// Moves the selection, or the view if nothing is selected.
 fn nudge(workspace: Workspace, way: CanvasVector) {
-    let names: Vec<String> = workspace
-        .selection
-        .with_untracked(|selection| selection.names().map(str::to_owned).collect());
+    let names = workspace.selected_names();
     if names.is_empty() {
         workspace
             .view

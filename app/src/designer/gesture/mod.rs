@@ -317,9 +317,7 @@ impl Pointer {
                         .selection
                         .with_untracked(|selection| selection.contains(&name));
                     let names = if selected {
-                        workspace.selection.with_untracked(|selection| {
-                            selection.names().map(str::to_owned).collect()
-                        })
+                        workspace.selected_names()
                     } else {
                         vec![name.clone()]
                     };

@@ -4,7 +4,7 @@ use canvas::form::{self, Field};
 use hot::document::Edit;
 use leptos::prelude::*;
 
-use crate::{browser, designer::store::Workspace};
+use crate::designer::store::Workspace;
 
 /// Builds the view of a field from the form, the form's fields, and the field; `true` for one without visible label.
 pub type FieldFn = fn(FormContext, Memo<Vec<Field>>, Field, bool) -> AnyView;
@@ -60,20 +60,6 @@ impl FormContext {
         self.workspace.edit(self.change_of(field), edit, None)
     }
 
-    /// Keeps the chosen image or flavor for the next new server.
-    fn remember(self, field: &Field, edit: &Edit) {
-        let key = match field.name.as_str() {
-            "image" => "designer.image",
-            "flavor" => "designer.flavor",
-            _ => return,
-        };
-        if let Edit::Set { value, .. } = edit
-            && let Some(name) = value.as_str()
-        {
-            browser::remember(key, name);
-        }
-    }
-
     /// Sets a field as typed. False if the text is not a valid value.
     pub fn type_text(self, field: &Field, text: &str) -> bool {
         if text == field.text {
@@ -82,7 +68,11 @@ impl FormContext {
         match form::edit(field, text) {
             Some(edit) => {
                 let key = field.path.join(".");
-                self.remember(field, &edit);
+                if let Edit::Set { value, .. } = &edit
+                    && let Some(name) = value.as_str()
+                {
+                    self.workspace.remember_choice(&field.name, name);
+                }
                 self.workspace.edit(self.change_of(field), edit, Some(&key));
                 true
             }

@@ -4,6 +4,7 @@
 //! [`Workspace::refresh`], which computes the drawing and sets the signals with a different value. Problems and forms
 //! are derived and never written.
 
+mod arrange;
 mod changes;
 mod problems;
 mod selection;
@@ -129,6 +130,8 @@ pub struct Workspace {
     pub problems: Memo<Arc<Vec<Diagnostic>>>,
     /// Save state, and the design on the server.
     pub saving: Saving,
+    /// The last image and flavor that were chosen in a form.
+    recent: StoredValue<Recent>,
     /// The last fitted viewport. Until the user changes the viewport, it follows the canvas's size.
     fitted: StoredValue<Option<Viewport>>,
     confirm: crate::ui::confirm::Confirm,
@@ -206,6 +209,7 @@ impl Workspace {
             spoken: RwSignal::default(),
             problems,
             saving: Saving::new(design),
+            recent: StoredValue::new(recent()),
             fitted: StoredValue::new(None),
             confirm: use_confirm(),
             toasts: use_toasts(),
@@ -257,7 +261,7 @@ impl Workspace {
             drawing: &drawing,
             types: &types,
             cloud: &cloud,
-            recent: &recent(),
+            recent: &self.recent.try_get_value()?,
         }))
     }
 
@@ -331,6 +335,19 @@ impl Workspace {
         self.spoken.try_set(text.to_owned());
     }
 
+    /// Keeps an image or flavor that was chosen in a form, for the next new server and for later visits.
+    pub fn remember_choice(self, property: &str, name: &str) {
+        self.recent.update_value(|recent| {
+            let (key, choice) = match property {
+                "image" => (IMAGE_KEY, &mut recent.image),
+                "flavor" => (FLAVOR_KEY, &mut recent.flavor),
+                _ => return,
+            };
+            browser::remember(key, name);
+            *choice = Some(name.to_owned());
+        });
+    }
+
     /// Displays the reason why a drop was refused.
     pub fn refuse_drop(self, reason: &str) {
         self.announce(reason);
@@ -338,10 +355,14 @@ impl Workspace {
     }
 }
 
-/// The last image and flavor that were chosen in a form.
+/// Keys of the browser's storage for [`Recent`].
+const IMAGE_KEY: &str = "designer.image";
+const FLAVOR_KEY: &str = "designer.flavor";
+
+/// The last choices of earlier visits.
 fn recent() -> Recent {
     Recent {
-        image: browser::remembered("designer.image"),
-        flavor: browser::remembered("designer.flavor"),
+        image: browser::remembered(IMAGE_KEY),
+        flavor: browser::remembered(FLAVOR_KEY),
     }
 }

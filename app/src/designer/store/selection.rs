@@ -91,11 +91,46 @@ impl Workspace {
         }
     }
 
+    /// Selects all resources with the type of a selected one.
+    pub fn select_same_type(self) {
+        let names = self.drawing.with_untracked(|drawing| {
+            let types: Vec<&str> = self.selection.with_untracked(|selection| {
+                selection
+                    .names()
+                    .filter_map(|name| drawing.node(name))
+                    .map(|node| node.resource_type.as_str())
+                    .collect()
+            });
+            let nodes = drawing.nodes().iter();
+            nodes
+                .filter(|node| node.ghost.is_none() && types.contains(&node.resource_type.as_str()))
+                .map(|node| node.name.clone())
+                .collect::<Vec<_>>()
+        });
+        self.selection.set(Selection::of(names));
+    }
+
+    /// Selects all resources.
+    pub fn select_all(self) {
+        let names = self.drawing.with_untracked(|drawing| {
+            let all = drawing
+                .nodes()
+                .iter()
+                .filter(|node| node.ghost.is_none() && !node.resource_type.is_empty());
+            all.map(|node| node.name.clone()).collect::<Vec<_>>()
+        });
+        self.selection.set(Selection::of(names));
+    }
+
+    /// Names of the selected resources.
+    pub fn selected_names(self) -> Vec<String> {
+        self.selection
+            .with_untracked(|selection| selection.names().map(str::to_owned).collect())
+    }
+
     /// Deletes the selected resources, after a dialog that lists dependents deleted with them.
     pub fn delete_selected(self) {
-        let names: Vec<String> = self
-            .selection
-            .with_untracked(|selection| selection.names().map(str::to_owned).collect());
+        let names = self.selected_names();
         self.delete(&names);
     }
 
@@ -138,9 +173,7 @@ impl Workspace {
 
     /// Adds a copy of the selection.
     pub fn duplicate_selected(self) {
-        let names: Vec<String> = self
-            .selection
-            .with_untracked(|selection| selection.names().map(str::to_owned).collect());
+        let names = self.selected_names();
         if self.is_broken() {
             return;
         }
