@@ -216,6 +216,21 @@ pub fn show_address(address: &str) {
     }
 }
 
+/// The part of the current address after `#`.
+pub fn fragment() -> String {
+    let hash = window().and_then(|window| window.location().hash().ok());
+    hash.unwrap_or_default().trim_start_matches('#').to_owned()
+}
+
+/// Replaces the current address without a page load and without a new entry in the history.
+pub fn replace_address(address: &str) {
+    let history = window().and_then(|window| window.history().ok());
+    if let Some(history) = history {
+        // If the browser refuses it, only the old address stays visible.
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(address));
+    }
+}
+
 /// Percent-encodes `text` as one component of an address.
 pub fn encode(text: &str) -> String {
     if cfg!(target_arch = "wasm32") {

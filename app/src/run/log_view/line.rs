@@ -1,15 +1,21 @@
-//! One line of the log: time, step and text.
+//! One line of the log: time, step and text. The first line of a task can fold the others.
 
 use api::LogLevel;
 use leptos::prelude::*;
 
 use super::{LogState, ROW};
-use crate::{run::ansi, time};
+use crate::{
+    run::{
+        ansi,
+        log_store::{Task, TaskId},
+    },
+    time,
+    ui::Icon,
+};
 
 /// Line at an index of the view.
 #[component]
 pub fn LineView(state: LogState, place: usize) -> impl IntoView {
-    let offset = js_sys::Date::new_0().get_timezone_offset();
     let needle = state
         .query
         .with_untracked(|query| query.trim().to_lowercase());
@@ -41,13 +47,63 @@ pub fn LineView(state: LogState, place: usize) -> impl IntoView {
                 })
                 .collect_view();
             let step = log.step_name(line.step).to_owned();
+            let (seq, time_ms) = (line.seq, line.time_ms);
+            let shown_time = {
+                let step = step.clone();
+                move || state.time_text(time_ms, &step)
+            };
+            let is_marked = move || {
+                state.marked.with(|marked| marked.is_some_and(|marked| marked.numbers().contains(&seq)))
+            };
+            let mark = move |event: leptos::ev::MouseEvent| {
+                event.prevent_default();
+                state.mark(seq, event.shift_key());
+            };
+            let task = log.task_at(place).map(|(id, _)| view! { <TaskHead state place id /> });
             Some(view! {
-                <div class="log-line" data-seq=line.seq data-level=level style:top=format!("{top}px")>
-                    <time class="log-time">{time::time_of_day(line.time_ms, offset)}</time>
+                <div class="log-line" data-seq=seq data-level=level data-marked=move || is_marked().then_some("true") style:top=format!("{top}px")>
+                    <a
+                        class="log-time" href=format!("#L{seq}") tabindex="-1" title="Link to this line. Shift: to all lines up to it."
+                        on:click=mark
+                    >
+                        {shown_time}
+                    </a>
                     <span class="log-step" title=step.clone()>{step.clone()}</span>
                     <span class="log-text">{text}</span>
+                    {task}
                 </div>
             })
         })
         .flatten()
+}
+
+/// Fold button, duration and results of a task, beside its first line.
+#[component]
+fn TaskHead(state: LogState, place: usize, id: TaskId) -> impl IntoView {
+    let task = Memo::new(move |_| {
+        state.changed.track();
+        let found = state.feed.log.try_with_value(|log| {
+            let (_, task) = log.task_at(place)?;
+            Some((task.clone(), log.is_folded(id)))
+        });
+        found.flatten()
+    });
+    let is_open = move || task.with(|task| task.as_ref().is_none_or(|(_, folded)| !folded));
+    let facts = move || task.with(|task| task.as_ref().map(|(task, _)| facts_of(task)));
+    view! {
+        <button
+            type="button" class="log-fold" aria-expanded=move || is_open().to_string() aria-label="Lines of the task"
+            on:click=move |_| state.folds.update(|folds| folds.toggle(id))
+        >
+            {move || view! { <Icon name=if is_open() { "chevron-down" } else { "chevron-right" } /> }}
+        </button>
+        <span class="log-facts" data-failed=move || task.with(|task| task.as_ref().is_some_and(|(task, _)| task.failed > 0)).then_some("true")>
+            {facts}
+        </span>
+    }
+}
+
+fn facts_of(task: &Task) -> String {
+    let took = time::duration(task.span_ms.1 - task.span_ms.0);
+    format!("{took}, {}", task.summary())
 }

@@ -4,13 +4,18 @@
 //! fetched near the top of what is loaded.
 
 mod line;
+mod marked;
 mod tools;
+mod view_menu;
 
-use leptos::{html, prelude::*};
+use leptos::{ev, html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 
-use self::{line::LineView, tools::LogTools};
-use super::{feed::Feed, log_store::ViewSettings};
+use self::{line::LineView, marked::Marked, tools::LogTools, view_menu::Times};
+use super::{
+    feed::Feed,
+    log_store::{Filter, Folds, ViewSettings},
+};
 use crate::{browser, time::day};
 
 /// Height of a row of text in pixels, as in `log.css`.
@@ -27,7 +32,14 @@ pub struct LogState {
     /// Step of the displayed lines. `None` for all steps.
     step: RwSignal<Option<String>>,
     query: RwSignal<String>,
+    filter: RwSignal<Filter>,
+    folds: RwSignal<Folds>,
+    times: RwSignal<Times>,
     wrap: RwSignal<bool>,
+    /// Lines that are marked for a link or a copy.
+    marked: RwSignal<Option<Marked>>,
+    /// True if the log covers the whole window.
+    is_full: RwSignal<bool>,
     follow: RwSignal<bool>,
     /// Number of lines in the view when following ended.
     seen: RwSignal<usize>,
@@ -64,7 +76,12 @@ pub fn LogView(
         feed,
         step,
         query: RwSignal::new(String::new()),
+        filter: RwSignal::default(),
+        folds: RwSignal::default(),
+        times: RwSignal::new(Times::Clock),
         wrap: RwSignal::new(true),
+        marked: RwSignal::new(None),
+        is_full: RwSignal::new(false),
         follow: RwSignal::new(true),
         seen: RwSignal::new(0),
         hit: RwSignal::new(0),
@@ -77,12 +94,14 @@ pub fn LogView(
     Effect::new(move |_| {
         state
             .wrap
-            .set(browser::remembered("log.wrap").as_deref() != Some("no"))
+            .set(browser::remembered("log.wrap").as_deref() != Some("no"));
+        state.times.set(Times::remembered());
     });
     measure(state);
     rebuild_view(state);
     scroll_to_end(state);
     reach_back(state);
+    marked::follow_link(state);
 
     let rows = move || {
         state.changed.track();
@@ -120,6 +139,16 @@ pub fn LogView(
             let deleted = feed
                 .model
                 .with(|model| model.as_ref().map(|model| model.run.log_deleted.clone()));
+            let filtered = feed.log.try_with_value(|log| log.filtered()).unwrap_or_default();
+            if filtered > 0 {
+                return view! {
+                    <div class="log-none">
+                        <p>{format!("The filter hides all {filtered} lines.")}</p>
+                        <button type="button" class="button" on:click=move |_| state.filter.set(Filter::default())>"Clear the filter"</button>
+                    </div>
+                }
+                .into_any();
+            }
             let text = match (step.get(), deleted) {
                 (_, None) => String::new(),
                 (_, Some(Some(time))) => format!(
@@ -129,11 +158,14 @@ pub fn LogView(
                 (Some(_), _) => String::from("This step has no log lines yet."),
                 (None, _) => String::from("No log lines yet. They appear here during the run."),
             };
-            view! { <p class="log-none">{text}</p> }
+            view! { <p class="log-none">{text}</p> }.into_any()
         })
     };
     view! {
-        <section class="log" data-wrap=move || state.wrap.get().to_string() aria-label="Log of the run">
+        <section
+            class="log" data-wrap=move || state.wrap.get().to_string() data-full=move || state.is_full.get().then_some("true")
+            aria-label="Log of the run" on:keydown=move |event| state.on_key(&event)
+        >
             <LogTools state />
             <div
                 class="log-scroll" role="log" aria-label="Log" tabindex="0" node_ref=state.scroll
@@ -214,6 +246,8 @@ fn rebuild_view(state: LogState) {
     Effect::new(move |_| {
         let settings = ViewSettings {
             step: state.step.get(),
+            filter: state.filter.get(),
+            folds: state.folds.get(),
             needle: state.query.with(|query| query.trim().to_lowercase()),
             wrap: state
                 .wrap
@@ -288,6 +322,14 @@ fn reach_back(state: LogState) {
 }
 
 impl LogState {
+    /// Escape leaves the full window. In the search field it clears the search first.
+    fn on_key(self, event: &ev::KeyboardEvent) {
+        if event.key() == "Escape" && self.is_full.get_untracked() && !event.default_prevented() {
+            event.prevent_default();
+            self.is_full.set(false);
+        }
+    }
+
     /// Keeps the visible lines in sight after this many rows were inserted above them.
     fn stay(self, rows: u32) {
         browser::on_next_frame(move || {
@@ -362,11 +404,15 @@ impl LogState {
         }
         let next = (self.hit.get_untracked() as isize + step).rem_euclid(count as isize) as usize;
         self.hit.set(next);
-        let row = self
-            .feed
-            .log
-            .try_with_value(|log| log.hit(next).map(|place| log.row_of(place)))
-            .flatten();
+        let place = self.feed.log.try_with_value(|log| log.hit(next));
+        if let Some(place) = place.flatten() {
+            self.scroll_to(place);
+        }
+    }
+
+    /// Scrolls so that the line with this index of the view is in the middle.
+    fn scroll_to(self, place: usize) {
+        let row = self.feed.log.try_with_value(|log| log.row_of(place));
         if let (Some(row), Some(element)) = (row, self.scroll.get_untracked()) {
             self.follow.set(false);
             let middle = f64::from(element.client_height()) / 2.0;

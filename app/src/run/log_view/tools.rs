@@ -1,12 +1,21 @@
-//! The log's toolbar: step, search, wrap, copy, download.
+//! The log's toolbar: step, search, filter, wrap, copy, download, full window.
 
 use leptos::{ev::KeyboardEvent, prelude::*};
 
-use super::LogState;
+use super::{LogState, view_menu::ViewMenu};
 use crate::{
     browser,
-    ui::{Icon, use_toasts},
+    ui::{Icon, Menu, menu, use_toasts},
 };
+
+const DOWNLOAD: &str = "log-download-menu";
+
+/// Format of a downloaded log.
+#[derive(Clone, Copy)]
+enum Format {
+    Text,
+    JsonLines,
+}
 
 /// The toolbar.
 #[component]
@@ -16,7 +25,10 @@ pub fn LogTools(state: LogState) -> impl IntoView {
         state
             .feed
             .log
-            .try_with_value(|log| log.text())
+            .try_with_value(|log| {
+                let marked = state.marked.get_untracked();
+                log.text(marked.map(|marked| marked.numbers()))
+            })
             .unwrap_or_default()
     };
     let is_complete = async move || {
@@ -32,20 +44,43 @@ pub fn LogTools(state: LogState) -> impl IntoView {
                 return;
             }
             if browser::copy(&text()).await {
-                toasts.done("The log was copied.");
+                toasts.done(match state.marked.get_untracked() {
+                    Some(_) => "The marked lines were copied.",
+                    None => "The log was copied.",
+                });
             } else {
                 toasts.warn("The browser did not allow copying. Use Download instead.");
             }
         });
     };
-    let download = move |_| {
-        let name = state.step.get_untracked().map_or_else(
-            || String::from("run.log"),
-            |step| format!("{}.log", step.replace(':', "-")),
-        );
+    let download = move |format: Format| {
+        menu::close(DOWNLOAD);
+        let name = state
+            .step
+            .get_untracked()
+            .map_or_else(|| String::from("run"), |step| step.replace(':', "-"));
         leptos::task::spawn_local(async move {
-            if is_complete().await {
-                browser::download(&name, "text/plain", &text());
+            if !is_complete().await {
+                return;
+            }
+            let log = state.feed.log;
+            match format {
+                Format::Text => {
+                    let text = log.try_with_value(|log| log.text(None));
+                    browser::download(
+                        &format!("{name}.log"),
+                        "text/plain",
+                        &text.unwrap_or_default(),
+                    );
+                }
+                Format::JsonLines => {
+                    let text = log.try_with_value(|log| log.json_lines());
+                    browser::download(
+                        &format!("{name}.jsonl"),
+                        "application/jsonl",
+                        &text.unwrap_or_default(),
+                    );
+                }
             }
         });
     };
@@ -104,17 +139,26 @@ pub fn LogTools(state: LogState) -> impl IntoView {
                 />
             </label>
             {hits}
+            <ViewMenu state />
             <button
                 type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Wrap long lines" title="Wrap long lines"
                 aria-pressed=move || state.wrap.get().to_string() on:click=toggle_wrap
             >
                 <Icon name="wrap-text" />
             </button>
-            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Copy the log" title="Copy the log" on:click=copy>
+            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Copy the log" title="Copy the marked lines, or the whole log" on:click=copy>
                 <Icon name="copy" />
             </button>
-            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Download the log" title="Download the log" on:click=download>
-                <Icon name="download" />
+            <Menu id=DOWNLOAD label="Download the log" button=view! { <Icon name="download" /> }.into_any()>
+                <button type="button" class="menu-item" on:click=move |_| download(Format::Text)><Icon name="file-text" />"As text"</button>
+                <button type="button" class="menu-item" on:click=move |_| download(Format::JsonLines)><Icon name="code" />"As JSON lines"</button>
+            </Menu>
+            <button
+                type="button" class="button" data-look="ghost" data-size="icon-small" title="Full window (Escape leaves)"
+                aria-label="Full window" aria-pressed=move || state.is_full.get().to_string()
+                on:click=move |_| state.is_full.update(|is_full| *is_full = !*is_full)
+            >
+                {move || view! { <Icon name=if state.is_full.get() { "minimize" } else { "maximize" } /> }}
             </button>
         </header>
     }

@@ -1,14 +1,25 @@
 //! The loaded log lines of a run, and the part of them that is on the screen. Pure.
 //!
-//! A run is read from its end: all lines from a number on are here, and for some steps older ones, too. Lines are stored once, in
-//! order. A view is a list of the line numbers that pass the filter. Its heights are counted
-//! in rows of text, so that every line has a known position, wrapped or not, and a million lines do not need a million
-//! elements.
+//! A run is read from its end: all lines from a number on are here, and for some steps older ones, too. Lines are stored
+//! once, in order. A view is a list of the line numbers that pass the filter and are not folded away with their task.
+//! Its heights are counted in rows of text, so that every line has a known position, wrapped or not, and a million lines
+//! do not need a million elements.
+
+mod filter;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::collections::HashMap;
 
 use api::{Event, EventBody, LogLevel, LogStream};
 
+use self::tasks::Tasks;
+pub use self::{
+    filter::{Filter, Folds, Source, ViewSettings},
+    tasks::{Task, TaskId},
+};
 use super::ansi;
 
 /// One log line.
@@ -20,6 +31,10 @@ pub struct Line {
     pub time_ms: f64,
     /// Number of the step of this line; see [`LogStore::step_name`].
     pub step: u32,
+    /// Ansible's task, if the line belongs to one.
+    pub task: Option<TaskId>,
+    /// Number of the server; see [`LogStore::hosts`].
+    host: Option<u32>,
     /// Output stream.
     pub stream: LogStream,
     /// The log level.
@@ -30,17 +45,6 @@ pub struct Line {
     pub columns: u32,
 }
 
-/// Filter and layout of a view.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ViewSettings {
-    /// Step of the lines. `None` for all steps.
-    pub step: Option<String>,
-    /// Search text in lower case. Its hits are counted and marked.
-    pub needle: String,
-    /// Characters per row. `None` disables wrapping.
-    pub wrap: Option<u32>,
-}
-
 /// All lines, and the current view.
 #[derive(Debug, Default)]
 pub struct LogStore {
@@ -49,8 +53,9 @@ pub struct LogStore {
     from: u64,
     /// For some steps, all lines from this number on are here.
     from_of_step: HashMap<String, u64>,
-    steps: Vec<String>,
-    step_numbers: HashMap<String, u32>,
+    steps: Names,
+    hosts: Names,
+    tasks: Tasks,
     settings: ViewSettings,
     /// Indices into `lines` of the lines that pass the filter.
     view: Vec<u32>,
@@ -60,16 +65,44 @@ pub struct LogStore {
     widest: u32,
     /// Indices into `view` of the lines with a hit.
     hits: Vec<u32>,
+    /// The first line of each task in the view.
+    heads: HashMap<TaskId, u32>,
+    /// Number of lines that the filter hides.
+    filtered: usize,
     /// Number of insertions of older lines.
     insertions: u32,
     /// Rows by which they have moved the lines of the view, all together.
     moved: u32,
 }
 
+/// Names by their number, in the order in which they came.
+#[derive(Debug, Default)]
+struct Names {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Names {
+    fn number(&mut self, name: String) -> u32 {
+        if let Some(number) = self.numbers.get(&name) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.numbers.insert(name, number);
+        number
+    }
+
+    fn name(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("", String::as_str)
+    }
+}
+
 impl LogStore {
     /// Adds the event's line at the end, if it has one.
     pub fn push(&mut self, event: Event) {
         if let Some(line) = self.line_of(event) {
+            self.tasks.count(&line);
             self.lines.push(line);
             self.show(self.lines.len() as u32 - 1);
         }
@@ -84,6 +117,7 @@ impl LogStore {
         }
         self.lines.sort_by_key(|line| line.seq);
         self.lines.dedup_by_key(|line| line.seq);
+        self.tasks.count_all(&self.lines);
         match step {
             Some(step) => {
                 self.from_of_step.insert(step.to_owned(), from);
@@ -112,7 +146,8 @@ impl LogStore {
         let EventBody::Log(line) = event.body else {
             return None;
         };
-        let step = self.step_number(line.step);
+        let step = self.steps.number(line.step);
+        let task = (line.task.as_ref()).map(|task| self.tasks.id(step, line.play.as_deref(), task));
         let mut text = ansi::final_text(&line.text).to_owned();
         if text.contains('\t') {
             text = text.replace('\t', "    ");
@@ -122,21 +157,13 @@ impl LogStore {
             seq: event.seq,
             time_ms: crate::time::parse(&event.time).unwrap_or_default(),
             step,
+            task,
+            host: line.host.map(|host| self.hosts.number(host)),
             stream: line.stream,
             level: line.level,
             text: text.into(),
             columns,
         })
-    }
-
-    fn step_number(&mut self, name: String) -> u32 {
-        if let Some(number) = self.step_numbers.get(&name) {
-            return *number;
-        }
-        let number = self.steps.len() as u32;
-        self.steps.push(name.clone());
-        self.step_numbers.insert(name, number);
-        number
     }
 
     /// Changes the filter and the layout.
@@ -154,6 +181,8 @@ impl LogStore {
         self.hits.clear();
         self.row_count = 0;
         self.widest = 0;
+        self.heads.clear();
+        self.filtered = 0;
         for at in 0..self.lines.len() as u32 {
             self.show(at);
         }
@@ -161,13 +190,25 @@ impl LogStore {
 
     fn show(&mut self, at: u32) {
         let line = &self.lines[at as usize];
-        let is_shown = match &self.settings.step {
-            Some(step) => self.steps[line.step as usize] == *step,
+        let is_of_step = match &self.settings.step {
+            Some(step) => self.steps.name(line.step) == step,
             // Older ones are a part of what was there.
             None => line.seq >= self.from,
         };
-        if !is_shown {
+        if !is_of_step {
             return;
+        }
+        if !self.passes(line) {
+            self.filtered += 1;
+            return;
+        }
+        if let Some(task) = line.task {
+            let is_head = !self.heads.contains_key(&task);
+            if is_head {
+                self.heads.insert(task, at);
+            } else if self.settings.folds.hides(task) {
+                return;
+            }
         }
         if !self.settings.needle.is_empty()
             && ansi::contains(&ansi::plain(&line.text), &self.settings.needle)
@@ -253,13 +294,13 @@ impl LogStore {
 
     /// Name of a step by its number.
     pub fn step_name(&self, number: u32) -> &str {
-        self.steps.get(number as usize).map_or("", String::as_str)
+        self.steps.name(number)
     }
 
     /// Most relevant lines of a step: the last output of its program, otherwise errors and warnings, otherwise the last
     /// lines. At most `count`. Lines of the engine do not repeat `reason`, which is displayed below them.
     pub fn excerpt(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
-        let Some(number) = self.step_numbers.get(step) else {
+        let Some(number) = self.steps.numbers.get(step) else {
             return Vec::new();
         };
         let last = |is_relevant: &dyn Fn(&Line, &str) -> bool| {
@@ -286,199 +327,8 @@ impl LogStore {
 
     /// The last line of a step.
     pub fn last_line(&self, step: &str) -> Option<String> {
-        let number = self.step_numbers.get(step)?;
+        let number = self.steps.numbers.get(step)?;
         let line = self.lines.iter().rev().find(|line| line.step == *number)?;
         Some(ansi::plain(&line.text))
-    }
-
-    /// View as plain text, one line each with time and step.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        for line in self
-            .view
-            .iter()
-            .filter_map(|at| self.lines.get(*at as usize))
-        {
-            text.push_str(&crate::time::time_of_day(line.time_ms, 0.0));
-            text.push_str("Z  ");
-            text.push_str(self.step_name(line.step));
-            text.push_str("  ");
-            text.push_str(&ansi::plain(&line.text));
-            text.push('\n');
-        }
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use api::LogLine;
-
-    use super::*;
-
-    fn events(lines: &[(&str, &str)]) -> Vec<Event> {
-        let lines = lines.iter().enumerate();
-        lines
-            .map(|(index, (step, text))| Event {
-                seq: index as u64 + 1,
-                time: String::from("2026-01-01T00:00:00Z"),
-                body: EventBody::Log(LogLine {
-                    step: (*step).to_owned(),
-                    host: None,
-                    play: None,
-                    task: None,
-                    stream: LogStream::Engine,
-                    level: if text.contains("bad") {
-                        LogLevel::Error
-                    } else {
-                        LogLevel::Info
-                    },
-                    text: (*text).to_owned(),
-                    position: None,
-                }),
-            })
-            .collect()
-    }
-
-    fn store(lines: &[(&str, &str)]) -> LogStore {
-        let mut store = LogStore::default();
-        for event in events(lines) {
-            store.push(event);
-        }
-        store
-    }
-
-    fn shown(store: &LogStore) -> Vec<String> {
-        (0..store.len())
-            .filter_map(|place| store.line(place))
-            .map(|line| line.text.to_string())
-            .collect()
-    }
-
-    #[test]
-    fn a_filter_of_one_step_applies_to_new_lines_too() {
-        let mut store = store(&[("a", "one"), ("b", "two"), ("a", "three")]);
-        store.set_view(ViewSettings {
-            step: Some(String::from("a")),
-            ..ViewSettings::default()
-        });
-        assert_eq!(shown(&store), ["one", "three"]);
-        store.set_view(ViewSettings::default());
-        assert_eq!(shown(&store), ["one", "two", "three"]);
-    }
-
-    #[test]
-    fn older_lines_come_before_the_others() {
-        let mut all = events(&[("a", "1"), ("b", "2"), ("a", "3"), ("b", "4"), ("a", "5")]);
-        let mut store = LogStore::default();
-        store.insert(all.split_off(3), None, 4);
-        assert_eq!((store.from(None), store.from(Some("a"))), (4, 4));
-        assert_eq!(shown(&store), ["4", "5"]);
-
-        let of_a = vec![all[0].clone(), all[2].clone()];
-        store.insert(of_a, Some("a"), 1);
-        assert_eq!(shown(&store), ["4", "5"], "lines of `b` are missing");
-        assert_eq!((store.from(None), store.from(Some("a"))), (4, 1));
-        store.set_view(ViewSettings {
-            step: Some(String::from("a")),
-            ..ViewSettings::default()
-        });
-        assert_eq!(shown(&store), ["1", "3", "5"]);
-
-        store.set_view(ViewSettings::default());
-        store.insert(all, None, 1);
-        assert_eq!(shown(&store), ["1", "2", "3", "4", "5"]);
-        assert_eq!((store.from(None), store.place_of(4)), (1, 3));
-        assert_eq!(store.insertions(), (3, 3), "line 4 was the first one");
-    }
-
-    #[test]
-    fn wrapped_lines_take_rows() {
-        let mut store = store(&[("a", "12345678901"), ("a", ""), ("a", "1234567890")]);
-        store.set_view(ViewSettings {
-            wrap: Some(5),
-            ..ViewSettings::default()
-        });
-        assert_eq!(store.rows(), 3 + 1 + 2);
-        assert_eq!(
-            (0..3).map(|place| store.row_of(place)).collect::<Vec<_>>(),
-            [0, 3, 4]
-        );
-        assert_eq!(
-            (0..6).map(|row| store.place_at(row)).collect::<Vec<_>>(),
-            [0, 0, 0, 1, 2, 2]
-        );
-        assert_eq!(store.place_at(99), 2);
-    }
-
-    #[test]
-    fn colours_do_not_count_in_the_width_of_a_line() {
-        let store = store(&[("a", "\u{1b}[31mred\u{1b}[0m")]);
-        assert_eq!(store.line(0).map(|line| line.columns), Some(3));
-        assert_eq!(store.widest(), 3);
-    }
-
-    #[test]
-    fn search_results_are_counted_in_the_filtered_log() {
-        let mut store = store(&[("a", "an Error"), ("b", "fine"), ("a", "ERROR again")]);
-        store.set_view(ViewSettings {
-            needle: String::from("error"),
-            ..ViewSettings::default()
-        });
-        assert_eq!((store.hits(), store.hit(1)), (2, Some(2)));
-        store.set_view(ViewSettings {
-            needle: String::from("error"),
-            step: Some(String::from("a")),
-            wrap: None,
-        });
-        assert_eq!((store.hits(), store.hit(1)), (2, Some(1)));
-    }
-
-    #[test]
-    fn an_excerpt_has_the_error_lines_or_the_last_ones() {
-        let store = store(&[
-            ("a", "bad thing"),
-            ("a", "fine"),
-            ("a", "bad end"),
-            ("a", "the reason, bad"),
-            ("b", "one"),
-            ("b", "two"),
-            ("b", "three"),
-        ]);
-        assert_eq!(
-            store.excerpt("a", "the reason, bad", 3),
-            ["bad thing", "bad end"]
-        );
-        assert_eq!(store.excerpt("b", "", 2), ["two", "three"]);
-        assert!(store.excerpt("c", "", 2).is_empty());
-    }
-
-    #[test]
-    fn an_excerpt_has_the_programs_own_last_words() {
-        let mut all = events(&[
-            ("a", "one"),
-            ("a", "two"),
-            ("a", "bad result"),
-            ("a", "bad"),
-        ]);
-        for event in &mut all[..2] {
-            if let EventBody::Log(line) = &mut event.body {
-                line.stream = LogStream::Stderr;
-            }
-        }
-        let mut store = LogStore::default();
-        all.into_iter().for_each(|event| store.push(event));
-        assert_eq!(store.excerpt("a", "", 1), ["two"]);
-        assert_eq!(store.excerpt("a", "it said two", 3), ["one", "two"]);
-        assert_eq!(store.last_line("a").as_deref(), Some("bad"));
-        assert_eq!(store.last_line("b"), None);
-    }
-
-    #[test]
-    fn a_downloaded_line_has_time_and_step() {
-        assert_eq!(
-            store(&[("a:create", "\u{1b}[1mhi")]).text(),
-            "00:00:00Z  a:create  hi\n"
-        );
     }
 }

@@ -1,0 +1,284 @@
+use api::LogLine;
+
+use super::*;
+
+fn events(lines: &[(&str, &str)]) -> Vec<Event> {
+    let lines = lines.iter().enumerate();
+    lines
+        .map(|(index, (step, text))| Event {
+            seq: index as u64 + 1,
+            time: String::from("2026-01-01T00:00:00Z"),
+            body: EventBody::Log(LogLine {
+                step: (*step).to_owned(),
+                host: None,
+                play: None,
+                task: None,
+                stream: LogStream::Engine,
+                level: if text.contains("bad") {
+                    LogLevel::Error
+                } else {
+                    LogLevel::Info
+                },
+                text: (*text).to_owned(),
+                position: None,
+            }),
+        })
+        .collect()
+}
+
+fn store(lines: &[(&str, &str)]) -> LogStore {
+    let mut store = LogStore::default();
+    for event in events(lines) {
+        store.push(event);
+    }
+    store
+}
+
+fn shown(store: &LogStore) -> Vec<String> {
+    (0..store.len())
+        .filter_map(|place| store.line(place))
+        .map(|line| line.text.to_string())
+        .collect()
+}
+
+#[test]
+fn a_filter_of_one_step_applies_to_new_lines_too() {
+    let mut store = store(&[("a", "one"), ("b", "two"), ("a", "three")]);
+    store.set_view(ViewSettings {
+        step: Some(String::from("a")),
+        ..ViewSettings::default()
+    });
+    assert_eq!(shown(&store), ["one", "three"]);
+    store.set_view(ViewSettings::default());
+    assert_eq!(shown(&store), ["one", "two", "three"]);
+}
+
+#[test]
+fn older_lines_come_before_the_others() {
+    let mut all = events(&[("a", "1"), ("b", "2"), ("a", "3"), ("b", "4"), ("a", "5")]);
+    let mut store = LogStore::default();
+    store.insert(all.split_off(3), None, 4);
+    assert_eq!((store.from(None), store.from(Some("a"))), (4, 4));
+    assert_eq!(shown(&store), ["4", "5"]);
+
+    let of_a = vec![all[0].clone(), all[2].clone()];
+    store.insert(of_a, Some("a"), 1);
+    assert_eq!(shown(&store), ["4", "5"], "lines of `b` are missing");
+    assert_eq!((store.from(None), store.from(Some("a"))), (4, 1));
+    store.set_view(ViewSettings {
+        step: Some(String::from("a")),
+        ..ViewSettings::default()
+    });
+    assert_eq!(shown(&store), ["1", "3", "5"]);
+
+    store.set_view(ViewSettings::default());
+    store.insert(all, None, 1);
+    assert_eq!(shown(&store), ["1", "2", "3", "4", "5"]);
+    assert_eq!((store.from(None), store.place_of(4)), (1, 3));
+    assert_eq!(store.insertions(), (3, 3), "line 4 was the first one");
+}
+
+#[test]
+fn wrapped_lines_take_rows() {
+    let mut store = store(&[("a", "12345678901"), ("a", ""), ("a", "1234567890")]);
+    store.set_view(ViewSettings {
+        wrap: Some(5),
+        ..ViewSettings::default()
+    });
+    assert_eq!(store.rows(), 3 + 1 + 2);
+    assert_eq!(
+        (0..3).map(|place| store.row_of(place)).collect::<Vec<_>>(),
+        [0, 3, 4]
+    );
+    assert_eq!(
+        (0..6).map(|row| store.place_at(row)).collect::<Vec<_>>(),
+        [0, 0, 0, 1, 2, 2]
+    );
+    assert_eq!(store.place_at(99), 2);
+}
+
+#[test]
+fn colours_do_not_count_in_the_width_of_a_line() {
+    let store = store(&[("a", "\u{1b}[31mred\u{1b}[0m")]);
+    assert_eq!(store.line(0).map(|line| line.columns), Some(3));
+    assert_eq!(store.widest(), 3);
+}
+
+#[test]
+fn search_results_are_counted_in_the_filtered_log() {
+    let mut store = store(&[("a", "an Error"), ("b", "fine"), ("a", "ERROR again")]);
+    store.set_view(ViewSettings {
+        needle: String::from("error"),
+        ..ViewSettings::default()
+    });
+    assert_eq!((store.hits(), store.hit(1)), (2, Some(2)));
+    store.set_view(ViewSettings {
+        needle: String::from("error"),
+        step: Some(String::from("a")),
+        ..ViewSettings::default()
+    });
+    assert_eq!((store.hits(), store.hit(1)), (2, Some(1)));
+}
+
+#[test]
+fn an_excerpt_has_the_error_lines_or_the_last_ones() {
+    let store = store(&[
+        ("a", "bad thing"),
+        ("a", "fine"),
+        ("a", "bad end"),
+        ("a", "the reason, bad"),
+        ("b", "one"),
+        ("b", "two"),
+        ("b", "three"),
+    ]);
+    assert_eq!(
+        store.excerpt("a", "the reason, bad", 3),
+        ["bad thing", "bad end"]
+    );
+    assert_eq!(store.excerpt("b", "", 2), ["two", "three"]);
+    assert!(store.excerpt("c", "", 2).is_empty());
+}
+
+#[test]
+fn an_excerpt_has_the_programs_own_last_words() {
+    let mut all = events(&[
+        ("a", "one"),
+        ("a", "two"),
+        ("a", "bad result"),
+        ("a", "bad"),
+    ]);
+    for event in &mut all[..2] {
+        if let EventBody::Log(line) = &mut event.body {
+            line.stream = LogStream::Stderr;
+        }
+    }
+    let mut store = LogStore::default();
+    all.into_iter().for_each(|event| store.push(event));
+    assert_eq!(store.excerpt("a", "", 1), ["two"]);
+    assert_eq!(store.excerpt("a", "it said two", 3), ["one", "two"]);
+    assert_eq!(store.last_line("a").as_deref(), Some("bad"));
+    assert_eq!(store.last_line("b"), None);
+}
+
+#[test]
+fn a_downloaded_line_has_time_and_step() {
+    assert_eq!(
+        store(&[("a:create", "\u{1b}[1mhi")]).text(None),
+        "00:00:00Z  a:create  hi\n"
+    );
+}
+
+/// Lines of two tasks on two servers, as Ansible gives them, with a program's output in between.
+fn of_tasks() -> LogStore {
+    let lines = [
+        ("one", None, LogStream::Ansible, "TASK [one]"),
+        ("one", Some("web-1"), LogStream::Stdout, "Unpacking"),
+        ("one", Some("web-1"), LogStream::Ansible, "changed: [web-1]"),
+        ("one", Some("web-2"), LogStream::Ansible, "ok: [web-2]"),
+        ("two", None, LogStream::Ansible, "TASK [two]"),
+        ("two", Some("web-1"), LogStream::Ansible, "failed: [web-1]"),
+    ];
+    let mut store = store(&[("web", "starts")]);
+    for (index, (task, host, stream, text)) in lines.into_iter().enumerate() {
+        store.push(Event {
+            seq: index as u64 + 2,
+            time: format!("2026-01-01T00:00:{:02}Z", index * 2),
+            body: EventBody::Log(LogLine {
+                step: String::from("web"),
+                host: host.map(str::to_owned),
+                play: Some(String::from("all")),
+                task: Some(task.to_owned()),
+                stream,
+                level: if text.starts_with("failed") {
+                    LogLevel::Error
+                } else {
+                    LogLevel::Info
+                },
+                text: text.to_owned(),
+                position: None,
+            }),
+        });
+    }
+    store
+}
+
+#[test]
+fn a_folded_task_has_its_first_line_and_its_results() {
+    let mut store = of_tasks();
+    let (one, facts) = store.task_at(1).unwrap();
+    assert_eq!(facts.summary(), "1 changed, 1 ok, 4 lines");
+    assert_eq!(facts.span_ms.1 - facts.span_ms.0, 6_000.0);
+    assert!(store.task_at(2).is_none(), "not the first line");
+    let mut folds = Folds::default();
+    folds.toggle(one);
+    store.set_view(ViewSettings {
+        folds,
+        ..ViewSettings::default()
+    });
+    assert_eq!(
+        shown(&store),
+        ["starts", "TASK [one]", "TASK [two]", "failed: [web-1]"]
+    );
+    store.set_view(ViewSettings {
+        folds: Folds {
+            all: true,
+            ..Folds::default()
+        },
+        ..ViewSettings::default()
+    });
+    assert_eq!(shown(&store), ["starts", "TASK [one]", "TASK [two]"]);
+    assert_eq!(store.filtered(), 0, "folded lines are not filtered ones");
+}
+
+#[test]
+fn lines_are_filtered_by_source_level_and_server() {
+    let mut store = of_tasks();
+    assert_eq!(store.hosts(), ["web-1", "web-2"]);
+    let mut filtered = |filter: Filter| {
+        store.set_view(ViewSettings {
+            filter,
+            ..ViewSettings::default()
+        });
+        (shown(&store), store.filtered())
+    };
+    let (lines, hidden) = filtered(Filter {
+        hidden: vec![Source::Ansible, Source::Engine],
+        ..Filter::default()
+    });
+    assert_eq!((lines, hidden), (vec![String::from("Unpacking")], 6));
+    let (lines, _) = filtered(Filter {
+        only_problems: true,
+        ..Filter::default()
+    });
+    assert_eq!(lines, ["failed: [web-1]"]);
+    let (lines, _) = filtered(Filter {
+        host: Some(String::from("web-2")),
+        ..Filter::default()
+    });
+    assert_eq!(lines, ["ok: [web-2]"]);
+}
+
+#[test]
+fn marked_lines_are_copied_alone() {
+    assert_eq!(
+        store(&[("a", "one"), ("a", "two"), ("a", "three")]).text(Some(2..=3)),
+        "00:00:00Z  a  two\n00:00:00Z  a  three\n"
+    );
+}
+
+#[test]
+fn json_lines_have_every_field() {
+    let text = of_tasks().json_lines();
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        lines[2],
+        serde_json::json!({
+            "seq": 3, "time": "2026-01-01T00:00:02.000Z", "step": "web", "host": "web-1", "play": "all",
+            "task": "one", "stream": "stdout", "level": "info", "text": "Unpacking",
+        })
+    );
+    assert_eq!(lines[0]["task"], serde_json::Value::Null);
+}

@@ -1,0 +1,135 @@
+//! Marked lines: a click on the time of a line marks it, with Shift all lines up to it. The address then leads to them.
+
+use std::ops::RangeInclusive;
+
+use leptos::prelude::*;
+
+use super::LogState;
+use crate::browser;
+
+/// Marked lines, by the number of their events. The first number is the line that was clicked first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marked {
+    anchor: u64,
+    head: u64,
+}
+
+impl Marked {
+    /// Numbers of the lines.
+    pub fn numbers(self) -> RangeInclusive<u64> {
+        self.anchor.min(self.head)..=self.anchor.max(self.head)
+    }
+
+    /// The part of an address after `#`: `L12` or `L12-L20`.
+    fn fragment(self) -> String {
+        let numbers = self.numbers();
+        if self.anchor == self.head {
+            format!("L{}", numbers.start())
+        } else {
+            format!("L{}-L{}", numbers.start(), numbers.end())
+        }
+    }
+
+    fn parse(fragment: &str) -> Option<Marked> {
+        let number = |text: &str| text.strip_prefix('L')?.parse::<u64>().ok();
+        let (anchor, head) = fragment.split_once('-').unwrap_or((fragment, fragment));
+        Some(Marked {
+            anchor: number(anchor)?,
+            head: number(head)?,
+        })
+    }
+}
+
+impl LogState {
+    /// Marks a line, or all lines between the marked one and this one. A second click on the only marked line unmarks it.
+    pub fn mark(self, number: u64, extends: bool) {
+        let before = self.marked.get_untracked();
+        let only = Marked {
+            anchor: number,
+            head: number,
+        };
+        let marked = match before {
+            Some(before) if extends => Some(Marked {
+                head: number,
+                ..before
+            }),
+            Some(before) if before == only => None,
+            _ => Some(only),
+        };
+        self.marked.set(marked);
+        browser::replace_address(&self.address(marked));
+    }
+
+    /// Address of this page with the step and the marked lines.
+    fn address(self, marked: Option<Marked>) -> String {
+        let mut address = browser::path();
+        if let Some(step) = self.step.get_untracked() {
+            address.push_str("?step=");
+            address.push_str(&browser::encode(&step));
+        }
+        if let Some(marked) = marked {
+            address.push('#');
+            address.push_str(&marked.fragment());
+        }
+        address
+    }
+}
+
+/// Scrolls to the lines of the address, once they are loaded.
+pub fn follow_link(state: LogState) {
+    let goal = StoredValue::new(None::<u64>);
+    Effect::new(move |_| {
+        let marked = Marked::parse(&browser::fragment());
+        state.marked.set(marked);
+        goal.set_value(marked.map(|marked| *marked.numbers().start()));
+        if marked.is_some() {
+            state.follow.set(false);
+        }
+    });
+    Effect::new(move |_| {
+        state.changed.track();
+        state.is_loading.track();
+        let is_measured = state.place.with(|place| place.height > 0.0);
+        let (Some(number), true) = (goal.get_value(), is_measured) else {
+            return;
+        };
+        let step = state.step.get();
+        let log = state.feed.log;
+        let is_empty = log.try_with_value(|log| log.total() == 0).unwrap_or(true);
+        if is_empty {
+            return;
+        }
+        let from = log.try_with_value(|log| log.from(step.as_deref()));
+        if from.is_some_and(|from| from > number.max(1)) {
+            state.load_older(step);
+            return;
+        }
+        goal.set_value(None);
+        let place = log.try_with_value(|log| log.place_of(number));
+        // The sheet has its new height at the next frame.
+        browser::on_next_frame(move || {
+            if let Some(place) = place {
+                state.scroll_to(place);
+            }
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_line_or_a_range() {
+        for (text, numbers) in [("L7", 7..=7), ("L7-L12", 7..=12)] {
+            let marked = Marked::parse(text).unwrap();
+            assert_eq!(marked.numbers(), numbers);
+            assert_eq!(marked.fragment(), text);
+        }
+        let backwards = Marked::parse("L12-L7").unwrap();
+        assert_eq!(backwards.fragment(), "L7-L12");
+        for other in ["", "L", "7", "L7-12", "Lx-L2", "L7-L8-L9"] {
+            assert_eq!(Marked::parse(other), None, "{other}");
+        }
+    }
+}
