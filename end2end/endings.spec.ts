@@ -1,4 +1,5 @@
 // Runs that fail or pause, and the actions available then.
+import { readFile } from 'node:fs/promises';
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { clearFaults, fault, remove } from './support/lab.ts';
@@ -102,6 +103,44 @@ resources:
   await shoot(page, 'run-cause');
   await page.locator('[data-step="web:ssh"]').click();
   await expect(page.getByRole('log')).toContainText(/ssh: attempt \d+: .*; \d+ s left/);
+
+  await test.step('the log is filtered, folded, linked to and downloaded', async () => {
+    await page.getByRole('button', { name: 'Show all steps' }).click();
+    const log = page.getByRole('log');
+    const menu = page.getByRole('button', { name: 'Filter and times' });
+    await menu.click();
+    await page.getByRole('button', { name: 'Step', exact: true }).click();
+    await expect(log.locator('.log-time').first()).toHaveText(/^\+\d/);
+    await page.getByLabel('Warnings and errors only').check();
+    await expect(log).not.toContainText('TASK');
+    await expect(log).toContainText('no route to licence.example');
+    await shoot(page, 'run-log-menu');
+    await page.getByLabel('Warnings and errors only').uncheck();
+    await page.getByRole('button', { name: 'Fold all tasks' }).click();
+    await expect(log).not.toContainText('no route to licence.example');
+    const failed = log.locator('.log-line', { hasText: 'failed' }).filter({ hasText: 'TASK' });
+    await failed.getByRole('button', { name: 'Lines of the task' }).click();
+    await expect(log).toContainText('no route to licence.example');
+
+    const line = log.locator('.log-line', { hasText: 'no route to licence.example' }).first();
+    await line.locator('.log-time').click();
+    await expect(line).toHaveAttribute('data-marked', 'true');
+    const number = await line.getAttribute('data-seq');
+    expect(new URL(page.url()).hash).toBe(`#L${number}`);
+    await page.reload();
+    await expect(page.getByRole('log').locator(`[data-seq="${number}"]`)).toHaveAttribute('data-marked', 'true');
+    await expect(page.getByRole('log').locator(`[data-seq="${number}"]`)).toBeInViewport();
+
+    await page.getByRole('button', { name: 'Full window' }).click();
+    await shoot(page, 'run-log-full');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Download the log' }).click();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'As JSON lines' }).click();
+    const file = await readFile(await (await downloading).path(), 'utf8');
+    const lines = file.trim().split('\n').map((text) => JSON.parse(text) as { seq: number; step: string; stream: string; text: string });
+    expect(lines.find((one) => one.seq === Number(number))).toMatchObject({ step: 'greet:install', stream: 'stderr', text: 'no route to licence.example' });
+  });
 
   await cause.getByRole('link', { name: 'Edit script' }).click();
   await canvasReady(page);

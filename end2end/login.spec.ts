@@ -1,11 +1,11 @@
 // Login, and the message for each failure.
 import { expect, test } from '@playwright/test';
-import { alert, demo, fillLogin, login, shoot, watchConsole } from './support/app.ts';
+import { alert, demo, fillLogin, login, loginByForm, shoot, watchConsole } from './support/app.ts';
 import { applicationCredential } from './support/lab.ts';
 
 test('the demo account gets in, and out again', async ({ page }) => {
   const complaints = watchConsole(page);
-  await login(page);
+  await loginByForm(page);
   await page.getByRole('button', { name: 'Person and settings' }).click();
   await page.getByRole('button', { name: 'Log out' }).click();
   await expect(page).toHaveURL(/\/login/);

@@ -1,6 +1,6 @@
 // Code splitting: the time when each wasm module is fetched, and the error if one cannot be fetched.
 import { expect, test, type Page } from '@playwright/test';
-import { alert, canvasReady, login, newDesign, watchConsole } from './support/app.ts';
+import { alert, canvasReady, login, loginByForm, newDesign, watchConsole } from './support/app.ts';
 
 /** The names of the requested wasm modules, in order. */
 function modules(page: Page): string[] {
@@ -18,7 +18,7 @@ test('the login loads the core alone, the list fetches what comes next, a design
   await page.goto('/login');
   await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 60_000 });
   expect(new Set(asked)).toEqual(new Set(['stackloom_bg.wasm']));
-  await login(page);
+  await loginByForm(page);
   await expect.poll(() => asked).toContain('split_pages.wasm');
   expect(asked).toContain('split_designer.wasm');
   const before = asked.length;
