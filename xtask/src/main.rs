@@ -2,7 +2,8 @@
 //!
 //! Each command is a file. Shared modules are [`needs`] (required programs, and their packages), [`docker`] (daemon,
 //! base image, our images), [`build`] (pages and programs), [`progress`] (concurrent work) and [`children`] (child
-//! processes). All state is below `target/`, so that removing that folder removes all of it.
+//! processes). All state is below `target/`, so that removing that folder removes all of it; only packages of npm are in
+//! `node_modules` beside their lists.
 //!
 //! The crate has few dependencies, since every first run compiles it. Programs that all distributions have (`gzip`,
 //! `brotli`, `wasm-opt`, `npm`, `docker`) are called, not linked.
@@ -20,6 +21,7 @@ mod doctor;
 mod http;
 mod lab;
 mod needs;
+mod npm;
 mod package;
 mod paths;
 mod pictures;

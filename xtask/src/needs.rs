@@ -30,7 +30,7 @@ const C_COMPILER: Need = Need {
 };
 const NODE: Need = Need {
     name: "Node and npm",
-    purpose: "fonts, icons, and the browser tests' driver",
+    purpose: "fonts, icons, the code editor, and the browser tests' driver",
     is_there: || shell::has("node") && shell::has("npm"),
     packages: &["nodejs", "npm"],
 };

@@ -8,12 +8,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::build::{self, Programs};
+use crate::build::Programs;
 use crate::children::Child;
 use crate::lab::Lab;
 use crate::server::Server;
-use crate::shell::{self, cmd};
-use crate::{clouds, http, paths};
+use crate::shell::cmd;
+use crate::{clouds, http, npm, paths};
 
 const LAB: &str = "127.0.0.1:9600";
 
@@ -108,23 +108,7 @@ pub fn dir() -> PathBuf {
 
 /// Installs Playwright without its own browser: Debian's Chromium is used.
 fn install_playwright() -> Result<()> {
-    let dir = end2end();
-    let done = dir.join("node_modules/.installed");
-    if build::is_older(&done, &dir.join("package.json")) {
-        let args = [
-            "install",
-            "--no-package-lock",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-        ];
-        shell::fetch(
-            cmd("npm", args)
-                .current_dir(&dir)
-                .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
-        )?;
-        std::fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
-    }
+    npm::install(&end2end())?;
     if !Path::new("/usr/bin/chromium").exists() {
         bail!("there is no /usr/bin/chromium; `apt-get install chromium` brings it");
     }

@@ -4,13 +4,12 @@
 //! those listed in `style/icons.txt`, one per line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`.
 //! Each symbol sets stroke and size; the colour is `currentColor`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::files::{is_older, write_if_changed};
-use crate::paths;
-use crate::shell::{self, cmd};
+use super::files::write_if_changed;
+use crate::{npm, paths};
 
 /// Package and base file name of each font.
 const FONTS: [(&str, &str); 2] = [
@@ -20,7 +19,7 @@ const FONTS: [(&str, &str); 2] = [
 
 /// Copies the fonts and writes the sprite.
 pub fn build() -> Result<()> {
-    let modules = install()?;
+    let modules = npm::install(&paths::root().join("style"))?;
     for (package, stem) in FONTS {
         let from = modules
             .join(package)
@@ -37,29 +36,6 @@ pub fn build() -> Result<()> {
         &paths::pkg().join("icons.svg"),
         sprite(&modules)?.as_bytes(),
     )
-}
-
-/// Installs the packages below `target/` if their list is newer than the installation.
-fn install() -> Result<PathBuf> {
-    let list = paths::root().join("style/package.json");
-    let dir = paths::web().join("npm");
-    let done = dir.join("installed");
-    if is_older(&done, &list) {
-        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
-        std::fs::copy(&list, dir.join("package.json"))
-            .with_context(|| format!("cannot copy {}", list.display()))?;
-        let quiet = [
-            "install",
-            "--no-package-lock",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-        ];
-        shell::fetch(cmd("npm", quiet).current_dir(&dir))?;
-        std::fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
-    }
-    Ok(dir.join("node_modules"))
 }
 
 fn sprite(modules: &Path) -> Result<String> {

@@ -1,7 +1,8 @@
 //! `cargo xtask build`: the files for the browser, in `target/site/pkg`.
 //!
 //! `app-<hash>/` with scripts and modules from the `frontend` crate, `stackloom.css` from `style/main.css`, `fonts/`
-//! and `icons.svg` from npm packages. Each part is rebuilt only if its sources have changed.
+//! and `icons.svg` from npm packages, and the scripts of `web/` with the npm packages that they import. Each part is
+//! rebuilt only if its sources have changed.
 
 mod assets;
 mod css;
@@ -9,6 +10,7 @@ mod files;
 mod host;
 mod precompressed;
 mod program;
+mod scripts;
 mod split;
 mod wasm;
 
@@ -47,7 +49,7 @@ pub struct Options {
     /// A fast build for development: larger and slower code, no compression.
     #[arg(long)]
     dev: bool,
-    /// Skip the wasm: style sheet, fonts and icons only.
+    /// Skip the wasm: style sheet, fonts, icons and scripts only.
     #[arg(long)]
     no_wasm: bool,
 }
@@ -57,7 +59,7 @@ pub fn run(options: &Options) -> Result<()> {
     needs::ensure(&needs::for_building())?;
     let profile = Profile::of_pages(options.dev);
     if options.no_wasm {
-        styles(profile)?;
+        small_files(profile)?;
         compress(profile)?;
     } else {
         progress::run_concurrently(vec![pages(profile)])?;
@@ -69,18 +71,19 @@ pub fn run(options: &Options) -> Result<()> {
 /// The whole of `target/site`.
 pub fn pages(profile: Profile) -> Part {
     Part::new("pages", 10, move |step| {
-        step.note("fonts and icons");
-        styles(profile)?;
+        step.note("fonts, icons and scripts");
+        small_files(profile)?;
         wasm::build(profile, step)?;
         step.note("compressing");
         compress(profile)
     })
 }
 
-/// Style sheet, fonts and icons.
-fn styles(profile: Profile) -> Result<()> {
+/// Style sheet, fonts, icons and scripts.
+fn small_files(profile: Profile) -> Result<()> {
     std::fs::create_dir_all(paths::pkg())?;
     assets::build()?;
+    scripts::build()?;
     css::build(profile)
 }
 

@@ -1,0 +1,266 @@
+// The code editor: CodeMirror behind an interface of a few functions.
+//
+// The page owns the text, its history and all knowledge of templates. The editor shows the text and reports what the
+// user does. It has no history of its own: undo and redo are those of the design, so that one list of changes holds
+// for canvas, forms and code. Positions are UTF-16 offsets in the text with LF line ends.
+import { closeCompletion } from '@codemirror/autocomplete';
+import { defaultKeymap, indentLess, indentMore } from '@codemirror/commands';
+import { bracketMatching, foldGutter, foldKeymap } from '@codemirror/language';
+import { search, searchKeymap } from '@codemirror/search';
+import { Annotation, EditorSelection, EditorState, StateEffect, StateField, Transaction, type Extension, type Text } from '@codemirror/state';
+import {
+  crosshairCursor,
+  Decoration,
+  drawSelection,
+  dropCursor,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+  rectangularSelection,
+  type Command,
+  type DecorationSet,
+  type ViewUpdate,
+} from '@codemirror/view';
+import { assistance, type Assistant } from './assistance.ts';
+import { language } from './languages.ts';
+import { problems, showProblems, type Problem } from './problems.ts';
+import { theme } from './theme.ts';
+
+/** What the editor asks of the page, and reports to it. */
+export interface Page extends Assistant {
+  /** The user changed the text. */
+  changed(text: string): void;
+  /** An insertion was refused, because the text would have this size in bytes. */
+  refused(bytes: number): void;
+  /** The user put the caret on this line. */
+  followed?(line: number): void;
+  /** The next change is a new entry of the history. */
+  seal(): void;
+  undo(): void;
+  redo(): void;
+}
+
+export interface Options {
+  /** Name for screen readers. */
+  label: string;
+  /** Name of the file, which decides the language. */
+  file: string;
+  text: string;
+  /** Longest text in bytes. A longer one can only be shortened. */
+  bytesMax: number;
+  /** Words of the template language to highlight: functions and sections. */
+  words: string[];
+}
+
+/** A mounted editor. */
+export interface Editor {
+  /** Shows a text that was changed elsewhere, by the smallest change. With `follow`, the caret goes to that change. */
+  setText(text: string, follow: boolean): void;
+  /** Shows problems, given as JSON: a list of `Problem`. */
+  setProblems(json: string): void;
+  /** Marks lines from `first` to `last`, 0 for none, and scrolls to them unless the user is at work in the editor. */
+  setMarked(first: number, last: number): void;
+  focus(): void;
+  destroy(): void;
+}
+
+/** Changes that the page made. */
+const external = Annotation.define<boolean>();
+
+/** A pause in milliseconds after which typing is a new entry of the history. */
+const PAUSE_MS = 700;
+
+/** Shows an editor in an element. */
+export function mount(parent: HTMLElement, options: Options, page: Page): Editor {
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [
+        nonce(),
+        lineNumbers(),
+        foldGutter({ markerDOM: foldMarker }),
+        highlightSpecialChars(),
+        drawSelection(),
+        dropCursor(),
+        EditorState.allowMultipleSelections.of(true),
+        rectangularSelection(),
+        crosshairCursor(),
+        highlightActiveLine(),
+        highlightActiveLineGutter(),
+        bracketMatching(),
+        search({ top: true }),
+        marked,
+        language(options.file, options.text, options.words),
+        problems(page),
+        assistance(page),
+        EditorState.tabSize.of(2),
+        EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false', autocapitalize: 'off' }),
+        limit(options.bytesMax, page),
+        EditorView.updateListener.of(reports(page)),
+        keymap.of([
+          { key: 'Mod-z', run: does(page.undo), preventDefault: true },
+          { key: 'Mod-y', run: does(page.redo), preventDefault: true },
+          { key: 'Mod-Shift-z', run: does(page.redo), preventDefault: true },
+          // Escape and then Tab leaves the editor.
+          { key: 'Tab', run: insertIndent, shift: indentLess },
+          { key: 'Enter', run: breakLine },
+          ...searchKeymap,
+          ...foldKeymap,
+          ...defaultKeymap,
+        ]),
+        EditorView.domEventHandlers({
+          blur: (_, view) => {
+            closeCompletion(view);
+            page.seal();
+          },
+          // The browser's own undo, from its menu.
+          beforeinput: (event) => {
+            const is = { historyUndo: page.undo, historyRedo: page.redo }[event.inputType];
+            is?.();
+            if (is) event.preventDefault();
+            return !!is;
+          },
+        }),
+        theme,
+      ],
+    }),
+  });
+  return {
+    setText: (text, follow) => setText(view, text, follow),
+    setProblems: (json) => showProblems(view, JSON.parse(json) as Problem[]),
+    setMarked: (first, last) => setMarked(view, first, last),
+    focus: () => view.focus(),
+    destroy: () => view.destroy(),
+  };
+}
+
+/** The text of the editor around an element. For tests: only the lines in view are elements. */
+export function textOf(element: HTMLElement): string | undefined {
+  return EditorView.findFromDOM(element)?.state.doc.toString();
+}
+
+/** The policy of the page allows style elements with its nonce only. */
+function nonce(): Extension {
+  return EditorView.cspNonce.of(document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '');
+}
+
+function does(action: () => void): Command {
+  return () => {
+    action();
+    return true;
+  };
+}
+
+function setText(view: EditorView, text: string, follow: boolean): void {
+  const now = view.state.doc.toString();
+  text = text.replace(/\r\n?/g, '\n');
+  if (text === now) return;
+  let from = 0;
+  const shorter = Math.min(now.length, text.length);
+  while (from < shorter && now.charCodeAt(from) === text.charCodeAt(from)) from++;
+  let end = 0;
+  while (end < shorter - from && now.charCodeAt(now.length - 1 - end) === text.charCodeAt(text.length - 1 - end)) end++;
+  const insert = text.slice(from, text.length - end);
+  view.dispatch({
+    changes: { from, to: now.length - end, insert },
+    selection: follow ? { anchor: from + insert.length } : undefined,
+    scrollIntoView: follow,
+    annotations: [external.of(true), Transaction.addToHistory.of(false)],
+  });
+}
+
+/** Refuses changes that make the text longer than the limit. */
+function limit(bytesMax: number, page: Page): Extension {
+  const size = (text: Text) => new TextEncoder().encode(text.toString()).length;
+  return EditorState.changeFilter.of((transaction) => {
+    if (!transaction.docChanged || transaction.annotation(external)) return true;
+    const [before, after] = [transaction.startState.doc, transaction.newDoc];
+    // No character has more than three bytes for each of its UTF-16 units.
+    if (after.length <= before.length || after.length * 3 <= bytesMax) return true;
+    const bytes = size(after);
+    if (bytes <= bytesMax) return true;
+    page.refused(bytes);
+    return false;
+  });
+}
+
+/** Reports changes and the caret. Typing without a pause at one place is one entry of the history. */
+function reports(page: Page): (update: ViewUpdate) => void {
+  let last = { kind: '', at: 0 };
+  return (update) => {
+    const own = update.transactions.filter((one) => !one.annotation(external));
+    if (own.some((one) => one.docChanged)) {
+      const kind = ['input.type', 'delete'].find((kind) => own.some((one) => one.isUserEvent(kind))) ?? '';
+      const at = performance.now();
+      if (!kind || kind !== last.kind || at - last.at > PAUSE_MS) page.seal();
+      last = { kind, at };
+      page.changed(update.state.doc.toString());
+    } else if (own.some((one) => one.isUserEvent('select'))) {
+      last.kind = '';
+      const { head, empty } = update.state.selection.main;
+      if (empty) page.followed?.(update.state.doc.lineAt(head).number);
+    }
+  };
+}
+
+const INDENT = '  ';
+
+const insertIndent: Command = (view) => {
+  if (!view.state.selection.main.empty) return indentMore(view);
+  view.dispatch(view.state.replaceSelection(INDENT), { userEvent: 'input.type', scrollIntoView: true });
+  return true;
+};
+
+/** A new line with the indent of this one, and one step more after a key without a value. */
+const breakLine: Command = (view) => {
+  const { state } = view;
+  const change = state.changeByRange(({ from, to }) => {
+    const line = state.doc.lineAt(from);
+    const before = line.text.slice(0, from - line.from);
+    const indent = /^ */.exec(before)![0];
+    const opens = /(^|[^#])(:|: *[|>][-+0-9]*) *$/.test(before);
+    const insert = `${state.lineBreak}${indent}${opens ? INDENT : ''}`;
+    const at = from + insert.length;
+    return { changes: { from, to, insert }, range: EditorSelection.cursor(at) };
+  });
+  view.dispatch(change, { userEvent: 'input.type', scrollIntoView: true });
+  return true;
+};
+
+function foldMarker(open: boolean): HTMLElement {
+  const marker = document.createElement('span');
+  marker.className = 'cm-fold-marker';
+  marker.title = open ? 'Fold' : 'Unfold';
+  marker.textContent = open ? '▾' : '▸';
+  return marker;
+}
+
+const setMarkedLines = StateEffect.define<DecorationSet>();
+const markedLine = Decoration.line({ class: 'cm-marked' });
+
+/** The lines of the selected resource. */
+const marked = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update: (lines, transaction) =>
+    transaction.effects.find((effect) => effect.is(setMarkedLines))?.value ?? lines.map(transaction.changes),
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+function setMarked(view: EditorView, first: number, last: number): void {
+  const { doc } = view.state;
+  const lines = [];
+  for (let line = Math.max(first, 1); first > 0 && line <= Math.min(last, doc.lines); line++) {
+    lines.push(markedLine.range(doc.line(line).from));
+  }
+  const effects: StateEffect<unknown>[] = [setMarkedLines.of(Decoration.set(lines))];
+  if (lines.length && !view.hasFocus) {
+    const [start, end] = [lines[0]!.from, lines.at(-1)!.from];
+    // The end first, so that the start is in view if not all of it fits.
+    effects.push(EditorView.scrollIntoView(end), EditorView.scrollIntoView(start, { yMargin: 40 }));
+  }
+  view.dispatch({ effects });
+}
