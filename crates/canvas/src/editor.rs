@@ -201,7 +201,7 @@ impl Editor {
         self.places = Arc::new(places);
     }
 
-    /// Sets the text as typed in the code view, with the line ends of a text area (see [`typing`]).
+    /// Sets the text as typed in the code view, with the line ends of the code editor (see [`typing`]).
     pub fn type_text(&mut self, text: &str) {
         let text = typing::retyped(self.document.text(), text);
         if text != self.document.text() {

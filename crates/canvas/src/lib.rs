@@ -15,6 +15,7 @@
 
 pub mod commands;
 pub mod compare;
+pub mod completion;
 pub mod drawing;
 pub mod edges;
 pub mod editor;

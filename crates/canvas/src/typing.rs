@@ -1,6 +1,6 @@
-//! Converts the value of a text area to a change of the original text.
+//! Converts the text of a code editor to a change of the original text.
 //!
-//! A text area converts all line ends to LF. If its value were used directly, the first key would change every line of
+//! A code editor has LF line ends only. If its text were used directly, the first key would change every line of
 //! a text with Windows line ends. So only the differing part is replaced, and the text before and after it stays the
 //! same byte for byte.
 
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// Text as a text area returns it.
+    /// Text as a code editor returns it.
     fn folded(text: &str) -> String {
         text.replace("\r\n", "\n").replace('\r', "\n")
     }

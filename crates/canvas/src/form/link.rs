@@ -359,10 +359,17 @@ pub fn described<'t>(
     if section != "resources" || properties != "properties" {
         return None;
     }
-    let resource_type = &template.resource(name)?.resource_type;
-    let start = types::find(&types.get(resource_type)?.properties, first)?;
-    rest.iter().try_fold(start, |at, key| match &at.kind {
-        PropertyKind::Map { of } => types::find(of, key),
+    let resource_type = types.get(&template.resource(name)?.resource_type)?;
+    described_below(types::find(&resource_type.properties, first)?, rest)
+}
+
+/// Description of the value at a path below a property.
+pub(crate) fn described_below<'t>(
+    property: &'t Property,
+    path: &[impl AsRef<str>],
+) -> Option<&'t Property> {
+    path.iter().try_fold(property, |at, key| match &at.kind {
+        PropertyKind::Map { of } => types::find(of, key.as_ref()),
         PropertyKind::List { of: Some(of) } => Some(&**of),
         _ => None,
     })

@@ -10,7 +10,10 @@ mod maker;
 mod sections;
 mod table;
 
-pub use link::{Link, Source, SourceChoice, described, parameter_for, sources, switch};
+pub(crate) use link::described_below;
+pub use link::{
+    Link, PARAMETER_TYPES, Source, SourceChoice, described, parameter_for, sources, switch,
+};
 pub use sections::{EntryRemoval, add_entry, entry_fields, names, remove_entry};
 pub use table::{Column, NewRow, Row, Table, add_row, move_up, remove_row};
 
@@ -21,7 +24,7 @@ use hot::{
 };
 use planner::cloud::CloudFacts;
 use serde_json::{Value, json};
-use types::Registry;
+use types::{Property, Registry};
 
 use maker::{Maker, Values};
 
@@ -130,6 +133,23 @@ pub fn fields(
         Some(described) => maker.map(&described.properties, &described.rules, &values),
         None => maker.map(&[], &[], &values),
     }
+}
+
+/// All choices of a property of a resource, which cannot refer to itself.
+pub(crate) fn choices(
+    template: &Template,
+    types: &Registry,
+    cloud: &CloudFacts,
+    own: &str,
+    property: &Property,
+) -> Vec<Choice> {
+    let maker = Maker {
+        template,
+        types,
+        cloud,
+        own,
+    };
+    maker.choices(property)
 }
 
 /// The edit for a new text in a control. `None` if the text is not a valid value.

@@ -216,6 +216,16 @@ impl Function {
     }
 }
 
+/// Names of the functions of a version, those for conditions too.
+pub fn functions(version: Version) -> impl Iterator<Item = &'static str> {
+    let is_there = move |entry: &&Entry| {
+        entry.function != TypedArgument
+            && entry.since <= version
+            && entry.until.is_none_or(|until| version < until)
+    };
+    TABLE.iter().filter(is_there).map(|entry| entry.name)
+}
+
 /// Names of all functions that are allowed in templates.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

@@ -30,7 +30,7 @@ mod store;
 
 pub use arguments::{build, check, facade};
 pub use budget::{Budget, WEIGHT_MAX, budget_exceeded, weight_of};
-pub use function::{Function, Place, is_function};
+pub use function::{Function, Place, functions, is_function};
 pub use reading::{Reading, reading};
 pub use select::select;
 

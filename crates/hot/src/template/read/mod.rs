@@ -28,9 +28,14 @@ mod values;
 const NAME_BYTES_MAX: usize = 255;
 
 /// Keys of a map in the template, each with its first version.
-type Keys<'k> = &'k [(&'k str, Version)];
+pub type Keys<'k> = &'k [(&'k str, Version)];
 
-const SECTIONS: [(&str, Version); 7] = [
+pub use outputs::KEYS as OUTPUT_KEYS;
+pub use parameters::KEYS as PARAMETER_KEYS;
+pub use resources::KEYS as RESOURCE_KEYS;
+
+/// Keys of a template.
+pub const SECTIONS: [(&str, Version); 7] = [
     ("heat_template_version", Version::V2013_05_23),
     ("description", Version::V2013_05_23),
     ("parameter_groups", Version::V2013_05_23),

@@ -10,7 +10,8 @@ use crate::{
 };
 use yaql::shown;
 
-const KEYS: Keys<'static> = &[
+/// Keys of an output.
+pub const KEYS: Keys<'static> = &[
     ("description", Version::V2013_05_23),
     ("value", Version::V2013_05_23),
     ("condition", Version::V2016_10_14),

@@ -15,7 +15,8 @@ use crate::{
 };
 use yaql::shown;
 
-const KEYS: Keys<'static> = &[
+/// Keys of a parameter.
+pub const KEYS: Keys<'static> = &[
     ("type", Version::V2013_05_23),
     ("label", Version::V2013_05_23),
     ("description", Version::V2013_05_23),

@@ -12,7 +12,8 @@ use crate::{
 };
 use yaql::shown;
 
-const KEYS: Keys<'static> = &[
+/// Keys of a resource.
+pub const KEYS: Keys<'static> = &[
     ("type", Version::V2013_05_23),
     ("properties", Version::V2013_05_23),
     ("metadata", Version::V2013_05_23),
