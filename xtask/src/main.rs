@@ -21,7 +21,6 @@ mod doctor;
 mod http;
 mod lab;
 mod needs;
-mod npm;
 mod package;
 mod paths;
 mod pictures;

@@ -8,12 +8,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::build::Programs;
+use crate::build::{Programs, npm};
 use crate::children::Child;
 use crate::lab::Lab;
 use crate::server::Server;
 use crate::shell::cmd;
-use crate::{clouds, http, npm, paths};
+use crate::{clouds, http, paths};
 
 const LAB: &str = "127.0.0.1:9600";
 

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::files::write_if_changed;
-use crate::{npm, paths};
+use super::{files::write_if_changed, npm};
+use crate::paths;
 
 /// Package and base file name of each font.
 const FONTS: [(&str, &str); 2] = [

@@ -8,13 +8,13 @@ mod assets;
 mod css;
 mod files;
 mod host;
+pub mod npm;
 mod precompressed;
 mod program;
 mod scripts;
 mod split;
 mod wasm;
 
-pub use files::is_older;
 pub use host::{Programs, lint, programs, tested_programs};
 pub use program::{folder as program, pieces};
 

@@ -7,9 +7,12 @@ use std::{path::PathBuf, process::Command};
 
 use anyhow::Result;
 
-use super::files::{files_of, is_older};
+use super::{
+    files::{files_of, is_older},
+    npm,
+};
+use crate::paths;
 use crate::shell::{self, cmd};
-use crate::{npm, paths};
 
 /// The names of the scripts.
 const SCRIPTS: [&str; 1] = ["editor"];

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::build::is_older;
+use super::files::is_older;
 use crate::shell::{self, cmd};
 
 /// Installs the packages of a folder if their list is newer than the installation. Returns their folder.
