@@ -74,5 +74,19 @@ test('the list has states, addresses and last runs, a search and a filter', asyn
     await states.getByRole('button', { name: /^Undeployed/ }).click();
     await expect(row('reachable')).toBeVisible();
   });
+
+  await test.step('what is undeployed is removed, alone or with all others', async () => {
+    await row('unlucky').getByRole('link', { name: 'unlucky' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('dialog', { name: 'Remove unlucky?' }).getByRole('button', { name: 'Remove', exact: true }).click();
+    await expect(page).toHaveURL('/deployments');
+    await states.getByRole('button', { name: /^Undeployed/ }).click();
+    await expect(row('reachable')).toBeVisible();
+    await expect(row('unlucky')).toHaveCount(0);
+    await page.getByRole('button', { name: 'Remove these' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await expect(row('reachable')).toHaveCount(0);
+    expect((await page.request.get(`/api/v1/runs/${good.run}`)).status()).toBe(404);
+  });
   expect(await leftovers(request)).toEqual({});
 });

@@ -116,10 +116,11 @@ resources:
     await expect(log).toContainText('no route to licence.example');
     await shoot(page, 'run-log-menu');
     await page.getByLabel('Warnings and errors only').uncheck();
-    await page.getByRole('button', { name: 'Fold all tasks' }).click();
+    await page.getByRole('button', { name: 'Fold all tasks', exact: true }).click();
     await expect(log).not.toContainText('no route to licence.example');
-    const failed = log.locator('.log-line', { hasText: 'failed' }).filter({ hasText: 'TASK' });
-    await failed.getByRole('button', { name: 'Lines of the task' }).click();
+    const task = log.locator('.log-line', { hasText: 'TASK [script : Run the script]' });
+    await expect(task).toContainText('1 changed, 5 lines');
+    await task.getByRole('button', { name: 'Lines of the task' }).click();
     await expect(log).toContainText('no route to licence.example');
 
     const line = log.locator('.log-line', { hasText: 'no route to licence.example' }).first();
@@ -139,7 +140,7 @@ resources:
     await page.getByRole('button', { name: 'As JSON lines' }).click();
     const file = await readFile(await (await downloading).path(), 'utf8');
     const lines = file.trim().split('\n').map((text) => JSON.parse(text) as { seq: number; step: string; stream: string; text: string });
-    expect(lines.find((one) => one.seq === Number(number))).toMatchObject({ step: 'greet:install', stream: 'stderr', text: 'no route to licence.example' });
+    expect(lines.find((one) => one.seq === Number(number))).toMatchObject({ step: 'greet:configure', stream: 'stderr', text: 'no route to licence.example' });
   });
 
   await cause.getByRole('link', { name: 'Edit script' }).click();

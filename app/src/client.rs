@@ -253,6 +253,12 @@ pub async fn undeploy(id: &str, force: Force, base_run: Option<&str>) -> Answer<
     .await
 }
 
+/// `DELETE /deployments/{id}/record`.
+pub async fn remove_deployment(id: &str) -> Answer<()> {
+    let path = format!("/deployments/{}/record", browser::encode(id));
+    done("DELETE", &path).await
+}
+
 /// `GET /deployments/{id}/runs`.
 pub async fn runs(deployment: &str) -> Answer<Vec<Run>> {
     get_all(&format!(

@@ -136,6 +136,17 @@ pub fn span(started: Option<&str>, ended: Option<&str>, now: Option<f64>) -> Opt
     Some(duration(to - from))
 }
 
+/// Text of an estimated rest: `less than a minute left`, `about 3 min left`, `about 2 h left`.
+pub fn rest(milliseconds: f64) -> String {
+    let minutes = (milliseconds / 60_000.0).round() as i64;
+    match minutes {
+        _ if milliseconds <= 0.0 => String::from("longer than usual"),
+        0 => String::from("less than a minute left"),
+        1..90 => format!("about {minutes} min left"),
+        _ => format!("about {} h left", (minutes + 30) / 60),
+    }
+}
+
 /// Age of a time: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, otherwise the date.
 pub fn ago(time: &str, now: Option<f64>) -> String {
     let (Some(then), Some(now)) = (parse(time), now) else {
@@ -229,6 +240,14 @@ mod tests {
         assert_eq!(duration(187_000.0), "3:07");
         assert_eq!(duration(3_753_000.0), "1:02:33");
         assert_eq!(duration(-5.0), "0.0 s");
+    }
+
+    #[test]
+    fn estimates_are_rough() {
+        assert_eq!(rest(0.0), "longer than usual");
+        assert_eq!(rest(20_000.0), "less than a minute left");
+        assert_eq!(rest(200_000.0), "about 3 min left");
+        assert_eq!(rest(7_000_000.0), "about 2 h left");
     }
 
     #[test]

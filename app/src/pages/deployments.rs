@@ -8,6 +8,8 @@ use crate::{
     client,
     frame::{Crumb, use_frame},
     load::Load,
+    pages::deployment::remove::remove_action,
+    session::use_session,
     time::Ago,
     ui::{Empty, Icon, StateBadge, skeleton, state::run_title},
 };
@@ -22,8 +24,8 @@ pub fn DeploymentsPage() -> impl IntoView {
     refresh_while_busy(deployments);
     let list = deployments.view(
         || skeleton::rows(5),
-        move |deployments: Vec<Deployment>| {
-            if deployments.is_empty() {
+        move |all: Vec<Deployment>| {
+            if all.is_empty() {
                 return view! {
                     <Empty
                         icon="rocket" title="Nothing is deployed yet"
@@ -34,7 +36,8 @@ pub fn DeploymentsPage() -> impl IntoView {
                 }
                 .into_any();
             }
-            view! { <DeploymentTable deployments query filter /> }.into_any()
+            let reload = Callback::new(move |()| deployments.reload());
+            view! { <DeploymentTable deployments=all query filter reload /> }.into_any()
         },
     );
     view! {
@@ -112,7 +115,10 @@ fn DeploymentTable(
     deployments: Vec<Deployment>,
     query: RwSignal<String>,
     filter: RwSignal<Filter>,
+    reload: Callback<()>,
 ) -> impl IntoView {
+    let session = use_session();
+    let remove = remove_action();
     let buttons = Filter::ALL
         .into_iter()
         .map(|(one, label)| {
@@ -140,6 +146,22 @@ fn DeploymentTable(
         shown.sort_by(|one, other| other.updated.cmp(&one.updated));
         shown
     });
+    let removal = move || {
+        let is_offered = filter.get() == Filter::Only(DeploymentState::Undeployed)
+            && shown.with(|shown| !shown.is_empty());
+        is_offered.then(|| {
+            view! {
+                <span class="grow"></span>
+                <button
+                    type="button" class="button" data-look="danger-quiet" disabled=move || !session.can_change()
+                    on:click=move |_| remove.run((shown.get_untracked(), reload))
+                >
+                    <Icon name="trash-2" />
+                    "Remove these"
+                </button>
+            }
+        })
+    };
     view! {
         <div class="page-tools">
             <label class="search">
@@ -150,6 +172,7 @@ fn DeploymentTable(
                 />
             </label>
             <div class="segments" role="group" aria-label="State">{buttons}</div>
+            {removal}
         </div>
         <div class="table deployments">
             <table>

@@ -41,10 +41,13 @@ pub fn StepDetail(view: RunView) -> impl IntoView {
             step.with(|step| {
                 let step = step.as_ref()?;
                 let now = if step.ended.is_none() { clock.now() } else { None };
+                let usual = step.expected_ms.filter(|_| step.ended.is_none());
+                let usual = usual.map(|usual| format!("usually {}", time::duration(usual as f64)));
                 let took = time::span(step.started.as_deref(), step.ended.as_deref(), now);
                 Some(view! {
                     {badge(step.state.look(), step_title(step))}
                     {took.map(|took| view! { <span>{took}</span> })}
+                    {usual.map(|usual| view! { <span>{usual}</span> })}
                     {(step.attempts > 1).then(|| view! { <span>{format!("{} attempts", step.attempts)}</span> })}
                     {(!step.after.is_empty()).then(|| view! { <span class="truncate" title=step.after.join(", ")>{format!("after {}", step.after.join(", "))}</span> })}
                 })

@@ -48,6 +48,10 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             time::span(started, run.ended.as_deref(), now)
         })
     };
+    let left = Memo::new(move |_| {
+        let now = clock.now()?;
+        model.with(|model| Some(time::rest(model.as_ref()?.time_left(now)?)))
+    });
     let who = move || {
         model
             .with(|model| model.as_ref().map(|model| model.run.author.clone()))
@@ -95,6 +99,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             </span>
             {bar}
             <span class="run-elapsed" title="Elapsed">{took}</span>
+            {move || left.get().map(|left| view! { <span class="run-left meta" title="By earlier steps of the same kind">{left}</span> })}
             <span class="run-who meta">{who}" "{version}" "{place}</span>
             {freshness}
             <span class="grow"></span>

@@ -147,6 +147,31 @@ impl Model {
         )
     }
 
+    /// Milliseconds until the run will probably have succeeded: the longest path through the steps that have not ended, by
+    /// their expected durations. 0 if it takes longer than usual. `None` if the run is not going on, or a step of its kind
+    /// has never run before.
+    pub fn time_left(&self, now_ms: f64) -> Option<f64> {
+        if self.run.state != RunState::Running {
+            return None;
+        }
+        let mut ends: HashMap<&str, f64> = HashMap::new();
+        // A step comes after all steps that it waits for.
+        for step in &self.run.steps {
+            let left = match step.state {
+                StepState::Succeeded | StepState::Skipped => 0.0,
+                _ => {
+                    let started = step.started.as_deref().and_then(crate::time::parse);
+                    let elapsed = started.map_or(0.0, |started| now_ms - started);
+                    (step.expected_ms? as f64 - elapsed).max(0.0)
+                }
+            };
+            let before = step.after.iter().filter_map(|id| ends.get(id.as_str()));
+            let start = before.copied().fold(0.0, f64::max);
+            ends.insert(&step.id, start + left);
+        }
+        Some(ends.into_values().fold(0.0, f64::max))
+    }
+
     /// Step to display: the first one that failed, otherwise the last running one.
     pub fn focused_step(&self) -> Option<&RunStep> {
         let at_work =
@@ -263,6 +288,7 @@ mod tests {
             started: None,
             ended: None,
             error: None,
+            expected_ms: None,
         };
         Run {
             rolls_back: false,
@@ -282,6 +308,36 @@ mod tests {
                 step("web:ssh", "web"),
             ],
         }
+    }
+
+    #[test]
+    fn the_time_left_is_the_longest_path_of_what_has_not_ended() {
+        let mut model = Model::new(run());
+        let at = |second: f64| crate::time::parse("2026-01-01T00:00:00Z").unwrap() + second * 1e3;
+        model.run.state = RunState::Running;
+        assert_eq!(
+            model.time_left(at(0.0)),
+            None,
+            "no such step has run before"
+        );
+        let usual = [("net:create", 2), ("web:create", 30), ("web:ssh", 15)];
+        for (step, (id, seconds)) in model.run.steps.iter_mut().zip(usual) {
+            assert_eq!(step.id, id);
+            step.expected_ms = Some(seconds * 1000);
+        }
+        model.run.steps[2].after = vec![String::from("web:create")];
+        assert_eq!(model.time_left(at(0.0)), Some(45_000.0));
+        model.apply(&step(10, "web:create", StepState::Running));
+        assert_eq!(model.time_left(at(20.0)), Some(35_000.0));
+        assert_eq!(
+            model.time_left(at(90.0)),
+            Some(15_000.0),
+            "late, then the next"
+        );
+        model.apply(&step(60, "web:create", StepState::Succeeded));
+        assert_eq!(model.time_left(at(90.0)), Some(15_000.0));
+        model.run.state = RunState::Cancelling;
+        assert_eq!(model.time_left(at(90.0)), None);
     }
 
     fn event(seq: u64, body: EventBody) -> Event {

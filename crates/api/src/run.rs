@@ -96,6 +96,10 @@ pub struct RunStep {
     pub ended: Option<String>,
     /// The last error, with its remedy.
     pub error: Option<String>,
+    /// Milliseconds that it will probably take, as earlier steps of its kind did. Absent after its end, or if there were
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_ms: Option<u64>,
 }
 
 /// State of a run.

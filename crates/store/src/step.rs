@@ -6,9 +6,20 @@ use sqlx::Row as _;
 
 use crate::{
     Error, Result, Store, Tenant,
-    column::{from_json, from_text, to_json, to_text, to_u32},
+    column::{from_json, from_text, time, to_json, to_text, to_u32},
     database::{Connection, Row, read_all},
 };
+
+/// Duration of an earlier step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepDuration {
+    /// Kind of the step.
+    pub kind: StepKind,
+    /// Type of its resource. `None` for steps of the whole deployment.
+    pub resource_type: Option<String>,
+    /// From the first start to the end.
+    pub milliseconds: u64,
+}
 
 impl Store {
     /// A run's steps in the order of the workflow.
@@ -27,6 +38,34 @@ impl Store {
         .fetch_all(&self.pool)
         .await;
         read_all(rows, step, "reading steps")
+    }
+
+    /// Durations of the succeeded steps in the project's last successful runs.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn step_durations(&self, tenant: &Tenant, runs: u32) -> Result<Vec<StepDuration>> {
+        let rows = sqlx::query(
+            "SELECT s.kind, x.type, s.started, s.ended FROM steps s JOIN runs r ON r.id = s.run \
+             LEFT JOIN resources x ON x.deployment = r.deployment AND x.name = s.resource \
+             WHERE s.state = 'succeeded' AND s.started IS NOT NULL AND s.ended IS NOT NULL AND r.id IN \
+             (SELECT id FROM runs WHERE cloud = $1 AND project_id = $2 AND state = 'succeeded' ORDER BY created DESC LIMIT $3)",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(i64::from(runs))
+        .fetch_all(&self.pool)
+        .await;
+        let duration = |row: &Row| {
+            let at = |column: &str| time(row.try_get(column)?);
+            let took = at("ended")?.as_millisecond() - at("started")?.as_millisecond();
+            Ok(StepDuration {
+                kind: from_text(row.try_get("kind")?)?,
+                resource_type: row.try_get("type")?,
+                milliseconds: u64::try_from(took).unwrap_or_default(),
+            })
+        };
+        read_all(rows, duration, "reading durations of steps")
     }
 
     /// Counts a crash of the program for the steps that were running of a run that is held under this number. Returns their
@@ -144,6 +183,7 @@ fn step(row: &Row) -> sqlx::Result<RunStep> {
         started: row.try_get("started")?,
         ended: row.try_get("ended")?,
         error: row.try_get("error")?,
+        expected_ms: None,
     })
 }
 
@@ -154,6 +194,32 @@ mod tests {
     use super::*;
     use crate::column::now_text;
     use crate::testing::{Database, deployment_insert, run_insert, run_step, strangers, tenant};
+
+    #[tokio::test]
+    async fn durations_are_those_of_succeeded_steps_of_the_projects_own_runs() {
+        for database in Database::each().await {
+            let (store, tenant) = (&database.store, tenant());
+            deployment_insert(store, &tenant, "d").await;
+            run_insert(store, &tenant, "d", "r", &Workflow::default()).await;
+            run_step(store, "r", "web:create").await;
+            assert_eq!(store.step_durations(&tenant, 5).await.unwrap(), []);
+            for statement in [
+                "UPDATE steps SET state = 'succeeded', started = '2026-01-01T00:00:01Z', ended = '2026-01-01T00:00:03.5Z'",
+                "UPDATE runs SET state = 'succeeded', ending = NULL",
+            ] {
+                sqlx::query(statement).execute(&store.pool).await.unwrap();
+            }
+            let durations = store.step_durations(&tenant, 5).await.unwrap();
+            assert_eq!(durations.len(), 1);
+            assert_eq!(
+                (durations[0].kind, durations[0].milliseconds),
+                (StepKind::Create, 2_500)
+            );
+            for stranger in strangers() {
+                assert_eq!(store.step_durations(&stranger, 5).await.unwrap(), []);
+            }
+        }
+    }
 
     #[tokio::test]
     async fn crashes_in_a_row_are_counted_and_orderly_stops_are_not() {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::{
     auth::{Caller, Member},
     codes,
-    extract::{Json, Paged, Query},
+    extract::{DONE, Json, Paged, Query},
     problem::{Error, Result},
     services::Services,
 };
@@ -176,6 +176,17 @@ pub async fn delete(
     Ok(accepted(
         services.engine.undeploy(&caller.actor, &id, force).await?,
     ))
+}
+
+/// Deletes an undeployed deployment with its runs and logs. Nothing in the cloud changes.
+#[utoipa::path(delete, path = "/api/v1/deployments/{id}/record", tag = "deployments", params(("id" = String, Path)), responses((status = 204)))]
+pub async fn remove(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+) -> Result<StatusCode> {
+    services.engine.remove(caller.tenant(), &id).await?;
+    Ok(DONE)
 }
 
 /// Cloud objects with the deployment's marker that belong to none of its resources, as of now.

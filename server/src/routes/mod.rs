@@ -69,6 +69,7 @@ pub fn api(services: &Services) -> Router<Services> {
                 .delete(deployments::delete),
         )
         .route("/deployments/{id}/runs", get(deployments::runs))
+        .route("/deployments/{id}/record", delete(deployments::remove))
         .route("/deployments/{id}/strays", get(deployments::strays))
         .route("/deployments/{id}/rollback", post(deployments::roll_back))
         .route("/runs/{id}", get(runs::get))

@@ -1,5 +1,6 @@
 //! One deployment: outputs, resources and history.
 
+pub mod remove;
 pub mod roll_back;
 mod strays;
 pub mod undeploy;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use api::{DeployedResource, Deployment, DeploymentState, OutputValue, Run};
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::use_params_map;
+use leptos_router::hooks::{use_navigate, use_params_map};
 use serde_json::Value;
 
 use crate::{
@@ -179,6 +180,11 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
     let session = use_session();
     let locked = move || !session.can_change();
     let undeploy = undeploy::undeploy_action();
+    let remove = remove::remove_action();
+    let navigate = StoredValue::new_local(use_navigate());
+    let to_list = Callback::new(move |()| {
+        navigate.try_with_value(|navigate| navigate("/deployments", Default::default()));
+    });
     let state = it.state;
     let change = it
         .design
@@ -218,6 +224,15 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             {exists.then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
             {(state == DeploymentState::Undeployed).then_some(again).flatten().map(|again| view! {
                 <a class="button" data-look="primary" href=again><Icon name="rocket" />"Deploy again"</a>
+            })}
+            {(state == DeploymentState::Undeployed).then(|| view! {
+                <button
+                    type="button" class="button" data-look="danger-quiet" disabled=locked
+                    on:click=move |_| if let Some(deployment) = deployment.peek() { remove.run((vec![deployment], to_list)) }
+                >
+                    <Icon name="trash-2" />
+                    "Remove"
+                </button>
             })}
             {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
             {exists.then(|| view! {

@@ -2,6 +2,7 @@
 
 mod begin;
 mod compare;
+mod expected;
 mod hidden;
 mod keys;
 mod outputs;
@@ -246,6 +247,26 @@ impl Engine {
             .await
     }
 
+    /// Deletes an undeployed deployment with its runs and logs. Nothing in the cloud changes.
+    ///
+    /// # Errors
+    /// If it is not undeployed.
+    pub async fn remove(&self, tenant: &Tenant, deployment: &str) -> Result<()> {
+        let row = self.deployment_row(tenant, deployment).await?;
+        match self
+            .core
+            .store
+            .deployment_remove(tenant, deployment)
+            .await?
+        {
+            Outcome::Done => Ok(()),
+            Outcome::Conflict => Err(Error::NotPossibleNow(format!(
+                "`{}` is not undeployed. Undeploy it first",
+                row.shown.name
+            ))),
+        }
+    }
+
     /// Cancels a run: running steps are stopped, then always-run steps follow. A second call aborts steps that do not
     /// stop.
     ///
@@ -364,10 +385,7 @@ impl Engine {
     /// If there is no such run.
     pub async fn run(&self, tenant: &Tenant, id: &str) -> Result<Run> {
         let row = self.run_row(tenant, id).await?;
-        Ok(Run {
-            steps: self.core.store.step_list(tenant, id).await?,
-            ..row.shown
-        })
+        self.show_run(tenant, row).await
     }
 
     /// The content that a run was started with.
