@@ -41,6 +41,7 @@ pub const CODES: &[&str] = &[
     "gateway-added",
     "group-count",
     "group-definition",
+    "group-size",
     "hidden-value-lost",
     "item-invalid",
     "kept-in-the-way",

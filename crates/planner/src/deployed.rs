@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::workflow::{ResourceSpec, copy_name, copy_of};
+use crate::{
+    scaling,
+    workflow::{ResourceSpec, copy_name, copy_of},
+};
 
 /// Present state of a deployment, by resource name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,18 @@ pub struct Deployed {
     /// during the run.
     #[serde(skip)]
     pub pseudo: BTreeMap<String, Value>,
+    /// Requests for scaling groups, by full name. Other groups keep their members.
+    #[serde(skip)]
+    pub groups: BTreeMap<String, GroupRequest>,
+}
+
+/// Request for the members of a scaling group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupRequest {
+    /// This number of members.
+    Size(u64),
+    /// The members that the group had, by name: a roll-back takes back those that are still there.
+    Members(Vec<String>),
 }
 
 /// Known state of a deployed resource in the cloud.
@@ -64,6 +79,12 @@ impl Deployed {
             resources,
             ..Deployed::default()
         }
+    }
+
+    /// Names of the members that are recorded for a scaling group, oldest first.
+    pub fn members_of(&self, group: &str) -> Vec<String> {
+        let recorded = self.resources.get(group);
+        recorded.map(scaling::members).unwrap_or_default()
     }
 
     /// Names of the older copies of a resource.

@@ -40,6 +40,7 @@ mod parameters;
 pub mod passes;
 pub mod plan;
 mod range;
+pub mod scaling;
 mod services;
 pub mod software;
 pub mod validate;

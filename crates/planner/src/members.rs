@@ -2,7 +2,7 @@
 
 use hot::{
     expr::Expr,
-    template::members::{CHAIN, GROUP},
+    template::members::{CHAIN, GROUP, SCALING_GROUP},
 };
 use serde_json::Value;
 use yaql::shown;
@@ -10,7 +10,8 @@ use yaql::shown;
 /// True if a resource of this type represents members and has no object in the cloud. The type of a nested template is
 /// its file's path.
 pub fn is_parent(resource_type: &str) -> bool {
-    matches!(resource_type, GROUP | CHAIN) || hot::environment::is_file(resource_type)
+    matches!(resource_type, GROUP | SCALING_GROUP | CHAIN)
+        || hot::environment::is_file(resource_type)
 }
 
 /// Resource as drawn on the canvas: the resource itself, or the outermost parent of a member.

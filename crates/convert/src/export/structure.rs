@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hot::bundle::Bundle;
 use hot::expr::{Budget, Expr, Scope};
-use hot::template::members::{CHAIN, GROUP};
+use hot::template::members::{CHAIN, GROUP, SCALING_GROUP};
 use hot::template::{Resource, Template};
 use hot::{environment::Target, merged::Merged};
 use planner::compose::DEPTH_MAX;
@@ -45,13 +45,13 @@ impl<'a> Shape<'a> {
             .resources
             .iter()
             .filter(|resource| {
-                let definition = resource.property("resource_def");
+                let definition = definition_of(resource);
                 let member = definition.and_then(|one| one.get("type")?.as_str());
                 let plain = |member| match merged.aliases.resolve(&resource.name, member, &[]) {
                     Target::Type(target) => target == member && keeps(member),
                     Target::File { .. } => false,
                 };
-                resource.resource_type == GROUP && member.is_some_and(plain)
+                member.is_some_and(plain)
             })
             .map(|resource| resource.name.clone())
             .collect();
@@ -134,6 +134,15 @@ impl Scope for Shape<'_> {
     }
 }
 
+/// Definition of a group's members.
+fn definition_of(resource: &Resource) -> Option<&Expr> {
+    match resource.resource_type.as_str() {
+        GROUP => resource.property("resource_def"),
+        SCALING_GROUP => resource.property("resource"),
+        _ => None,
+    }
+}
+
 /// Parameters that a condition reads, also through other conditions.
 fn condition_parameters(template: &Template, condition: &Expr, names: &mut BTreeSet<String>) {
     fn below<'t>(
@@ -176,7 +185,7 @@ impl Looking<'_> {
         let written = &resource.resource_type;
         match self.merged.aliases.resolve(&resource.name, written, &[]) {
             Target::File { .. } => true,
-            Target::Type(target) => target == GROUP || target == CHAIN,
+            Target::Type(target) => [GROUP, SCALING_GROUP, CHAIN].contains(&target.as_str()),
         }
     }
 
@@ -197,16 +206,19 @@ impl Looking<'_> {
             }
         };
         match resource.resource_type.as_str() {
-            GROUP => {
+            GROUP | SCALING_GROUP => {
                 for property in [
                     "count",
                     "removal_policies",
                     "removal_policies_mode",
                     "index_var",
+                    "desired_capacity",
+                    "min_size",
+                    "max_size",
                 ] {
                     of(property).inspect(|value| parameters(value, names));
                 }
-                let Some(definition) = of("resource_def") else {
+                let Some(definition) = definition_of(resource) else {
                     return;
                 };
                 let member = definition.get("type");

@@ -17,6 +17,7 @@ mod multipart_mime;
 mod none;
 mod parent;
 mod random_string;
+mod scaling_policy;
 mod software_component;
 mod software_config;
 mod test_resource;
@@ -146,6 +147,7 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         }
         "OS::Heat::TestResource" => &LocalDriver(test_resource::TestResource),
         "OS::Heat::Value" => &LocalDriver(value::Value),
+        "OS::Heat::ScalingPolicy" => &LocalDriver(scaling_policy::ScalingPolicy),
         "OS::Heat::ResourceGroup" => &LocalDriver(parent::Group),
         parent if planner::members::is_parent(parent) => &LocalDriver(parent::Parent),
         _ => return None,

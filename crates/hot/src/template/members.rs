@@ -7,6 +7,8 @@ use crate::expr::Expr;
 pub const GROUP: &str = "OS::Heat::ResourceGroup";
 /// A group whose size changes with signals.
 pub const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
+/// A change of a scaling group's size.
+pub const SCALING_POLICY: &str = "OS::Heat::ScalingPolicy";
 /// Members of several types, created one after the other.
 pub const CHAIN: &str = "OS::Heat::ResourceChain";
 

@@ -1,9 +1,10 @@
-//! `update_policy` of a group: the size of batches, and the pause between them.
+//! Batches of a group's members: their size, and the pause between them.
 //!
-//! A batch becomes an order: each member waits for all members of the previous batch. This applies to creation
-//! (`batch_create`) and to updates (`rolling_update`). A pause between two batches becomes a step of the workflow if
-//! both contain work. Batches of an update are small enough to leave `min_in_service` members unchanged. Source: the
-//! update policy schema of Heat's `resource_group.py`.
+//! A batch becomes an order: each member waits for all members of the previous batch. A `ResourceGroup` has batches for
+//! creation (`batch_create`) and for updates (`rolling_update`) in its `update_policy`, an `AutoScalingGroup` for updates
+//! only, in its property `rolling_updates`. A pause between two batches becomes a step of the workflow if
+//! both contain work. Batches of an update are small enough to leave `min_in_service` members unchanged. Source:
+//! Heat's `resource_group.py` and `autoscaling_group.py`.
 
 use serde_json::Value;
 
@@ -22,12 +23,14 @@ pub(crate) struct Pause {
 /// Order of a group's members.
 #[derive(Clone, Copy)]
 pub(super) struct Batches {
+    /// Number of members in batches. Members after them wait for none.
+    members: usize,
     at_once: usize,
     pause_seconds: u32,
 }
 
-/// Batches of a group. `None` if all members can run concurrently.
-pub(super) fn of(
+/// Batches of a `ResourceGroup`. `None` if all members can run concurrently.
+pub(super) fn of_policy(
     composer: &Composer<'_>,
     frame: &Frame<'_>,
     name: &str,
@@ -47,25 +50,39 @@ pub(super) fn of(
         "batch_create"
     };
     let settings = policy.get(kind).filter(|settings| !settings.is_null())?;
-    let number = |key: &str| match settings.get(key).and_then(Expr::as_data) {
-        Some(Value::Number(number)) => number.as_f64(),
-        Some(Value::String(text)) => text.trim().parse().ok(),
-        _ => None,
-    };
-    // The cast of a float saturates at the limits of the integer type.
-    let whole = |key: &str, default: usize| number(key).map_or(default, |number| number as usize);
-    let spare = members.saturating_sub(whole("min_in_service", 0));
-    let at_once = whole("max_batch_size", 1);
-    let at_once = if exists { at_once.min(spare) } else { at_once };
-    Some(Batches {
-        at_once: at_once.max(1),
-        pause_seconds: number("pause_time").unwrap_or_default().ceil() as u32,
-    })
+    let in_service = if exists { "min_in_service" } else { "" };
+    Some(Batches::of(settings, in_service, members))
 }
 
 impl Batches {
+    /// Batches of a scaling group: existing members are changed in batches, and new ones are created concurrently.
+    pub(super) fn rolling(settings: Option<&Expr>, existing: usize) -> Batches {
+        let defaults = Expr::Map(Vec::new());
+        Batches::of(settings.unwrap_or(&defaults), "min_in_service", existing)
+    }
+
+    fn of(settings: &Expr, in_service: &str, members: usize) -> Batches {
+        let number = |key: &str| match settings.get(key).and_then(Expr::as_data) {
+            Some(Value::Number(number)) => number.as_f64(),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            _ => None,
+        };
+        // The cast of a float saturates at the limits of the integer type.
+        let whole =
+            |key: &str, default: usize| number(key).map_or(default, |number| number as usize);
+        let spare = members.saturating_sub(whole(in_service, 0));
+        Batches {
+            members,
+            at_once: whole("max_batch_size", 1).min(spare).max(1),
+            pause_seconds: number("pause_time").unwrap_or_default().ceil() as u32,
+        }
+    }
+
     /// Members of the previous batch.
     pub(super) fn before(self, number: usize, names: &[String]) -> &[String] {
+        if number >= self.members {
+            return &[];
+        }
         let start = number / self.at_once * self.at_once;
         &names[start.saturating_sub(self.at_once)..start]
     }
@@ -75,7 +92,7 @@ impl Batches {
         let full = |name: &String| format!("{group}/{name}");
         (self.pause_seconds > 0).then(|| Pause {
             group: group.to_owned(),
-            batches: names
+            batches: names[..self.members]
                 .chunks(self.at_once)
                 .map(|batch| batch.iter().map(full).collect())
                 .collect(),

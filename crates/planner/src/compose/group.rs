@@ -6,12 +6,28 @@
 
 use super::{
     BTreeMap, BTreeSet, Composer, Expr, Frame, GROUP, Parent, Place, RESOURCES_MAX, ResourceSpec,
-    Value, batches, text_of,
+    Value,
+    batches::{self, Batches},
+    text_of,
 };
-use crate::members::{index_variable, put_index};
-use hot::template::Marks;
+use crate::{
+    members::{index_variable, put_index},
+    scaling::whole_number,
+};
+use hot::template::{DeletionPolicy, Marks};
 
 const REMOVED: &str = "removed_rsrc_list";
+
+/// Members that a group gets.
+pub(super) struct Members<'m> {
+    /// Property with the definition of the members.
+    pub definition: &'static str,
+    /// Word in the definition that becomes the member's name, if there is one.
+    pub index_variable: Option<&'m str>,
+    /// Names of the members, in order.
+    pub names: &'m [String],
+    pub batches: Option<Batches>,
+}
 
 impl Composer<'_> {
     pub(super) fn group(&mut self, frame: &Frame<'_>, name: &str, spec: ResourceSpec) {
@@ -21,7 +37,14 @@ impl Composer<'_> {
         let removed = self.removed(&full, &spec);
         let members = if self.may_nest(frame, name) {
             let names = self.names(frame, &full, &spec, &removed);
-            self.members(frame, name, &spec, &names, &inherits);
+            let batches = batches::of_policy(self, frame, name, names.len());
+            let members = Members {
+                definition: "resource_def",
+                index_variable: Some(index_variable(spec.properties.get("index_var"))),
+                names: &names,
+                batches,
+            };
+            self.members(frame, name, &spec, members, &inherits);
             names
         } else {
             Vec::new()
@@ -49,26 +72,7 @@ impl Composer<'_> {
     ) -> Vec<String> {
         let count = match spec.properties.get("count") {
             None => 1,
-            Some(Expr::Literal(Value::Number(number))) if number.is_u64() => {
-                number.as_u64().unwrap_or_default()
-            }
-            Some(Expr::Literal(Value::String(text))) if text.trim().parse::<u64>().is_ok() => {
-                text.trim().parse().unwrap_or_default()
-            }
-            // A parameter without a value is reported elsewhere, if it matters.
-            Some(given) if self.waits_for_value(frame, given) => 0,
-            Some(_) => {
-                let message = format!(
-                    "how many members `{full}` has must be known when the plan is made: `count` is a whole number, 0 or more, \
-                     by itself or from parameters that are not hidden"
-                );
-                self.error(
-                    "group-count",
-                    format!("resources.{full}.properties.count"),
-                    message,
-                );
-                0
-            }
+            Some(given) => self.whole_number(frame, full, "count", given).unwrap_or(0),
         };
         if count > RESOURCES_MAX as u64 {
             let message = format!(
@@ -83,6 +87,27 @@ impl Composer<'_> {
             .filter(|name| !removed.contains(name))
             .take(count as usize)
             .collect()
+    }
+
+    /// Number in a property that decides how many members a group has. `None` if it is unknown, which is reported.
+    pub(super) fn whole_number(
+        &mut self,
+        frame: &Frame<'_>,
+        full: &str,
+        property: &str,
+        given: &Expr,
+    ) -> Option<u64> {
+        let number = whole_number(given);
+        // A parameter without a value is reported elsewhere, if it matters.
+        if number.is_none() && !self.waits_for_value(frame, given) {
+            let message = format!(
+                "how many members `{full}` has must be known when the plan is made: `{property}` is a whole number, 0 or more, \
+                 by itself or from parameters that are not hidden"
+            );
+            let path = format!("resources.{full}.properties.{property}");
+            self.error("group-count", path, message);
+        }
+        number
     }
 
     /// True if only values of the template's own parameters are missing: then no plan is made before these values are
@@ -168,17 +193,24 @@ impl Composer<'_> {
         })
     }
 
-    fn members(
+    /// Adds the members of a group.
+    pub(super) fn members(
         &mut self,
         frame: &Frame<'_>,
         name: &str,
         spec: &ResourceSpec,
-        names: &[String],
+        members: Members<'_>,
         inherits: &[String],
     ) {
+        let Members {
+            definition: property,
+            index_variable: word,
+            names,
+            batches,
+        } = members;
         let full = frame.full(name);
-        let path = || format!("resources.{full}.properties.resource_def");
-        let Some(given) = spec.properties.get("resource_def") else {
+        let path = || format!("resources.{full}.properties.{property}");
+        let Some(given) = spec.properties.get(property) else {
             return;
         };
         // In a literal definition, `%index%` is also replaced in names of parameters and in keys. Other definitions are
@@ -192,15 +224,19 @@ impl Composer<'_> {
             .map(|written| self.simplified(frame, written, &path));
         let Some(written) = written.as_ref().and_then(Expr::as_str) else {
             let message =
-                format!("`{full}` does not define its members: `resource_def` needs a `type`");
+                format!("`{full}` does not define its members: `{property}` needs a `type`");
             return self.error("group-definition", path(), message);
         };
-        let word = index_variable(spec.properties.get("index_var"));
-        let batches = batches::of(self, frame, name, names.len());
+        let put_index = |value: &Expr, member: &str| match word {
+            Some(word) => put_index(value, word, member),
+            None => value.clone(),
+        };
+        let deletion_policy = definition.get("deletion_policy").and_then(Expr::as_str);
+        let deletion_policy = deletion_policy.and_then(DeletionPolicy::of_text);
         let pause = batches.and_then(|batches| batches.pause(&full, names));
         self.pauses.extend(pause);
         let marks = marks(definition.get("metadata"));
-        let place = self.place_of_definition(frame, name);
+        let place = self.place_of_definition(frame, name, property);
         for (number, member) in names.iter().enumerate() {
             if self.full || self.is_too_much {
                 return;
@@ -209,7 +245,7 @@ impl Composer<'_> {
             let mut properties = BTreeMap::new();
             if let Some(Expr::Map(entries)) = definition.get("properties") {
                 for (key, value) in entries {
-                    let value = put_index(value, word, member);
+                    let value = put_index(value, member);
                     let path = || format!("{}.properties.{key}", path());
                     let value = self.simplified(frame, &value, &path);
                     if !value.is_null() {
@@ -226,12 +262,12 @@ impl Composer<'_> {
                 marks: marks.clone(),
                 origin: spec.origin.clone(),
                 requires: Vec::new(),
-                deletion_policy: Default::default(),
+                deletion_policy: deletion_policy.unwrap_or_default(),
                 external_id: None,
             };
             self.places.insert(frame.full(&short), place.clone());
             if let Some(metadata) = definition.get("metadata") {
-                let metadata = put_index(metadata, word, member);
+                let metadata = put_index(metadata, member);
                 self.metadata.insert(frame.full(&short), metadata);
             }
             self.resource(&frame.deeper(inherits), &short, made);
@@ -239,16 +275,16 @@ impl Composer<'_> {
     }
 
     /// Place of the definition of a group's members.
-    fn place_of_definition(&self, frame: &Frame<'_>, name: &str) -> Place {
+    fn place_of_definition(&self, frame: &Frame<'_>, name: &str, property: &str) -> Place {
         let full = frame.full(name);
         match self.places.get(&full) {
             Some(place) => Place {
-                path: format!("{}.properties.resource_def", place.path),
+                path: format!("{}.properties.{property}", place.path),
                 ..place.clone()
             },
             None => Place {
                 file: frame.file.map(str::to_owned),
-                path: format!("resources.{name}.properties.resource_def"),
+                path: format!("resources.{name}.properties.{property}"),
             },
         }
     }

@@ -41,7 +41,7 @@ use hot::{
     expr::{Budget, Expr, Scope, Unresolved, weight_of},
     merged::Merged,
     scope::Known,
-    template::members::{CHAIN, GROUP},
+    template::members::{CHAIN, GROUP, SCALING_GROUP},
 };
 use types::Registry;
 
@@ -56,6 +56,7 @@ mod group;
 mod late;
 mod nested;
 mod references;
+mod scaling;
 
 pub(crate) use batches::Pause;
 pub(crate) use described::overlay;
@@ -213,6 +214,8 @@ struct Composer<'a> {
 enum Parent {
     /// Members in order, by short name.
     Group { members: Vec<String> },
+    /// Members of a scaling group, oldest first, by short name.
+    ScalingGroup { members: Vec<String> },
     /// Expression of each output, with full names.
     Nested { outputs: BTreeMap<String, Expr> },
 }
@@ -244,6 +247,9 @@ impl Composer<'_> {
             .resolve(&full, written, &frame.itself)
         {
             Target::Type(target) if target == GROUP => self.group(frame, name, spec),
+            Target::Type(target) if target == SCALING_GROUP => {
+                self.scaling_group(frame, name, spec);
+            }
             Target::Type(target) if target == CHAIN => self.chain(frame, name, spec),
             Target::File { name: file, from } => self.nested(frame, name, spec, &file, from),
             Target::Type(target) => {

@@ -44,6 +44,11 @@ pub(super) fn replace_references(
                     .map(|(output, value)| (output.clone(), resolver.put(value)))
                     .collect::<Vec<_>>(),
                 Parent::Group { members } => resolver.of_group(name, members),
+                Parent::ScalingGroup { members } => {
+                    let mut given = resolver.of_group(name, members);
+                    given.push(("current_size".to_owned(), size_of(members)));
+                    given
+                }
             };
             spec.properties.extend(given);
         }
@@ -105,7 +110,7 @@ impl Resolver<'_> {
                 let value = outputs.get("OS::stack_id")?;
                 self.below(name, value)
             }
-            Parent::Group { .. } => None,
+            Parent::Group { .. } | Parent::ScalingGroup { .. } => None,
         }
     }
 
@@ -127,19 +132,23 @@ impl Resolver<'_> {
                 ("refs", _) => Some(self.refs(name, members).pick(rest)),
                 ("refs_map", _) => Some(self.refs_map(name, members).pick(rest)),
                 ("attributes", Some((attribute, more))) => {
-                    let of_all = members.iter().map(|member| {
-                        let value = self.of_member(name, member, attribute.clone(), more);
-                        (member.clone(), value)
-                    });
-                    Some(Expr::Map(of_all.collect()))
+                    Some(self.map_of_members(name, members, attribute, more))
                 }
                 ("attributes", None) => None,
-                _ => {
-                    let of_all = members
-                        .iter()
-                        .map(|member| self.of_member(name, member, Expr::text(key), &rest));
-                    Some(Expr::List(of_all.collect()))
+                _ => Some(self.list_of_members(name, members, &Expr::text(key), &rest)),
+            },
+            Parent::ScalingGroup { members } => match (key, rest.split_first()) {
+                ("current_size", _) => Some(size_of(members)),
+                ("refs", _) => Some(self.refs(name, members).pick(rest)),
+                ("refs_map", _) => Some(self.refs_map(name, members).pick(rest)),
+                ("outputs", Some((attribute, more))) => {
+                    Some(self.map_of_members(name, members, attribute, more))
                 }
+                ("outputs_list", Some((attribute, more))) => {
+                    Some(self.list_of_members(name, members, attribute, more))
+                }
+                // As in Heat, a scaling group has no other attributes.
+                _ => None,
             },
         }
     }
@@ -168,18 +177,36 @@ impl Resolver<'_> {
             Some((member, attribute)) => (member, Some(attribute)),
             None => (asked, None),
         };
-        if let Parent::Group { members } = parent
-            && !members.iter().any(|one| one == member)
-        {
-            let has = match members.len() {
-                0 => "it has none".to_owned(),
-                count => format!("it has {count}, named by numbers from `{}` on", members[0]),
+        let found = match parent {
+            Parent::Nested { .. } => Some(member),
+            Parent::Group { members } => members
+                .iter()
+                .map(String::as_str)
+                .find(|one| *one == member),
+            // Members of a scaling group are counted from the oldest.
+            Parent::ScalingGroup { members } => {
+                let number = member.parse::<usize>().ok();
+                number
+                    .and_then(|number| members.get(number))
+                    .map(String::as_str)
+            }
+        };
+        let Some(member) = found else {
+            let has = match parent {
+                Parent::Group { members } if !members.is_empty() => {
+                    let (count, first) = (members.len(), &members[0]);
+                    format!("it has {count}, named by numbers from `{first}` on")
+                }
+                Parent::ScalingGroup { members } if !members.is_empty() => {
+                    format!("it has {}, counted from 0", members.len())
+                }
+                _ => "it has none".to_owned(),
             };
             // Heat returns null here: a group can have fewer members than a template refers to.
             self.problems
                 .push(format!("`{name}` has no member `{member}`: {has}"));
             return Some(Expr::Literal(serde_json::Value::Null));
-        }
+        };
         let full = format!("{name}/{member}");
         let mut path: Vec<Expr> = attribute.map(Expr::text).into_iter().collect();
         path.extend(rest);
@@ -196,6 +223,33 @@ impl Resolver<'_> {
             .chain(rest.iter().cloned())
             .collect();
         self.put(&Expr::GetAttr(format!("{name}/{member}"), path))
+    }
+
+    fn list_of_members(
+        &mut self,
+        name: &str,
+        members: &[String],
+        attribute: &Expr,
+        rest: &[Expr],
+    ) -> Expr {
+        let of_all = members
+            .iter()
+            .map(|member| self.of_member(name, member, attribute.clone(), rest));
+        Expr::List(of_all.collect())
+    }
+
+    fn map_of_members(
+        &mut self,
+        name: &str,
+        members: &[String],
+        attribute: &Expr,
+        rest: &[Expr],
+    ) -> Expr {
+        let of_all = members.iter().map(|member| {
+            let value = self.of_member(name, member, attribute.clone(), rest);
+            (member.clone(), value)
+        });
+        Expr::Map(of_all.collect())
     }
 
     fn refs(&mut self, name: &str, members: &[String]) -> Expr {
@@ -220,4 +274,8 @@ impl Resolver<'_> {
             ("refs_map".to_owned(), self.refs_map(name, members)),
         ]
     }
+}
+
+fn size_of(members: &[String]) -> Expr {
+    Expr::Literal(members.len().into())
 }

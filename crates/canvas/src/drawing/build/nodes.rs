@@ -1,6 +1,12 @@
 //! Nodes for resources, with their kinds and texts.
 
-use hot::{expr::Expr, template::Marks};
+use hot::{
+    expr::Expr,
+    template::{
+        Marks,
+        members::{CHAIN, GROUP, SCALING_GROUP},
+    },
+};
 use types::{Category, Shape};
 
 use super::{Builder, Entry, external_network};
@@ -77,10 +83,7 @@ impl<'a> Builder<'a> {
             own.count()
         });
         let written = entry.resource_type;
-        let is_parent = matches!(
-            written,
-            hot::template::members::GROUP | hot::template::members::CHAIN
-        );
+        let is_parent = matches!(written, GROUP | CHAIN);
         members.or_else(|| match entry.property("count") {
             Some(Expr::Literal(count)) if is_parent => count.as_u64().map(|count| count as usize),
             _ => None,
@@ -116,8 +119,9 @@ impl<'a> Builder<'a> {
                 .into_iter()
                 .flatten()
                 .collect(),
-            NodeKind::Card if entry.resource_type == hot::template::members::GROUP => {
+            NodeKind::Card if [GROUP, SCALING_GROUP].contains(&entry.resource_type) => {
                 let definition = entry.property("resource_def");
+                let definition = definition.or_else(|| entry.property("resource"));
                 let of = definition.and_then(|definition| definition.get("type")?.as_str());
                 of.map(|of| self.title(of)).into_iter().collect()
             }

@@ -24,7 +24,7 @@ mod variables;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use hot::template::members::GROUP;
+use hot::template::members::{GROUP, SCALING_GROUP};
 use planner::members;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value, json};
@@ -35,9 +35,6 @@ use crate::export::{ExportFile, Report, Source};
 use arguments::member;
 use types::{Mapping, To};
 use value::{FILES, Many, Target, Writer, identifier, is_id, mapped, template};
-
-/// A group that scales. It is exported as a group with its initial number of members.
-const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
 
 pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     let mut report = Report::default();
@@ -143,7 +140,9 @@ impl Exporter<'_> {
             "OS::Heat::MultipartMime" => {
                 Target::Local(format!("data.cloudinit_config.{identifier}.rendered"))
             }
-            GROUP if !self.shape.kept.iter().any(|kept| kept == name) => return None,
+            GROUP | SCALING_GROUP if !self.shape.kept.iter().any(|kept| kept == name) => {
+                return None;
+            }
             GROUP | SCALING_GROUP => resource(mapped(member(spec)?.0)?, Many::Group),
             other => resource(
                 mapped(other)?,

@@ -551,3 +551,4 @@ mod given;
 mod groups;
 mod hidden;
 mod later;
+mod scaling;

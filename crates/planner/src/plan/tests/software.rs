@@ -74,17 +74,6 @@ const EXAMPLES: &[Example] = &[
         after: &["handle", "web"],
     },
     Example {
-        resource_type: "OS::Heat::AutoScalingGroup",
-        text: "properties: {min_size: 1, max_size: 3, desired_capacity: 2, cooldown: 60, resource: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12, networks: [{port: {get_resource: port}}], metadata: {word: {get_attr: [word, value]}}}}}",
-        after: &["port", "word"],
-    },
-    Example {
-        resource_type: "OS::Heat::ScalingPolicy",
-        text: "properties: {auto_scaling_group_id: {get_resource: group}, adjustment_type: change_in_capacity, scaling_adjustment: 1, cooldown: 60}
-  group: {type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 3, resource: {type: OS::Heat::RandomString}}}",
-        after: &["group"],
-    },
-    Example {
         resource_type: "OS::Heat::InstanceGroup",
         text: "properties: {AvailabilityZones: [nova], LaunchConfigurationName: {get_resource: launch}, Size: 2, Tags: [{Key: a, Value: {get_attr: [word, value]}}]}
     update_policy: {RollingUpdate: {MaxBatchSize: 1, PauseTime: PT1M}}",
