@@ -13,7 +13,8 @@ use api::{
     AuditEvent, CatalogEntry, CloudFacts, CloudInfo, CurrentUser, DeployRequest, Deployment,
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
     Event, ExportFormat, Exported, ImportRequest, Imported, LoginRequest, LoginSession, Plan,
-    PlanRequest, Problem, Run, RunContent, Started, Stray, ValidateRequest, ValidateResponse,
+    PlanRequest, Problem, Run, RunContent, ScaleRequest, Started, Stray, ValidateRequest,
+    ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -228,6 +229,13 @@ pub async fn roll_back(id: &str) -> Answer<Started> {
         None::<&()>,
     )
     .await
+}
+
+/// `POST /deployments/{id}/groups/{name}/scale`.
+pub async fn scale(id: &str, group: &str, request: &ScaleRequest) -> Answer<Started> {
+    let (id, group) = (browser::encode(id), browser::encode(group));
+    let path = format!("/deployments/{id}/groups/{group}/scale");
+    send("POST", &path, Some(request)).await
 }
 
 /// Treatment of resources that an undeploy cannot remove.

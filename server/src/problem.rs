@@ -215,6 +215,8 @@ impl From<engine::Error> for Error {
             engine::Error::ItemOwned { .. } => "Somebody else's item",
             engine::Error::ProjectFull { .. } => "Project full",
             engine::Error::Changed { .. } => "Deployment changed",
+            engine::Error::GroupSize { .. } => "Not a size of the group",
+            engine::Error::Cooldown { .. } => "Scaled a short time ago",
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::ProjectComputes => "Too many templates at once",
             engine::Error::ServerComputes => "Server busy",

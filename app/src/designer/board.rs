@@ -19,7 +19,11 @@ use canvas::{
 };
 use hot::{bundle::Bundle, document::Document};
 use leptos::{ev, html, prelude::*};
-use planner::plan::{Deployed, PlanInput};
+use planner::{
+    deployed::GroupRequest,
+    plan::{Deployed, PlanInput},
+    scaling::SCALING_GROUP,
+};
 use types::Registry;
 use wasm_bindgen::JsCast;
 
@@ -139,10 +143,16 @@ pub fn Board(
             return;
         }
         let bundle = beside.with(api::TemplateFiles::bundle);
-        let mut drawing = types.with(|types| {
-            cloud.with(|cloud| draw(&template.get(), &bundle, &layout.get(), types, cloud))
-        });
-        members.with(|members| drawing.add_run_members(members.iter().map(String::as_str)));
+        let (types, cloud, members) = (types.get(), cloud.get(), members.get());
+        let mut drawing = draw(
+            &template.get(),
+            &bundle,
+            &layout.get(),
+            &members,
+            &types,
+            &cloud,
+        );
+        drawing.add_run_members(members.iter().map(String::as_str));
         scene.show(&drawing);
         bounds.set(drawing.bounds());
         if !touched.get_value() {
@@ -222,10 +232,27 @@ pub fn Board(
     }
 }
 
+/// Present members of the template's scaling groups, from the names of members that have a state.
+fn present_members(document: &Document, members: &[String]) -> BTreeMap<String, GroupRequest> {
+    let groups = document.template().resources.iter();
+    let groups = groups.filter(|one| one.resource_type == SCALING_GROUP);
+    let present = groups.filter_map(|group| {
+        let own = members.iter().filter_map(|name| {
+            let member = name.strip_prefix(&group.name)?.strip_prefix('/')?;
+            let is_number = member.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| member.to_owned())
+        });
+        let own: Vec<String> = own.collect();
+        (!own.is_empty()).then(|| (group.name.clone(), GroupRequest::Members(own)))
+    });
+    present.collect()
+}
+
 fn draw(
     template: &str,
     bundle: &Bundle,
     layout: &api::Layout,
+    members: &[String],
     types: &Registry,
     cloud: &CloudFacts,
 ) -> Drawing {
@@ -235,7 +262,10 @@ fn draw(
             document: &document,
             bundle,
             parameters: &BTreeMap::new(),
-            deployed: &Deployed::default(),
+            deployed: &Deployed {
+                groups: present_members(&document, members),
+                ..Deployed::default()
+            },
             types,
             cloud,
         });

@@ -28,7 +28,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         model.with(|model| {
             model.as_ref().map(|model| {
                 let kind = if model.run.rolls_back {
-                    "Roll back"
+                    "Roll back".into()
                 } else {
                     run_title(&model.run)
                 };

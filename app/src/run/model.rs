@@ -292,6 +292,7 @@ mod tests {
         };
         Run {
             rolls_back: false,
+            scaling: None,
             log_deleted: None,
             id: String::from("r"),
             deployment: String::from("d"),

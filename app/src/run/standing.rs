@@ -78,6 +78,7 @@ mod tests {
             deployment: String::from("d"),
             kind: RunKind::Update,
             rolls_back: false,
+            scaling: None,
             state: RunState::Succeeded,
             reason: None,
             author: String::from("demo"),

@@ -5,7 +5,11 @@
 //!
 //! `data-state` contains the API's word; the style sheet sets its colour.
 
-use api::{DeploymentState, ResourceState, Run, RunKind, RunState, RunStep, StepKind, StepState};
+use std::borrow::Cow;
+
+use api::{
+    DeploymentState, ResourceState, Run, RunKind, RunState, RunStep, Scaling, StepKind, StepState,
+};
 use leptos::prelude::*;
 
 use crate::ui::Icon;
@@ -20,14 +24,21 @@ pub trait DisplayState: Copy {
     fn look(self) -> &'static str;
 }
 
-/// Name of a run's purpose, for users: `Deploy`.
-pub fn run_title(run: &Run) -> &'static str {
-    match run.kind {
+/// Name of a run's purpose, for users: `Deploy`, `Scale web: 2 → 5`.
+pub fn run_title(run: &Run) -> Cow<'static, str> {
+    if let Some(Scaling {
+        group, from, to, ..
+    }) = &run.scaling
+    {
+        return format!("Scale {group}: {from} → {to}").into();
+    }
+    let title = match run.kind {
         _ if run.rolls_back => "Rollback",
         RunKind::Deploy => "Deploy",
         RunKind::Update => "Update",
         RunKind::Undeploy => "Undeploy",
-    }
+    };
+    title.into()
 }
 
 /// Name of a step's state, for users. A step that has deleted its resource is `Removed`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Layout, Run, TemplateFiles};
+use crate::{Layout, Run, ScalingGroup, TemplateFiles};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,6 +106,9 @@ pub struct Deployment {
     /// Existing resources. Empty in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<DeployedResource>,
+    /// Groups that scale. Empty in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ScalingGroup>,
     /// Resolved outputs. Empty in lists.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, OutputValue>,

@@ -173,6 +173,9 @@ pub struct PlanRequest {
     /// Id of the deployment to update. Without it the plan is for a new one.
     #[serde(default)]
     pub deployment: Option<String>,
+    /// Sizes of scaling groups, by name. The other groups keep their members.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, u64>,
 }
 
 /// Format of an export.

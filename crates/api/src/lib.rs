@@ -12,6 +12,7 @@ mod event;
 mod import;
 mod problem;
 mod run;
+mod scaling;
 mod session;
 
 pub use audit::AuditEvent;
@@ -36,4 +37,5 @@ pub use planner::{
 };
 pub use problem::Problem;
 pub use run::{Run, RunContent, RunKind, RunState, RunStep, StepState};
+pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
 pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_page};

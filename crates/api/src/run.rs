@@ -1,6 +1,6 @@
 //! Runs (executions of a workflow) and their steps.
 
-use crate::{Layout, TemplateFiles};
+use crate::{Layout, Scaling, TemplateFiles};
 use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,9 @@ pub struct Run {
     /// True if the run returns the deployment to its state before a failed change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rolls_back: bool,
+    /// The scaling that it carries out, if it was started for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
     /// State.
     pub state: RunState,
     /// The reason in one sentence, if it did not succeed.

@@ -28,6 +28,8 @@ pub const CODES: &[&str] = &[
     "item-version-taken",
     "item-owned",
     "catalog-full",
+    "group-size",
+    "group-cooldown",
 ];
 
 /// The reason why an operation was refused or failed.
@@ -115,6 +117,28 @@ pub enum Error {
         /// Its time, in RFC 3339.
         created: String,
     },
+    /// A scaling group cannot have this size.
+    #[error("`{group}` cannot have {size} members: its template allows {min} to {max}")]
+    GroupSize {
+        /// The group.
+        group: String,
+        /// The requested size.
+        size: u64,
+        /// The smallest size.
+        min: u64,
+        /// The largest size.
+        max: u64,
+    },
+    /// A scaling group was scaled a short time ago.
+    #[error(
+        "`{group}` was scaled a short time ago; its policies are applied again from {until} on"
+    )]
+    Cooldown {
+        /// The group.
+        group: String,
+        /// The end of the cooldown, in RFC 3339.
+        until: String,
+    },
     /// The project has as many as this server allows.
     #[error("this project has {limit} {what}, which is the limit of this server")]
     ProjectFull {
@@ -162,6 +186,8 @@ impl Error {
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::ProjectFull { .. } => "project-full",
             Error::Changed { .. } => "deployment-changed",
+            Error::GroupSize { .. } => "group-size",
+            Error::Cooldown { .. } => "group-cooldown",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
             Error::ProjectComputes => "project-busy",
@@ -188,9 +214,11 @@ impl Error {
             | Error::TooManyVersions { .. }
             | Error::CatalogFull(_)
             | Error::ProjectFull { .. }
+            | Error::Cooldown { .. }
             | Error::Changed { .. } => 409,
             Error::BadName(_)
             | Error::Refused(_)
+            | Error::GroupSize { .. }
             | Error::ItemRefused(_)
             | Error::ComputesTooLong(_) => 422,
             Error::ProjectComputes => 429,
@@ -231,6 +259,10 @@ impl Error {
             Error::Changed { .. } => {
                 "Nothing was started. Look at the deployment and make a new plan, then decide again."
             }
+            Error::GroupSize { .. } => {
+                "Ask for a size between, or change `min_size` or `max_size` in the template."
+            }
+            Error::Cooldown { .. } => "Wait until then, or apply the policy anyway with `force`.",
             Error::ProjectFull { .. } => {
                 "Remove what is no longer used, or ask the server's operator for a higher limit."
             }

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use api::{Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles};
-use planner::workflow::OutputSpec;
+use planner::{
+    scaling::{SCALING_GROUP, members},
+    workflow::{OutputSpec, ResourceSpec},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sqlx::Row as _;
@@ -44,6 +47,9 @@ pub struct LastGoodContent {
     pub layout: Value,
     /// Parameter values without hidden ones.
     pub parameters: BTreeMap<String, Value>,
+    /// Names of the members of each scaling group.
+    #[serde(default)]
+    pub groups: BTreeMap<String, Vec<String>>,
     /// Name of the secret with the hidden parameters; a column of its own.
     #[serde(skip)]
     pub hidden: Option<String>,
@@ -122,7 +128,7 @@ impl Store {
         .await;
         let mut deployments = read_all(rows, listed, doing)?;
         let rows = sqlx::query(statement(&[
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, \
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, \
              (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted \
              FROM runs WHERE id IN (SELECT last_run FROM",
             ON_PAGE,
@@ -374,6 +380,7 @@ pub(crate) async fn set_state(
         beside: from_json(row.try_get("beside")?)?,
         layout: from_json(row.try_get("layout")?)?,
         parameters: from_json(row.try_get("parameters")?)?,
+        groups: group_members(connection, id).await?,
         hidden: None,
         design_version: design_version(&row)?,
     };
@@ -383,6 +390,26 @@ pub(crate) async fn set_state(
         .execute(connection)
         .await
         .map(drop)
+}
+
+/// Names of the members of a deployment's scaling groups.
+async fn group_members(
+    connection: &mut Connection,
+    deployment: &str,
+) -> sqlx::Result<BTreeMap<String, Vec<String>>> {
+    let rows = sqlx::query(
+        "SELECT name, spec FROM resources WHERE deployment = $1 AND type = $2 AND state <> 'deleted'",
+    )
+    .bind(deployment)
+    .bind(SCALING_GROUP)
+    .fetch_all(connection)
+    .await?;
+    let mut groups = BTreeMap::new();
+    for row in rows {
+        let spec: ResourceSpec = from_json(row.try_get("spec")?)?;
+        groups.insert(row.try_get("name")?, members(&spec));
+    }
+    Ok(groups)
 }
 
 fn design_version(row: &Row) -> sqlx::Result<Option<u32>> {
@@ -409,6 +436,7 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         beside: TemplateFiles::nothing(),
         layout: Layout::default(),
         resources: Vec::new(),
+        groups: Vec::new(),
         outputs: BTreeMap::new(),
     })
 }
@@ -455,6 +483,7 @@ fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
             beside: from_json(row.try_get("beside")?)?,
             layout: from_json(row.try_get("layout")?)?,
             resources: Vec::new(),
+            groups: Vec::new(),
             outputs: BTreeMap::new(),
         },
         good,

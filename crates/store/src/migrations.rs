@@ -46,6 +46,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0701_log_segments"
     "0801_engine_run_contents"
     "0901_design_version_labels"
+    "1011_run_scaling"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -60,6 +61,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "0701_log_segments"
     "0801_engine_run_contents"
     "0901_design_version_labels"
+    "1011_run_scaling"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

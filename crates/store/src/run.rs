@@ -1,11 +1,11 @@
 //! Runs. A run executes a workflow, which is stored completely with it.
 
-use api::{CloudFacts, Run, RunContent, RunKind, RunState, Workflow};
+use api::{CloudFacts, Run, RunContent, RunKind, RunState, Scaling, Workflow};
 use sqlx::Row as _;
 
 use crate::{
     Ending, Error, Outcome, Page, Result, Store, Tenant, Transaction,
-    column::{from_json, from_text, now_text, to_json, to_text, to_u32},
+    column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
     database::{Row, read_all, read_one, statement},
     event, sealed, step,
 };
@@ -71,6 +71,8 @@ pub struct NewRun<'a> {
     pub rolls_back: bool,
     /// Facts about the cloud, if the run is rolled back when it fails.
     pub roll_back: Option<&'a CloudFacts>,
+    /// The scaling that it carries out, if it was started for one.
+    pub scaling: Option<&'a Scaling>,
     /// The workflow.
     pub workflow: &'a Workflow,
     /// The user who started it.
@@ -91,7 +93,7 @@ pub enum RunProgress {
 }
 
 pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, author_id, created, started, \
-    ended, rolls_back, resumed_from, roll_back, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
+    ended, rolls_back, scaling, resumed_from, roll_back, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
 
 impl Store {
     /// A page of a deployment's runs, newest first, without workflows.
@@ -105,7 +107,7 @@ impl Store {
         page: Page,
     ) -> Result<Vec<Run>> {
         let rows = sqlx::query(
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, \
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, \
              (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs \
              WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC LIMIT $4 OFFSET $5",
         )
@@ -204,6 +206,30 @@ impl Store {
         read_one(row, content, "reading the content of a run")
     }
 
+    /// The newest successful run of a deployment that scaled this group.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_last_scaling(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        group: &str,
+    ) -> Result<Option<Run>> {
+        let row = sqlx::query(statement(&[
+            SELECT,
+            " WHERE deployment = $1 AND cloud = $2 AND project_id = $3 AND scaled_group = $4 AND state = 'succeeded' \
+             ORDER BY created DESC, id DESC LIMIT 1",
+        ]))
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(group)
+        .fetch_optional(&self.pool)
+        .await;
+        read_one(row, shown, "looking for a scaling")
+    }
+
     /// The progress of a run for its viewers. A missing run is over.
     ///
     /// # Errors
@@ -270,7 +296,7 @@ impl Transaction {
         let now = now_text();
         let done = sqlx::query(
             "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, author_id, created, \
-             holder) VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING",
+             holder, scaling, scaled_group) VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING",
         )
         .bind(new.id)
         .bind(new.deployment)
@@ -285,6 +311,8 @@ impl Transaction {
         .bind(new.author_id)
         .bind(&now)
         .bind(self.server.clone())
+        .bind(new.scaling.map(to_json))
+        .bind(new.scaling.map(|scaling| &scaling.group))
         .execute(self.connection())
         .await
         .map_err(self.failed())?;
@@ -480,6 +508,7 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
         deployment: row.try_get("deployment")?,
         kind: from_text::<RunKind>(row.try_get("kind")?)?,
         rolls_back: row.try_get::<i64, _>("rolls_back")? != 0,
+        scaling: from_json_column(row.try_get("scaling")?)?,
         state: from_text::<RunState>(row.try_get("state")?)?,
         reason: row.try_get("reason")?,
         author: row.try_get("author")?,

@@ -1,6 +1,8 @@
 //! Deployments of templates.
 
-use api::{DeployRequest, Deployment, Layout, Run, Started, Stray, TemplateFiles};
+use std::collections::BTreeMap;
+
+use api::{DeployRequest, Deployment, Layout, Run, ScaleRequest, Started, Stray, TemplateFiles};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
@@ -105,12 +107,47 @@ pub async fn update(
         cloud,
         rolls_back: false,
         base_run: request.base_run,
+        groups: BTreeMap::new(),
+        scaling: None,
         on_failure: request.on_failure,
         despite_quota: request.despite_quota,
     };
     Ok(accepted(
         services.engine.update(&caller.actor, &id, changes).await?,
     ))
+}
+
+/// Starts a run that gives a scaling group another size: the one of the request, or the one of a policy.
+///
+/// The run is an update that changes nothing else. A policy is refused during a cooldown, unless `force` is set.
+#[utoipa::path(post, path = "/api/v1/deployments/{id}/groups/{name}/scale", tag = "deployments", params(("id" = String, Path), ("name" = String, Path)), request_body = ScaleRequest, responses((status = 202, body = Started)))]
+pub async fn scale(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path((id, group)): Path<(String, String)>,
+    Json(request): Json<ScaleRequest>,
+) -> Result<impl IntoResponse> {
+    let engine = &services.engine;
+    let deployment = engine.deployment(caller.tenant(), &id).await?;
+    if request.size.is_some() == request.policy.is_some() {
+        return Err(Error::new(
+            codes::INVALID_REQUEST,
+            "Exactly one of `size` and `policy` must be given.",
+        )
+        .hint("Send the size that the group is to have, or the name of its policy.")
+        .path("size"));
+    }
+    let cloud = services
+        .facts
+        .for_template(
+            engine,
+            &caller.actor,
+            &deployment.template,
+            &deployment.beside.bundle(),
+        )
+        .await?;
+    let started = engine.scale(&caller.actor, &id, &group, request, cloud);
+    Ok(accepted(started.await?))
 }
 
 /// `?base_run=...`

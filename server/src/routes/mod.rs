@@ -72,6 +72,10 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/deployments/{id}/record", delete(deployments::remove))
         .route("/deployments/{id}/strays", get(deployments::strays))
         .route("/deployments/{id}/rollback", post(deployments::roll_back))
+        .route(
+            "/deployments/{id}/groups/{name}/scale",
+            post(deployments::scale),
+        )
         .route("/runs/{id}", get(runs::get))
         .route("/runs/{id}/content", get(runs::content))
         .route("/runs/{id}/cancel", post(runs::cancel))

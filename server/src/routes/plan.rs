@@ -23,6 +23,7 @@ pub async fn plan(
         beside,
         parameters,
         deployment,
+        groups,
     } = request;
     let bundle = beside.files.is_some().then(|| beside.bundle());
     let facts = services
@@ -45,6 +46,7 @@ pub async fn plan(
         parameters,
         cloud: facts,
         hidden,
+        groups,
     };
     let plan = services
         .engine

@@ -12,6 +12,7 @@ mod catalog;
 mod designs;
 mod exports;
 mod foresight;
+mod groups;
 mod imports;
 mod lab;
 mod limits;

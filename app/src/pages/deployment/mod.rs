@@ -1,5 +1,6 @@
 //! One deployment: outputs, resources and history.
 
+mod groups;
 pub mod remove;
 pub mod roll_back;
 mod strays;
@@ -101,6 +102,7 @@ fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
 fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let head = part(deployment, |it| Deployment {
         resources: Vec::new(),
+        groups: Vec::new(),
         outputs: Default::default(),
         template: String::new(),
         beside: Default::default(),
@@ -113,6 +115,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         <div class="page">
             {move || head.get().map(|it| view! { <Head it deployment runs /> })}
             {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
+            <groups::Groups deployment />
             <Drawing deployment />
             {move || resources.get().map(|resources| view! { <Resources resources /> })}
             <strays::Strays deployment />

@@ -10,6 +10,8 @@ mod parameters;
 mod quota;
 mod values;
 
+use std::collections::BTreeMap;
+
 use api::{
     DeployRequest, Deployment, DeploymentState, Design, OnFailure, Plan, PlanRequest, Problem,
     Severity,
@@ -158,6 +160,7 @@ fn keep_planned(page: Page) {
             beside,
             parameters: page.form.values(),
             deployment: page.target.get(),
+            groups: BTreeMap::new(),
         };
         let number = request_number.get_value() + 1;
         request_number.set_value(number);

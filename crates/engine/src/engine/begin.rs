@@ -82,6 +82,7 @@ impl Engine {
             forced: Force::No,
             rolls_back: false,
             roll_back: None,
+            scaling: None,
             workflow,
             secrets: RunSecrets::new(
                 actor.session.token().expose(),
@@ -207,6 +208,7 @@ impl Engine {
             forced: force,
             rolls_back: false,
             roll_back: None,
+            scaling: None,
             workflow,
             secrets,
         };

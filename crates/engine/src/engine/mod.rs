@@ -8,6 +8,7 @@ mod keys;
 mod outputs;
 mod recover;
 mod roll_back;
+mod scale;
 mod servers;
 mod show;
 mod start;
@@ -18,11 +19,12 @@ mod update;
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunContent, RunState, Started,
-    Stray,
+    CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunContent, RunState,
+    ScaleRequest, Scaling, Started, Stray,
 };
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
+use planner::deployed::GroupRequest;
 use serde_json::Value;
 use store::{EventFilter, Operator, Outcome, Page, Range, RunRow};
 use tokio::sync::oneshot;
@@ -89,6 +91,10 @@ pub struct Changes {
     /// The deployment's newest run when the user saw the plan. The update is refused if there is a newer one. `None`
     /// checks nothing.
     pub base_run: Option<String>,
+    /// Requests for scaling groups, by full name. Other groups keep their members.
+    pub groups: BTreeMap<String, GroupRequest>,
+    /// The scaling that the update carries out, if it was started for one.
+    pub scaling: Option<Scaling>,
     /// Reaction to a failure of the update.
     pub on_failure: OnFailure,
     /// True to start even if a quota is exceeded. Always true for a roll-back.
@@ -208,8 +214,8 @@ impl Engine {
         changes: Changes,
     ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
-        self.run_to_completion(async move { engine.begin_update(&actor, &id, changes).await })
-            .await
+        let begun = async move { engine.begin_update(&actor, &id, changes).await };
+        self.run_to_completion(Box::pin(begun)).await
     }
 
     /// Checks that a deployment has no newer run than the one that the user has seen.
@@ -219,6 +225,29 @@ impl Engine {
     pub async fn check_base(&self, tenant: &Tenant, deployment: &str, base: &str) -> Result<()> {
         let row = self.deployment_row(tenant, deployment).await?;
         self.is_based_on(&row, base).await
+    }
+
+    /// Scales a group of a deployment, as an update without another change of its template.
+    ///
+    /// # Errors
+    /// As [`Engine::update`], and if there is no such group or policy, nothing would change, or the group is in a
+    /// cooldown and the request applies a policy without `force`.
+    pub async fn scale(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        group: &str,
+        request: ScaleRequest,
+        cloud: CloudFacts,
+    ) -> Result<Started> {
+        let (engine, actor) = (self.clone(), actor.clone());
+        let (id, group) = (deployment.to_owned(), group.to_owned());
+        let begun = async move {
+            engine
+                .begin_scale(&actor, &id, &group, request, cloud)
+                .await
+        };
+        self.run_to_completion(Box::pin(begun)).await
     }
 
     /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use api::{CloudFacts, DeploymentState, OnFailure, RunState, Started, TemplateFiles};
 use openstack::Session;
+use planner::deployed::GroupRequest;
 use store::{Entry, LastGoodContent, RunRow, Wanted};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -58,6 +59,7 @@ impl Engine {
             beside,
             layout,
             parameters,
+            groups,
             hidden: _,
             design_version,
         } = good;
@@ -72,6 +74,11 @@ impl Engine {
             cloud: cloud.clone(),
             rolls_back: true,
             base_run: None,
+            groups: groups
+                .into_iter()
+                .map(|(name, members)| (name, GroupRequest::Members(members)))
+                .collect(),
+            scaling: None,
             on_failure: OnFailure::Stop,
             despite_quota: true,
         };

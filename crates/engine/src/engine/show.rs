@@ -22,6 +22,7 @@ impl Engine {
         let row = self.deployment_row(tenant, id).await?;
         let resources = self.core.store.resource_list(tenant, id).await?;
         let shown = resources.iter().map(|resource| resource.shown()).collect();
+        let groups = self.show_groups(&row, &resources).await?;
         let row = Arc::new(row);
         let is_there = row.shown.state != DeploymentState::Undeployed;
         let outputs = if is_there && !row.outputs.is_empty() {
@@ -31,6 +32,7 @@ impl Engine {
         };
         Ok(Deployment {
             resources: shown,
+            groups,
             outputs,
             ..Arc::unwrap_or_clone(row).shown
         })

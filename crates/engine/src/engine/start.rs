@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{CloudFacts, DeploymentState, RunKind, RunState, Workflow};
+use api::{CloudFacts, DeploymentState, RunKind, RunState, Scaling, Workflow};
 use planner::workflow::StepKind;
 use store::{DeploymentRow, Entry, NewRun as StoredRun, Outcome, RunRow, SealedKind, Transaction};
 use tokio::sync::oneshot;
@@ -30,6 +30,8 @@ pub(super) struct NewRun<'a> {
     pub rolls_back: bool,
     /// Facts about the cloud, if the run is rolled back when it fails; else `None`.
     pub roll_back: Option<&'a CloudFacts>,
+    /// The scaling that it carries out, if it was started for one.
+    pub scaling: Option<&'a Scaling>,
     pub workflow: Workflow,
     pub secrets: RunSecrets,
 }
@@ -73,6 +75,7 @@ impl Engine {
                 forced: new.forced == Force::Yes,
                 rolls_back: new.rolls_back,
                 roll_back: new.roll_back,
+                scaling: new.scaling,
                 workflow: &workflow,
                 author: &new.actor.user,
                 author_id: &new.actor.session.user().id,

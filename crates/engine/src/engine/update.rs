@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::{CloudFacts, OnFailure, Plan, RunKind, Started, TemplateFiles};
 use hot::{bundle::Bundle, diagnostic::Diagnostic, document::Document, merged::Merged};
-use planner::plan::Deployed;
+use planner::{deployed::GroupRequest, plan::Deployed};
 use serde_json::Value;
 use store::{DeploymentContent, DeploymentRow, ResourceRow};
 
@@ -53,6 +53,8 @@ pub struct Preview {
     pub cloud: CloudFacts,
     /// The use of stored values of hidden parameters.
     pub hidden: Hidden,
+    /// Sizes of scaling groups, by full name. Other groups keep their members.
+    pub groups: BTreeMap<String, u64>,
 }
 
 /// The use of the stored values of hidden parameters in a plan.
@@ -149,6 +151,11 @@ impl Engine {
                 hidden_changed,
                 stored_hidden,
                 pseudo: pseudo_parameters(&row.shown.name, id, &row.tenant),
+                groups: preview
+                    .groups
+                    .into_iter()
+                    .map(|(name, size)| (name, GroupRequest::Size(size)))
+                    .collect(),
                 ..compare::deployed(there, |parameter, digest| {
                     !unknown.contains(parameter) && self.is_same(id, &values)(parameter, digest)
                 })
@@ -252,6 +259,7 @@ impl Engine {
                     forced: Force::No,
                     rolls_back: changes.rolls_back,
                     roll_back,
+                    scaling: changes.scaling.as_ref(),
                     workflow,
                     secrets,
                 },
@@ -314,6 +322,7 @@ impl Engine {
                 .unwrap_or_default(),
             stored_hidden: hidden.clone(),
             pseudo: pseudo_parameters(&row.shown.name, deployment, &row.tenant),
+            groups: changes.groups.clone(),
             ..compare::deployed(there.clone(), self.is_same(deployment, &hidden))
         };
         let types = catalog.registry();

@@ -10,6 +10,7 @@ mod configs;
 mod endings;
 mod faults;
 mod foresight;
+mod groups;
 mod hand_over;
 mod hidden;
 mod keys;

@@ -20,13 +20,13 @@ use crate::{
 
 #[tokio::test]
 async fn a_deployment_survives_random_sequences() {
-    survives(0..20).await;
+    Box::pin(survives(0..20)).await;
 }
 
 #[tokio::test]
 #[ignore = "about an hour"]
 async fn a_deployment_survives_ten_thousand_random_sequences() {
-    survives(0..10_000).await;
+    Box::pin(survives(0..10_000)).await;
 }
 
 async fn survives(seeds: Range<u64>) {

@@ -78,12 +78,12 @@ impl Bench {
 
 #[tokio::test]
 async fn after_a_failure_at_any_call_a_run_is_resumed_and_undeployed() {
-    is_refused_everywhere(ALL_KINDS).await;
+    Box::pin(is_refused_everywhere(ALL_KINDS)).await;
 }
 
 #[tokio::test]
 async fn after_a_failure_at_any_rare_call_a_run_is_resumed_and_undeployed() {
-    is_refused_everywhere(&with_a_pair()).await;
+    Box::pin(is_refused_everywhere(&with_a_pair())).await;
 }
 
 async fn is_refused_everywhere(template: &str) {

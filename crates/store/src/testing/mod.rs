@@ -141,6 +141,7 @@ pub async fn run_insert(
         forced: false,
         rolls_back: false,
         roll_back: None,
+        scaling: None,
         workflow,
         author: "demo",
         author_id: "demo-id",

@@ -1,0 +1,224 @@
+//! Groups that scale: their sizes, their policies as buttons, and a field for another size.
+//!
+//! A scaling starts after a confirmation that lists the changes of its plan.
+
+use std::collections::BTreeMap;
+
+use api::{
+    Action, Deployment, DeploymentState, Plan, PlanRequest, ScaleRequest, ScalingGroup, Severity,
+};
+use leptos::{ev::SubmitEvent, prelude::*};
+use leptos_router::hooks::use_navigate;
+
+use crate::{
+    client,
+    load::Load,
+    session::use_session,
+    ui::{Icon, Question, use_confirm, use_toasts},
+};
+
+/// The section of the deployment's scaling groups, or nothing if it has none.
+#[component]
+pub fn Groups(deployment: Load<Deployment>) -> impl IntoView {
+    let groups = Memo::new(move |_| {
+        deployment.with(|it| {
+            it.map(|it| (it.groups.clone(), it.state))
+                .unwrap_or((Vec::new(), DeploymentState::Busy))
+        })
+    });
+    let scale = scaler(deployment);
+    move || {
+        let (groups, state) = groups.get();
+        (!groups.is_empty()).then(|| {
+            let is_busy = state == DeploymentState::Busy;
+            let rows = groups
+                .into_iter()
+                .map(|group| view! { <GroupRow group is_busy scale /> })
+                .collect_view();
+            view! {
+                <section class="section" aria-label="Groups">
+                    <h2>"Groups"</h2>
+                    <div class="table">
+                        <table>
+                            <thead>
+                                <tr>
+                                    <th scope="col">"Group"</th><th scope="col">"Members"</th><th scope="col">"Limits"</th>
+                                    <th scope="col">"Policies"</th><th scope="col">"Set the size"</th>
+                                </tr>
+                            </thead>
+                            <tbody>{rows}</tbody>
+                        </table>
+                    </div>
+                </section>
+            }
+        })
+    }
+}
+
+#[component]
+fn GroupRow(
+    group: ScalingGroup,
+    /// True while a run is active on the deployment.
+    is_busy: bool,
+    scale: Callback<(ScalingGroup, Option<String>, u64)>,
+) -> impl IntoView {
+    let session = use_session();
+    let locked = move || is_busy || !session.can_change();
+    let group = StoredValue::new(group);
+    let ScalingGroup {
+        name,
+        size,
+        min_size,
+        max_size,
+        policies,
+        cooldown_until,
+    } = group.get_value();
+    let wanted = RwSignal::new(size.to_string());
+    let is_other_size = move || wanted.with(|wanted| wanted.trim().parse() != Ok(size));
+    let policies = policies
+        .into_iter()
+        .map(|policy| {
+            let to = policy.new_size;
+            let label = policy.name.clone();
+            view! {
+                <button
+                    type="button" class="button" data-size="small" disabled=move || locked() || to == size
+                    title=if to == size { "Changes nothing now".to_owned() } else { format!("Scale to {to}") }
+                    on:click=move |_| scale.run((group.get_value(), Some(policy.name.clone()), to))
+                >
+                    {format!("{label} → {to}")}
+                </button>
+            }
+        })
+        .collect_view();
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        if let Ok(to) = wanted.get_untracked().trim().parse() {
+            scale.run((group.get_value(), None, to));
+        }
+    };
+    view! {
+        <tr data-group=name.clone()>
+            <td>{name.clone()}</td>
+            <td class="fit" data-size-now>{size}</td>
+            <td class="fit quiet">{format!("{min_size} to {max_size}")}</td>
+            <td>
+                <span class="group-policies">{policies}</span>
+                {cooldown_until.map(|until| view! { <span class="meta">{format!("Cooldown until {until}")}</span> })}
+            </td>
+            <td class="fit">
+                <form class="group-size" on:submit=submit>
+                    <input
+                        class="input" type="number" required=true step="1" min=min_size.to_string() max=max_size.to_string()
+                        aria-label=format!("Size of {name}") prop:value=wanted disabled=locked
+                        on:input=move |event| wanted.set(event_target_value(&event))
+                    />
+                    <button type="submit" class="button" data-size="small" disabled=move || locked() || !is_other_size()>
+                        <Icon name="layers" />
+                        "Scale"
+                    </button>
+                </form>
+            </td>
+        </tr>
+    }
+}
+
+/// Shows the plan of a scaling, and starts it: the group, the policy, and the new size.
+fn scaler(deployment: Load<Deployment>) -> Callback<(ScalingGroup, Option<String>, u64)> {
+    let confirm = use_confirm();
+    let toasts = use_toasts();
+    let navigate = StoredValue::new_local(use_navigate());
+    Callback::new(
+        move |(group, policy, to): (ScalingGroup, Option<String>, u64)| {
+            let Some(it) = deployment.peek() else { return };
+            let request = PlanRequest {
+                template: it.template.clone(),
+                beside: it.beside.clone(),
+                parameters: BTreeMap::new(),
+                deployment: Some(it.id.clone()),
+                groups: BTreeMap::from([(group.name.clone(), to)]),
+            };
+            leptos::task::spawn_local(async move {
+                let plan = match client::plan(&request).await {
+                    Ok(plan) => plan,
+                    Err(problem) => return toasts.problem(&problem),
+                };
+                let scaling = ScaleRequest {
+                    size: policy.is_none().then_some(to),
+                    force: policy.is_some() && group.cooldown_until.is_some(),
+                    policy,
+                    base_run: plan.base_run.clone(),
+                    despite_quota: exceeds_quota(&plan),
+                };
+                let name = group.name.clone();
+                confirm.ask(question(&group, &scaling, to, &plan), move || {
+                    let (id, name, scaling) = (it.id.clone(), name.clone(), scaling.clone());
+                    leptos::task::spawn_local(async move {
+                        match client::scale(&id, &name, &scaling).await {
+                            Ok(started) => {
+                                navigate.try_with_value(|navigate| {
+                                    navigate(&format!("/runs/{}", started.run), Default::default())
+                                });
+                            }
+                            Err(problem) => toasts.problem(&problem),
+                        }
+                    });
+                });
+            });
+        },
+    )
+}
+
+/// The confirmation with the plan's problems and changes.
+fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) -> Question {
+    let count = |wanted: Action| {
+        let changes = plan.changes.iter();
+        changes.filter(|change| change.action == wanted).count()
+    };
+    let mut body = vec![format!(
+        "{} to create, {} to update, {} to replace, {} to delete. Failed members go first, then the oldest.",
+        count(Action::Create),
+        count(Action::Update),
+        count(Action::Replace),
+        count(Action::Delete)
+    )];
+    if let Some(until) = group.cooldown_until.as_ref().filter(|_| scaling.force) {
+        body.push(format!(
+            "The group was scaled a short time ago. Its cooldown ends at {until}; the policy is applied anyway."
+        ));
+    }
+    let problems = plan
+        .diagnostics
+        .iter()
+        .filter(|one| one.severity != Severity::Info);
+    body.extend(problems.map(|one| format!("{}.", one.message)));
+    let items = plan.changes.iter().filter_map(|change| {
+        let how = match change.action {
+            Action::Create => "created",
+            Action::Replace => "replaced",
+            Action::Delete => "deleted",
+            Action::Update | Action::None => return None,
+        };
+        Some(format!(
+            "{}  {}  {how}",
+            change.resource, change.resource_type
+        ))
+    });
+    Question {
+        title: format!("Scale {}: {} → {to}?", group.name, group.size),
+        body,
+        items: items.collect(),
+        action: if exceeds_quota(plan) {
+            "Scale anyway"
+        } else {
+            "Scale"
+        }
+        .to_owned(),
+        danger: count(Action::Delete) + count(Action::Replace) > 0,
+    }
+}
+
+fn exceeds_quota(plan: &Plan) -> bool {
+    let mut problems = plan.diagnostics.iter();
+    problems.any(|one| one.code == planner::plan::QUOTA_EXCEEDED)
+}

@@ -1,0 +1,69 @@
+// Scaling groups on the page of a deployment.
+import { expect, test } from '@playwright/test';
+import { api, login, node, shoot } from './support/app.ts';
+import { leftovers } from './support/tidy.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  web:
+    type: OS::Heat::AutoScalingGroup
+    properties:
+      min_size: 1
+      max_size: 6
+      desired_capacity: 2
+      resource: {type: OS::Neutron::Net}
+  up:
+    type: OS::Heat::ScalingPolicy
+    properties: {auto_scaling_group_id: {get_resource: web}, adjustment_type: change_in_capacity, scaling_adjustment: 1, cooldown: 3600}
+`;
+
+test('a group is scaled by a size and by a policy, after its plan', async ({ page, request }) => {
+  await login(page);
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'scaling', template });
+  const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
+  await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
+
+  await page.goto(`/deployments/${started.deployment}`);
+  const row = page.locator('[data-group="web"]');
+  const members = row.locator('[data-size-now]');
+  await expect(members).toHaveText('2');
+  await expect(row).toContainText('1 to 6');
+  const drawn = node(page, 'web').getByTestId('member-count');
+  await expect(drawn).toHaveText('×2');
+
+  await test.step('the plan is shown before the run starts', async () => {
+    const size = row.getByRole('spinbutton', { name: 'Size of web' });
+    await expect(row.getByRole('button', { name: 'Scale' })).toBeDisabled();
+    await size.fill('5');
+    await row.getByRole('button', { name: 'Scale' }).click();
+    const question = page.getByRole('dialog', { name: 'Scale web: 2 → 5?' });
+    await expect(question).toContainText('3 to create');
+    await expect(question).toContainText('web/4');
+    await shoot(page, 'scale');
+    await question.getByRole('button', { name: 'Scale' }).click();
+    await expect(page).toHaveURL(/\/runs\//);
+    await expect(page.getByTestId('success')).toContainText('Scale web: 2 → 5 succeeded');
+  });
+
+  await test.step('the page, its canvas and its runs show the new size', async () => {
+    await page.goto(`/deployments/${started.deployment}`);
+    await expect(members).toHaveText('5');
+    await expect(drawn).toHaveText('×5');
+    await expect(page.getByRole('link', { name: 'Scale web: 2 → 5' })).toBeVisible();
+  });
+
+  await test.step('a policy is applied during its cooldown only if a person wants it', async () => {
+    const down = row.getByRole('button', { name: 'up → 6' });
+    await down.click();
+    await page.getByRole('dialog', { name: 'Scale web: 5 → 6?' }).getByRole('button', { name: 'Scale' }).click();
+    await expect(page.getByTestId('success')).toContainText('Scale web: 5 → 6 succeeded');
+    await page.goto(`/deployments/${started.deployment}`);
+    await expect(row).toContainText('Cooldown until');
+    await expect(row.getByRole('button', { name: 'up → 6' })).toBeDisabled();
+    await shoot(page, 'groups');
+  });
+
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
