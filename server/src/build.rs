@@ -34,8 +34,8 @@ use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
     attempts::Attempts, audit::EVENTS_MAX, auth, config::Config, designs::Designs, doors::Doors,
-    facts::Facts, headers, metrics, pages, problem::Error, routes, serve, services::Services,
-    session_store::SealedStore, token_logins::TokenLogins,
+    facts::Facts, headers, metrics, pages, problem::Error, rates::Rates, routes, serve,
+    services::Services, session_store::SealedStore, token_logins::TokenLogins,
 };
 
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
@@ -72,6 +72,8 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         sessions: SealedStore::new(store.clone(), config.session_idle.0),
         tokens: TokenLogins::default(),
         attempts: Attempts::new(config.address_failures),
+        wrong_signals: Attempts::new(config.address_failures),
+        signals: Rates::new(routes::SIGNAL_BURST, routes::SIGNAL_EVERY),
         doors: Doors::new(config.logins, config.address_logins),
         designs: Designs::new(store.clone(), engine.clone(), config.project_designs),
         sockets: Slots::new(config.project_sockets),
@@ -194,6 +196,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.docker_hosts.clone_from(&config.docker);
     engine.parallel_sandboxes = config.sandboxes;
     engine.orchestrator_address = config.orchestrator_address;
+    engine.signal_url = config.signal_url().map(str::to_owned);
     engine.ssh_timeout = config.ssh_timeout.0;
     engine.commit_horizon = config.commit_horizon.0;
     engine.lease = config.lease.0;

@@ -32,6 +32,7 @@ codes! {
     TOO_MANY_LOGINS = "too-many-logins", TOO_MANY_REQUESTS, "Too many logins at once";
     TOO_MANY_STREAMS = "too-many-streams", TOO_MANY_REQUESTS, "Too many live streams";
     TOO_MANY_UPLOADS = "too-many-uploads", TOO_MANY_REQUESTS, "Too many uploads at once";
+    TOO_MANY_SIGNALS = "too-many-signals", TOO_MANY_REQUESTS, "Too many signals";
     UNKNOWN_PROJECT = "unknown-project", FORBIDDEN, "Unknown project";
     UNKNOWN_CLOUD = "unknown-cloud", UNPROCESSABLE_ENTITY, "Unknown cloud";
     UNKNOWN_REGION = "unknown-region", UNPROCESSABLE_ENTITY, "Unknown region";

@@ -2,6 +2,7 @@
 
 use std::{fmt, net::IpAddr, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
+use axum::http::Uri;
 use clap::{Parser, ValueEnum};
 use engine::{config as engine_defaults, secrets::KeySource};
 use store::DatabaseUrl;
@@ -63,6 +64,11 @@ pub struct Config {
     /// session's cookie is `Secure`.
     #[arg(long, env = "STACKLOOM_PUBLIC_URL")]
     pub public_url: Option<String>,
+
+    /// Address at which the cloud's servers reach this server for signals, such as `https://stackloom.example.org`. Without
+    /// it, the public URL, unless that is of this machine only.
+    #[arg(long, env = "STACKLOOM_SIGNAL_URL")]
+    pub signal_url: Option<String>,
 
     /// Listens on a network without TLS in front, although passwords and sessions are sent in clear text.
     #[arg(long, env = "STACKLOOM_PLAIN_HTTP", default_value_t = false)]
@@ -284,6 +290,20 @@ impl Config {
             .is_some_and(|url| url.starts_with("https://"))
     }
 
+    /// The URL at which the cloud's servers reach this server. `None` if they cannot.
+    pub fn signal_url(&self) -> Option<&str> {
+        self.signal_url.as_deref().or_else(|| {
+            let public = self.public_url.as_deref()?;
+            let url: Uri = public.parse().ok()?;
+            let host = url.host()?.trim_matches(['[', ']']);
+            let is_here = host == "localhost"
+                || host
+                    .parse()
+                    .is_ok_and(|address: IpAddr| address.is_loopback());
+            (!is_here).then_some(public)
+        })
+    }
+
     /// The configured public origin: scheme, host and port.
     pub fn public_origin(&self) -> Option<&str> {
         self.public_url
@@ -334,6 +354,28 @@ mod tests {
         let tls = "--public-url=https://stackloom.example.org";
         assert!(allowed(&["--addr=0.0.0.0:8080", tls]));
         assert!(allowed(&["--addr=0.0.0.0:8080", "--plain-http"]));
+    }
+
+    #[test]
+    fn servers_signal_to_an_address_that_they_can_reach() {
+        let check = |settings: &[&str], expected: Option<&str>| {
+            let config = Config::parse_from([&["stackloom"], settings].concat());
+            assert_eq!(config.signal_url(), expected, "{settings:?}");
+        };
+        let public = "--public-url=https://stackloom.example.org";
+        check(&[], None);
+        check(&[public], Some("https://stackloom.example.org"));
+        check(
+            &[public, "--signal-url=http://10.0.0.2"],
+            Some("http://10.0.0.2"),
+        );
+        for here in [
+            "http://localhost:8080",
+            "http://127.0.0.1",
+            "http://[::1]:80",
+        ] {
+            check(&["--public-url", here], None);
+        }
     }
 
     /// Each row of the page is `| `VARIABLE` | `--flag` | default | meaning |`.

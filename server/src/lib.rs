@@ -20,6 +20,7 @@ mod doors;
 mod extract;
 mod origin;
 mod problem;
+mod rates;
 mod session_store;
 mod token_logins;
 

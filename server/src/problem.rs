@@ -217,6 +217,8 @@ impl From<engine::Error> for Error {
             engine::Error::Changed { .. } => "Deployment changed",
             engine::Error::GroupSize { .. } => "Not a size of the group",
             engine::Error::Cooldown { .. } => "Scaled a short time ago",
+            engine::Error::SignalRefused => "Signal refused",
+            engine::Error::SignalInvalid(_) => "Not a signal",
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::ProjectComputes => "Too many templates at once",
             engine::Error::ServerComputes => "Server busy",

@@ -17,6 +17,7 @@ use crate::{
     facts::Facts,
     metrics::Metrics,
     problem::{Error, Result},
+    rates::Rates,
     session_store::SealedStore,
     token_logins::TokenLogins,
 };
@@ -38,6 +39,12 @@ pub struct Services {
     pub tokens: TokenLogins,
     /// Rate limits for failed logins.
     pub attempts: Attempts,
+    /// Rate limits for signals with a wrong signature.
+    #[from_ref(skip)]
+    pub wrong_signals: Attempts,
+    /// Rate limits for signals to one resource.
+    #[from_ref(skip)]
+    pub signals: Rates<String>,
     /// Limits for logins in progress.
     pub doors: Doors,
     /// Stored designs.

@@ -74,8 +74,8 @@ use types::api::{Api, MarkerPlace};
 
 pub use driver::{
     Accepted, ByName, Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked,
-    Login, Marked, Marker, Namesakes, OnDemand, Progress, Proof, Ready, Release, Request, Search,
-    Snapshot, Vault,
+    Login, Marked, Marker, Namesakes, OnDemand, Progress, Proof, Ready, Received, Release, Request,
+    Search, SignalAddress, Signals, Snapshot, Vault,
 };
 
 use balancing::OctaviaDriver;

@@ -68,6 +68,8 @@ pub struct Config {
     pub sandbox_image: String,
     /// Address with SSH access to the bastion. Detected if `None`.
     pub orchestrator_address: Option<IpAddr>,
+    /// URL of this server for signals from the cloud's servers. `None` if they cannot reach it.
+    pub signal_url: Option<String>,
     /// Maximum time until an active server responds over SSH.
     pub ssh_timeout: Duration,
     /// Time that parallel steps can continue after a step has failed.
@@ -127,6 +129,7 @@ impl Config {
             clouds,
             sandbox_image: SANDBOX_IMAGE.into(),
             orchestrator_address: None,
+            signal_url: None,
             ssh_timeout: SSH_TIMEOUT,
             grace: GRACE,
             retry_pause: RETRY_PAUSE,

@@ -30,6 +30,8 @@ pub const CODES: &[&str] = &[
     "catalog-full",
     "group-size",
     "group-cooldown",
+    "signal-refused",
+    "signal-invalid",
 ];
 
 /// The reason why an operation was refused or failed.
@@ -147,6 +149,12 @@ pub enum Error {
         /// The maximum number.
         limit: u32,
     },
+    /// The address of a signal was not signed by this server, or its resource is gone. Both get the same response.
+    #[error("this address takes no signals")]
+    SignalRefused,
+    /// The body of a signal is not one, or the resource takes no more.
+    #[error("{0}")]
+    SignalInvalid(String),
     /// The engine is stopping, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
@@ -188,6 +196,8 @@ impl Error {
             Error::Changed { .. } => "deployment-changed",
             Error::GroupSize { .. } => "group-size",
             Error::Cooldown { .. } => "group-cooldown",
+            Error::SignalRefused => "signal-refused",
+            Error::SignalInvalid(_) => "signal-invalid",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
             Error::ProjectComputes => "project-busy",
@@ -202,7 +212,7 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Error::NotFound { .. } => 404,
-            Error::ItemOwned { .. } => 403,
+            Error::ItemOwned { .. } | Error::SignalRefused => 403,
             Error::NameTaken(_)
             | Error::QuotaExceeded(_)
             | Error::Busy(_)
@@ -220,6 +230,7 @@ impl Error {
             | Error::Refused(_)
             | Error::GroupSize { .. }
             | Error::ItemRefused(_)
+            | Error::SignalInvalid(_)
             | Error::ComputesTooLong(_) => 422,
             Error::ProjectComputes => 429,
             Error::Cloud(_) => 502,
@@ -266,6 +277,10 @@ impl Error {
             Error::ProjectFull { .. } => {
                 "Remove what is no longer used, or ask the server's operator for a higher limit."
             }
+            Error::SignalRefused => {
+                "Its resource may have been replaced or removed since: the deployment's servers get the new address when they are created."
+            }
+            Error::SignalInvalid(_) => "Send `{\"status\": \"SUCCESS\"}`, as Heat's servers do.",
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",
             Error::ProjectComputes => "Wait until the others are done, then try again.",

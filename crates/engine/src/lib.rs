@@ -76,6 +76,7 @@ pub mod machine;
 pub mod journal;
 mod lease;
 pub mod secrets;
+mod signals;
 
 mod resources;
 mod run;

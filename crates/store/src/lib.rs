@@ -54,6 +54,7 @@ mod resource;
 mod run;
 mod sealed;
 mod session;
+mod signal;
 mod step;
 
 mod operator;
@@ -81,5 +82,6 @@ pub use resource::ResourceRow;
 pub use run::{NewRun, RunProgress, RunRow};
 pub use sealed::{SealedKind, SealedResource, SealedRun};
 pub use session::{OpenSessions, OwnedSession, SessionOwner, SessionRow};
+pub use signal::{NewSignal, SIGNALS_MAX, Signal, SignalOutcome, SignalStatus, SignalTarget};
 pub use step::StepDuration;
 pub use tenant::Tenant;

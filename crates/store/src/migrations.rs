@@ -46,6 +46,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0701_log_segments"
     "0801_engine_run_contents"
     "0901_design_version_labels"
+    "1001_signals"
     "1011_run_scaling"
 };
 
@@ -61,6 +62,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "0701_log_segments"
     "0801_engine_run_contents"
     "0901_design_version_labels"
+    "1001_signals"
     "1011_run_scaling"
 };
 

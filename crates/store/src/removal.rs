@@ -11,7 +11,7 @@ const OF_RUNS: [&str; 5] = [
     "steps",
 ];
 /// Tables with rows of deployments.
-const OF_DEPLOYMENTS: [&str; 3] = ["runs", "resources", "creations"];
+const OF_DEPLOYMENTS: [&str; 4] = ["signals", "runs", "resources", "creations"];
 
 impl Store {
     /// Deletes an undeployed deployment with its runs, their events and their logs. [`Outcome::Conflict`] if the project

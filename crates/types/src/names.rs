@@ -47,12 +47,35 @@ pub const SOFTWARE_CONFIG: &str = "OS::Heat::SoftwareConfig";
 pub const STRUCTURED_CONFIG: &str = "OS::Heat::StructuredConfig";
 /// Configurations for the stages of a component's life.
 pub const SOFTWARE_COMPONENT: &str = "OS::Heat::SoftwareComponent";
+/// A wait for signals.
+pub const WAIT_CONDITION: &str = "OS::Heat::WaitCondition";
+/// The same wait; in Heat, its signals go over object storage.
+pub const SWIFT_SIGNAL: &str = "OS::Heat::SwiftSignal";
+/// The target of signals that a wait condition waits for.
+pub const WAIT_CONDITION_HANDLE: &str = "OS::Heat::WaitConditionHandle";
+/// The same for the other wait.
+pub const SWIFT_SIGNAL_HANDLE: &str = "OS::Heat::SwiftSignalHandle";
+/// The target of a wait condition that is replaced at every update.
+pub const UPDATE_WAIT_CONDITION_HANDLE: &str = "OS::Heat::UpdateWaitConditionHandle";
 /// Prefix of the types of catalogue items.
 pub const CATALOG: &str = "Stackloom::Catalog::";
 
 /// True for software deployments: types that run a configuration on a server.
 pub fn is_software_deployment(resource_type: &str) -> bool {
     matches!(resource_type, SOFTWARE_DEPLOYMENT | STRUCTURED_DEPLOYMENT)
+}
+
+/// True for waits for signals.
+pub fn is_wait_condition(resource_type: &str) -> bool {
+    matches!(resource_type, WAIT_CONDITION | SWIFT_SIGNAL)
+}
+
+/// True for the targets of signals that wait conditions wait for.
+pub fn is_wait_condition_handle(resource_type: &str) -> bool {
+    matches!(
+        resource_type,
+        WAIT_CONDITION_HANDLE | UPDATE_WAIT_CONDITION_HANDLE | SWIFT_SIGNAL_HANDLE
+    )
 }
 
 /// The property that names the server of software: of a catalogue item, or of a software deployment.

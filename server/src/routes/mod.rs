@@ -20,6 +20,7 @@ mod plan;
 mod resource_types;
 mod runs;
 mod sessions;
+mod signal;
 mod stream;
 mod validate;
 
@@ -29,6 +30,8 @@ use axum::{
     middleware,
     routing::{delete, get, post},
 };
+
+pub use signal::{BURST as SIGNAL_BURST, EVERY as SIGNAL_EVERY};
 
 use crate::{codes, headers, origin, problem::Error, services::Services};
 
@@ -100,12 +103,13 @@ pub fn api(services: &Services) -> Router<Services> {
     Router::new().nest("/api/v1", v1)
 }
 
-/// The routes without a session: probes, metrics, and the pages of error codes.
+/// The routes without a session: probes, metrics, signals, and the pages of error codes.
 pub fn public() -> Router<Services> {
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
+        .route("/signal/{name}", post(signal::receive).put(signal::receive))
         .route("/errors/{code}", get(errors::page))
 }
 

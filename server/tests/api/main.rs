@@ -22,4 +22,5 @@ mod pulse;
 mod requests;
 mod security;
 mod sessions;
+mod signals;
 mod stream;

@@ -88,6 +88,11 @@ impl Stack {
         }
     }
 
+    /// Serves on another address, too.
+    pub fn also_on(&self, listener: TcpListener) {
+        tokio::spawn(self.server.serve(listener));
+    }
+
     /// Path of the data folder.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")

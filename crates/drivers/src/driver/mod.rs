@@ -14,9 +14,11 @@ pub use store::Namesakes;
 
 pub use abilities::{ByName, Handover, OnDemand, Release, Snapshot};
 pub use accepted::{Accepted, Request};
+pub use signals::{Received, SignalAddress, Signals};
 
 mod abilities;
 mod accepted;
+mod signals;
 
 /// The marker of a resource in the cloud: unique per deployment and resource, and readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +78,8 @@ pub struct Context<'a> {
     pub accepted: &'a Accepted,
     /// Whether an earlier attempt can have created the resource.
     pub earlier: Earlier,
+    /// Signals from outside.
+    pub signals: &'a dyn Signals,
     /// Whether the run is a rollback. In a rollback, irreversible changes are kept.
     pub is_rollback: bool,
 }
@@ -106,6 +110,7 @@ impl<'a> Context<'a> {
             login: None,
             accepted,
             earlier: Earlier::Possible,
+            signals: &signals::NoSignals,
             is_rollback: false,
         }
     }
@@ -152,6 +157,9 @@ pub enum Progress {
     /// The cloud accepted an update and did not execute it. The resource is unchanged and usable. The text is displayed
     /// after the resource's name: "was not resized to `m1.huge`: ...".
     Unchanged(String),
+    /// The resource waited for something that did not happen. Another attempt of the same step would not help; a later
+    /// one waits anew, with another resource. The text is displayed after the resource's name.
+    GaveUp(String),
 }
 
 /// Values of a ready resource for references from other resources.
@@ -298,7 +306,10 @@ pub trait Driver: Send + Sync {
     ) -> Result<Option<Map<String, Value>>, DriverError> {
         Ok(match self.progress(context, physical_id).await? {
             Progress::Ready(ready) => Some(ready.attributes),
-            Progress::Pending(_) | Progress::Failed(_) | Progress::Unchanged(_) => None,
+            Progress::Pending(_)
+            | Progress::Failed(_)
+            | Progress::Unchanged(_)
+            | Progress::GaveUp(_) => None,
         })
     }
 

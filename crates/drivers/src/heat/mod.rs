@@ -1,7 +1,7 @@
 //! Types of the template language, without resources in a cloud.
 //!
-//! Each is a pure function from properties to attributes ([`Local`]). Creation, update and deletion are the same for
-//! all ([`LocalDriver`]).
+//! Most are pure functions from properties to attributes ([`Local`]), whose creation, update and deletion are the same
+//! ([`LocalDriver`]). Wait conditions and their handles are drivers of their own, because servers signal to them.
 
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ mod software_component;
 mod software_config;
 mod test_resource;
 mod value;
+mod wait_condition;
+mod wait_condition_handle;
 
 /// Heat's names of the actions.
 const CREATE: &str = "CREATE";
@@ -146,8 +148,15 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
             &LocalDriver(software_config::SoftwareConfig)
         }
         "OS::Heat::TestResource" => &LocalDriver(test_resource::TestResource),
+        "OS::Heat::UpdateWaitConditionHandle" => {
+            &wait_condition_handle::WaitConditionHandle { is_url: true }
+        }
         "OS::Heat::Value" => &LocalDriver(value::Value),
         "OS::Heat::ScalingPolicy" => &LocalDriver(scaling_policy::ScalingPolicy),
+        "OS::Heat::WaitCondition" | "OS::Heat::SwiftSignal" => &wait_condition::WaitCondition,
+        "OS::Heat::WaitConditionHandle" | "OS::Heat::SwiftSignalHandle" => {
+            &wait_condition_handle::WaitConditionHandle { is_url: false }
+        }
         "OS::Heat::ResourceGroup" => &LocalDriver(parent::Group),
         parent if planner::members::is_parent(parent) => &LocalDriver(parent::Parent),
         _ => return None,

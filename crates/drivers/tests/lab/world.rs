@@ -186,7 +186,9 @@ impl World {
                         }
                         return Ok(ready);
                     }
-                    Progress::Failed(why) | Progress::Unchanged(why) => return Err(why),
+                    Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
+                        return Err(why);
+                    }
                     Progress::Pending(_) => poll_pause().await,
                 }
             }

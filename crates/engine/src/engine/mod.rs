@@ -11,6 +11,7 @@ mod roll_back;
 mod scale;
 mod servers;
 mod show;
+mod signal;
 mod start;
 mod strays;
 mod sweeps;

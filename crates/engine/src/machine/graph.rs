@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use planner::workflow::{StepKind, Workflow};
+use planner::workflow::{Step, StepKind, Workflow};
 
 /// A step's index in the workflow.
 pub type StepIndex = usize;
@@ -31,6 +31,9 @@ pub struct Node {
     pub always_run: bool,
     /// Time limit, from the first start and over all attempts.
     pub timeout: Duration,
+    /// True if it works, and false if it only waits for signals. Steps that wait are not limited in number: what they
+    /// wait for may need the slots.
+    pub takes_slot: bool,
 }
 
 /// A workflow that no run can execute. The planner does not produce such workflows.
@@ -94,6 +97,7 @@ impl Graph {
                 after,
                 always_run: step.always_run,
                 timeout: Duration::from_secs(step.timeout_seconds.into()),
+                takes_slot: !waits(workflow, step),
             });
             if by_id.insert(step.id.clone(), index).is_some() {
                 return Err(BadWorkflow::Twice(step.id.clone()));
@@ -126,6 +130,14 @@ impl Graph {
     pub fn index(&self, id: &str) -> Option<StepIndex> {
         self.by_id.get(id).copied()
     }
+}
+
+/// True for steps that wait for signals.
+fn waits(workflow: &Workflow, step: &Step) -> bool {
+    let resource = step.resource.as_ref();
+    let spec = resource.and_then(|name| workflow.resources.get(name));
+    spec.is_some_and(|spec| types::is_wait_condition(&spec.resource_type))
+        && matches!(step.kind, StepKind::Create | StepKind::Update)
 }
 
 fn depth_behind(nodes: &[Node], after: &[StepIndex]) -> u32 {

@@ -19,7 +19,9 @@ pub(super) struct Ledger {
     pub ready: BTreeSet<StepIndex>,
     /// Running steps, and steps that wait for a retry: the steps with a clock.
     pub active: BTreeSet<StepIndex>,
-    /// Number of running steps.
+    /// Ready steps that start whatever the number of running steps.
+    pub ready_to_wait: BTreeSet<StepIndex>,
+    /// Number of running steps that take a slot.
     pub running: usize,
     /// Number of steps that have not ended.
     pub left: usize,
@@ -42,7 +44,7 @@ impl Ledger {
             let blocks = |before: &&StepIndex| !unblocks_others(steps[**before].state, however);
             let blocked = node.after.iter().filter(blocks).count();
             ledger.blocked_by[step] = u32::try_from(blocked).unwrap_or(u32::MAX);
-            ledger.add(step, steps[step].state);
+            ledger.add(graph, step, steps[step].state);
         }
         ledger
     }
@@ -60,8 +62,8 @@ impl Ledger {
         if from == to {
             return;
         }
-        self.remove(step, from);
-        self.add(step, to);
+        self.remove(graph, step, from);
+        self.add(graph, step, to);
         for &follower in graph.followers(step) {
             let however = graph.nodes()[follower].always_run || on_failure == OnFailure::GoOn;
             match (unblocks_others(from, however), unblocks_others(to, however)) {
@@ -78,17 +80,19 @@ impl Ledger {
         }
     }
 
-    fn remove(&mut self, step: StepIndex, state: StepState) {
+    fn remove(&mut self, graph: &Graph, step: StepIndex, state: StepState) {
+        let takes_slot = graph.nodes()[step].takes_slot;
         match state {
             StepState::Waiting => {
                 self.free.remove(&step);
             }
             StepState::Ready => {
                 self.ready.remove(&step);
+                self.ready_to_wait.remove(&step);
             }
             StepState::Running => {
                 self.active.remove(&step);
-                self.running -= 1;
+                self.running -= usize::from(takes_slot);
             }
             StepState::Retrying => {
                 self.active.remove(&step);
@@ -100,15 +104,19 @@ impl Ledger {
         }
     }
 
-    fn add(&mut self, step: StepIndex, state: StepState) {
+    fn add(&mut self, graph: &Graph, step: StepIndex, state: StepState) {
+        let takes_slot = graph.nodes()[step].takes_slot;
         match state {
             StepState::Waiting => self.is_free_if(step, state),
-            StepState::Ready => {
+            StepState::Ready if takes_slot => {
                 self.ready.insert(step);
+            }
+            StepState::Ready => {
+                self.ready_to_wait.insert(step);
             }
             StepState::Running => {
                 self.active.insert(step);
-                self.running += 1;
+                self.running += usize::from(takes_slot);
             }
             StepState::Retrying => {
                 self.active.insert(step);

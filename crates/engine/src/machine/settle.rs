@@ -423,7 +423,9 @@ impl Transition<'_> {
         let candidates: Vec<StepIndex> = if self.sweep {
             (0..self.run.steps.len()).collect()
         } else {
-            self.run.ledger.ready.iter().copied().collect()
+            let ledger = &self.run.ledger;
+            let ready = ledger.ready.iter().chain(&ledger.ready_to_wait);
+            ready.copied().collect()
         };
         for step in candidates {
             let status = &self.run.steps[step];
@@ -445,15 +447,15 @@ impl Transition<'_> {
         for &step in &freed {
             self.set(step, StepState::Ready);
         }
-        let room = if self.paused {
-            0
-        } else {
+        if !self.paused {
+            let ledger = &self.run.ledger;
             let most = self.run.settings.parallel_steps.max(1);
-            most.saturating_sub(self.run.ledger.running)
-        };
-        let first: Vec<StepIndex> = self.run.ledger.ready.iter().take(room).copied().collect();
-        for step in first {
-            self.begin(step);
+            let room = most.saturating_sub(ledger.running);
+            let first = ledger.ready.iter().take(room);
+            let first: Vec<StepIndex> = first.chain(&ledger.ready_to_wait).copied().collect();
+            for step in first {
+                self.begin(step);
+            }
         }
         // The others were written to the journal when they became ready.
         for step in freed {

@@ -122,6 +122,13 @@ impl ResourceTable {
         self.lock().by_name.clone()
     }
 
+    /// The first resource or older copy that fits, by name.
+    pub fn find(&self, fits: impl Fn(&ResourceEntry) -> bool) -> Option<(String, ResourceEntry)> {
+        let things = self.lock();
+        let found = things.by_name.iter().find(|(_, thing)| fits(thing));
+        found.map(|(name, thing)| (name.clone(), thing.clone()))
+    }
+
     /// The names of a resource's older copies, in order.
     pub fn copies(&self, name: &str) -> Vec<String> {
         let things = self.lock();

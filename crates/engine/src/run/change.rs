@@ -214,7 +214,7 @@ impl Attempt {
             match asked {
                 Progress::Ready(_) => return Ok(()),
                 Progress::Failed(why) => return Err(Ended::infrastructure(why)),
-                Progress::Unchanged(how) => {
+                Progress::Unchanged(how) | Progress::GaveUp(how) => {
                     let how = self.log.masked(&how);
                     return Err(Ended::infrastructure(format!("`{other}` {how}")));
                 }

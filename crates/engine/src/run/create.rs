@@ -83,7 +83,10 @@ impl Attempt {
                             self.delete_failed(driver, &context, &id, &why).await?;
                             self.create_one(name, driver, &context).await?
                         }
-                        Progress::Pending(_) | Progress::Ready(_) | Progress::Unchanged(_) => id,
+                        Progress::Pending(_)
+                        | Progress::Ready(_)
+                        | Progress::Unchanged(_)
+                        | Progress::GaveUp(_) => id,
                     }
                 } else {
                     id

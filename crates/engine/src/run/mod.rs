@@ -17,6 +17,7 @@ mod outcome;
 mod parameters;
 mod remove;
 mod requested;
+mod signals;
 mod software;
 mod step;
 pub mod strays;

@@ -225,7 +225,7 @@ impl Attempt {
                         .await;
                     return Ok(());
                 }
-                Progress::Failed(why) | Progress::Unchanged(why) => {
+                Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
                     return Err(Ended::lasting(format!(
                         "no snapshot of {id} was made: {why}"
                     )));

@@ -418,6 +418,16 @@ impl Attempt {
                     let how = self.log.masked(&how);
                     return Err(Ended::lasting(format!("`{name}` {how}")));
                 }
+                Progress::GaveUp(how) => {
+                    // First, so that a later attempt begins anew even if the server stops now.
+                    self.run_context
+                        .known
+                        .change(name, |thing| thing.physical_id = None);
+                    self.note(name, ResourceChange::Forgotten).await?;
+                    driver.delete(context, Some(id)).await?;
+                    let how = self.log.masked(&how);
+                    return Err(Ended::lasting(format!("`{name}` {how}")));
+                }
                 Progress::Pending(what) => {
                     if what != told {
                         self.log.info(format!("`{name}`: {what}")).await;

@@ -3,7 +3,10 @@
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
 
-use super::step::{Attempt, StepResult};
+use super::{
+    signals::StepSignals,
+    step::{Attempt, StepResult},
+};
 use drivers::{Accepted, Context, Login, Marker};
 
 /// The data that a driver's context borrows.
@@ -19,6 +22,7 @@ pub(super) struct DriverInput {
     pub marker: Marker,
     pub login: Option<Login>,
     pub accepted: Accepted,
+    pub signals: StepSignals,
 }
 
 impl DriverInput {
@@ -35,6 +39,7 @@ impl DriverInput {
             login: self.login.as_ref(),
             accepted: &self.accepted,
             earlier: attempt.earlier,
+            signals: &self.signals,
             is_rollback: attempt.run_context.is_rollback,
         }
     }
@@ -52,6 +57,7 @@ impl Attempt {
             marker: self.marker(name),
             login: self.login(name, &spec)?,
             accepted: Accepted::default(),
+            signals: StepSignals::of(&self.run_context, name),
             spec,
         })
     }
@@ -76,6 +82,7 @@ impl Attempt {
             marker: self.marker(name),
             login: None,
             accepted: Accepted::default(),
+            signals: StepSignals::of(&self.run_context, name),
             spec,
         }
     }

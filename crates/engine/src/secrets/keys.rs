@@ -9,7 +9,10 @@
 
 use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, path::PathBuf};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use rand::TryRngCore;
 use zeroize::Zeroizing;
 
@@ -101,6 +104,23 @@ impl SealingKeys {
     pub fn reseal(&self, purpose: &str, sealed: &str) -> Result<Option<String>, Unsealable> {
         let opened = self.open(purpose, sealed)?;
         Ok((!self.is_newest(sealed)).then(|| self.seal(purpose, &opened)))
+    }
+
+    /// A signature of a text, which can stand in a URL as it is.
+    pub fn sign(&self, text: &str) -> String {
+        let key = self.newest();
+        format!("{}.{}", key.id(), URL_SAFE_NO_PAD.encode(key.sign(text)))
+    }
+
+    /// True if one of these keys has signed the text.
+    pub fn verify(&self, text: &str, signature: &str) -> bool {
+        let Some((id, signature)) = signature.split_once('.') else {
+            return false;
+        };
+        let signature = URL_SAFE_NO_PAD.decode(signature);
+        let key = self.key(id);
+        key.zip(signature.ok())
+            .is_some_and(|(key, signature)| key.verify(text, &signature))
     }
 
     /// A keyed digest that tells if two texts are equal.

@@ -6,6 +6,7 @@ use chacha20poly1305::{
     aead::{Aead, Payload},
 };
 use hkdf::Hkdf;
+use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
@@ -83,6 +84,29 @@ impl SealingKey {
             )
             .expect("half a block can always be made");
         STANDARD.encode(digest)
+    }
+
+    /// The signature of a text: HMAC-SHA256 with a key that is derived for signatures only.
+    pub fn sign(&self, text: &str) -> [u8; 32] {
+        self.signer(text).finalize().into_bytes().into()
+    }
+
+    /// True if the signature was made by [`SealingKey::sign`] for the text. Takes the same time for every wrong one.
+    pub fn verify(&self, text: &str, signature: &[u8]) -> bool {
+        self.signer(text).verify_slice(signature).is_ok()
+    }
+
+    fn signer(&self, text: &str) -> Hmac<Sha256> {
+        let mut key = Zeroizing::new([0u8; 32]);
+        let expander =
+            Hkdf::<Sha256>::from_prk(self.0.as_ref()).expect("a key is as long as a digest");
+        expander
+            .expand(b"signatures", key.as_mut())
+            .expect("one block can always be made");
+        let signer = <Hmac<Sha256> as Mac>::new_from_slice(key.as_ref());
+        signer
+            .expect("a key of any length will do")
+            .chain_update(text)
     }
 
     fn cipher(&self) -> XChaCha20Poly1305 {

@@ -75,6 +75,7 @@ fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path, ssh_timeout: Durati
         poll_first: Duration::from_millis(5),
         poll_longest: Duration::from_millis(20),
         ssh_timeout,
+        signal_url: Some("https://stackloom.example.org".into()),
         sandbox_image: std::env::var("STACKLOOM_SANDBOX_IMAGE")
             .unwrap_or_else(|_| engine::config::SANDBOX_IMAGE.into()),
         // Longer than the longest delay of a late creation in any test.

@@ -27,6 +27,7 @@ mod rare;
 mod retained;
 mod roll_back;
 mod scale;
+mod signals;
 mod sweep;
 mod things;
 mod update;

@@ -16,7 +16,7 @@ use hot::{
 };
 use types::{
     FLOATING_IP, FLOATING_IP_ASSOCIATION, OnChange, PORT, ROUTER_INTERFACE, Registry, ResourceType,
-    SERVER, SUBNET,
+    SERVER, SUBNET, UPDATE_WAIT_CONDITION_HANDLE,
 };
 
 /// Changes of the resources that are already compared.
@@ -182,6 +182,14 @@ impl Comparison<'_> {
             return Change {
                 properties,
                 ..change(Action::Replace, name, new, Some(because))
+            };
+        }
+
+        if replaced_by.is_none() && new.resource_type == UPDATE_WAIT_CONDITION_HANDLE {
+            let because = "servers signal to a new one at each update: it will be replaced";
+            return Change {
+                properties,
+                ..change(Action::Replace, name, new, Some(because.to_owned()))
             };
         }
 

@@ -24,11 +24,15 @@ use crate::{
     workflow::{Origin, Step, StepKind},
 };
 use hot::expr::Expr;
-use types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, is_software_deployment};
+use types::{
+    ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, is_software_deployment, is_wait_condition,
+};
 
 const SERVER_SECONDS: u32 = 1200;
 const SSH_SECONDS: u32 = 120;
 const CONFIGURE_SECONDS: u32 = 1800;
+/// More than the longest `timeout` of a wait condition, which ends its wait itself.
+const WAIT_SECONDS: u32 = 43_200 + 600;
 const BASTION_SECONDS: u32 = 120;
 
 /// Workflow from the deployed resources to the model. The error is a circle.
@@ -280,10 +284,10 @@ impl<'a> Compiler<'a> {
         if !self.is_touched(name) {
             return;
         }
-        let timeout = if spec.resource_type == SERVER {
-            SERVER_SECONDS
-        } else {
-            CREATE_SECONDS
+        let timeout = match spec.resource_type.as_str() {
+            SERVER => SERVER_SECONDS,
+            wait if is_wait_condition(wait) => WAIT_SECONDS,
+            _ => CREATE_SECONDS,
         };
         let mut after = self.done_steps(self.ordering.all_before(self.model, name));
         after.extend(self.removals.before(name).iter().cloned());

@@ -169,6 +169,33 @@ fn software() -> Workflow {
 }
 
 #[test]
+fn waits_for_signals_take_no_slot() {
+    let waits = ["w1", "w2", "w3", "w4"];
+    let ids = waits.map(|name| format!("{name}:create"));
+    let others = ["a:create", "b:create", "c:create", "d:create"];
+    let ids = ids.iter().map(String::as_str).chain(others);
+    let workflow = Workflow {
+        resources: waits
+            .map(|name| {
+                let wait = crate::testing::resource(types::WAIT_CONDITION, []);
+                (name.to_owned(), wait)
+            })
+            .into(),
+        ..workflow(ids.map(|id| step(id, StepKind::Create, &[])))
+    };
+    let mut walk = Simulation::started(&workflow);
+    assert_eq!(
+        walk.starts,
+        [4, 5, 6, 0, 1, 2, 3],
+        "three slots, and all waits"
+    );
+    walk.take(Event::Succeeded(0));
+    assert_eq!(walk.starts.len(), 7, "the end of a wait frees no slot");
+    walk.take(Event::Succeeded(5));
+    assert_eq!(walk.starts.last(), Some(&7));
+}
+
+#[test]
 fn a_run_without_failures_succeeds() {
     let mut walk = Simulation::started(&software());
     assert_eq!(walk.run.state, RunState::Running);

@@ -45,35 +45,6 @@ const EXAMPLES: &[Example] = &[
         after: &["structure", "web", "word"],
     },
     Example {
-        resource_type: "OS::Heat::WaitConditionHandle",
-        text: "properties: {signal_transport: TOKEN_SIGNAL}",
-        after: &[],
-    },
-    Example {
-        resource_type: "OS::Heat::UpdateWaitConditionHandle",
-        text: "depends_on: word",
-        after: &["word"],
-    },
-    Example {
-        resource_type: "OS::Heat::WaitCondition",
-        text: "properties: {handle: {get_resource: handle}, timeout: 600, count: 2}
-    depends_on: [web]
-  handle: {type: OS::Heat::WaitConditionHandle}",
-        after: &["handle", "web"],
-    },
-    Example {
-        resource_type: "OS::Heat::SwiftSignalHandle",
-        text: "",
-        after: &[],
-    },
-    Example {
-        resource_type: "OS::Heat::SwiftSignal",
-        text: "properties: {handle: {get_resource: handle}, timeout: 600}
-    depends_on: web
-  handle: {type: OS::Heat::SwiftSignalHandle}",
-        after: &["handle", "web"],
-    },
-    Example {
         resource_type: "OS::Heat::InstanceGroup",
         text: "properties: {AvailabilityZones: [nova], LaunchConfigurationName: {get_resource: launch}, Size: 2, Tags: [{Key: a, Value: {get_attr: [word, value]}}]}
     update_policy: {RollingUpdate: {MaxBatchSize: 1, PauseTime: PT1M}}",

@@ -1,0 +1,13 @@
+//! Signals to resources from programs without a login: servers that report to a wait condition, alarms that trigger a
+//! policy.
+//!
+//! The address of a resource is signed with a key that is derived from the server's own key ([`address`]). So nothing
+//! has to be stored to refuse a wrong address, and nobody can guess one. It names one creation of the resource: the
+//! successor of a replaced resource has another address, and the old one is refused. The signature is apart from the
+//! address, as Heat's token is: it is sent as `X-Auth-Token` or in the query, which logs do not contain.
+
+mod address;
+mod body;
+
+pub(crate) use address::{address, target};
+pub(crate) use body::parse;
