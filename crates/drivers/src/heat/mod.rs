@@ -152,7 +152,7 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
             &wait_condition_handle::WaitConditionHandle { is_url: true }
         }
         "OS::Heat::Value" => &LocalDriver(value::Value),
-        "OS::Heat::ScalingPolicy" => &LocalDriver(scaling_policy::ScalingPolicy),
+        "OS::Heat::ScalingPolicy" => &scaling_policy::ScalingPolicy,
         "OS::Heat::WaitCondition" | "OS::Heat::SwiftSignal" => &wait_condition::WaitCondition,
         "OS::Heat::WaitConditionHandle" | "OS::Heat::SwiftSignalHandle" => {
             &wait_condition_handle::WaitConditionHandle { is_url: false }
