@@ -5,12 +5,17 @@
 //! are all requests of known callers that may change something, and the logins that the cloud decided about. Requests
 //! of strangers are in the log only: anybody can send any number of them.
 //!
+//! A connection that lasts, such as a terminal, has events of its own: its route records them with a [`Recorder`].
+//!
 //! An event is stored before the answer is sent. If that fails, the answer is sent all the same, and the log has both.
 //!
 //! Texts that a client chooses are cut, and a project keeps its newest events only ([`EVENTS_MAX`]), so that nobody fills
 //! the disk. The server's log (target `audit`) has every event, also those that a flood pushed out.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use api::AuditEvent;
 use axum::{
@@ -89,6 +94,13 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
     let Ok(ClientAddress(address)) = ClientAddress::from_request_parts(&mut parts, &services).await;
     let method = parts.method.clone();
     parts.extensions.insert(who.clone());
+    let recorder = Recorder {
+        services: services.clone(),
+        address,
+        path: path.clone(),
+        request_id,
+    };
+    parts.extensions.insert(recorder.clone());
     let response = next.run(Request::from_parts(parts, body)).await;
 
     let status = response.status();
@@ -102,41 +114,91 @@ pub async fn record(State(services): State<Services>, request: Request, next: Ne
     };
     let location = response.headers().get(header::LOCATION);
     let location = location.and_then(|location| location.to_str().ok());
-    let event = AuditEvent {
-        id: uuid::Uuid::now_v7().to_string(),
-        time: now_text(),
-        user: cut(&known.user),
-        address: address.map(|address| address.to_string()),
-        action: cut(&format!("{method} {pattern}")),
-        target: cut(location.unwrap_or(&path)),
-        status: u32::from(status.as_u16()),
-        code: response
-            .extensions()
-            .get::<ProblemCode>()
-            .map(|code| code.0.clone()),
-        request_id,
+    let code = response.extensions().get::<ProblemCode>();
+    let event = Recorded {
+        action: format!("{method} {pattern}"),
+        target: location.unwrap_or(&path),
+        status,
+        code: code.map(|code| code.0.clone()),
     };
-    tracing::info!(
-        target: "audit",
-        user = event.user,
-        cloud = known.cloud,
-        project_id = known.project_id,
-        address = event.address,
-        action = event.action,
-        on = event.target,
-        status = event.status,
-        code = event.code,
-        request_id = event.request_id,
-    );
-    let new = NewAuditEvent {
-        cloud: known.cloud,
-        project_id: known.project_id,
-        event,
-    };
-    if let Err(error) = services.store.audit_insert(&new).await {
-        tracing::error!("an audit event could not be stored: {error}");
-    }
+    recorder.store(known, event).await;
     response
+}
+
+/// Records events of a connection after its request, such as its end. An extension of each request of the API.
+#[derive(Clone)]
+pub struct Recorder {
+    services: Services,
+    address: Option<IpAddr>,
+    path: String,
+    request_id: String,
+}
+
+/// The varying parts of an event.
+struct Recorded<'a> {
+    action: String,
+    target: &'a str,
+    status: StatusCode,
+    code: Option<String>,
+}
+
+impl Recorder {
+    /// Records an action of a user on the object of the request.
+    pub async fn record(
+        &self,
+        (user, tenant): (&str, &Tenant),
+        action: &str,
+        status: StatusCode,
+        code: Option<String>,
+    ) {
+        let Tenant { cloud, project_id } = tenant.clone();
+        let known = Known {
+            user: user.to_owned(),
+            cloud,
+            project_id: Some(project_id),
+        };
+        let event = Recorded {
+            action: action.to_owned(),
+            target: &self.path,
+            status,
+            code,
+        };
+        self.store(known, event).await;
+    }
+
+    async fn store(&self, known: Known, recorded: Recorded<'_>) {
+        let event = AuditEvent {
+            id: uuid::Uuid::now_v7().to_string(),
+            time: now_text(),
+            user: cut(&known.user),
+            address: self.address.map(|address| address.to_string()),
+            action: cut(&recorded.action),
+            target: cut(recorded.target),
+            status: u32::from(recorded.status.as_u16()),
+            code: recorded.code,
+            request_id: self.request_id.clone(),
+        };
+        tracing::info!(
+            target: "audit",
+            user = event.user,
+            cloud = known.cloud,
+            project_id = known.project_id,
+            address = event.address,
+            action = event.action,
+            on = event.target,
+            status = event.status,
+            code = event.code,
+            request_id = event.request_id,
+        );
+        let new = NewAuditEvent {
+            cloud: known.cloud,
+            project_id: known.project_id,
+            event,
+        };
+        if let Err(error) = self.services.store.audit_insert(&new).await {
+            tracing::error!("an audit event could not be stored: {error}");
+        }
+    }
 }
 
 /// The beginning of a text.

@@ -212,6 +212,9 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
         project_bytes: config.project_log_mib << 20,
     };
     engine.project_ssh_attempts = config.project_ssh_attempts;
+    engine.project_terminals = config.project_terminals;
+    engine.person_terminals = config.person_terminals;
+    engine.terminal_idle = config.terminal_idle.0;
     engine.computations = Limits {
         parallel: config.computations,
         per_project: config.project_computations,

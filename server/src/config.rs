@@ -188,6 +188,18 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PROJECT_SSH_ATTEMPTS", default_value_t = engine_defaults::PROJECT_SSH_ATTEMPTS)]
     pub project_ssh_attempts: usize,
 
+    /// Open terminals of one project.
+    #[arg(long, env = "STACKLOOM_PROJECT_TERMINALS", default_value_t = engine_defaults::PROJECT_TERMINALS)]
+    pub project_terminals: usize,
+
+    /// Open terminals of one person in a project.
+    #[arg(long, env = "STACKLOOM_PERSON_TERMINALS", default_value_t = engine_defaults::PERSON_TERMINALS)]
+    pub person_terminals: usize,
+
+    /// Time without input and output after which a terminal ends, in seconds.
+    #[arg(long, env = "STACKLOOM_TERMINAL_IDLE", default_value_t = Seconds(engine_defaults::TERMINAL_IDLE))]
+    pub terminal_idle: Seconds,
+
     /// Open websockets of one project.
     #[arg(long, env = "STACKLOOM_PROJECT_SOCKETS", default_value_t = 500)]
     pub project_sockets: usize,

@@ -110,6 +110,26 @@ impl Error {
             .caused_by(chain(error))
     }
 
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// The code.
+    pub fn code(&self) -> String {
+        self.problem.code.clone()
+    }
+
+    /// Detail and hint, for clients that do not get the response.
+    pub fn sentences(&self) -> String {
+        let hint = self.problem.hint.iter().map(String::as_str);
+        let parts: Vec<&str> = [self.problem.detail.as_str()]
+            .into_iter()
+            .chain(hint)
+            .collect();
+        parts.join(" ")
+    }
+
     /// True if the problem has this code.
     pub fn is(&self, code: Code) -> bool {
         self.problem.code == code.name

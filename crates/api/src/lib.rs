@@ -14,6 +14,7 @@ mod problem;
 mod run;
 mod scaling;
 mod session;
+mod terminal;
 
 pub use audit::AuditEvent;
 pub use beside::TemplateFiles;
@@ -39,3 +40,4 @@ pub use problem::Problem;
 pub use run::{Run, RunContent, RunKind, RunState, RunStep, StepState};
 pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
 pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_page};
+pub use terminal::{TERMINAL_WINDOW, TerminalMessage, TerminalRequest};

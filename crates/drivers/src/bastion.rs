@@ -1,6 +1,6 @@
-//! The security group rule for the orchestrator's access to the bastion during a run.
+//! The security group rules for the orchestrator's access to the bastion, one by address of the orchestrator.
 //!
-//! Both calls are idempotent. The rule is identified by its description, so any server can remove it after a crash,
+//! Both calls are idempotent. A rule is identified by its description, so any server can remove it after a crash,
 //! without its id. An equal rule of the user is left alone.
 
 use std::net::IpAddr;
@@ -12,7 +12,8 @@ use serde_json::json;
 use super::{marker, record, rules};
 use crate::driver::{DriverError, Marker};
 
-/// Allows `address` alone to connect to port 22 of the group's ports.
+/// Allows `address` to connect to port 22 of the group's ports. Other addresses keep their rules: other servers may use
+/// them.
 pub async fn open(
     session: &Session,
     security_group_id: &str,
@@ -20,15 +21,15 @@ pub async fn open(
     address: IpAddr,
 ) -> Result<(), DriverError> {
     let network = session.network();
-    let wanted = format!("{address}/{}", if address.is_ipv4() { 32 } else { 128 });
+    let wanted = prefix(address);
     let mut open = false;
-    for rule in find(session, marker).await? {
-        if rule.security_group_id == security_group_id
-            && rule.remote_ip_prefix.as_deref() == Some(wanted.as_str())
-        {
+    let mut rules = find(session, marker).await?;
+    rules.retain(|rule| rule.remote_ip_prefix.as_deref() == Some(wanted.as_str()));
+    for rule in rules {
+        if rule.security_group_id == security_group_id {
             open = true;
         } else {
-            // Our address or the group has changed since an interrupted run.
+            // The group has changed since an interrupted run.
             record::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
         }
     }
@@ -51,9 +52,12 @@ pub async fn open(
     }
 }
 
-/// Removes the rule from its group. Succeeds if the rule or the group is missing.
-pub async fn close(session: &Session, marker: &Marker) -> Result<(), DriverError> {
-    for rule in find(session, marker).await? {
+/// Removes the rules of all addresses but `kept`. Succeeds if a rule or the group is missing.
+pub async fn close(session: &Session, marker: &Marker, kept: &[IpAddr]) -> Result<(), DriverError> {
+    let kept: Vec<Option<String>> = kept.iter().map(|address| Some(prefix(*address))).collect();
+    let mut rules = find(session, marker).await?;
+    rules.retain(|rule| !kept.contains(&rule.remote_ip_prefix));
+    for rule in rules {
         record::done_if_gone(
             session
                 .network()
@@ -62,6 +66,11 @@ pub async fn close(session: &Session, marker: &Marker) -> Result<(), DriverError
         )?;
     }
     Ok(())
+}
+
+/// The range of one address.
+fn prefix(address: IpAddr) -> String {
+    format!("{address}/{}", if address.is_ipv4() { 32 } else { 128 })
 }
 
 /// The description of the rule. It does not contain the incarnation of the server: server and group can be replaced

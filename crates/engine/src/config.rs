@@ -43,6 +43,12 @@ pub const PROJECT_DEPLOYMENTS: u32 = 500;
 pub const PROJECT_RUNS: u32 = 200;
 /// Default of [`Config::project_ssh_attempts`].
 pub const PROJECT_SSH_ATTEMPTS: usize = 200;
+/// Default of [`Config::project_terminals`].
+pub const PROJECT_TERMINALS: usize = 50;
+/// Default of [`Config::person_terminals`].
+pub const PERSON_TERMINALS: usize = 10;
+/// Default of [`Config::terminal_idle`].
+pub const TERMINAL_IDLE: Duration = Duration::from_secs(3600);
 
 impl Default for compute::Limits {
     fn default() -> compute::Limits {
@@ -101,6 +107,12 @@ pub struct Config {
     pub project_runs: u32,
     /// Maximum number of servers that a project tries to log in to at the same time.
     pub project_ssh_attempts: usize,
+    /// Maximum number of open terminals of a project.
+    pub project_terminals: usize,
+    /// Maximum number of open terminals of a person in a project.
+    pub person_terminals: usize,
+    /// Time without input and output after which a terminal ends.
+    pub terminal_idle: Duration,
     /// Limits of computations on templates.
     pub computations: compute::Limits,
     /// Maximum number of sandboxes of all runs.
@@ -145,6 +157,9 @@ impl Config {
             project_deployments: PROJECT_DEPLOYMENTS,
             project_runs: PROJECT_RUNS,
             project_ssh_attempts: PROJECT_SSH_ATTEMPTS,
+            project_terminals: PROJECT_TERMINALS,
+            person_terminals: PERSON_TERMINALS,
+            terminal_idle: TERMINAL_IDLE,
             computations: compute::Limits::default(),
             parallel_sandboxes: PARALLEL_SANDBOXES,
             sandbox_memory_bytes: 512 * 1024 * 1024,

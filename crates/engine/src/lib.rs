@@ -60,7 +60,8 @@
 //! cloud-init creates a user `stackloom` with the deployment's public key on every image, and installs an SSH host key
 //! that we generated; its public half is pinned. The user's own user data is kept: ours is an additional MIME part.
 //! Servers without a public address are reached through the bastion: the marked server, or else the first public one.
-//! Its security group allows TCP 22 from the orchestrator's address only, and only during a run.
+//! Its security group allows TCP 22 from the orchestrator's address only, and only while it has a user: a run, or a
+//! person's [`terminal`]. The users are rows in the store, so that the last one closes the rule, also after a crash.
 //!
 //! Reading order: the facade [`Engine`], then the machine, then the modules around it.
 
@@ -85,6 +86,7 @@ mod shared;
 pub mod bastion;
 pub mod sandbox;
 pub mod ssh;
+pub mod terminal;
 
 pub mod catalog;
 

@@ -106,13 +106,21 @@ impl Core {
     /// # Errors
     /// If the cloud is missing in the configuration, refuses the token or does not respond.
     pub async fn session_behind(&self, row: &RunRow, secrets: &RunSecrets) -> Result<Session> {
-        let cloud = self.config.clouds.get(&row.tenant.cloud);
+        self.session_of_token(&row.tenant, &secrets.token).await
+    }
+
+    /// The session of a token for a project.
+    ///
+    /// # Errors
+    /// As [`Core::session_behind`].
+    pub async fn session_of_token(&self, tenant: &Tenant, token: &str) -> Result<Session> {
+        let cloud = self.config.clouds.get(&tenant.cloud);
         let cloud = cloud.ok_or_else(|| {
-            let name = &row.tenant.cloud;
+            let name = &tenant.cloud;
             Error::NotPossibleNow(format!(
                 "the cloud `{name}` is none of this server's any more"
             ))
         })?;
-        Ok(Session::from_token(cloud, secrets.token.as_str().into()).await?)
+        Ok(Session::from_token(cloud, token.into()).await?)
     }
 }

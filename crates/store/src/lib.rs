@@ -39,6 +39,7 @@ mod tenant;
 
 mod append;
 mod audit;
+mod bastion;
 mod catalog;
 mod creation;
 mod deployment;
@@ -64,6 +65,7 @@ pub mod testing;
 
 pub use append::{Appended, Appender, Write};
 pub use audit::NewAuditEvent;
+pub use bastion::{BastionLeaving, BastionUser, BastionUserKind, SealedTerminal};
 pub use catalog::{ItemRow, Pin};
 pub use column::{now_text, to_json, to_text};
 pub use connect::DatabaseUrl;

@@ -48,6 +48,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "0901_design_version_labels"
     "1001_signals"
     "1011_run_scaling"
+    "1021_bastion_users"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -64,6 +65,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "0901_design_version_labels"
     "1001_signals"
     "1011_run_scaling"
+    "1021_bastion_users"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

@@ -101,11 +101,13 @@ pub async fn logout(
         .flush()
         .await
         .map_err(|error| Error::internal("ending the session", error))?;
-    // A token that the user brought is not ours to end. It gave no key.
-    if let Ok(caller) = caller
-        && caller.actor.vault_key.is_some()
-    {
-        end_token(&services, &caller).await;
+    if let Ok(caller) = caller {
+        // Their token closes the bastions, so it ends after them.
+        services.engine.close_terminals(&caller.actor).await;
+        // A token that the user brought is not ours to end. It gave no key.
+        if caller.actor.vault_key.is_some() {
+            end_token(&services, &caller).await;
+        }
     }
     Ok(DONE)
 }
@@ -113,7 +115,7 @@ pub async fn logout(
 /// Revokes a session's token, if no active run of the project uses it. A token that stays ends by itself.
 async fn end_token(services: &Services, caller: &Caller) {
     let openstack = &caller.actor.session;
-    match services.engine.needs_token(caller.tenant()).await {
+    match services.engine.needs_token(&caller.actor).await {
         Ok(false) => {}
         Ok(true) => return,
         Err(error) => return tracing::warn!("a token stays valid: {error}"),
@@ -129,6 +131,9 @@ async fn end_token(services: &Services, caller: &Caller) {
 async fn resume_paused(services: Services, caller: Caller) {
     if !caller.me.can_change {
         return;
+    }
+    if let Err(error) = services.engine.close_bastions(&caller.actor).await {
+        tracing::warn!("bastions that were left open cannot be closed: {error}");
     }
     match services.engine.resume_paused(&caller.actor).await {
         Ok(runs) if runs.is_empty() => {}

@@ -22,6 +22,7 @@ mod runs;
 mod sessions;
 mod signal;
 mod stream;
+mod terminal;
 mod validate;
 
 use axum::{
@@ -78,6 +79,10 @@ pub fn api(services: &Services) -> Router<Services> {
         .route(
             "/deployments/{id}/groups/{name}/scale",
             post(deployments::scale),
+        )
+        .route(
+            "/deployments/{id}/servers/{name}/terminal",
+            get(terminal::open),
         )
         .route("/runs/{id}", get(runs::get))
         .route("/runs/{id}/content", get(runs::content))

@@ -24,3 +24,4 @@ mod security;
 mod sessions;
 mod signals;
 mod stream;
+mod terminal;

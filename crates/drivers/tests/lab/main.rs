@@ -337,8 +337,13 @@ async fn the_bastion_lets_one_address_in_and_nobody_after() {
     open("192.0.2.7").await;
     open("192.0.2.7").await;
     assert_eq!(ingress().await, ["192.0.2.7/32"]);
-    // Our address has changed: the rule for the old one is removed.
+    // Another server has another address.
     open("192.0.2.8").await;
+    assert_eq!(ingress().await, ["192.0.2.7/32", "192.0.2.8/32"]);
+    let other = ["192.0.2.8".parse().unwrap()];
+    bastion::close(&world.session, &marker, &other)
+        .await
+        .unwrap();
     assert_eq!(ingress().await, ["192.0.2.8/32"]);
     for _ in 0..2 {
         // The incarnation of the server is irrelevant: a rollback can have restored another one.
@@ -348,6 +353,7 @@ async fn the_bastion_lets_one_address_in_and_nobody_after() {
                 resource: "web#1".into(),
                 ..marker.clone()
             },
+            &[],
         )
         .await
         .unwrap();

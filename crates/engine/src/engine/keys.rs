@@ -1,6 +1,6 @@
 //! The start-up pass over sealed values: each opens with a key of the server, and is sealed with the newest one.
 
-use super::Engine;
+use super::{Engine, terminals};
 use crate::{
     Error, Result,
     secrets::{attributes, run_purpose},
@@ -24,6 +24,16 @@ impl Engine {
                 Err(_unsealable) => lost += 1,
             }
         }
+        for terminal in operator.bastion_list_sealed().await? {
+            match keys.reseal(&terminals::purpose(&terminal.id), &terminal.sealed) {
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    operator.bastion_replace_sealed(&terminal, &text).await?;
+                    anew += 1;
+                }
+                Err(_unsealable) => lost += 1,
+            }
+        }
         for mut resource in operator.resource_list_sealed().await? {
             match attributes::reseal(keys, &mut resource) {
                 Ok(false) => {}
@@ -41,7 +51,7 @@ impl Engine {
             return Ok(());
         }
         let why = format!(
-            "{lost} stored secrets of runs and resources are sealed with a key that this server does not have; it has {}. \
+            "{lost} stored secrets of runs, terminals and resources are sealed with a key that this server does not have; it has {}. \
              Start it with their key as well (STACKLOOM_KEY_FILE). If that key is lost, start it with --despite-lost-keys: \
              runs then pause until their users log in, and secret attributes count as unknown",
             keys.ids().join(", ")

@@ -15,6 +15,7 @@ mod signal;
 mod start;
 mod strays;
 mod sweeps;
+mod terminals;
 mod update;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -38,6 +39,7 @@ use crate::{
     catalog::{Catalog, Published, Publisher, Rank},
     run::{ActiveRuns, Command},
     shared::Core,
+    terminal::Terminals,
 };
 
 /// Runs workflows. Cheap to clone.
@@ -45,6 +47,7 @@ use crate::{
 pub struct Engine {
     core: Arc<Core>,
     active_runs: Arc<ActiveRuns>,
+    terminals: Arc<Terminals>,
 }
 
 /// The input of [`Engine::deploy`].
@@ -120,6 +123,7 @@ impl Engine {
     /// database seals with another key.
     pub async fn start(config: Config, operator: Operator) -> Result<Engine> {
         let engine = Engine {
+            terminals: Arc::new(Terminals::new(&config)),
             core: Core::start(config, operator)?,
             active_runs: Arc::default(),
         };
@@ -329,13 +333,17 @@ impl Engine {
             .await
     }
 
-    /// True if a run of the project may use a user's token: one that has not ended, or that waits for its roll-back.
-    /// Whose token it is does not matter, for a user may have resumed a run of another.
+    /// True if a user's token may still be needed: by a run of the project that has not ended or that waits for its
+    /// roll-back, or by a terminal of the user at another server, which closes its bastion. Whose token a run uses does
+    /// not matter, for a user may have resumed a run of another.
     ///
     /// # Errors
     /// If the database cannot be read.
-    pub async fn needs_token(&self, tenant: &Tenant) -> Result<bool> {
-        Ok(self.core.store.run_needs_token(tenant).await?)
+    pub async fn needs_token(&self, actor: &Actor) -> Result<bool> {
+        let (store, tenant) = (&self.core.store, &actor.tenant);
+        let user_id = &actor.session.user().id;
+        Ok(store.run_needs_token(tenant).await?
+            || store.bastion_has_terminal(tenant, user_id).await?)
     }
 
     /// Resumes all runs of the project that paused because their token expired. Call it at login. Returns their ids.

@@ -203,7 +203,7 @@ impl Engine {
             }
         });
         futures::future::join_all(all).await;
-        Ok(())
+        self.close_abandoned_bastions().await
     }
 
     async fn take(&self, row: RunRow) -> Result<()> {

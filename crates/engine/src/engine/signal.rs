@@ -22,7 +22,7 @@ impl Engine {
         let store = &self.core.store;
         let resource_type = store.signal_target_type(target).await?;
         let resource_type = resource_type.ok_or(Error::SignalRefused)?;
-        if resource_type == "OS::Heat::ScalingPolicy" {
+        if resource_type == hot::template::members::SCALING_POLICY {
             return Err(Error::NotPossibleNow(format!(
                 "nobody has permitted this deployment to scale by itself. A member of the project can apply `{}` on the \
                  deployment's page",

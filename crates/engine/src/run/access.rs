@@ -3,18 +3,16 @@
 
 use api::{LogLevel, LogStream};
 use planner::workflow::StepKind;
-use serde_json::Value;
 
 use super::{
     outcome::Ended,
-    step::{Attempt, LOGIN_USER, StepResult},
+    step::{Attempt, StepResult},
 };
 
 use crate::{
-    bastion::{Bastion, address_towards},
+    bastion::{self, Bastion, Entrance, Rule, RuleUser, Users},
     machine::{Failure, FailureClass},
-    resources::Addresses,
-    ssh::{Host, Route, Wait, WaitProgress},
+    ssh::{Route, Wait, WaitProgress},
 };
 
 /// Number of lines of the console log in an error.
@@ -113,47 +111,9 @@ impl Attempt {
 
     /// The connection path to a server.
     pub(super) fn route(&self, server: &str) -> StepResult<Route> {
-        let scope = self.run_context.known.scope(&self.run_context.parameters);
-        let bastion = self.bastion().ok_or_else(|| {
-            Ended::lasting("no server of this deployment is the bastion; mark one as public")
-        })?;
-        let public = bastion.address.clone().ok_or_else(|| {
-            Ended::lasting(format!(
-                "the bastion `{}` has no public address",
-                bastion.server
-            ))
-        })?;
-        let key = |server: &str| {
-            let thing = self.run_context.known.get(server);
-            let key = thing.and_then(|thing| {
-                thing
-                    .attributes
-                    .get("host_key")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned)
-            });
-            key.ok_or_else(|| {
-                Ended::lasting(format!("the SSH host key of `{server}` is not known: the server was created without Stackloom's login. Deploy it again"))
-            })
-        };
-        let gate = Host::new(&bastion.server, public, key(&bastion.server)?);
-        if server == bastion.server {
-            return Ok(Route {
-                host: gate,
-                bastion: None,
-                user: LOGIN_USER.into(),
-            });
-        }
-        let addresses = Addresses::of(&self.run_context.known, &scope, server);
-        let address = addresses
-            .private
-            .ok_or_else(|| Ended::lasting(format!("`{server}` has no address in a network")))?;
-        let host = Host::new(server, address, key(server)?);
-        Ok(Route {
-            host,
-            bastion: Some(gate),
-            user: LOGIN_USER.into(),
-        })
+        let known = &self.run_context.known;
+        let scope = known.scope(&self.run_context.parameters);
+        bastion::route(known, &scope, self.bastion().as_ref(), server).map_err(Ended::lasting)
     }
 
     fn bastion(&self) -> Option<Bastion> {
@@ -171,43 +131,51 @@ impl Attempt {
         )
     }
 
+    fn rule(&self) -> Rule {
+        Rule {
+            core: self.run_context.core.clone(),
+            tenant: self.run_context.tenant.clone(),
+            deployment: self.run_context.deployment.clone(),
+            deployment_name: self.run_context.deployment_name.clone(),
+            session: self.run_context.session.clone(),
+        }
+    }
+
     pub(super) async fn open_bastion(&self) -> StepResult {
         let bastion = self.bastion().ok_or_else(|| {
             Ended::lasting("no server of this deployment is the bastion; mark one as public")
         })?;
-        let server = &bastion.server;
-        let group = bastion.group.as_deref().ok_or_else(|| {
-            Ended::lasting(format!(
-                "the bastion `{server}` has no security group to open"
-            ))
-        })?;
-        let to = bastion.address.as_deref().ok_or_else(|| {
-            Ended::lasting(format!("the bastion `{server}` has no public address"))
-        })?;
-        let from = match self.run_context.core.config.orchestrator_address {
-            Some(address) => address,
-            None => address_towards(to).map_err(|error| {
-                Ended::lasting(format!("from which address {to} is reached cannot be detected ({error}); set STACKLOOM_ORCHESTRATOR_ADDRESS"))
-            })?,
-        };
-        drivers::bastion::open(&self.run_context.session, group, &self.marker(server), from)
-            .await?;
+        let configured = self.run_context.core.config.orchestrator_address;
+        let entrance = bastion.entrance(configured).map_err(Ended::lasting)?;
+        let user = RuleUser::Run(&self.run_context.run);
+        self.rule().open(&entrance, user).await?;
+        let Entrance {
+            server,
+            address,
+            from,
+            ..
+        } = &entrance;
         self.log
-            .info(format!("`{server}` ({to}) lets {from} in to port 22"))
+            .info(format!("`{server}` ({address}) lets {from} in to port 22"))
             .await;
         Ok(())
     }
 
     pub(super) async fn close_bastion(&self) -> StepResult {
-        // The bastion was never created, or has been deleted. Then no rule is left either.
-        let Some(Bastion { server, .. }) = self.bastion() else {
-            self.log.info("there is no bastion to close").await;
-            return Ok(());
+        let bastion = self.bastion();
+        let server = bastion.as_ref().map(|bastion| bastion.server.as_str());
+        let users = self.rule().close(&self.run_context.run, server).await?;
+        let said = match (server, users) {
+            // The bastion was never created, or has been deleted. Then no rule is left either.
+            (None, _) => "there is no bastion to close".to_owned(),
+            (Some(server), Users::None) => format!("port 22 of `{server}` is closed again"),
+            (Some(server), Users::Others) => {
+                format!(
+                    "port 22 of `{server}` stays open for terminals; it is closed after the last one"
+                )
+            }
         };
-        drivers::bastion::close(&self.run_context.session, &self.marker(&server)).await?;
-        self.log
-            .info(format!("port 22 of `{server}` is closed again"))
-            .await;
+        self.log.info(said).await;
         Ok(())
     }
 }

@@ -24,15 +24,12 @@ use super::{
     outcome::Ended,
 };
 use crate::{
+    bastion::{LOGIN_USER, key_pair},
     compute::in_place,
     resources::{made_from, made_with},
     secrets::attributes,
 };
 use drivers::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault};
-
-/// The user that cloud-init creates on every server with our login.
-pub const LOGIN_USER: &str = "stackloom";
-const SSH_KEY: &str = "Stackloom::SSHKey";
 
 impl RunContext {
     /// Runs the always-run steps of a run that is abandoned before it reaches them.
@@ -289,33 +286,20 @@ impl Attempt {
         if !(spec.marks.bastion || self.run_context.workflow.steps.iter().any(checked)) {
             return Ok(None);
         }
-        let key = self
-            .key_resource()
-            .and_then(|key| self.run_context.known.get(&key));
-        let Some(key) = key else { return Ok(None) };
-        let public_key = key.attributes.get("public_key").and_then(Value::as_str);
+        let Some((_, public_key)) = key_pair(&self.run_context.known) else {
+            return Ok(None);
+        };
         let public_key = public_key
             .ok_or_else(|| Ended::lasting("the deployment's key pair is not there yet"))?;
         Ok(Some(Login {
             user: LOGIN_USER.into(),
-            public_key: public_key.to_owned(),
+            public_key,
         }))
-    }
-
-    /// Name of the deployment's key pair.
-    fn key_resource(&self) -> Option<String> {
-        self.run_context
-            .known
-            .all()
-            .into_iter()
-            .find(|(_, thing)| thing.spec.resource_type == SSH_KEY)
-            .map(|(name, _)| name)
     }
 
     /// The private key of the deployment's key pair.
     pub(super) async fn private_key(&self) -> StepResult<zeroize::Zeroizing<String>> {
-        let name = self
-            .key_resource()
+        let (name, _) = key_pair(&self.run_context.known)
             .ok_or_else(|| Ended::lasting("the deployment has no key pair to log in with"))?;
         let stored = self
             .run_context

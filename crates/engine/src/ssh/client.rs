@@ -9,7 +9,8 @@ use std::{
 };
 
 use russh::{
-    Preferred, client,
+    Channel, Preferred,
+    client::{self, Msg},
     keys::{Algorithm, PrivateKey, PrivateKeyWithHashAlg, PublicKey, PublicKeyOrCertificate},
 };
 use tokio::time::timeout;
@@ -140,6 +141,20 @@ impl Client {
             .map_err(|_elapsed| self.host.silent(LOGIN))?
             .map_err(|error| self.host.broken(error))?;
         Ok(Execution::new(channel, self.host.name.clone()))
+    }
+
+    /// A session on the server, in which nothing runs yet.
+    pub(super) async fn session(&self) -> Result<Channel<Msg>, SshError> {
+        openstack::permitted_for()?;
+        timeout(LOGIN, self.handle.channel_open_session())
+            .await
+            .map_err(|_elapsed| self.host.silent(LOGIN))?
+            .map_err(|error| self.host.broken(error))
+    }
+
+    /// The server's resource name.
+    pub(super) fn server(&self) -> &str {
+        &self.host.name
     }
 
     /// Opens a connection from this server to another host's SSH port.

@@ -8,14 +8,15 @@
 //! - [`Gateway`]: the connection to the bastion, shared by many checks. sshd drops unauthenticated connections above
 //!   ten (`MaxStartups`), so hundreds of servers behind one bastion must not log in to it one by one.
 //! - [`dial`]: the bytes of a server's SSH port, for a client in a sandbox that does its own key exchange.
+//! - [`Shell`]: a login shell for a person, with its output and input.
 //! - [`Wait`]: the attempts until a login to a server succeeds.
 //!
 //! A server knows no leases, as a cloud does not. So each connection and each command asks first whether the run may still be
 //! acted on ([`openstack::permitted_for`]): connections in `tcp` and [`Client::forward`], where all of them begin, commands in
-//! [`Client::execute`].
+//! [`Client::execute`] and [`Shell::open`].
 //!
 //! The design depends on two properties of russh. A channel whose reader stalls stops its whole connection once 100
-//! packets wait, so [`dial`] makes its own connection and does not share the gateway. And a key exchange with a silent
+//! packets wait, so [`dial`] and shells make their own connections and do not share the gateway. And a key exchange with a silent
 //! peer continues after its future was dropped, so each connection has an inactivity limit; keepalives reset it while
 //! the peer responds.
 
@@ -25,6 +26,7 @@ mod error;
 mod execution;
 mod gateway;
 mod route;
+mod shell;
 mod stream;
 mod wait;
 
@@ -34,6 +36,7 @@ pub use error::SshError;
 pub use execution::{Execution, Output};
 pub use gateway::Gateway;
 pub use route::{Host, Route};
+pub use shell::{Shell, ShellInput, ShellOutput, Size};
 pub use stream::ByteStream;
 pub use wait::{Wait, WaitProgress};
 

@@ -175,17 +175,33 @@ impl Bench {
         Engine::start(config, operator.clone()).await
     }
 
-    /// Starts another engine on this one's data, waits until it has taken up its runs, and kills it without a word.
-    pub async fn start_and_kill(&self) {
+    /// The clouds of the engine.
+    pub fn clouds(&self) -> Clouds {
+        self.clouds.clone()
+    }
+
+    /// Ends a token in the cloud.
+    pub async fn revoke(&self, token: &str) {
+        let cloud = self.clouds.get("lab").unwrap();
+        let session = Session::from_token(cloud, token.into()).await.unwrap();
+        session.revoke().await.unwrap();
+    }
+
+    /// Starts another engine on this one's data.
+    pub fn starter(&self) -> impl Future<Output = Engine> + Send + use<> {
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
         let file = self.folder.path().join("test.db");
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
-        let start = async move {
+        async move {
             let operator = store::open(&file).await.unwrap();
             Engine::start(config, operator).await.unwrap()
-        };
-        let engine = runtime.spawn(start).await.unwrap();
+        }
+    }
+
+    /// Starts another engine on this one's data, waits until it has taken up its runs, and kills it without a word.
+    pub async fn start_and_kill(&self) {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
+        let engine = runtime.spawn(self.starter()).await.unwrap();
         runtime.shutdown_background();
         drop(engine);
     }
@@ -306,7 +322,8 @@ impl Bench {
     }
 }
 
-async fn log_in(clouds: &Clouds, user: &str) -> Actor {
+/// Logs a user in to the lab.
+pub async fn log_in(clouds: &Clouds, user: &str) -> Actor {
     let credentials = Credentials::password(user, "Default", user);
     let cloud = clouds.get("lab").unwrap();
     let session = Session::login(cloud, &credentials, Some(&Scope::project(user, "Default")))

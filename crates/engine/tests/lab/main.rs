@@ -29,5 +29,6 @@ mod roll_back;
 mod scale;
 mod signals;
 mod sweep;
+mod terminals;
 mod things;
 mod update;

@@ -1,5 +1,14 @@
-//! The bastion: its server, the security group that protects it, and our own source address. Pure, except for the query
-//! of the kernel for our address.
+//! The bastion: its server, the security group that protects it, and our own source address.
+//!
+//! - [`Bastion`]: the facts, from the deployment's resources. Pure, except for the query of the kernel for our address.
+//! - [`route`]: the connection path to a server, through the bastion. Pure.
+//! - [`Rule`]: the rule that lets our address in, for as long as it has a user.
+
+mod route;
+mod rule;
+
+pub(crate) use route::{LOGIN_USER, key_pair, route};
+pub(crate) use rule::{Rule, RuleUser, Users};
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -18,6 +27,19 @@ pub struct Bastion {
     pub address: Option<String>,
     /// The cloud's id of the security group that gets the rule.
     pub group: Option<String>,
+}
+
+/// The place where SSH enters a deployment's network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entrance {
+    /// The bastion's resource name.
+    pub server: String,
+    /// The bastion's public address.
+    pub address: String,
+    /// The cloud's id of the security group that gets the rule.
+    pub group: String,
+    /// Our own address, which the rule lets in.
+    pub from: IpAddr,
 }
 
 const GROUP: &str = "OS::Neutron::SecurityGroup";
@@ -78,6 +100,32 @@ impl Bastion {
             server,
             address,
             group,
+        })
+    }
+
+    /// The facts for opening it. Our own address is the one in the settings, else the detected one.
+    ///
+    /// # Errors
+    /// If it has no address or no group, or our address cannot be detected. The text is for users.
+    pub fn entrance(&self, configured: Option<IpAddr>) -> Result<Entrance, String> {
+        let server = &self.server;
+        let group = self.group.clone();
+        let group =
+            group.ok_or_else(|| format!("the bastion `{server}` has no security group to open"))?;
+        let address = self.address.clone();
+        let address =
+            address.ok_or_else(|| format!("the bastion `{server}` has no public address"))?;
+        let from = match configured {
+            Some(from) => from,
+            None => address_towards(&address).map_err(|error| {
+                format!("from which address {address} is reached cannot be detected ({error}); set STACKLOOM_ORCHESTRATOR_ADDRESS")
+            })?,
+        };
+        Ok(Entrance {
+            server: server.clone(),
+            address,
+            group,
+            from,
         })
     }
 }
