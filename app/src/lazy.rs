@@ -14,7 +14,7 @@ use leptos_router::LazyRoute;
 use crate::{
     browser, client, designer,
     opening::Missing,
-    pages::{audit, catalog, catalog_item, deployment, deployments, plan, sessions},
+    pages::{audit, catalog, catalog_item, deployment, deployments, plan, sessions, terminal},
     run,
     ui::ProblemCard,
 };
@@ -33,6 +33,7 @@ enum Page {
     CatalogItem,
     Audit,
     Sessions,
+    Terminal,
 }
 
 #[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, preload(fetch_designer), fallible)]
@@ -50,6 +51,7 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
         Page::Catalog => view! { <catalog::CatalogPage /> }.into_any(),
         Page::CatalogItem => view! { <catalog_item::CatalogItemPage /> }.into_any(),
         Page::Sessions => view! { <sessions::SessionsPage /> }.into_any(),
+        Page::Terminal => view! { <terminal::TerminalPage /> }.into_any(),
         Page::Audit => view! { <audit::AuditPage /> }.into_any(),
     })
 }
@@ -122,6 +124,8 @@ routes! {
     Deployments: "pages", fetch_pages, pages_piece(Page::Deployments);
     /// `/deployments/:id`
     Deployment: "pages", fetch_pages, pages_piece(Page::Deployment);
+    /// `/deployments/:id/terminal/:server`
+    Terminal: "pages", fetch_pages, pages_piece(Page::Terminal);
     /// `/runs/:id`
     Run: "pages", fetch_pages, pages_piece(Page::Run);
     /// `/catalog`

@@ -27,6 +27,7 @@ pub mod markdown;
 mod opening;
 pub mod pages;
 pub mod run;
+pub mod script;
 pub mod session;
 pub mod starters;
 pub mod time;
@@ -68,6 +69,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/designs/:id/plan") view={Lazy::<lazy::Plan>::new()} />
                     <Route path=path!("/deployments") view={Lazy::<lazy::Deployments>::new()} />
                     <Route path=path!("/deployments/:id") view={Lazy::<lazy::Deployment>::new()} />
+                    <Route path=path!("/deployments/:id/terminal/:server") view={Lazy::<lazy::Terminal>::new()} />
                     <Route path=path!("/runs/:id") view={Lazy::<lazy::Run>::new()} />
                     <Route path=path!("/catalog") view={Lazy::<lazy::Catalog>::new()} />
                     <Route path=path!("/sessions") view={Lazy::<lazy::Sessions>::new()} />

@@ -76,7 +76,7 @@ fn EventTable(events: Vec<AuditEvent>) -> impl IntoView {
                 <td class="fit quiet"><Ago time=event.time /></td>
                 <td class="fit">{event.user}</td>
                 <td class="fit quiet">{event.address}</td>
-                <td title=event.action.clone()>{action(&event.action).to_owned()}</td>
+                <td title=event.action.clone()>{action(&event.action)}</td>
                 <td title=event.target>{target}</td>
                 <td class="fit" title=format!("Request {}", event.request_id)>{result}</td>
             </tr>
@@ -99,8 +99,14 @@ fn EventTable(events: Vec<AuditEvent>) -> impl IntoView {
 }
 
 /// An action in words. One that has none is shown as the API has it.
-fn action(action: &str) -> &str {
-    match action {
+fn action(action: &str) -> String {
+    // The end of a terminal has its duration at the end.
+    if let Some(after) =
+        action.strip_prefix("CLOSE /api/v1/deployments/{id}/servers/{name}/terminal")
+    {
+        return format!("Close a terminal{after}");
+    }
+    let words = match action {
         "POST /api/v1/login" => "Log in",
         "POST /api/v1/logout" => "Log out",
         "DELETE /api/v1/sessions/{id}" => "End a session",
@@ -114,8 +120,11 @@ fn action(action: &str) -> &str {
         "POST /api/v1/runs/{id}/cancel" => "Cancel a run",
         "POST /api/v1/runs/{id}/resume" => "Resume a run",
         "POST /api/v1/catalog" => "Publish a catalogue item",
+        "OPEN /api/v1/deployments/{id}/servers/{name}/terminal"
+        | "GET /api/v1/deployments/{id}/servers/{name}/terminal" => "Open a terminal",
         other => other,
-    }
+    };
+    words.to_owned()
 }
 
 /// The page of an event's target and its name, if it has a page.
@@ -134,6 +143,17 @@ fn target(path: &str) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_terminal_has_its_duration() {
+        let of = |verb, after| {
+            action(&format!(
+                "{verb} /api/v1/deployments/{{id}}/servers/{{name}}/terminal{after}"
+            ))
+        };
+        assert_eq!(of("OPEN", ""), "Open a terminal");
+        assert_eq!(of("CLOSE", " after 75 s"), "Close a terminal after 75 s");
+    }
 
     #[test]
     fn targets_with_a_page_have_a_link() {

@@ -10,3 +10,4 @@ pub mod login;
 pub mod not_found;
 pub mod plan;
 pub mod sessions;
+pub mod terminal;

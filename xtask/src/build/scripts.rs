@@ -15,7 +15,7 @@ use crate::paths;
 use crate::shell::{self, cmd};
 
 /// The names of the scripts.
-const SCRIPTS: [&str; 1] = ["editor"];
+const SCRIPTS: [&str; 2] = ["editor", "terminal"];
 
 /// Browsers that the bundles are for: those that run the pages' wasm and style sheet.
 const TARGET: &str = "--target=es2022";
@@ -40,7 +40,11 @@ pub fn build() -> Result<()> {
         tool("esbuild")
             .args(SCRIPTS.map(|name| format!("{name}.ts")))
             .args(["--bundle", "--format=esm", "--minify", TARGET])
-            .args(["--charset=utf8", "--log-level=warning"])
+            .args([
+                "--charset=utf8",
+                "--log-level=warning",
+                "--loader:.css=text",
+            ])
             .arg(format!("--outdir={}", paths::pkg().display())),
     )
 }

@@ -8,7 +8,7 @@ pub mod undeploy;
 
 use std::collections::HashMap;
 
-use api::{DeployedResource, Deployment, DeploymentState, OutputValue, Run};
+use api::{DeployedResource, Deployment, DeploymentState, OutputValue, ResourceState, Run};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map};
@@ -20,6 +20,7 @@ use crate::{
     frame::{Crumb, use_frame},
     links::DesignLink,
     load::{Load, Loaded},
+    pages::terminal,
     session::use_session,
     time::{self, Ago},
     ui::state::{DisplayState, run_title},
@@ -117,7 +118,10 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <groups::Groups deployment />
             <Drawing deployment />
-            {move || resources.get().map(|resources| view! { <Resources resources /> })}
+            {move || resources.get().map(|resources| {
+                let id = deployment.peek().map(|it| it.id).unwrap_or_default();
+                view! { <Resources resources deployment=id /> }
+            })}
             <strays::Strays deployment />
             <Runs runs />
         </div>
@@ -373,12 +377,21 @@ fn keep_scrolling(event: leptos::ev::WheelEvent) {
 }
 
 #[component]
-fn Resources(resources: Vec<DeployedResource>) -> impl IntoView {
+fn Resources(resources: Vec<DeployedResource>, deployment: String) -> impl IntoView {
+    let session = use_session();
     let count = resources.len();
     let rows = resources.into_iter()
         .map(|resource| {
             let id = resource.physical_id.map(|id| view! {
                 <span class="id-cell"><code class="id">{id.clone()}</code><CopyButton text=id label=format!("Copy the id of {}", resource.name) /></span>
+            });
+            let has_terminal = resource.resource_type == terminal::SERVER && resource.state == ResourceState::Ready;
+            let terminal = has_terminal.then(|| {
+                let href = terminal::address(&deployment, &resource.name);
+                let label = format!("Terminal on {}", resource.name);
+                move || session.can_change().then(|| view! {
+                    <a class="button" data-size="small" href=href.clone() aria-label=label.clone()><Icon name="terminal" />"Terminal"</a>
+                })
             });
             view! {
                 <tr data-resource=resource.name.clone()>
@@ -389,6 +402,7 @@ fn Resources(resources: Vec<DeployedResource>) -> impl IntoView {
                     <td class="quiet">{resource.resource_type}</td>
                     <td class="fit"><StateBadge state=resource.state /></td>
                     <td>{id}</td>
+                    <td class="fit">{terminal}</td>
                 </tr>
             }
         })
@@ -403,7 +417,7 @@ fn Resources(resources: Vec<DeployedResource>) -> impl IntoView {
                     <div class="table">
                         <table>
                             <thead>
-                                <tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"State"</th><th scope="col">"Id in the cloud"</th></tr>
+                                <tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"State"</th><th scope="col">"Id in the cloud"</th><th scope="col"><span class="sr-only">"Actions"</span></th></tr>
                             </thead>
                             <tbody>{rows}</tbody>
                         </table>

@@ -1,0 +1,154 @@
+//! Terminals on the servers of a deployment, as tabs.
+//!
+//! The terminal itself is a script (`web/terminal.ts`), loaded with the first tab. It owns the connection; a tab shows
+//! its state. Leaving the page ends all of them, so a person who needs one for longer opens it in a window of its own.
+
+mod module;
+mod tab;
+
+use api::Deployment;
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_params_map;
+
+use self::tab::{Tab, TabPanel, TabState};
+use crate::{
+    browser, client,
+    frame::{Crumb, use_frame},
+    load::Load,
+    ui::{Icon, skeleton},
+};
+
+/// The type of resources that can have a terminal.
+pub const SERVER: &str = "OS::Nova::Server";
+
+/// Address of the page of a server's terminal.
+pub fn address(deployment: &str, server: &str) -> String {
+    format!(
+        "/deployments/{}/terminal/{}",
+        browser::encode(deployment),
+        browser::encode(server)
+    )
+}
+
+/// The page of `/deployments/:id/terminal/:server`.
+#[component]
+pub fn TerminalPage() -> impl IntoView {
+    let params = use_params_map();
+    let param = move |name| params.with(|params| params.get(name)).unwrap_or_default();
+    let id = Memo::new(move |_| param("id"));
+    let server = Memo::new(move |_| param("server"));
+    let deployment = Load::new(move || {
+        let id = id.get();
+        async move { client::deployment(&id).await }
+    });
+    let name = move || deployment.with(|it| it.map(|it| it.name.clone()));
+    use_frame().crumbs(move || {
+        vec![
+            Crumb::link("Deployments", "/deployments"),
+            Crumb::link(
+                name().unwrap_or_else(|| String::from("Deployment")),
+                format!("/deployments/{}", id.get()),
+            ),
+            Crumb::here("Terminal"),
+        ]
+    });
+    let is_here = Memo::new(move |_| deployment.with(|it| it.is_some()));
+    let body = move || {
+        if is_here.get() {
+            view! { <Terminals deployment first=server id /> }.into_any()
+        } else {
+            let skeleton = || view! { <div class="page">{skeleton::rows(8)}</div> }.into_any();
+            deployment.view(skeleton, |_| ())
+        }
+    };
+    view! {
+        <Title text=move || format!("Terminal · {}", server.get()) />
+        {body}
+    }
+}
+
+#[component]
+fn Terminals(deployment: Load<Deployment>, first: Memo<String>, id: Memo<String>) -> impl IntoView {
+    let tabs = RwSignal::new(Vec::<Tab>::new());
+    let current = RwSignal::new(0_u32);
+    let next = StoredValue::new(0_u32);
+    let open = Callback::new(move |server: String| {
+        let key = next.try_update_value(|next| {
+            *next += 1;
+            *next
+        });
+        let Some(key) = key else { return };
+        tabs.update(|tabs| {
+            tabs.push(Tab {
+                key,
+                server,
+                state: RwSignal::new(TabState::Connecting),
+            });
+        });
+        current.set(key);
+    });
+    let close = Callback::new(move |key: u32| {
+        tabs.update(|tabs| tabs.retain(|tab| tab.key != key));
+        if current.get_untracked() == key {
+            let last = tabs.with_untracked(|tabs| tabs.last().map(|tab| tab.key));
+            current.set(last.unwrap_or_default());
+        }
+    });
+    Effect::new(move |_| {
+        let server = first.get();
+        let is_open = tabs.with_untracked(|tabs| tabs.iter().any(|tab| tab.server == server));
+        if !is_open {
+            open.run(server);
+        }
+    });
+    let servers = Memo::new(move |_| {
+        deployment.with(|it| {
+            let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
+            let servers = resources.iter().filter(|one| one.resource_type == SERVER);
+            servers.map(|one| one.name.clone()).collect::<Vec<_>>()
+        })
+    });
+    let offers = move || {
+        let offer = |server: String| {
+            let label = server.clone();
+            view! {
+                <button type="button" class="button" data-size="small" on:click=move |_| open.run(server.clone())>
+                    <Icon name="plus" />{label}
+                </button>
+            }
+        };
+        servers.get().into_iter().map(offer).collect_view()
+    };
+    let head = move |tab: Tab| {
+        let Tab { key, server, state } = tab;
+        let label = format!("Close the terminal on {server}");
+        view! {
+            <span class="terminal-tab" data-state=move || state.with(TabState::word)>
+                <button
+                    type="button" role="tab" id=format!("terminal-tab-{key}") aria-controls=format!("terminal-{key}")
+                    aria-selected=move || (current.get() == key).to_string() on:click=move |_| current.set(key)
+                >
+                    <Icon name="terminal" />{server}
+                </button>
+                <button
+                    type="button" class="button" data-look="ghost" data-size="icon-small" aria-label=label
+                    on:click=move |_| close.run(key)
+                >
+                    <Icon name="x" />
+                </button>
+            </span>
+        }
+    };
+    let panel = move |tab: Tab| view! { <TabPanel tab current deployment=id /> };
+    view! {
+        <div class="terminals">
+            <div class="terminal-bar">
+                <div role="tablist" aria-label="Terminals"><For each=move || tabs.get() key=|tab| tab.key children=head /></div>
+                <div class="terminal-offers" role="group" aria-label="Open a terminal">{offers}</div>
+            </div>
+            <For each=move || tabs.get() key=|tab| tab.key children=panel />
+            {move || tabs.with(Vec::is_empty).then(|| view! { <p class="terminal-none quiet">"No terminal is open. Open one above."</p> })}
+        </div>
+    }
+}

@@ -1,0 +1,33 @@
+//! Scripts of npm packages (`web/`), loaded when a view first needs them.
+//!
+//! They are modules beside the program, not parts of it: the browser keeps a loaded module, so a second import costs
+//! nothing.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use api::Problem;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(inline_js = "export const load = (address) => import(address);")]
+extern "C" {
+    #[wasm_bindgen(catch)]
+    async fn load(address: &str) -> Result<JsValue, JsValue>;
+}
+
+/// Failed imports. Browsers remember a failed import by its address, so that each further attempt needs a new one.
+static FAILURES: AtomicU32 = AtomicU32::new(0);
+
+/// Loads a script by its name, such as `editor`. Returns the module.
+///
+/// # Errors
+/// The script could not be loaded: no connection, or a newer release on the server than in this tab.
+pub async fn script(name: &str) -> Result<JsValue, Problem> {
+    let address = match FAILURES.load(Ordering::Relaxed) {
+        0 => format!("/pkg/{name}.js"),
+        failures => format!("/pkg/{name}.js?attempt={failures}"),
+    };
+    load(&address).await.map_err(|_| {
+        FAILURES.fetch_add(1, Ordering::Relaxed);
+        crate::client::page_missing()
+    })
+}

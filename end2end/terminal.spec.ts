@@ -1,0 +1,141 @@
+// Terminals in the browser: from a click to a prompt, size, keys, reconnecting, and the bastion closed afterwards.
+import { expect, test, type Locator, type Page } from '@playwright/test';
+import { api, login, shoot, watchConsole } from './support/app.ts';
+import { openBastionRules } from './support/lab.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.31.0.0/24}}
+  gate:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: front}}]}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.small, user_data_format: SOFTWARE_CONFIG, networks: [{network: {get_resource: front}}]}
+  greet: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: echo hello}}
+  greeted: {type: OS::Heat::SoftwareDeployment, properties: {config: {get_resource: greet}, server: {get_resource: web}}}
+`;
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+async function ended(page: Page, run: string): Promise<string> {
+  let state = '';
+  await expect(async () => {
+    ({ state } = await api<{ state: string }>(page, 'GET', `/runs/${run}`));
+    expect(['succeeded', 'failed', 'cancelled']).toContain(state);
+  }).toPass({ timeout: 8 * 60_000 });
+  return state;
+}
+
+/** The lines on a terminal's screen. */
+const screen = (panel: Locator): Locator => panel.locator('.xterm-rows');
+
+test('work on a private server in the browser', async ({ page, request, context }) => {
+  test.setTimeout(15 * 60_000);
+  const complaints = watchConsole(page);
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'terminal', template });
+  expect(await ended(page, run)).toBe('succeeded');
+  expect(await openBastionRules(request)).toHaveLength(0);
+
+  await page.goto(`/deployments/${deployment}`);
+  const panel = page.getByRole('tabpanel');
+  await test.step('from a click to a prompt', async () => {
+    const link = page.locator('[data-resource="web"]').getByRole('link', { name: 'Terminal on web' });
+    await expect(link).toBeVisible({ timeout: 60_000 });
+    const begun = Date.now();
+    await link.click();
+    await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+    console.log(`terminal: ${((Date.now() - begun) / 1000).toFixed(1)} s from click to prompt`);
+    expect(await openBastionRules(request)).toHaveLength(1);
+  });
+
+  await test.step('a command and its answer', async () => {
+    // The mark in the answer is not in the echo of the command.
+    await page.keyboard.type('echo an""swer; printf "\\033[31mred\\033[0m\\n"');
+    await page.keyboard.press('Enter');
+    await expect(screen(panel)).toContainText('answer');
+    const red = screen(panel).locator('span[class*="xterm-fg-1"]');
+    await expect(red).toHaveText('red');
+    await shoot(page, 'terminal');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await red.evaluate((element) => getComputedStyle(element).color);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await expect(async () => {
+      const light = await red.evaluate((element) => getComputedStyle(element).color);
+      expect(light).not.toBe(dark);
+    }).toPass();
+  });
+
+  await test.step('its size follows the window', async () => {
+    const size = async (mark: string): Promise<string> => {
+      await page.keyboard.type(`echo ${mark}""=$(stty size)`);
+      await page.keyboard.press('Enter');
+      await expect(screen(panel)).toContainText(new RegExp(`${mark}=\\d+ \\d+`));
+      return (await screen(panel).innerText()).match(new RegExp(`${mark}=(\\d+ \\d+)`))?.[1] ?? '';
+    };
+    const before = await size('before');
+    await page.setViewportSize({ width: 1000, height: 600 });
+    await expect(async () => {
+      const after = await size(`after${Date.now() % 10_000}`);
+      expect(after).not.toBe(before);
+      expect(Number(after.split(' ')[1])).toBeLessThan(Number(before.split(' ')[1]));
+    }).toPass();
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  await test.step('a flood of output arrives whole', async () => {
+    await page.keyboard.type('clear; seq 1 300000 | tee /tmp/flood | tail -c 100000000; cksum < /tmp/flood; echo e""nd');
+    await page.keyboard.press('Enter');
+    await expect(screen(panel)).toContainText('end', { timeout: 120_000 });
+    await expect(screen(panel)).toContainText('300000');
+  });
+
+  await test.step('the keyboard is not trapped', async () => {
+    await expect(page.getByRole('textbox', { name: /^Terminal on web/ })).toBeFocused();
+    await page.keyboard.press('Tab');
+    await expect(page.getByRole('textbox', { name: /^Terminal on web/ })).toBeFocused();
+    await page.keyboard.press('Shift+F6');
+    await expect(page.getByRole('tab', { name: 'web' })).toBeFocused();
+  });
+
+  await test.step('several at once', async () => {
+    await page.getByRole('group', { name: 'Open a terminal' }).getByRole('button', { name: 'gate' }).click();
+    await expect(page.getByRole('tab', { name: 'gate' })).toHaveAttribute('aria-selected', 'true');
+    await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+    await page.getByRole('button', { name: 'Close the terminal on gate' }).click();
+    await expect(page.getByRole('tab')).toHaveCount(1);
+    await expect(screen(panel)).toContainText('end');
+  });
+
+  await test.step('after its end it connects again', async () => {
+    await page.getByRole('tab', { name: 'web' }).click();
+    await screen(panel).click();
+    await page.keyboard.type('exit 3');
+    await page.keyboard.press('Enter');
+    await expect(panel.getByRole('status')).toHaveText('Closed. The shell has ended with exit code 3.');
+    await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
+    await panel.getByRole('button', { name: 'Connect again' }).click();
+    await expect(screen(panel)).toContainText('stackloom@', { timeout: 60_000 });
+  });
+
+  await test.step('leaving the page closes the bastion', async () => {
+    const own = await context.newPage();
+    await own.goto(`/deployments/${deployment}/terminal/web`);
+    await expect(screen(own.getByRole('tabpanel'))).toContainText('stackloom@', { timeout: 60_000 });
+    await page.goto(`/deployments/${deployment}`);
+    expect(await openBastionRules(request)).toHaveLength(1);
+    await own.close();
+    await expect(async () => expect(await openBastionRules(request)).toHaveLength(0)).toPass({ timeout: 60_000 });
+  });
+
+  const removed = await page.request.delete(`/api/v1/deployments/${deployment}`);
+  const { run: undeploy } = (await removed.json()) as Started;
+  expect(await ended(page, undeploy)).toBe('succeeded');
+  expect(complaints, 'the content policy permits what the terminal does').toEqual([]);
+});
