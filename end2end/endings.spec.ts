@@ -117,13 +117,13 @@ resources:
     await shoot(page, 'run-log-menu');
     await page.getByLabel('Warnings and errors only').uncheck();
     await page.getByRole('button', { name: 'Fold all tasks', exact: true }).click();
-    await expect(log).not.toContainText('no route to licence.example');
+    await expect(log).not.toContainText('looking for the licence server');
     const task = log.locator('.log-line', { hasText: 'TASK [script : Run the script]' });
     await expect(task).toContainText('1 changed, 5 lines');
     await task.getByRole('button', { name: 'Lines of the task' }).click();
-    await expect(log).toContainText('no route to licence.example');
+    await expect(log).toContainText('looking for the licence server');
 
-    const line = log.locator('.log-line', { hasText: 'no route to licence.example' }).first();
+    const line = log.locator('.log-line', { hasText: 'looking for the licence server' }).first();
     await line.locator('.log-time').click();
     await expect(line).toHaveAttribute('data-marked', 'true');
     const number = await line.getAttribute('data-seq');
@@ -140,7 +140,7 @@ resources:
     await page.getByRole('button', { name: 'As JSON lines' }).click();
     const file = await readFile(await (await downloading).path(), 'utf8');
     const lines = file.trim().split('\n').map((text) => JSON.parse(text) as { seq: number; step: string; stream: string; text: string });
-    expect(lines.find((one) => one.seq === Number(number))).toMatchObject({ step: 'greet:configure', stream: 'stderr', text: 'no route to licence.example' });
+    expect(lines.find((one) => one.seq === Number(number))).toMatchObject({ step: 'greet:configure', stream: 'stdout', text: 'looking for the licence server' });
   });
 
   await cause.getByRole('link', { name: 'Edit script' }).click();

@@ -2,7 +2,7 @@
 CREATE TABLE signals (
     deployment  TEXT    NOT NULL REFERENCES deployments (id),
     resource    TEXT    NOT NULL,
-    incarnation INTEGER NOT NULL CHECK (incarnation >= 0),
+    incarnation BIGINT  NOT NULL CHECK (incarnation >= 0),
     id          TEXT    NOT NULL,  -- chosen by the sender; a second signal with the id replaces the first
     status      TEXT    NOT NULL CHECK (status IN ('SUCCESS', 'FAILURE')),
     reason      TEXT    NOT NULL,

@@ -56,13 +56,12 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use api::DeploymentState;
-    use sqlx::Row as _;
-
     use super::*;
     use crate::testing::{
-        Database, deployment_insert, deployment_set_state, run_insert, strangers, tenant,
+        Database, deployment_insert, deployment_set_state, references_to, run_insert, strangers,
+        tenant,
     };
+    use api::DeploymentState;
 
     #[tokio::test]
     async fn an_undeployed_deployment_is_removed_with_its_runs_by_its_project_alone() {
@@ -99,19 +98,11 @@ mod tests {
 
     #[tokio::test]
     async fn every_table_with_rows_of_a_deployment_or_run_is_emptied() {
-        let databases = Database::each().await;
-        let references = sqlx::query(
-            "SELECT t.name, f.on_delete FROM sqlite_master t, pragma_foreign_key_list(t.name) f \
-             WHERE f.\"table\" IN ('runs', 'deployments')",
-        );
         // Both databases have the same schema, by a test of its own. SQLite comes first.
-        let rows = references
-            .fetch_all(&databases[0].store.pool)
-            .await
-            .unwrap();
-        assert!(rows.len() > OF_RUNS.len());
-        for row in rows {
-            let (table, on_delete): (String, String) = (row.get(0), row.get(1));
+        let databases = Database::each().await;
+        let references = references_to(&databases[0].store, ["runs", "deployments"]).await;
+        assert!(references.len() > OF_RUNS.len());
+        for (table, on_delete) in references {
             let is_listed = OF_RUNS.contains(&&*table) || OF_DEPLOYMENTS.contains(&&*table);
             assert!(is_listed || on_delete == "CASCADE", "`{table}` is missing");
         }

@@ -176,14 +176,14 @@ async fn a_failure_ends_the_wait_at_once_and_a_resumed_run_waits_again() {
 #[tokio::test]
 async fn a_wait_without_enough_signals_times_out_and_says_how_many_came() {
     let bench = Bench::new().await;
-    let template = TWO_SIGNALS.replace("timeout: 300", "timeout: 1");
+    let template = TWO_SIGNALS.replace("timeout: 300", "timeout: 5");
     let (started, address) = bench.start_waiting(&template).await;
     bench.signal(&address, &json!({"id": "db"})).await.unwrap();
     let run = bench.end_of(&started.run).await;
     assert_eq!(run.state, RunState::Failed);
     let reason = run.reason.unwrap();
     assert!(
-        reason.contains("`wait` got 1 of 2 signals (`db`) in 1 s."),
+        reason.contains("`wait` got 1 of 2 signals (`db`) in 5 s."),
         "{reason}"
     );
     assert_eq!(

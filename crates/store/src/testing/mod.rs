@@ -421,3 +421,16 @@ async fn count(store: &Store, query: &'static str) -> i64 {
         .await
         .expect("a number")
 }
+
+/// Tables of SQLite with a reference to one of two tables, and what a deletion there does to their rows.
+pub async fn references_to(store: &Store, tables: [&str; 2]) -> Vec<(String, String)> {
+    sqlx::query_as(
+        "SELECT t.name, f.on_delete FROM sqlite_master t, pragma_foreign_key_list(t.name) f \
+         WHERE f.\"table\" IN ($1, $2)",
+    )
+    .bind(tables[0])
+    .bind(tables[1])
+    .fetch_all(&store.pool)
+    .await
+    .expect("the schema")
+}
