@@ -11,9 +11,10 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_router::hooks::use_navigate;
 
 use crate::{
-    client,
+    browser, client,
     load::Load,
     session::use_session,
+    time,
     ui::{Icon, Question, use_confirm, use_toasts},
 };
 
@@ -104,7 +105,7 @@ fn GroupRow(
             <td class="fit quiet">{format!("{min_size} to {max_size}")}</td>
             <td>
                 <span class="group-policies">{policies}</span>
-                {cooldown_until.map(|until| view! { <span class="meta">{format!("Cooldown until {until}")}</span> })}
+                {cooldown_until.map(|until| view! { <span class="meta">{format!("Cooldown until {}", moment(&until))}</span> })}
             </td>
             <td class="fit">
                 <form class="group-size" on:submit=submit>
@@ -169,6 +170,20 @@ fn scaler(deployment: Load<Deployment>) -> Callback<(ScalingGroup, Option<String
     )
 }
 
+/// Time of day in the browser's zone, with the date unless it is within a day.
+fn moment(time: &str) -> String {
+    let Some(at_ms) = time::parse(time) else {
+        return time.to_owned();
+    };
+    let offset = js_sys::Date::new_0().get_timezone_offset();
+    let clock = time::time_of_day(at_ms, offset);
+    if (at_ms - browser::now_ms()).abs() < 86_400_000.0 {
+        clock
+    } else {
+        format!("{} {clock}", time::day(time))
+    }
+}
+
 /// The confirmation with the plan's problems and changes.
 fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) -> Question {
     let count = |wanted: Action| {
@@ -184,7 +199,8 @@ fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) 
     )];
     if let Some(until) = group.cooldown_until.as_ref().filter(|_| scaling.force) {
         body.push(format!(
-            "The group was scaled a short time ago. Its cooldown ends at {until}; the policy is applied anyway."
+            "The group was scaled a short time ago. Its cooldown ends at {}; the policy is applied anyway.",
+            moment(until)
         ));
     }
     let problems = plan
