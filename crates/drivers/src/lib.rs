@@ -73,9 +73,9 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use types::api::{Api, MarkerPlace};
 
 pub use driver::{
-    Accepted, ByName, Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked,
-    Login, Marked, Marker, Namesakes, OnDemand, Progress, Proof, Ready, Received, Release, Request,
-    Search, SignalAddress, Signals, Snapshot, Vault,
+    Accepted, ByName, Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover,
+    Inspection, ListMarked, Login, Marked, Marker, Namesakes, OnDemand, Progress, Proof, Ready,
+    Received, Release, Request, Search, SignalAddress, Signals, Snapshot, Vault,
 };
 
 use balancing::OctaviaDriver;

@@ -16,6 +16,10 @@ pub(super) struct Port;
 
 #[async_trait]
 impl Hooks for Port {
+    fn restored(&self) -> &'static [&'static str] {
+        &["fixed_ips"]
+    }
+
     fn on_demand(&self) -> Option<&dyn OnDemand> {
         Some(self)
     }

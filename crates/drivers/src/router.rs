@@ -15,6 +15,10 @@ const GATEWAY: &str = "external_gateway_info";
 
 #[async_trait]
 impl Hooks for Router {
+    fn restored(&self) -> &'static [&'static str] {
+        &[GATEWAY]
+    }
+
     async fn complete(
         &self,
         context: &Context<'_>,

@@ -74,6 +74,33 @@ pub(super) fn is_same(rule: &SecurityGroupRule, body: &Map<String, Value>) -> bo
         && prefix(text("remote_ip_prefix")) == prefix(rule.remote_ip_prefix.as_deref())
 }
 
+/// A rule in one line: `ingress tcp 80-90 from 10.0.0.0/8`.
+pub(super) fn text(rule: &Map<String, Value>) -> String {
+    let field = |name: &str| match rule.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let direction = field("direction").unwrap_or_default();
+    let protocol = field("protocol").unwrap_or_else(|| "any protocol".into());
+    let ports = match (field("port_range_min"), field("port_range_max")) {
+        (Some(min), Some(max)) if min == max => format!(" {min}"),
+        (Some(min), Some(max)) => format!(" {min}-{max}"),
+        (one, other) => one
+            .or(other)
+            .map(|port| format!(" {port}"))
+            .unwrap_or_default(),
+    };
+    let side = if direction == "egress" { "to" } else { "from" };
+    let remote = field("remote_group_id").map(|group| format!("group {group}"));
+    let remote = remote.or_else(|| field("remote_ip_prefix"));
+    let remote = remote.unwrap_or_else(|| match field("ethertype").as_deref() {
+        Some("IPv6") => "::/0".into(),
+        _ => "0.0.0.0/0".into(),
+    });
+    format!("{direction} {protocol}{ports} {side} {remote}")
+}
+
 /// Whether the error is Neutron's refusal of a duplicate rule.
 pub(super) fn exists_already(error: &openstack::Error) -> bool {
     error.is_conflict()
@@ -104,6 +131,24 @@ mod tests {
         check(
             json!({"direction": "egress", "protocol": "any", "ethertype": "IPv6"}),
             json!({"security_group_id": "g", "direction": "egress", "ethertype": "IPv6"}),
+        );
+    }
+
+    #[test]
+    fn a_rule_in_one_line() {
+        let line = |rule: Value| text(rule.as_object().unwrap());
+        assert_eq!(
+            line(
+                json!({"direction": "ingress", "ethertype": "IPv4", "protocol": "tcp", "port_range_min": 80, "port_range_max": 90,
+                        "remote_ip_prefix": "10.0.0.0/8"})
+            ),
+            "ingress tcp 80-90 from 10.0.0.0/8"
+        );
+        assert_eq!(
+            line(
+                json!({"direction": "egress", "ethertype": "IPv6", "protocol": null, "remote_group_id": "g"})
+            ),
+            "egress any protocol to group g"
         );
     }
 

@@ -13,7 +13,7 @@ use super::described::{Hooks, Occasion};
 use super::properties::Properties;
 use super::record::done_if_gone;
 use super::rules;
-use crate::driver::{Context, DriverError};
+use crate::driver::{Context, Difference, DriverError};
 
 pub(super) struct SecurityGroup;
 
@@ -33,16 +33,54 @@ impl Hooks for SecurityGroup {
         if occasion == Occasion::Update {
             let network = context.session.network();
             for rule in &there {
-                // A rule with a description is a separate resource, the bastion's rule, or the user's.
-                let inline =
-                    rule.description.as_deref().is_none_or(str::is_empty) && !is_default(rule);
-                if inline && !wanted.iter().any(|body| rules::is_same(rule, body)) {
+                if is_inline(rule) && !wanted.iter().any(|body| rules::is_same(rule, body)) {
                     done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
                 }
             }
         }
         add_rules(context, &there, wanted).await
     }
+
+    async fn differences(
+        &self,
+        context: &Context<'_>,
+        present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        let (Some(group), Some(rules)) = (
+            present.get("id").and_then(Value::as_str),
+            present.get("security_group_rules"),
+        ) else {
+            return Ok(Vec::new());
+        };
+        let there: Vec<SecurityGroupRule> =
+            serde_json::from_value(rules.clone()).unwrap_or_default();
+        let wanted = wanted(context, group).await?;
+        let missing = wanted
+            .iter()
+            .filter(|body| !there.iter().any(|rule| rules::is_same(rule, body)));
+        let missing: Vec<Value> = missing.map(|body| rules::text(body).into()).collect();
+        let added = there.iter().filter(|rule| {
+            is_inline(rule) && !wanted.iter().any(|body| rules::is_same(rule, body))
+        });
+        let added: Vec<Value> = added
+            .filter_map(|rule| Some(rules::text(serde_json::to_value(rule).ok()?.as_object()?)))
+            .map(Value::from)
+            .collect();
+        if missing.is_empty() && added.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Difference {
+            property: "rules".into(),
+            recorded: missing.into(),
+            found: added.into(),
+        }])
+    }
+}
+
+/// Whether the rule comes from the property `rules`. One with a description is a separate resource, the bastion's rule,
+/// or a user's.
+fn is_inline(rule: &SecurityGroupRule) -> bool {
+    rule.description.as_deref().is_none_or(str::is_empty) && !is_default(rule)
 }
 
 /// Request bodies of the inline rules.

@@ -17,6 +17,7 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         replaces: None,
         if_changed: false,
         changed: Vec::new(),
+        repairs: false,
         takes_from: Vec::new(),
         pause_seconds: 0,
     }

@@ -43,6 +43,21 @@ pub struct Deployed {
     /// Requests for scaling groups, by full name. Other groups keep their members.
     #[serde(skip)]
     pub groups: BTreeMap<String, GroupRequest>,
+    /// Damage to repair, by resource name.
+    #[serde(skip)]
+    pub damage: BTreeMap<String, Damage>,
+}
+
+/// Damage to a resource that was done outside of Stackloom.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Damage {
+    /// The resource is gone from the cloud.
+    Gone,
+    /// The resource exists, and cannot be used. Contains the cloud's reason.
+    Broken(String),
+    /// Properties have other values in the cloud: each property with its value now. `status` is the power state of a
+    /// server.
+    Changed(Vec<(String, Value)>),
 }
 
 /// Request for the members of a scaling group.
@@ -114,9 +129,8 @@ impl Deployed {
 
     /// True if the last step on a resource succeeded.
     pub(super) fn is_in_order(&self, name: &str) -> bool {
-        self.actual
-            .get(name)
-            .is_none_or(|actual| actual.in_order && actual.exists)
+        let actual = self.actual.get(name);
+        actual.is_none_or(|actual| actual.in_order) && self.exists(name)
     }
 
     /// True if a resource was created from the id of the other one.
@@ -142,7 +156,12 @@ impl Deployed {
 
     /// True if the resource is in the cloud.
     pub(super) fn exists(&self, name: &str) -> bool {
-        self.actual.get(name).is_none_or(|actual| actual.exists)
+        !self.is_gone(name) && self.actual.get(name).is_none_or(|actual| actual.exists)
+    }
+
+    /// True if the resource has disappeared from the cloud.
+    pub(super) fn is_gone(&self, name: &str) -> bool {
+        self.damage.get(name) == Some(&Damage::Gone)
     }
 }
 

@@ -58,6 +58,10 @@ pub struct Step {
     /// so they cannot be compared when the step starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// True if the properties in `changed` were changed in the cloud. The update then sends them, although their values
+    /// equal the recorded ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repairs: bool,
     /// Resources that must release a value before this step takes it, in circles of hand-overs. Their own steps come
     /// later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,6 +90,7 @@ impl Step {
             replaces: None,
             if_changed: false,
             changed: Vec::new(),
+            repairs: false,
             takes_from: Vec::new(),
             pause_seconds: 0,
         }

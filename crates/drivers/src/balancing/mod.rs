@@ -27,7 +27,8 @@ use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Release, Search,
+    Context, Difference, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready,
+    Release, Search, differing_fields,
 };
 
 mod cascade;
@@ -131,6 +132,16 @@ impl Driver for OctaviaDriver {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    async fn differences(
+        &self,
+        context: &Context<'_>,
+        recorded: &Map<String, Value>,
+        present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        let compared = self.of.compared(context);
+        Ok(differing_fields(compared, recorded, present))
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {

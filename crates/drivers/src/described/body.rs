@@ -49,6 +49,15 @@ impl Described {
         Ok(body)
     }
 
+    /// Whether an update sends the property.
+    pub(super) fn is_restored(&self, property: &Property) -> bool {
+        let field = self.api.fields.get(&property.name);
+        let sent = field.map_or(Sent::AsDescribed, |field| field.sent);
+        self.api.changeable
+            && property.on_change == OnChange::UpdateInPlace
+            && matches!(sent, Sent::AsDescribed | Sent::IfChanged)
+    }
+
     fn is_sent(
         &self,
         context: &Context<'_>,

@@ -5,7 +5,7 @@ use openstack::collection::Record;
 use serde_json::{Map, Value};
 
 use super::Occasion;
-use crate::driver::{Context, DriverError, Handover, OnDemand};
+use crate::driver::{Context, Difference, DriverError, Handover, OnDemand};
 
 /// Additions to the driver of a type. All calls must be idempotent.
 #[async_trait]
@@ -54,6 +54,21 @@ pub(crate) trait Hooks: Send + Sync {
 
     /// Adds attributes that are not fields of the record.
     fn attributes(&self, _record: &Record, _attributes: &mut Map<String, Value>) {}
+
+    /// Properties that [`complete`](Hooks::complete) sends in every update, in fields of the same name.
+    fn restored(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Changes by others in parts that are not fields of the record:
+    /// [`Driver::differences`](crate::driver::Driver::differences).
+    async fn differences(
+        &self,
+        _context: &Context<'_>,
+        _present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        Ok(Vec::new())
+    }
 
     /// Attributes that need separate requests.
     fn on_demand(&self) -> Option<&dyn OnDemand> {

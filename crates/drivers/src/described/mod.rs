@@ -28,8 +28,8 @@ use super::{
     record::{done_if_gone, progress_of, with_show},
 };
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked, Marked, Marker,
-    OnDemand, Progress, Ready, Search,
+    Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspection,
+    ListMarked, Marked, Marker, OnDemand, Progress, Ready, Search, differing_fields,
 };
 
 /// The driver of one type.
@@ -173,6 +173,29 @@ impl Described {
         Ok(())
     }
 
+    /// Properties of the template that an update can restore, each with its field.
+    pub(super) fn compared<'a>(&'a self, context: &Context<'a>) -> Vec<(&'a str, &'a str)> {
+        let given = |name: &str| {
+            context
+                .properties
+                .get(name)
+                .is_some_and(|one| !one.is_null())
+        };
+        let properties = self.described.properties.iter();
+        let compared = properties.filter_map(|property| {
+            let name = property.name.as_str();
+            let field = self.api.fields.get(name);
+            let field = match name {
+                "description" if self.api.marker == MarkerPlace::Description => return None,
+                "tags" | "value_specs" => return None,
+                _ => field.and_then(|field| field.to.as_deref()).unwrap_or(name),
+            };
+            let is_restored = self.is_restored(property) || self.hooks.restored().contains(&name);
+            (is_restored && given(name)).then_some((name, field))
+        });
+        compared.collect()
+    }
+
     fn attributes_of(&self, record: Record) -> Map<String, Value> {
         let mut attributes = with_show(record.clone());
         self.hooks.attributes(&record, &mut attributes);
@@ -269,6 +292,34 @@ impl Driver for Described {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    async fn inspect(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Inspection, DriverError> {
+        let record = match self.records(context).get(physical_id).await {
+            Ok(record) => record,
+            Err(error) if error.is_not_found() => return Ok(Inspection::Gone),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match progress_of(self.collection.title, &record) {
+            Progress::Pending(why) => Inspection::InTransition(why),
+            Progress::Failed(why) => Inspection::Broken(why),
+            _ => Inspection::Usable(self.attributes_of(record)),
+        })
+    }
+
+    async fn differences(
+        &self,
+        context: &Context<'_>,
+        recorded: &Map<String, Value>,
+        present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        let mut found = differing_fields(self.compared(context), recorded, present);
+        found.extend(self.hooks.differences(context, present).await?);
+        Ok(found)
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {

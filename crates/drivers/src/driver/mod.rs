@@ -14,10 +14,12 @@ pub use store::Namesakes;
 
 pub use abilities::{ByName, Handover, OnDemand, Release, Snapshot};
 pub use accepted::{Accepted, Request};
+pub use inspection::{Difference, Inspection, differing_fields};
 pub use signals::{Received, SignalAddress, Signals};
 
 mod abilities;
 mod accepted;
+mod inspection;
 mod signals;
 
 /// The marker of a resource in the cloud: unique per deployment and resource, and readable.
@@ -311,6 +313,40 @@ pub trait Driver: Send + Sync {
             | Progress::Unchanged(_)
             | Progress::GaveUp(_) => None,
         })
+    }
+
+    /// The state of a resource outside of a run. Read-only.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn inspect(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Inspection, DriverError> {
+        Ok(match self.progress(context, physical_id).await? {
+            Progress::Ready(ready) => Inspection::Usable(ready.attributes),
+            Progress::Pending(why) => Inspection::InTransition(why),
+            Progress::Failed(_) if self.is_gone(context, physical_id).await? => Inspection::Gone,
+            Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
+                Inspection::Broken(why)
+            }
+        })
+    }
+
+    /// Properties that somebody changed in the cloud, from the attributes after the last step (`recorded`) and the present
+    /// ones. Only properties with a value in the template, which [`Driver::update`] can restore. Types without this
+    /// comparison return none.
+    ///
+    /// # Errors
+    /// The cloud refuses a further request.
+    async fn differences(
+        &self,
+        _context: &Context<'_>,
+        _recorded: &Map<String, Value>,
+        _present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        Ok(Vec::new())
     }
 
     /// Updates a resource to the current properties. Implemented by types with properties that update in place.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::super::properties::Properties;
 use super::super::{marker, nova_requests};
-use super::{HOST_KEY, body, effect};
+use super::{HOST_KEY, body, effect, power};
 use crate::driver::{Context, DriverError, Progress, Ready};
 
 pub(super) async fn apply(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
@@ -41,7 +41,8 @@ pub(super) async fn apply(context: &Context<'_>, id: &str) -> Result<(), DriverE
         compute.server_set_password(id, &password).await?;
     }
     plug(context, properties, id).await?;
-    resize(context, properties, &server).await
+    resize(context, properties, &server).await?;
+    power::restore(context, &server).await
 }
 
 /// Attaches the ports in the template, and detaches all others.

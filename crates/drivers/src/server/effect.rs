@@ -118,7 +118,7 @@ pub(super) fn has_flavor(server: &Found, flavor: &Flavor) -> bool {
     there.is_none_or(|there| there == flavor.name || there == flavor.id)
 }
 
-fn flavor_of(server: &Found) -> Option<&str> {
+pub(super) fn flavor_of(server: &Found) -> Option<&str> {
     let there = server.other.get("flavor")?;
     let field = |name: &str| there.get(name)?.as_str();
     field("original_name").or_else(|| field("id"))

@@ -15,8 +15,8 @@ use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::{cloud_init, keys, marker};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, Earlier, Handover, ListMarked, Marked, OnDemand,
-    Progress, Ready, Search, Snapshot,
+    Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspection,
+    ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot,
 };
 
 mod attributes;
@@ -24,7 +24,9 @@ mod block_devices;
 mod body;
 mod change;
 mod effect;
+mod inspection;
 mod named;
+mod power;
 mod state;
 
 /// The metadata key with the public host key.
@@ -120,6 +122,9 @@ impl Driver for Server {
         if let Some(missing) = effect::missing(context, &server).await? {
             return Ok(missing);
         }
+        if let Some(missing) = power::missing(context, &server).await? {
+            return Ok(missing);
+        }
         Ok(Progress::Ready(Ready {
             reference: json!(server.id),
             attributes: attributes::of(&server, context.properties),
@@ -137,6 +142,40 @@ impl Driver for Server {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    async fn inspect(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Inspection, DriverError> {
+        let server = match context.session.compute().server_get(physical_id).await {
+            Ok(server) if is_deleted(&server) => return Ok(Inspection::Gone),
+            Ok(server) => server,
+            Err(error) if error.is_not_found() => return Ok(Inspection::Gone),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match state::unready(&server) {
+            None => Inspection::Usable(attributes::of(&server, context.properties)),
+            Some(Progress::Pending(why)) => Inspection::InTransition(why),
+            Some(Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why)) => {
+                Inspection::Broken(why)
+            }
+            Some(Progress::Ready(ready)) => Inspection::Usable(ready.attributes),
+        })
+    }
+
+    async fn differences(
+        &self,
+        context: &Context<'_>,
+        recorded: &Map<String, Value>,
+        present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        Ok(inspection::differences(
+            context.properties,
+            recorded,
+            present,
+        ))
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {

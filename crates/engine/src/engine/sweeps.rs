@@ -26,6 +26,7 @@ pub(super) fn add(workflow: &mut Workflow, kind: RunKind, pending: usize, horizo
         replaces: None,
         if_changed: false,
         changed: Vec::new(),
+        repairs: false,
         takes_from: Vec::new(),
         pause_seconds: 0,
     };

@@ -270,7 +270,7 @@ impl Attempt {
         work
     }
 
-    /// The properties whose values differ from those at creation.
+    /// The properties whose values differ from those at creation, or that a repair restores.
     fn differing(&self, thing: &ResourceEntry, work: &DriverInput) -> Vec<String> {
         let names = thing
             .spec
@@ -281,6 +281,9 @@ impl Attempt {
             .filter(|name| !self.is_same(thing, name, &work.spec, &work.resolved))
             .cloned()
             .collect();
+        if self.step.repairs {
+            names.extend(self.step.changed.iter().cloned());
+        }
         names.sort();
         names.dedup();
         names

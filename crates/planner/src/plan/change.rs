@@ -27,6 +27,9 @@ pub struct Change {
     /// new one is created.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_goes_first: bool,
+    /// True if the update restores properties that were changed in the cloud.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repairs: bool,
     /// Properties that differ, each with the path of the difference: `networks.0.network`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<PropertyChange>,

@@ -426,6 +426,7 @@ pub(super) fn change(
         because,
         may: false,
         old_goes_first: false,
+        repairs: false,
         properties: Vec::new(),
     }
 }

@@ -305,6 +305,7 @@ impl<'a> Compiler<'a> {
                 .get(name)
                 .map(|change| change.changed_values())
                 .unwrap_or_default(),
+            repairs: self.changes.get(name).is_some_and(|change| change.repairs),
             takes_from: self
                 .ordering
                 .takes_from

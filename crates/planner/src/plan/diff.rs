@@ -16,7 +16,10 @@ use super::{
     compare::{Comparison, ResourceChange, change, why},
     *,
 };
-use crate::workflow::{Origin, copy_of};
+use crate::{
+    deployed::Damage,
+    workflow::{Origin, copy_of},
+};
 use hot::template::{DeletionPolicy, Template};
 use types::{ResourceType, SSH_KEY};
 
@@ -145,9 +148,23 @@ fn closest_copy(
         }
     }
     if !deployed.exists(name) {
-        // A response may have been lost: the resource then exists, with the properties of that time.
-        let because = "it was not made yet".to_owned();
-        return (change(Action::Create, name, spec, Some(because)), None);
+        let because = match deployed.is_gone(name) {
+            true => "it is gone from the cloud: it is created again",
+            // A response may have been lost: the resource then exists, with the properties of that time.
+            false => "it was not made yet",
+        };
+        let because = Some(because.to_owned());
+        return (change(Action::Create, name, spec, because), None);
+    }
+    match deployed.damage.get(name) {
+        Some(Damage::Broken(why)) if stays(&found) => {
+            let because = format!("it cannot be used ({why}): it will be replaced");
+            return (change(Action::Replace, name, spec, Some(because)), None);
+        }
+        Some(Damage::Changed(values)) if stays(&found) => {
+            return (restored(comparison, found, spec, values), None);
+        }
+        _ => {}
     }
     if stays(&found) && !deployed.is_in_order(name) {
         let because = "the last step on it did not end well: it is brought in order".to_owned();
@@ -160,6 +177,38 @@ fn closest_copy(
         return (mended, None);
     }
     (found, None)
+}
+
+/// Update that also restores properties that were changed in the cloud.
+fn restored(
+    comparison: &Comparison<'_>,
+    found: Change,
+    spec: &ResourceSpec,
+    values: &[(String, Value)],
+) -> Change {
+    let described = comparison.types.get(&spec.resource_type);
+    let mut properties = found.properties;
+    for (property, value) in values {
+        let known = described.and_then(|described| described.property(property));
+        let planned = spec.properties.get(property);
+        properties.retain(|one| one.name.split('.').next() != Some(property));
+        properties.push(PropertyChange {
+            old: Some(value.clone()),
+            because: Some("it was changed in the cloud".to_owned()),
+            ..nested::whole(property.clone(), known, None, planned)
+        });
+    }
+    let names: Vec<String> = values.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    let because = format!("{} {verb} changed in the cloud: restored", names.join(", "));
+    Change {
+        action: Action::Update,
+        may: false,
+        because: Some(because),
+        properties,
+        repairs: true,
+        ..found
+    }
 }
 
 fn external_reason(spec: &ResourceSpec) -> Option<String> {

@@ -189,6 +189,12 @@ impl Compute<'_> {
             .map(drop)
     }
 
+    /// Starts, unpauses, resumes, unshelves or unrescues a server: `action` is Nova's key of the action, such as
+    /// `os-start`. Returns the request id.
+    pub async fn server_power_on(&self, id: &str, action: &str) -> Result<String, Error> {
+        self.act(id, &json!({action: null})).await
+    }
+
     /// Sets the administrator's password.
     pub async fn server_set_password(&self, id: &str, password: &str) -> Result<(), Error> {
         self.act(id, &json!({"changePassword": {"adminPass": password}}))

@@ -12,6 +12,7 @@ mod circles;
 mod deployments;
 mod messages;
 mod signals;
+mod repair;
 mod simulate;
 mod software;
 mod update;
