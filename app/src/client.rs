@@ -10,11 +10,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    AuditEvent, CatalogEntry, CloudFacts, CloudInfo, CurrentUser, DeployRequest, Deployment,
+    AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CurrentUser, DeployRequest, Deployment,
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
     Event, ExportFormat, Exported, ImportRequest, Imported, LoginRequest, LoginSession, Plan,
-    PlanRequest, Problem, Run, RunContent, ScaleRequest, Started, Stray, ValidateRequest,
-    ValidateResponse,
+    PlanRequest, Problem, RepairRequest, Run, RunContent, ScaleRequest, Started, Stray,
+    ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -235,6 +235,18 @@ pub async fn roll_back(id: &str) -> Answer<Started> {
 pub async fn scale(id: &str, group: &str, request: &ScaleRequest) -> Answer<Started> {
     let (id, group) = (browser::encode(id), browser::encode(group));
     let path = format!("/deployments/{id}/groups/{group}/scale");
+    send("POST", &path, Some(request)).await
+}
+
+/// `POST /deployments/{id}/check`.
+pub async fn check(id: &str) -> Answer<Check> {
+    let path = format!("/deployments/{}/check", browser::encode(id));
+    send("POST", &path, None::<&()>).await
+}
+
+/// `POST /deployments/{id}/repair`.
+pub async fn repair(id: &str, request: &RepairRequest) -> Answer<Started> {
+    let path = format!("/deployments/{}/repair", browser::encode(id));
     send("POST", &path, Some(request)).await
 }
 

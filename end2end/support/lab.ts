@@ -91,3 +91,10 @@ export async function applicationCredential(request: APIRequestContext): Promise
   const { application_credential: credential } = (await made.json()) as { application_credential: { id: string; secret: string } };
   return credential;
 }
+
+/** Changes a network directly in the cloud, as the demo user. */
+export async function changeNetwork(request: APIRequestContext, id: string, fields: { name: string }): Promise<void> {
+  const headers = { 'X-Auth-Token': await token(request) };
+  const response = await request.put(`${lab}/network/v2.0/networks/${id}`, { headers, data: { network: fields } });
+  expect(response.ok(), await response.text()).toBeTruthy();
+}

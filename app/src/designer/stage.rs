@@ -119,6 +119,9 @@ pub fn look_of(word: &str) -> (&'static str, &'static str) {
         "cancelled" => ("cancelled", "Cancelled"),
         "skipped" => ("skipped", "Skipped"),
         "deleted" => ("skipped", "Removed"),
+        "gone" => ("failed", "Gone"),
+        "broken" => ("failed", "Broken"),
+        "changed" => ("retrying", "Changed"),
         _ => ("idle", ""),
     }
 }

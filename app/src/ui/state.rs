@@ -8,7 +8,8 @@
 use std::borrow::Cow;
 
 use api::{
-    DeploymentState, ResourceState, Run, RunKind, RunState, RunStep, Scaling, StepKind, StepState,
+    DeploymentState, FindingKind, ResourceState, Run, RunKind, RunState, RunStep, Scaling,
+    StepKind, StepState,
 };
 use leptos::prelude::*;
 
@@ -193,6 +194,37 @@ impl DisplayState for ResourceState {
             Self::Ready => "succeeded",
             Self::Deleted => "skipped",
             Self::Failed => "failed",
+        }
+    }
+}
+
+impl DisplayState for FindingKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Broken => "broken",
+            Self::Changed => "changed",
+            Self::Transition => "transition",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Gone => "Gone",
+            Self::Broken => "Broken",
+            Self::Changed => "Changed",
+            Self::Transition => "In transition",
+            Self::Unknown => "Not compared",
+        }
+    }
+
+    fn look(self) -> &'static str {
+        match self {
+            Self::Gone | Self::Broken => "failed",
+            Self::Changed => "retrying",
+            Self::Transition => "running",
+            Self::Unknown => "waiting",
         }
     }
 }

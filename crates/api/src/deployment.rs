@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Layout, Run, ScalingGroup, TemplateFiles};
+use crate::{Check, Layout, Run, ScalingGroup, TemplateFiles};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -109,9 +109,20 @@ pub struct Deployment {
     /// Groups that scale. Empty in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ScalingGroup>,
+    /// The last check. Absent in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Check>,
     /// Resolved outputs. Empty in lists.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, OutputValue>,
+}
+
+impl Deployment {
+    /// The last check, if no run has come after it.
+    pub fn present_check(&self) -> Option<&Check> {
+        let check = self.check.as_ref();
+        check.filter(|check| check.run == self.last_run)
+    }
 }
 
 /// Resources and newest run of a deployment in a list.

@@ -176,6 +176,9 @@ pub struct PlanRequest {
     /// Sizes of scaling groups, by name. The other groups keep their members.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<String, u64>,
+    /// Repairs what the last check of the deployment has found, unless a run has come after it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repair: bool,
 }
 
 /// Format of an export.

@@ -6,6 +6,7 @@
 mod audit;
 mod beside;
 mod catalog;
+mod check;
 mod deployment;
 mod design;
 mod event;
@@ -19,6 +20,7 @@ mod terminal;
 pub use audit::AuditEvent;
 pub use beside::TemplateFiles;
 pub use catalog::{CatalogEntry, Uploaded};
+pub use check::{ChangedProperty, Check, Finding, FindingKind, RepairRequest};
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, DeploymentSummary, OnFailure,
     OutputValue, ResourceState, Started, Stray,

@@ -55,9 +55,9 @@ pub enum Damage {
     Gone,
     /// The resource exists, and cannot be used. Contains the cloud's reason.
     Broken(String),
-    /// Properties have other values in the cloud: each property with its value now. `status` is the power state of a
-    /// server.
-    Changed(Vec<(String, Value)>),
+    /// Properties have other values in the cloud: each property with its value now, if it is no secret. `status` is the
+    /// power state of a server.
+    Changed(Vec<(String, Option<Value>)>),
 }
 
 /// Request for the members of a scaling group.

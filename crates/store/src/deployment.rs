@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use api::{Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles};
+use api::{Check, Deployment, DeploymentState, DeploymentSummary, Layout, Run, TemplateFiles};
 use planner::{
     scaling::{SCALING_GROUP, members},
     workflow::{OutputSpec, ResourceSpec},
@@ -96,7 +96,7 @@ impl DeploymentRow {
 }
 
 const SELECT: &str = "SELECT id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
-    author, last_run, created, updated, good, good_hidden, hidden FROM deployments";
+    author, last_run, created, updated, good, good_hidden, hidden, last_check FROM deployments";
 
 /// The deployments of a page of the list.
 const ON_PAGE: &str = " (SELECT id, last_run FROM deployments WHERE cloud = $1 AND project_id = $2 \
@@ -195,6 +195,29 @@ impl Store {
         .fetch_optional(&self.pool)
         .await;
         read_one(row, deployment, "reading a deployment")
+    }
+
+    /// Stores the last check of a deployment. [`Outcome::Conflict`] if there is no such deployment.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn deployment_set_check(
+        &self,
+        tenant: &Tenant,
+        id: &str,
+        check: &Check,
+    ) -> Result<Outcome> {
+        let done = sqlx::query(
+            "UPDATE deployments SET last_check = $4 WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(to_json(check))
+        .execute(&self.pool)
+        .await
+        .map_err(Error::at("storing a check"))?;
+        Ok(Outcome::of(done.rows_affected()))
     }
 
     /// True if a live deployment of the project has the name.
@@ -437,6 +460,7 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         layout: Layout::default(),
         resources: Vec::new(),
         groups: Vec::new(),
+        check: None,
         outputs: BTreeMap::new(),
     })
 }
@@ -484,6 +508,7 @@ fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
             layout: from_json(row.try_get("layout")?)?,
             resources: Vec::new(),
             groups: Vec::new(),
+            check: from_json_column(row.try_get("last_check")?)?,
             outputs: BTreeMap::new(),
         },
         good,

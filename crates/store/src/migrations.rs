@@ -49,6 +49,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1001_signals"
     "1011_run_scaling"
     "1021_bastion_users"
+    "1031_deployment_checks"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -66,6 +67,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1001_signals"
     "1011_run_scaling"
     "1021_bastion_users"
+    "1031_deployment_checks"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

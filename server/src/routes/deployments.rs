@@ -1,7 +1,5 @@
 //! Deployments of templates.
 
-use std::collections::BTreeMap;
-
 use api::{DeployRequest, Deployment, Layout, Run, ScaleRequest, Started, Stray, TemplateFiles};
 use axum::{
     extract::{Path, State},
@@ -105,12 +103,10 @@ pub async fn update(
         design: wanted.design,
         design_version: wanted.design_version,
         cloud,
-        rolls_back: false,
         base_run: request.base_run,
-        groups: BTreeMap::new(),
-        scaling: None,
         on_failure: request.on_failure,
         despite_quota: request.despite_quota,
+        ..Changes::default()
     };
     Ok(accepted(
         services.engine.update(&caller.actor, &id, changes).await?,
@@ -291,7 +287,7 @@ impl Wanted {
     }
 }
 
-fn accepted(started: Started) -> impl IntoResponse {
+pub(super) fn accepted(started: Started) -> impl IntoResponse {
     let location = format!("/api/v1/runs/{}", started.run);
     (
         StatusCode::ACCEPTED,

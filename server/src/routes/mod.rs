@@ -4,6 +4,7 @@
 
 mod audit;
 mod catalog;
+mod checks;
 mod cloud;
 mod clouds;
 mod deployments;
@@ -75,6 +76,8 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/deployments/{id}/runs", get(deployments::runs))
         .route("/deployments/{id}/record", delete(deployments::remove))
         .route("/deployments/{id}/strays", get(deployments::strays))
+        .route("/deployments/{id}/check", post(checks::check))
+        .route("/deployments/{id}/repair", post(checks::repair))
         .route("/deployments/{id}/rollback", post(deployments::roll_back))
         .route(
             "/deployments/{id}/groups/{name}/scale",

@@ -24,6 +24,7 @@ pub async fn plan(
         parameters,
         deployment,
         groups,
+        repair,
     } = request;
     let bundle = beside.files.is_some().then(|| beside.bundle());
     let facts = services
@@ -47,6 +48,7 @@ pub async fn plan(
         cloud: facts,
         hidden,
         groups,
+        repairs: repair,
     };
     let plan = services
         .engine

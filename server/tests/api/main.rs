@@ -9,6 +9,7 @@ mod stack;
 mod attacks;
 mod audit;
 mod catalog;
+mod checks;
 mod designs;
 mod exports;
 mod foresight;

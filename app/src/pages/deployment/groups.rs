@@ -138,6 +138,7 @@ fn scaler(deployment: Load<Deployment>) -> Callback<(ScalingGroup, Option<String
                 parameters: BTreeMap::new(),
                 deployment: Some(it.id.clone()),
                 groups: BTreeMap::from([(group.name.clone(), to)]),
+                repair: false,
             };
             leptos::task::spawn_local(async move {
                 let plan = match client::plan(&request).await {
@@ -149,7 +150,7 @@ fn scaler(deployment: Load<Deployment>) -> Callback<(ScalingGroup, Option<String
                     force: policy.is_some() && group.cooldown_until.is_some(),
                     policy,
                     base_run: plan.base_run.clone(),
-                    despite_quota: exceeds_quota(&plan),
+                    despite_quota: plan.exceeds_quota(),
                 };
                 let name = group.name.clone();
                 confirm.ask(question(&group, &scaling, to, &plan), move || {
@@ -224,7 +225,7 @@ fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) 
         title: format!("Scale {}: {} → {to}?", group.name, group.size),
         body,
         items: items.collect(),
-        action: if exceeds_quota(plan) {
+        action: if plan.exceeds_quota() {
             "Scale anyway"
         } else {
             "Scale"
@@ -232,9 +233,4 @@ fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) 
         .to_owned(),
         danger: count(Action::Delete) + count(Action::Replace) > 0,
     }
-}
-
-fn exceeds_quota(plan: &Plan) -> bool {
-    let mut problems = plan.diagnostics.iter();
-    problems.any(|one| one.code == planner::plan::QUOTA_EXCEEDED)
 }

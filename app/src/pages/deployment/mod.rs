@@ -1,5 +1,6 @@
 //! One deployment: outputs, resources and history.
 
+mod check;
 mod groups;
 pub mod remove;
 pub mod roll_back;
@@ -8,7 +9,9 @@ pub mod undeploy;
 
 use std::collections::HashMap;
 
-use api::{DeployedResource, Deployment, DeploymentState, OutputValue, ResourceState, Run};
+use api::{
+    DeployedResource, Deployment, DeploymentState, FindingKind, OutputValue, ResourceState, Run,
+};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map};
@@ -104,6 +107,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let head = part(deployment, |it| Deployment {
         resources: Vec::new(),
         groups: Vec::new(),
+        check: None,
         outputs: Default::default(),
         template: String::new(),
         beside: Default::default(),
@@ -111,16 +115,21 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         ..it.clone()
     });
     let outputs = part(deployment, |it| it.outputs.clone());
-    let resources = part(deployment, |it| it.resources.clone());
+    let resources = part(deployment, |it| {
+        let damage = damage(it).into_iter();
+        let damage = damage.map(|(name, kind)| (name.to_owned(), kind));
+        (it.resources.clone(), damage.collect())
+    });
     view! {
         <div class="page">
             {move || head.get().map(|it| view! { <Head it deployment runs /> })}
             {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <groups::Groups deployment />
+            <check::CheckSection deployment />
             <Drawing deployment />
-            {move || resources.get().map(|resources| {
+            {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
-                view! { <Resources resources deployment=id /> }
+                view! { <Resources resources damage deployment=id /> }
             })}
             <strays::Strays deployment />
             <Runs runs />
@@ -332,6 +341,18 @@ fn value_view(value: Value, name: &str) -> AnyView {
     .into_any()
 }
 
+/// Damage that the last check has found, by resource name.
+fn damage(it: &Deployment) -> HashMap<&str, FindingKind> {
+    let findings = it.present_check().map(|check| check.findings.iter());
+    let damaged = findings
+        .into_iter()
+        .flatten()
+        .filter(|finding| finding.kind.is_damage());
+    damaged
+        .map(|finding| (finding.resource.as_str(), finding.kind))
+        .collect()
+}
+
 #[component]
 fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
     let template = Memo::new(move |_| {
@@ -352,11 +373,16 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
     let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
         deployment.with(|it| {
             let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
+            let damage = it.map(damage).unwrap_or_default();
             resources
                 .iter()
                 // Resources that a pass adds to members are not drawn.
                 .filter(|resource| !resource.derived || !resource.name.contains('/'))
-                .map(|resource| (resource.name.clone(), resource.state.word().to_owned()))
+                .map(|resource| {
+                    let damage = damage.get(resource.name.as_str());
+                    let word = damage.map_or(resource.state.word(), |kind| kind.word());
+                    (resource.name.clone(), word.to_owned())
+                })
                 .collect()
         })
     });
@@ -377,7 +403,12 @@ fn keep_scrolling(event: leptos::ev::WheelEvent) {
 }
 
 #[component]
-fn Resources(resources: Vec<DeployedResource>, deployment: String) -> impl IntoView {
+fn Resources(
+    resources: Vec<DeployedResource>,
+    /// Damage that the last check has found, by resource name.
+    damage: HashMap<String, FindingKind>,
+    deployment: String,
+) -> impl IntoView {
     let session = use_session();
     let count = resources.len();
     let rows = resources.into_iter()
@@ -393,6 +424,10 @@ fn Resources(resources: Vec<DeployedResource>, deployment: String) -> impl IntoV
                     <a class="button" data-size="small" href=href.clone() aria-label=label.clone()><Icon name="terminal" />"Terminal"</a>
                 })
             });
+            let state = match damage.get(&resource.name) {
+                Some(kind) => view! { <StateBadge state=*kind /> }.into_any(),
+                None => view! { <StateBadge state=resource.state /> }.into_any(),
+            };
             view! {
                 <tr data-resource=resource.name.clone()>
                     <td>
@@ -400,7 +435,7 @@ fn Resources(resources: Vec<DeployedResource>, deployment: String) -> impl IntoV
                         {resource.derived.then(|| view! { " "<span class="pill" data-tone="derived">"added for you"</span> })}
                     </td>
                     <td class="quiet">{resource.resource_type}</td>
-                    <td class="fit"><StateBadge state=resource.state /></td>
+                    <td class="fit">{state}</td>
                     <td>{id}</td>
                     <td class="fit">{terminal}</td>
                 </tr>

@@ -161,6 +161,7 @@ fn keep_planned(page: Page) {
             parameters: page.form.values(),
             deployment: page.target.get(),
             groups: BTreeMap::new(),
+            repair: false,
         };
         let number = request_number.get_value() + 1;
         request_number.set_value(number);

@@ -38,7 +38,7 @@ pub(super) async fn restore(context: &Context<'_>, server: &Found) -> Result<(),
         return Ok(());
     };
     let compute = context.session.compute();
-    match compute.server_power_on(&server.id, action).await {
+    match compute.server_set_power(&server.id, action).await {
         Ok(request) => context.accepted.note(POWER_ON, &server.id, request),
         // Nova is executing the request of an earlier attempt.
         Err(error) if error.is_conflict() => {}

@@ -1,11 +1,13 @@
 //! The facade: the operations that the server calls.
 
 mod begin;
+mod check;
 mod compare;
 mod expected;
 mod hidden;
 mod keys;
 mod outputs;
+mod read;
 mod recover;
 mod roll_back;
 mod scale;
@@ -21,17 +23,18 @@ mod update;
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunContent, RunState,
-    ScaleRequest, Scaling, Started, Stray,
+    Check, CloudFacts, Deployment, Event, Layout, OnFailure, Plan, RepairRequest, Run, RunContent,
+    RunState, ScaleRequest, Scaling, Started, Stray,
 };
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use planner::deployed::GroupRequest;
 use serde_json::Value;
-use store::{EventFilter, Operator, Outcome, Page, Range, RunRow};
+use store::{DeploymentRow, EventFilter, Operator, Outcome, Page, Range, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
+use check::ActiveChecks;
 pub use update::{Hidden, Preview};
 
 use crate::{
@@ -48,6 +51,7 @@ pub struct Engine {
     core: Arc<Core>,
     active_runs: Arc<ActiveRuns>,
     terminals: Arc<Terminals>,
+    checks: Arc<ActiveChecks>,
 }
 
 /// The input of [`Engine::deploy`].
@@ -97,12 +101,30 @@ pub struct Changes {
     pub base_run: Option<String>,
     /// Requests for scaling groups, by full name. Other groups keep their members.
     pub groups: BTreeMap<String, GroupRequest>,
+    /// True to repair what the last check has found.
+    pub repairs: bool,
     /// The scaling that the update carries out, if it was started for one.
     pub scaling: Option<Scaling>,
     /// Reaction to a failure of the update.
     pub on_failure: OnFailure,
     /// True to start even if a quota is exceeded. Always true for a roll-back.
     pub despite_quota: bool,
+}
+
+impl Changes {
+    /// An update to the present content of a deployment.
+    fn unchanged(row: &DeploymentRow, cloud: CloudFacts) -> Changes {
+        let shown = &row.shown;
+        Changes {
+            template: shown.template.clone(),
+            layout: shown.layout.clone(),
+            design: shown.design.clone(),
+            design_version: shown.design_version,
+            cloud,
+            base_run: shown.last_run.clone(),
+            ..Changes::default()
+        }
+    }
 }
 
 /// Effect of a failed deletion on an undeployment.
@@ -126,6 +148,7 @@ impl Engine {
             terminals: Arc::new(Terminals::new(&config)),
             core: Core::start(config, operator)?,
             active_runs: Arc::default(),
+            checks: Arc::default(),
         };
         engine.join().await?;
         // From now on: clouds can delay the rest for longer than a lease.
@@ -255,6 +278,30 @@ impl Engine {
         self.run_to_completion(Box::pin(begun)).await
     }
 
+    /// Compares the resources of a deployment with the cloud, and stores the result.
+    ///
+    /// # Errors
+    /// If a run is active on it, or it is undeployed.
+    pub async fn check(&self, actor: &Actor, deployment: &str) -> Result<Check> {
+        self.check_deployment(actor, deployment).await
+    }
+
+    /// Repairs what the last check of a deployment has found, as an update without a change of its template.
+    ///
+    /// # Errors
+    /// As [`Engine::update`], and if the check is not the last one, or found nothing to repair.
+    pub async fn repair(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        request: RepairRequest,
+        cloud: CloudFacts,
+    ) -> Result<Started> {
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        let begun = async move { engine.begin_repair(&actor, &id, request, cloud).await };
+        self.run_to_completion(Box::pin(begun)).await
+    }
+
     /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.
     ///
     /// # Errors
@@ -267,8 +314,8 @@ impl Engine {
     ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         let cloud = cloud.clone();
-        self.run_to_completion(async move { engine.begin_roll_back(&actor, &id, &cloud).await })
-            .await
+        let begun = async move { engine.begin_roll_back(&actor, &id, &cloud).await };
+        self.run_to_completion(Box::pin(begun)).await
     }
 
     /// Removes all resources of a deployment from the cloud. Its paused run is abandoned.
@@ -363,7 +410,7 @@ impl Engine {
             .into_iter()
             .filter(|row| row.shown.state == RunState::Paused && is_own(row))
         {
-            match self.resume_run(actor, &row.shown.id).await {
+            match Box::pin(self.resume_run(actor, &row.shown.id)).await {
                 Ok(()) => resumed.push(row.shown.id),
                 Err(error) => {
                     tracing::warn!(%error, run.id = row.shown.id, "a paused run stays paused")

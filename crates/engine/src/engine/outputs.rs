@@ -13,12 +13,12 @@ use std::{
 
 use api::OutputValue;
 use hot::expr::{Expr, Unresolved};
-use openstack::Session;
-use planner::{members::is_parent, workflow::copy_of};
+use planner::members::is_parent;
 use serde_json::{Map, Value};
 use store::{DeploymentRow, ResourceRow, now_text};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
+use super::read::{PARALLEL_READS, Part, Recorded};
 use crate::{
     Actor,
     compute::in_place,
@@ -26,10 +26,6 @@ use crate::{
     run::{Names, parameters, requested_attributes},
     secrets::RunVault,
 };
-use drivers::{Accepted, Context, Driver, DriverError, Marker};
-
-/// Maximum number of parallel requests to the cloud.
-const PARALLEL_READS: usize = 8;
 
 /// The outputs of one deployment, with the known attributes of its resources.
 pub(super) struct Outputs {
@@ -68,7 +64,12 @@ impl Outputs {
         let mut open: BTreeMap<String, usize> = BTreeMap::new();
         let values = self.row.outputs.values().map(|output| &output.value);
         for (name, names) in self.sources(values) {
-            let Some(look) = in_place(|| self.look(&name, actor, &vault)) else {
+            let recorded = Recorded {
+                deployment: &self.row.shown,
+                resources: &self.known,
+                parameters: &self.values,
+            };
+            let Some(look) = in_place(|| recorded.read_job(&name, actor, &vault)) else {
                 continue;
             };
             let look = Arc::new(look);
@@ -204,97 +205,5 @@ impl Outputs {
             self.known
                 .change(&name, |thing| thing.attributes.extend(resolved));
         }
-    }
-
-    /// The input of a resource's read. `None` if it has no attributes to read in the cloud.
-    fn look(&self, name: &str, actor: &Actor, vault: &Arc<RunVault>) -> Option<ReadJob> {
-        let thing = self.known.get(name)?;
-        let kind = &thing.spec.resource_type;
-        let driver = drivers::driver_for(kind)?;
-        if drivers::is_of_the_language(kind) || !driver.secrets().is_empty() {
-            return None;
-        }
-        thing.reference.as_ref()?;
-        let id = thing.physical_id.clone()?;
-        let scope = self.known.scope(&self.values);
-        let resolved = thing.spec.properties.iter();
-        let resolved =
-            resolved.filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
-        let mut properties: Map<String, Value> = resolved.collect();
-        properties.extend(thing.made_from.clone());
-        if let Some(described) = types::Registry::shared().get(kind) {
-            properties = types::typed(&described.properties, &properties);
-        }
-        let resource = copy_of(name).unwrap_or(name);
-        let marker = Marker {
-            deployment: self.row.shown.id.clone(),
-            deployment_name: self.row.shown.name.clone(),
-            resource: match thing.incarnation {
-                0 => resource.to_owned(),
-                number => format!("{resource}#{number}"),
-            },
-        };
-        Some(ReadJob {
-            id,
-            driver,
-            thing,
-            properties,
-            marker,
-            session: actor.session.clone(),
-            vault: vault.clone(),
-        })
-    }
-}
-
-/// A set of attributes that are read together.
-enum Part {
-    /// Attributes that a run stores.
-    Stored,
-    /// Attributes that need requests of their own.
-    OnDemand(Vec<&'static str>),
-}
-
-/// The inputs of one resource's read.
-struct ReadJob {
-    id: String,
-    driver: &'static dyn Driver,
-    thing: ResourceEntry,
-    properties: Map<String, Value>,
-    marker: Marker,
-    session: Session,
-    vault: Arc<RunVault>,
-}
-
-impl ReadJob {
-    async fn read(&self, part: &Part) -> Result<Map<String, Value>, DriverError> {
-        let accepted = Accepted::default();
-        let vault = self.vault.as_ref();
-        let base = Context::of(
-            &self.session,
-            vault,
-            &accepted,
-            &self.marker,
-            &self.properties,
-        );
-        let context = Context {
-            marks: &self.thing.spec.marks,
-            ..base
-        };
-        let mut read = match part {
-            Part::OnDemand(names) => match self.driver.on_demand() {
-                Some(on_demand) => on_demand.read(&context, &self.id, names).await?,
-                None => Map::new(),
-            },
-            Part::Stored => {
-                let attributes = self.driver.attributes(&context, &self.id).await?;
-                attributes.ok_or_else(|| {
-                    DriverError::Other(
-                        "it is gone from the cloud, or is being changed there".into(),
-                    )
-                })?
-            }
-        };
-        drivers::marker::hide(&mut read);
-        Ok(read)
     }
 }

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use api::{CloudFacts, DeploymentState, OnFailure, RunState, Started, TemplateFiles};
+use api::{CloudFacts, DeploymentState, RunState, Started, TemplateFiles};
 use openstack::Session;
 use planner::deployed::GroupRequest;
 use store::{Entry, LastGoodContent, RunRow, Wanted};
@@ -73,14 +73,12 @@ impl Engine {
             design_version,
             cloud: cloud.clone(),
             rolls_back: true,
-            base_run: None,
             groups: groups
                 .into_iter()
                 .map(|(name, members)| (name, GroupRequest::Members(members)))
                 .collect(),
-            scaling: None,
-            on_failure: OnFailure::Stop,
             despite_quota: true,
+            ..Changes::default()
         };
         self.begin_update(actor, deployment, changes).await
     }

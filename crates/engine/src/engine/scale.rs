@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{CloudFacts, OnFailure, ScaleRequest, Scaling, Started};
+use api::{CloudFacts, ScaleRequest, Scaling, Started};
 use jiff::{SignedDuration, Timestamp};
 use planner::{
     deployed::GroupRequest,
@@ -42,22 +42,13 @@ impl Engine {
         if scaling.policy.is_some() && !request.force {
             self.check_cooldown(tenant, deployment, &group.name).await?;
         }
-        let DeploymentRow { shown, .. } = row;
         let changes = Changes {
-            template: shown.template,
-            bundle: None,
-            layout: shown.layout,
-            parameters: BTreeMap::new(),
-            design: shown.design,
-            design_version: shown.design_version,
-            cloud,
-            rolls_back: false,
             // The size was computed for the deployment as it is now.
-            base_run: request.base_run.or(shown.last_run),
+            base_run: request.base_run.or(row.shown.last_run.clone()),
             groups: BTreeMap::from([(group.name, GroupRequest::Size(scaling.to))]),
             scaling: Some(scaling),
-            on_failure: OnFailure::Stop,
             despite_quota: request.despite_quota,
+            ..Changes::unchanged(&row, cloud)
         };
         self.begin_update(actor, deployment, changes).await
     }

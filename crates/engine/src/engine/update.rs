@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::{CloudFacts, OnFailure, Plan, RunKind, Started, TemplateFiles};
 use hot::{bundle::Bundle, diagnostic::Diagnostic, document::Document, merged::Merged};
-use planner::{deployed::GroupRequest, plan::Deployed};
+use planner::{
+    deployed::{Damage, GroupRequest},
+    plan::Deployed,
+};
 use serde_json::Value;
 use store::{DeploymentContent, DeploymentRow, ResourceRow};
 
 use super::{
     Changes, Engine, Force,
     begin::{Planned, accepted, beside, check_quota, plan_with, types_of},
-    compare,
+    check, compare,
     hidden::{
         StoredHidden, hidden_values, stored_bundle, with_environments, with_stored,
         without_overridden,
@@ -55,6 +58,8 @@ pub struct Preview {
     pub hidden: Hidden,
     /// Sizes of scaling groups, by full name. Other groups keep their members.
     pub groups: BTreeMap<String, u64>,
+    /// True to repair what the last check has found.
+    pub repairs: bool,
 }
 
 /// The use of the stored values of hidden parameters in a plan.
@@ -74,6 +79,13 @@ struct Stored {
     /// `None` if the key manager did not respond.
     stored_hidden: Option<StoredHidden>,
     there: Vec<ResourceRow>,
+}
+
+fn damage_if(repairs: bool, row: &DeploymentRow) -> BTreeMap<String, Damage> {
+    match repairs {
+        true => check::damage(row),
+        false => BTreeMap::new(),
+    }
 }
 
 impl Engine {
@@ -147,6 +159,7 @@ impl Engine {
                 None => (given.into_keys().collect(), BTreeMap::new()),
             };
             deployed = Deployed {
+                damage: damage_if(preview.repairs, &row),
                 parameters: row.parameters,
                 hidden_changed,
                 stored_hidden,
@@ -323,6 +336,7 @@ impl Engine {
             stored_hidden: hidden.clone(),
             pseudo: pseudo_parameters(&row.shown.name, deployment, &row.tenant),
             groups: changes.groups.clone(),
+            damage: damage_if(changes.repairs, row),
             ..compare::deployed(there.clone(), self.is_same(deployment, &hidden))
         };
         let types = catalog.registry();

@@ -27,6 +27,7 @@ mod work;
 
 pub use active_runs::{ActiveRuns, Command};
 pub use context::{Opening, RunContext};
+pub use origin::Origins;
 pub use parameters::{defaults, divide, parameters, pseudo_parameters};
 pub use requested::{Names, requested_attributes};
 pub use task::RunTask;

@@ -24,6 +24,7 @@ mod names;
 mod people;
 mod random;
 mod rare;
+mod repair;
 mod retained;
 mod roll_back;
 mod scale;

@@ -184,7 +184,7 @@ fn restored(
     comparison: &Comparison<'_>,
     found: Change,
     spec: &ResourceSpec,
-    values: &[(String, Value)],
+    values: &[(String, Option<Value>)],
 ) -> Change {
     let described = comparison.types.get(&spec.resource_type);
     let mut properties = found.properties;
@@ -193,7 +193,7 @@ fn restored(
         let planned = spec.properties.get(property);
         properties.retain(|one| one.name.split('.').next() != Some(property));
         properties.push(PropertyChange {
-            old: Some(value.clone()),
+            old: value.clone(),
             because: Some("it was changed in the cloud".to_owned()),
             ..nested::whole(property.clone(), known, None, planned)
         });

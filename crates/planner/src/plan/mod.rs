@@ -81,6 +81,14 @@ pub struct Plan {
     pub base_run: Option<String>,
 }
 
+impl Plan {
+    /// True if a quota of the project is too small for the plan.
+    pub fn exceeds_quota(&self) -> bool {
+        let mut problems = self.diagnostics.iter();
+        problems.any(|one| one.code == QUOTA_EXCEEDED)
+    }
+}
+
 /// Plan for a template: checks it, runs the passes and compares.
 pub fn plan(input: &PlanInput<'_>) -> Plan {
     let PlanInput {

@@ -189,9 +189,9 @@ impl Compute<'_> {
             .map(drop)
     }
 
-    /// Starts, unpauses, resumes, unshelves or unrescues a server: `action` is Nova's key of the action, such as
-    /// `os-start`. Returns the request id.
-    pub async fn server_power_on(&self, id: &str, action: &str) -> Result<String, Error> {
+    /// Changes the power state of a server: `action` is Nova's key of an action without arguments, such as `os-start`,
+    /// `os-stop` or `unpause`. Returns the request id.
+    pub async fn server_set_power(&self, id: &str, action: &str) -> Result<String, Error> {
         self.act(id, &json!({action: null})).await
     }
 

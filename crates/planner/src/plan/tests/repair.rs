@@ -48,7 +48,10 @@ fn nothing_is_damaged() {
 fn a_server_that_is_gone_is_created_again_and_its_disk_attached_again() {
     let plan = repair(&[("web", Damage::Gone), ("disk", Damage::Gone)]);
     let gone = "it is gone from the cloud: it is created again";
-    let expected = [format!("Create web: {gone}"), format!("Create disk: {gone}")];
+    let expected = [
+        format!("Create web: {gone}"),
+        format!("Create disk: {gone}"),
+    ];
     assert_eq!(changes(&plan), expected);
     let workflow = plan.workflow.unwrap();
     let ids: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).collect();
@@ -60,21 +63,27 @@ fn what_was_made_from_a_lost_server_follows_it() {
     let plan = repair(&[("web", Damage::Gone)]);
     let changed = changes(&plan);
     assert_eq!(changed.len(), 2, "{changed:?}");
-    assert!(changed[1].starts_with("Replace disk: `instance_uuid` changes"), "{changed:?}");
+    assert!(
+        changed[1].starts_with("Replace disk: `instance_uuid` changes"),
+        "{changed:?}"
+    );
 }
 
 #[test]
 fn a_broken_server_is_replaced() {
     let plan = repair(&[("web", Damage::Broken("state ERROR".into()))]);
     let changed = changes(&plan);
-    assert_eq!(changed[0], "Replace web: it cannot be used (state ERROR): it will be replaced");
+    assert_eq!(
+        changed[0],
+        "Replace web: it cannot be used (state ERROR): it will be replaced"
+    );
 }
 
 #[test]
 fn values_that_were_changed_by_hand_are_restored() {
     let changed = vec![
-        ("flavor".to_owned(), json!("m1.huge")),
-        ("status".to_owned(), json!("SHUTOFF")),
+        ("flavor".to_owned(), Some(json!("m1.huge"))),
+        ("status".to_owned(), Some(json!("SHUTOFF"))),
     ];
     let plan = repair(&[("web", Damage::Changed(changed))]);
     assert_eq!(
@@ -83,9 +92,16 @@ fn values_that_were_changed_by_hand_are_restored() {
     );
     let change = plan.changes.iter().find(|change| change.resource == "web");
     let flavor = &change.unwrap().properties[0];
-    assert_eq!((&flavor.old, &flavor.new), (&Some(json!("m1.huge")), &Some(json!("m1.small"))));
+    assert_eq!(
+        (&flavor.old, &flavor.new),
+        (&Some(json!("m1.huge")), &Some(json!("m1.small")))
+    );
     let workflow = plan.workflow.unwrap();
-    let steps: Vec<_> = workflow.steps.iter().map(|step| (step.id.as_str(), step.repairs)).collect();
+    let steps: Vec<_> = workflow
+        .steps
+        .iter()
+        .map(|step| (step.id.as_str(), step.repairs))
+        .collect();
     assert_eq!(steps, [("web:update", true)]);
     assert_eq!(workflow.steps[0].changed, ["flavor", "status"]);
 }

@@ -1,0 +1,230 @@
+//! The comparison of a deployment with the cloud, and the repair of what it finds.
+//!
+//! A repair starts after a confirmation that lists the changes of its plan.
+
+use std::collections::BTreeMap;
+
+use api::{
+    Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, Plan, PlanRequest,
+    RepairRequest, Severity,
+};
+use leptos::prelude::*;
+use leptos_router::hooks::use_navigate;
+use serde_json::Value;
+
+use crate::{
+    client,
+    load::Load,
+    session::use_session,
+    time::Ago,
+    ui::{Icon, Question, prose, state::StateBadge, use_confirm, use_toasts},
+};
+
+/// The section with the last check. Nothing for a deployment without resources in the cloud.
+#[component]
+pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
+    let session = use_session();
+    let toasts = use_toasts();
+    let is_checking = RwSignal::new(false);
+    let shown = Memo::new(move |_| {
+        deployment.with(|it| {
+            it.filter(|it| it.state != DeploymentState::Undeployed)
+                .map(|it| {
+                    let is_present = it.present_check().is_some();
+                    (it.check.clone(), is_present, it.state)
+                })
+        })
+    });
+    let check = move |_| {
+        let Some(it) = deployment.peek() else { return };
+        is_checking.set(true);
+        leptos::task::spawn_local(async move {
+            let checked = client::check(&it.id).await;
+            let _gone = is_checking.try_set(false);
+            match checked {
+                Ok(_) => deployment.reload(),
+                Err(problem) => toasts.problem(&problem),
+            }
+        });
+    };
+    let repair = repairer(deployment);
+    move || {
+        let (last, is_present, state) = shown.get()?;
+        let is_busy = state == DeploymentState::Busy;
+        let locked = move || is_busy || is_checking.get() || !session.can_change();
+        let has_damage = is_present && last.as_ref().is_some_and(Check::has_damage);
+        let about = last.as_ref().map(|check| {
+            view! {
+                <span class="meta">
+                    {format!("{} resources, by {} ", check.checked, check.author)}
+                    <Ago time=check.time.clone() />
+                </span>
+            }
+        });
+        let result = match last {
+            _ if is_busy => quiet("A run works on this deployment. It can be checked when the run has ended."),
+            None => quiet("Not checked yet. A check compares each resource with the cloud: what is gone, broken, or changed by hand. It changes nothing."),
+            Some(_) if !is_present => quiet("A run has come after the last check. Check again to compare with the cloud."),
+            Some(check) if check.findings.is_empty() => view! {
+                <p class="check-whole"><Icon name="circle-check" />"All compared resources are as deployed."</p>
+            }
+            .into_any(),
+            Some(check) => findings(check.findings),
+        };
+        Some(view! {
+            <section class="section" aria-label="Check">
+                <div class="section-head">
+                    <h2>"Check"</h2>
+                    {about}
+                    <button type="button" class="button" data-size="small" disabled=locked on:click=check>
+                        {move || if is_checking.get() {
+                            view! { <span data-look="running"><Icon name="loader-circle" /></span>"Checking…" }.into_any()
+                        } else {
+                            view! { <Icon name="refresh-cw" />"Check now" }.into_any()
+                        }}
+                    </button>
+                    {has_damage.then(|| view! {
+                        <button
+                            type="button" class="button" data-look="primary" data-size="small" disabled=locked
+                            on:click=move |_| repair.run(())
+                        >
+                            <Icon name="wrench" />
+                            "Repair"
+                        </button>
+                    })}
+                </div>
+                {result}
+            </section>
+        })
+    }
+}
+
+fn quiet(text: &'static str) -> AnyView {
+    view! { <p class="quiet">{text}</p> }.into_any()
+}
+
+fn findings(findings: Vec<Finding>) -> AnyView {
+    let rows = findings
+        .into_iter()
+        .map(|finding| {
+            let changed = finding.differences.iter().map(difference).collect_view();
+            let text = (!finding.text.is_empty()).then(|| prose(&finding.text));
+            view! {
+                <tr data-finding=finding.resource.clone()>
+                    <td>{finding.resource.clone()}</td>
+                    <td class="quiet">{finding.resource_type.clone()}</td>
+                    <td class="fit"><StateBadge state=finding.kind /></td>
+                    <td>{text}{changed}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <div class="table">
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">"Resource"</th><th scope="col">"Type"</th><th scope="col">"In the cloud"</th>
+                        <th scope="col">"Difference"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+/// `property: value after the last run → value in the cloud`.
+fn difference(one: &ChangedProperty) -> AnyView {
+    let value = |value: &Option<Value>| match value {
+        None => String::from("(secret)"),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    view! {
+        <div class="check-difference">
+            <code>{one.property.clone()}</code>
+            <span><del>{value(&one.recorded)}</del>" → "<ins>{value(&one.found)}</ins></span>
+        </div>
+    }
+    .into_any()
+}
+
+/// Shows the plan of a repair, and starts it.
+fn repairer(deployment: Load<Deployment>) -> Callback<()> {
+    let confirm = use_confirm();
+    let toasts = use_toasts();
+    let navigate = StoredValue::new_local(use_navigate());
+    Callback::new(move |()| {
+        let Some(it) = deployment.peek() else { return };
+        let Some(check) = it.present_check().map(|check| check.id.clone()) else {
+            return;
+        };
+        let request = PlanRequest {
+            template: it.template.clone(),
+            beside: it.beside.clone(),
+            parameters: BTreeMap::new(),
+            deployment: Some(it.id.clone()),
+            groups: BTreeMap::new(),
+            repair: true,
+        };
+        leptos::task::spawn_local(async move {
+            let plan = match client::plan(&request).await {
+                Ok(plan) => plan,
+                Err(problem) => return toasts.problem(&problem),
+            };
+            let request = RepairRequest {
+                check,
+                despite_quota: plan.exceeds_quota(),
+            };
+            confirm.ask(question(&it.name, &plan), move || {
+                let (id, request) = (it.id.clone(), request.clone());
+                leptos::task::spawn_local(async move {
+                    match client::repair(&id, &request).await {
+                        Ok(started) => {
+                            navigate.try_with_value(|navigate| {
+                                navigate(&format!("/runs/{}", started.run), Default::default());
+                            });
+                        }
+                        Err(problem) => toasts.problem(&problem),
+                    }
+                });
+            });
+        });
+    })
+}
+
+/// The confirmation with the plan's changes and problems.
+fn question(name: &str, plan: &Plan) -> Question {
+    let changed = || {
+        let changes = plan.changes.iter();
+        changes.filter(|change| change.action != Action::None)
+    };
+    let replaces = changed().any(|change| change.action == Action::Replace);
+    let mut body = vec![String::from(
+        "The template stays as it is. These resources are brought back to it:",
+    )];
+    if replaces {
+        body.push(String::from(
+            "What is replaced is deleted in the end, with the data in it.",
+        ));
+    }
+    let problems = plan.diagnostics.iter();
+    let problems = problems.filter(|one| one.severity != Severity::Info);
+    body.extend(problems.map(|one| format!("{}.", one.message)));
+    let items = changed().map(|change| {
+        let because = change.because.as_deref().unwrap_or("changed");
+        format!("{}: {because}", change.resource)
+    });
+    Question {
+        title: format!("Repair {name}?"),
+        body,
+        items: items.collect(),
+        action: match plan.exceeds_quota() {
+            true => String::from("Repair anyway"),
+            false => String::from("Repair"),
+        },
+        danger: replaces,
+    }
+}

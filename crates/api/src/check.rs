@@ -1,0 +1,101 @@
+//! Checks of a deployment, and repairs.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The recorded resources of a deployment compared with the cloud.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Check {
+    /// Id.
+    pub id: String,
+    /// Time, in RFC 3339.
+    pub time: String,
+    /// User who asked for it.
+    pub author: String,
+    /// Newest run of the deployment at that time. After another run, the check is outdated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Number of compared resources.
+    pub checked: u32,
+    /// Resources that differ, or that could not be compared, by name.
+    pub findings: Vec<Finding>,
+}
+
+impl Check {
+    /// True if there is something to repair.
+    pub fn has_damage(&self) -> bool {
+        self.findings.iter().any(|finding| finding.kind.is_damage())
+    }
+}
+
+/// A resource that differs from its record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Finding {
+    /// Name of the resource.
+    pub resource: String,
+    /// Resource type.
+    #[serde(rename = "type")]
+    pub resource_type: String,
+    /// The kind of difference.
+    pub kind: FindingKind,
+    /// The reason, for users. Empty if the kind says all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Changed properties. Only for [`FindingKind::Changed`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<ChangedProperty>,
+}
+
+/// The kind of difference between a resource and its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum FindingKind {
+    /// It is gone from the cloud.
+    Gone,
+    /// It exists, and cannot be used.
+    Broken,
+    /// Properties were changed in the cloud.
+    Changed,
+    /// The cloud is working on it. A later check tells more.
+    Transition,
+    /// It could not be compared.
+    Unknown,
+}
+
+impl FindingKind {
+    /// True if a repair mends it.
+    pub fn is_damage(self) -> bool {
+        matches!(
+            self,
+            FindingKind::Gone | FindingKind::Broken | FindingKind::Changed
+        )
+    }
+}
+
+/// A property that was changed in the cloud.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ChangedProperty {
+    /// The property, or `status` for the power state of a server.
+    pub property: String,
+    /// Value after the last run. Absent for secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Value>,
+    /// Value in the cloud. Absent for secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Value>,
+}
+
+/// `POST /api/v1/deployments/{id}/repair`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RepairRequest {
+    /// Id of the check that the user has seen. Refused if there is a newer one, or a newer run.
+    pub check: String,
+    /// Starts even if a quota is too small. Without this, the request is refused with `quota-exceeded`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub despite_quota: bool,
+}

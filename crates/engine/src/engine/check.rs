@@ -1,0 +1,331 @@
+//! Checks of a deployment, and repairs.
+//!
+//! A check compares the record of each resource with the cloud: gone, broken, or with properties that somebody changed.
+//! It only reads. Its result is stored with the deployment and names the newest run, because another run makes it
+//! outdated. A repair is an update to the same template that counts the findings as damage
+//! ([`planner::deployed::Damage`]), so the plan of a repair is shown and executed like any other.
+//!
+//! Software has no state in the cloud, and values made by Stackloom or from secrets cannot be read back: these are not
+//! compared.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use api::{
+    ChangedProperty, Check, CloudFacts, Finding, FindingKind, RepairRequest, ResourceState, Started,
+};
+use drivers::{Difference, DriverError, Inspection};
+use hot::expr::Expr;
+use planner::{
+    deployed::Damage,
+    workflow::{ResourceSpec, copy_of},
+};
+use serde_json::Value;
+use store::{DeploymentRow, Outcome, now_text};
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use uuid::Uuid;
+
+use super::{
+    Changes, Engine,
+    read::{PARALLEL_READS, ReadJob, Recorded},
+};
+use crate::{
+    Actor, Error, Result,
+    resources::ResourceTable,
+    run::{Origins, parameters},
+    secrets::attributes,
+};
+
+/// Time limit of a check. Resources without a response by then count as unknown.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Ids of the deployments that are being checked. A check costs the cloud a request per resource, so there is one at a
+/// time.
+#[derive(Debug, Default)]
+pub(super) struct ActiveChecks(Mutex<HashSet<String>>);
+
+/// Permission for one check.
+struct CheckPermit<'a> {
+    active: &'a ActiveChecks,
+    deployment: String,
+}
+
+impl ActiveChecks {
+    fn ids(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, row: &DeploymentRow) -> Result<CheckPermit<'_>> {
+        let deployment = row.shown.id.clone();
+        if !self.ids().insert(deployment.clone()) {
+            return Err(Error::NotPossibleNow(format!(
+                "`{}` is being checked. Wait a moment, and look at the result",
+                row.shown.name
+            )));
+        }
+        Ok(CheckPermit {
+            active: self,
+            deployment,
+        })
+    }
+}
+
+impl Drop for CheckPermit<'_> {
+    fn drop(&mut self) {
+        self.active.ids().remove(&self.deployment);
+    }
+}
+
+impl Engine {
+    pub(super) async fn check_deployment(&self, actor: &Actor, id: &str) -> Result<Check> {
+        self.core.check_running()?;
+        let tenant = &actor.tenant;
+        let row = self.live_row(tenant, id).await?;
+        let _permit = self.checks.begin(&row)?;
+        // A run changes what a check would read.
+        self.check_idle(&row).await?;
+        let jobs = self.inspections(actor, &row).await?;
+        let checked = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+        let findings = inspect_all(jobs, DEADLINE).await;
+        let findings = self.without_secrets(&row, findings).await?;
+        let check = Check {
+            id: Uuid::now_v7().to_string(),
+            time: now_text(),
+            author: actor.user.clone(),
+            run: row.shown.last_run,
+            checked,
+            findings,
+        };
+        let stored = self.core.store.deployment_set_check(tenant, id, &check);
+        match stored.await? {
+            Outcome::Done => Ok(check),
+            Outcome::Conflict => Err(Error::NotFound {
+                what: "deployment",
+                id: id.to_owned(),
+            }),
+        }
+    }
+
+    /// The inspections of all resources that the cloud should have.
+    async fn inspections(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+    ) -> Result<Vec<(String, ReadJob)>> {
+        let id = &row.shown.id;
+        let resources = self.core.store.resource_list(&actor.tenant, id).await?;
+        let resources = attributes::open(&self.core.keys, id, resources);
+        // A resource whose last step failed is brought in order by any update.
+        let names: Vec<String> = resources
+            .iter()
+            .filter(|one| one.state == ResourceState::Ready && one.spec.external_id.is_none())
+            .filter(|one| copy_of(&one.name).is_none())
+            .map(|one| one.name.clone())
+            .collect();
+        let vault = Arc::new(self.vault(actor));
+        let (row, reader) = (row.clone(), actor.clone());
+        let work = move || {
+            let recorded = Recorded {
+                deployment: &row.shown,
+                resources: &ResourceTable::of(resources),
+                parameters: &parameters(&row, &BTreeMap::new()),
+            };
+            let jobs = names.into_iter();
+            jobs.filter_map(|name| {
+                let job = recorded.read_job(&name, &reader, &vault)?;
+                Some((name, job))
+            })
+            .collect()
+        };
+        self.compute(&actor.tenant, work).await
+    }
+
+    /// Findings without the values of properties with a secret.
+    async fn without_secrets(
+        &self,
+        row: &DeploymentRow,
+        mut findings: Vec<Finding>,
+    ) -> Result<Vec<Finding>> {
+        if findings
+            .iter()
+            .all(|finding| finding.differences.is_empty())
+        {
+            return Ok(findings);
+        }
+        let (tenant, id) = (&row.tenant, &row.shown.id);
+        let resources = self.core.store.resource_list(tenant, id).await?;
+        let open = parameters(row, &BTreeMap::new());
+        let work = move || {
+            let specs: BTreeMap<String, ResourceSpec> = resources
+                .into_iter()
+                .map(|resource| (resource.name, resource.spec))
+                .collect();
+            let hidden = specs
+                .values()
+                .flat_map(|spec| unresolved_parameters(spec, &open));
+            let hidden = hidden.collect();
+            let spec_of = |name: &str| specs.get(name).cloned();
+            let origins = Origins::of(&hidden, &spec_of);
+            for finding in &mut findings {
+                let Some(spec) = specs.get(&finding.resource) else {
+                    continue;
+                };
+                for difference in &mut finding.differences {
+                    if origins.property_is_secret(spec, &difference.property) {
+                        (difference.recorded, difference.found) = (None, None);
+                    }
+                }
+            }
+            findings
+        };
+        self.compute(tenant, work).await
+    }
+
+    pub(super) async fn begin_repair(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        request: RepairRequest,
+        cloud: CloudFacts,
+    ) -> Result<Started> {
+        let row = self.live_row(&actor.tenant, deployment).await?;
+        let Some(check) = row.shown.check.clone() else {
+            return Err(never_checked(&row));
+        };
+        if let Some(run) = &check.run {
+            self.is_based_on(&row, run).await?;
+        }
+        if check.id != request.check {
+            return Err(Error::NotPossibleNow(format!(
+                "{} has checked `{}` again meanwhile. Look at the new result before you repair",
+                check.author, row.shown.name
+            )));
+        }
+        if !check.has_damage() {
+            return Err(Error::NotPossibleNow(format!(
+                "the last check of `{}` found nothing to repair",
+                row.shown.name
+            )));
+        }
+        let changes = Changes {
+            base_run: check.run.clone(),
+            repairs: true,
+            despite_quota: request.despite_quota,
+            ..Changes::unchanged(&row, cloud)
+        };
+        self.begin_update(actor, deployment, changes).await
+    }
+}
+
+/// Parameters of a stored description without an open value: the hidden ones, also those of nested templates.
+fn unresolved_parameters(spec: &ResourceSpec, open: &BTreeMap<String, Value>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for value in spec.properties.values() {
+        value.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr
+                && !open.contains_key(name)
+            {
+                found.insert(name.clone());
+            }
+        });
+    }
+    found
+}
+
+fn never_checked(row: &DeploymentRow) -> Error {
+    Error::NotPossibleNow(format!(
+        "`{}` was not checked yet. Check it first: a repair mends what a check has found",
+        row.shown.name
+    ))
+}
+
+/// The damage that the last check has found. Empty if a run has come after it.
+pub(super) fn damage(row: &DeploymentRow) -> BTreeMap<String, Damage> {
+    let findings = row.shown.present_check().map(|check| &check.findings);
+    let damage = findings.into_iter().flatten().filter_map(|finding| {
+        let damage = match finding.kind {
+            FindingKind::Gone => Damage::Gone,
+            FindingKind::Broken => Damage::Broken(finding.text.clone()),
+            FindingKind::Changed => {
+                let changed = finding.differences.iter();
+                Damage::Changed(
+                    changed
+                        .map(|one| (one.property.clone(), one.found.clone()))
+                        .collect(),
+                )
+            }
+            FindingKind::Transition | FindingKind::Unknown => return None,
+        };
+        Some((finding.resource.clone(), damage))
+    });
+    damage.collect()
+}
+
+/// Inspects resources, a few at a time. Returns what differs, by name.
+async fn inspect_all(jobs: Vec<(String, ReadJob)>, deadline: Duration) -> Vec<Finding> {
+    let gate = Arc::new(Semaphore::new(PARALLEL_READS));
+    let mut open: BTreeMap<String, String> = BTreeMap::new();
+    let mut inspections = JoinSet::new();
+    for (name, job) in jobs {
+        open.insert(name.clone(), job.resource_type().to_owned());
+        let gate = gate.clone();
+        inspections.spawn(async move {
+            let _permit = gate.acquire_owned().await;
+            (name, job.inspect().await)
+        });
+    }
+    let mut findings = Vec::new();
+    let gather = async {
+        while let Some(inspected) = inspections.join_next().await {
+            let Ok((name, inspected)) = inspected else {
+                continue;
+            };
+            let resource_type = open.remove(&name).unwrap_or_default();
+            findings.extend(finding(name, resource_type, inspected));
+        }
+    };
+    // Resources without a response by then are still in `open`.
+    let _in_time = timeout(deadline, gather).await;
+    findings.extend(open.into_iter().map(|(resource, resource_type)| Finding {
+        resource,
+        resource_type,
+        kind: FindingKind::Unknown,
+        text: "the cloud did not answer in time. Check again".to_owned(),
+        differences: Vec::new(),
+    }));
+    findings.sort_by(|one, other| one.resource.cmp(&other.resource));
+    findings
+}
+
+/// The finding of an inspection. `None` if the resource is as recorded.
+fn finding(
+    resource: String,
+    resource_type: String,
+    inspected: Result<(Inspection, Vec<Difference>), DriverError>,
+) -> Option<Finding> {
+    let (kind, text, differences) = match inspected {
+        Ok((Inspection::Usable(_), differences)) if differences.is_empty() => return None,
+        Ok((Inspection::Usable(_), differences)) => {
+            (FindingKind::Changed, String::new(), differences)
+        }
+        Ok((Inspection::InTransition(why), _)) => (FindingKind::Transition, why, Vec::new()),
+        Ok((Inspection::Broken(why), _)) => (FindingKind::Broken, why, Vec::new()),
+        Ok((Inspection::Gone, _)) => (FindingKind::Gone, String::new(), Vec::new()),
+        Err(error) => (FindingKind::Unknown, error.to_string(), Vec::new()),
+    };
+    let differences = differences.into_iter().map(|one| ChangedProperty {
+        property: one.property,
+        recorded: Some(one.recorded),
+        found: Some(one.found),
+    });
+    Some(Finding {
+        resource,
+        resource_type,
+        kind,
+        text,
+        differences: differences.collect(),
+    })
+}

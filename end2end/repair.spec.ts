@@ -1,0 +1,72 @@
+// Check and repair on the page of a deployment.
+import { expect, test } from '@playwright/test';
+import { api, login, node, shoot } from './support/app.ts';
+import { changeNetwork, remove } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net, properties: {name: front}}
+  back: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: back}, cidr: 10.7.0.0/24}}
+`;
+
+interface Deployment {
+  resources: { name: string; physical_id: string }[];
+}
+
+test('what somebody deleted or changed in the cloud is found, shown and repaired', async ({ page, request }) => {
+  await login(page);
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'damaged', template });
+  const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
+  await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
+  await page.goto(`/deployments/${started.deployment}`);
+  const section = page.getByRole('region', { name: 'Check' });
+  const check = section.getByRole('button', { name: 'Check now' });
+
+  await test.step('nothing differs', async () => {
+    await expect(section).toContainText('Not checked yet');
+    await check.click();
+    await expect(section).toContainText('All compared resources are as deployed.');
+    await expect(section).toContainText('3 resources, by demo');
+  });
+
+  const { resources } = await api<Deployment>(page, 'GET', `/deployments/${started.deployment}`);
+  const id = (name: string) => resources.find((one) => one.name === name)?.physical_id ?? '';
+  await changeNetwork(request, id('front'), { name: 'renamed by hand' });
+  await remove(request, `/network/v2.0/subnets/${id('subnet')}`);
+
+  await test.step('the differences are shown in words and on the canvas', async () => {
+    await check.click();
+    const front = section.locator('[data-finding="front"]');
+    await expect(front).toContainText('Changed');
+    await expect(front).toContainText('front → renamed by hand');
+    await expect(section.locator('[data-finding="subnet"]')).toContainText('Gone');
+    await expect(section.locator('[data-finding]')).toHaveCount(2);
+    await expect(node(page, 'front')).toHaveAttribute('data-state', 'changed');
+    await expect(page.locator('[data-resource="subnet"]')).toContainText('Gone');
+    await shoot(page, 'check');
+  });
+
+  await test.step('the plan of the repair comes before it', async () => {
+    await section.getByRole('button', { name: 'Repair' }).click();
+    const question = page.getByRole('dialog', { name: 'Repair damaged?' });
+    await expect(question).toContainText('subnet: it is gone from the cloud: it is created again');
+    await expect(question).toContainText('front: name was changed in the cloud: restored');
+    await shoot(page, 'repair');
+    await question.getByRole('button', { name: 'Repair' }).click();
+    await expect(page).toHaveURL(/\/runs\//);
+    await expect(page.getByTestId('success')).toContainText('succeeded', { timeout: 60_000 });
+  });
+
+  await test.step('afterwards it is whole again', async () => {
+    await page.goto(`/deployments/${started.deployment}`);
+    await expect(section).toContainText('A run has come after the last check.');
+    await check.click();
+    await expect(section).toContainText('All compared resources are as deployed.');
+  });
+
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+  expect(await leftovers(request)).toEqual({});
+});

@@ -1,0 +1,2 @@
+-- The last check of a deployment, as JSON.
+ALTER TABLE deployments ADD COLUMN last_check TEXT;
