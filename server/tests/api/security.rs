@@ -64,7 +64,7 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
 /// Status and error code of the response to a valid request.
 async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
     let body = json!({
-        "name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot", "label": "x",
+        "name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot", "label": "x", "check": "x",
     });
     let request = browser.request(method.clone(), path);
     let request = match path.as_str() {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use api::{
-    Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, Plan, PlanRequest,
-    RepairRequest, Severity,
+    Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Plan,
+    PlanRequest, RepairRequest, Severity,
 };
 use leptos::prelude::*;
 use leptos_router::hooks::use_navigate;
@@ -108,7 +108,11 @@ fn findings(findings: Vec<Finding>) -> AnyView {
         .into_iter()
         .map(|finding| {
             let changed = finding.differences.iter().map(difference).collect_view();
-            let text = (!finding.text.is_empty()).then(|| prose(&finding.text));
+            let text = match (finding.kind, finding.text.as_str()) {
+                (FindingKind::Gone, "") => "It no longer exists.",
+                (_, text) => text,
+            };
+            let text = prose(text);
             view! {
                 <tr data-finding=finding.resource.clone()>
                     <td>{finding.resource.clone()}</td>
@@ -215,7 +219,7 @@ fn question(name: &str, plan: &Plan) -> Question {
     body.extend(problems.map(|one| format!("{}.", one.message)));
     let items = changed().map(|change| {
         let because = change.because.as_deref().unwrap_or("changed");
-        format!("{}: {because}", change.resource)
+        format!("{}: {}", change.resource, because.replace('`', ""))
     });
     Question {
         title: format!("Repair {name}?"),
