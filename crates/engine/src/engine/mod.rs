@@ -30,7 +30,7 @@ use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use planner::deployed::GroupRequest;
 use serde_json::Value;
-use store::{DeploymentRow, EventFilter, Operator, Outcome, Page, Range, RunRow};
+use store::{EventFilter, Operator, Outcome, Page, Range, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
@@ -109,22 +109,6 @@ pub struct Changes {
     pub on_failure: OnFailure,
     /// True to start even if a quota is exceeded. Always true for a roll-back.
     pub despite_quota: bool,
-}
-
-impl Changes {
-    /// An update to the present content of a deployment.
-    fn unchanged(row: &DeploymentRow, cloud: CloudFacts) -> Changes {
-        let shown = &row.shown;
-        Changes {
-            template: shown.template.clone(),
-            layout: shown.layout.clone(),
-            design: shown.design.clone(),
-            design_version: shown.design_version,
-            cloud,
-            base_run: shown.last_run.clone(),
-            ..Changes::default()
-        }
-    }
 }
 
 /// Effect of a failed deletion on an undeployment.

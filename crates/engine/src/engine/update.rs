@@ -81,6 +81,22 @@ struct Stored {
     there: Vec<ResourceRow>,
 }
 
+impl Changes {
+    /// An update to the present content of a deployment.
+    pub(super) fn unchanged(row: &DeploymentRow, cloud: CloudFacts) -> Changes {
+        let shown = &row.shown;
+        Changes {
+            template: shown.template.clone(),
+            layout: shown.layout.clone(),
+            design: shown.design.clone(),
+            design_version: shown.design_version,
+            cloud,
+            base_run: shown.last_run.clone(),
+            ..Changes::default()
+        }
+    }
+}
+
 fn damage_if(repairs: bool, row: &DeploymentRow) -> BTreeMap<String, Damage> {
     match repairs {
         true => check::damage(row),
