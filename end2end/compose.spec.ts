@@ -1,7 +1,8 @@
 // A template of several files: opened together, edited on the canvas, deployed, inspected, undeployed.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot, watchConsole } from './support/app.ts';
-import { add, code, inspect, saved } from './support/draw.ts';
+import { pasteOver, readCode, textOf } from './support/code.ts';
+import { add, inspect, saved } from './support/draw.ts';
 import { leftovers } from './support/tidy.ts';
 
 const site = `heat_template_version: 2021-04-16
@@ -99,7 +100,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     const form = await inspect(page, 'db');
     await form.getByLabel('Flavor', { exact: true }).fill('m1.small');
     await form.getByLabel('Flavor', { exact: true }).press('Tab');
-    const text = await (await code(page)).inputValue();
+    const text = await readCode(page);
     expect(text).toContain('flavor: m1.small');
     expect(text).toContain('# as many as the parameter says');
     await saved(page);
@@ -113,7 +114,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     await form.getByLabel('Image', { exact: true }).selectOption('debian-12');
     await form.getByLabel('Flavor', { exact: true }).selectOption('m1.tiny');
     await saved(page);
-    expect(await (await code(page)).inputValue()).toMatch(/helper:[\s\S]*get_resource: net/);
+    expect(await readCode(page)).toMatch(/helper:[\s\S]*get_resource: net/);
   });
 
   await test.step('a reload finds the files again', async () => {
@@ -180,9 +181,10 @@ test('a file that is not there is missed where it is named, and can be added', a
     const files = page.getByRole('region', { name: 'Files' });
     await files.getByRole('button', { name: 'db.yaml', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'File' });
-    await expect(dialog.getByLabel('Content')).toHaveValue(db);
+    const content = dialog.getByRole('textbox', { name: 'Content' });
+    expect(await textOf(content)).toBe(db);
     await shoot(page, 'file');
-    await dialog.getByLabel('Content').fill(`${db}# looked at\n`);
+    await pasteOver(content, `${db}# looked at\n`);
     await dialog.getByLabel('Path').fill('lib/db.yaml');
     await dialog.getByRole('button', { name: 'Done' }).click();
     await saved(page);

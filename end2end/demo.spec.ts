@@ -2,7 +2,8 @@
 // empty.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, newDesign, node, shoot } from './support/app.ts';
-import { add, code, inspect, saved, tab } from './support/draw.ts';
+import { readCode, typeCode } from './support/code.ts';
+import { add, inspect, saved, tab } from './support/draw.ts';
 import { openBastionRules } from './support/lab.ts';
 import { leftovers } from './support/tidy.ts';
 
@@ -39,8 +40,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     form = await inspect(page, balancer);
     await form.getByLabel('Backends', { exact: true }).selectOption(nginx);
     // Outputs have no node to drag, so this one is typed in the code view.
-    const editor = await code(page);
-    await editor.fill(`${await editor.inputValue()}\noutputs:\n  url:\n    value: {get_attr: [${balancer}, url]}\n`);
+    await typeCode(page, `${await readCode(page)}\noutputs:\n  url:\n    value: {get_attr: [${balancer}, url]}\n`);
     await saved(page);
   });
 

@@ -1,7 +1,8 @@
 // Drawing a design with the mouse, filling in its forms, and editing in the code view.
 import { expect, test } from '@playwright/test';
 import { api, login, newDesign, node, openDesign, shoot, watchConsole } from './support/app.ts';
-import { add, code, inspect, saved, tab } from './support/draw.ts';
+import { expectCode, readCode, typeCode } from './support/code.ts';
+import { add, inspect, saved, tab } from './support/draw.ts';
 
 interface Design {
   template: string;
@@ -34,16 +35,15 @@ test('two servers in a network, nginx on the private one', async ({ page }) => {
     await form.getByLabel('Page text', { exact: true }).press('Tab');
   });
   await test.step('the code view says the same', async () => {
-    const text = await (await code(page)).inputValue();
+    const text = await readCode(page);
     expect(text).toContain('Stackloom::Catalog::nginx');
     expect(text).toContain('Hello from a form');
     expect(text).toMatch(/listen_port: 8080/);
     expect(text).toMatch(new RegExp(`host: \\{\\s*get_resource: ${web}\\s*\\}|get_resource: ${web}`));
   });
   await test.step('an edit in the code view reaches the form', async () => {
-    const editor = await code(page);
-    const text = await editor.inputValue();
-    await editor.fill(text.replace('Hello from a form', 'Hello from the code'));
+    const text = await readCode(page);
+    await typeCode(page, text.replace('Hello from a form', 'Hello from the code'));
     const form = await inspect(page, nginx);
     await expect(form.getByLabel('Page text', { exact: true })).toHaveValue('Hello from the code');
   });
@@ -87,5 +87,5 @@ test('comments and order survive an edit on the canvas', async ({ page }) => {
   await openDesign(page, id);
   const form = await inspect(page, 'web');
   await form.getByLabel('Flavor', { exact: true }).selectOption('m1.small');
-  await expect(await code(page)).toHaveValue(template.replace('m1.tiny', 'm1.small'));
+  await expectCode(page, template.replace('m1.tiny', 'm1.small'));
 });

@@ -1,6 +1,7 @@
 // No text is lost, whatever happens between a keystroke and the response to its save.
 import { expect, test, type Page, type Route } from '@playwright/test';
 import { api, login, openDesign } from './support/app.ts';
+import { expectCode } from './support/code.ts';
 import { code, saved } from './support/draw.ts';
 
 const empty = 'heat_template_version: 2021-04-16\n\nresources: {}\n';
@@ -31,7 +32,7 @@ async function type(page: Page, text: string): Promise<void> {
 /** Checks that a reopened design has the newest text, that the text is saved, and that there is no conflict. */
 async function comesBack(page: Page, id: string, text: string): Promise<void> {
   await openDesign(page, id);
-  await expect(await code(page)).toHaveValue(text);
+  await expectCode(page, text);
   await saved(page);
   await expect(page.getByText('while you were editing')).toHaveCount(0);
   expect((await stored(page, id)).template).toBe(text);
@@ -58,7 +59,7 @@ test('a reload at once after a key, while no save gets through', async ({ page }
   await page.route('**/api/v1/designs/*', (route) => (route.request().method() === 'PUT' ? route.abort() : route.continue()));
   await type(page, '# a');
   await page.reload();
-  await expect(await code(page)).toHaveValue(`${empty}# a`);
+  await expectCode(page, `${empty}# a`);
   await page.unroute('**/api/v1/designs/*');
   await comesBack(page, id, `${empty}# a`);
 });
@@ -66,9 +67,12 @@ test('a reload at once after a key, while no save gets through', async ({ page }
 test('a tab that is hidden has written down the last key', async ({ page }) => {
   await login(page);
   const id = await design(page, 'hidden');
-  const kept = await (await code(page)).evaluate((area: HTMLTextAreaElement, id) => {
-    area.value += '# last';
-    area.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  const editor = await code(page);
+  await editor.press('Control+End');
+  const kept = await editor.evaluate((editor, id) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', '# last');
+    editor.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
     // In the same task, before an idle callback can run.
     document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
     const keys = Object.keys(localStorage).filter((key) => key.startsWith(`stackloom.draft.${id}`));
@@ -129,10 +133,10 @@ test('two tabs, one in conflict: closed, its text comes back', async ({ page, co
   await expect.poll(() => page.isClosed()).toBe(true);
 
   await openDesign(other, id);
-  await expect(await code(other)).toHaveValue(`${empty}# mine`);
+  await expectCode(other, `${empty}# mine`);
   await other.getByRole('button', { name: 'Take theirs' }).click();
   await saved(other);
-  await expect(await code(other)).toHaveValue(`${empty}# theirs, and more`);
+  await expectCode(other, `${empty}# theirs, and more`);
   await comesBack(other, id, `${empty}# theirs, and more`);
 });
 
@@ -166,7 +170,7 @@ test('a letter keeps the line ends of Windows, in the template and in a file bes
   await page.keyboard.press('Control+Home');
   await page.keyboard.type('# x');
   await page.keyboard.press('Enter');
-  await expect(await code(page), 'the caret stays where it is').toHaveValue(`# x\n${windows.replaceAll('\r', '')}`);
+  await expectCode(page, `# x\n${windows.replaceAll('\r', '')}`, 'the caret stays where it is');
   await saved(page);
   expect((await stored(page, id)).template).toBe(`# x\r\n${windows}`);
 

@@ -1,6 +1,7 @@
 // Keyboard operation of the editor, and behaviour with invalid text, an expired session or no network.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, newDesign, node, nodeNames, openDesign, shoot } from './support/app.ts';
+import { expectCode, pasteOver, readCode, textOf, typeCode } from './support/code.ts';
 import { add, code, inspect, problems, saved } from './support/draw.ts';
 import { broken, twoTier } from './support/templates.ts';
 
@@ -19,7 +20,7 @@ test('copied here, pasted here and in another design', async ({ page, context })
   await expect(page.getByText('Copied. Paste it here, or in another design.').first()).toBeVisible();
   await page.keyboard.press('Control+v');
   for (const name of ['web_2', 'nginx_2']) await expect(node(page, name)).toBeVisible();
-  expect(await (await code(page)).inputValue()).toMatch(/nginx_2:[\s\S]*get_resource: web_2/);
+  expect(await readCode(page)).toMatch(/nginx_2:[\s\S]*get_resource: web_2/);
 
   await newDesign(page);
   await page.getByTestId('canvas').focus();
@@ -67,19 +68,16 @@ test('what is too long is told as such and taken out again, and ten megabytes ar
   await editor.focus();
   await page.keyboard.press('Control+v');
   await expect(page.getByText('Nothing was inserted').first()).toBeVisible();
-  await expect(editor).toHaveValue(broken);
+  await expectCode(page, broken);
 
   const long = `${broken}${'# all work and no play\n'.repeat(40_000)}`;
-  await editor.evaluate((area: HTMLTextAreaElement, text) => {
-    area.value = text;
-    area.dispatchEvent(new InputEvent('input', { bubbles: true }));
-  }, long);
+  await pasteOver(editor, long);
   await expect(await problems(page, patient)).toContainText(/512 KiB|too (long|large)/i, patient);
   await expect(node(page, 'lonely'), 'the canvas shows what it was').toBeVisible(patient);
   await code(page, patient);
-  expect(await editor.evaluate((area: HTMLTextAreaElement) => area.value.length)).toBe(long.length);
+  expect((await textOf(editor)).length).toBe(long.length);
   await saved(page, patient);
-  await editor.fill(broken, patient);
+  await pasteOver(editor, broken);
   await saved(page, patient);
 });
 
@@ -97,10 +95,10 @@ test('what is kept nowhere else is not left without a question', async ({ page, 
   await login(page);
   await newDesign(page);
   const here = page.url();
-  await context.setOffline(true);
   const editor = await code(page);
-  const text = `${await editor.inputValue()}# typed in a tunnel\n`;
-  await editor.fill(text);
+  await context.setOffline(true);
+  const text = `${await textOf(editor)}# typed in a tunnel\n`;
+  await pasteOver(editor, text);
   await expect(page.getByRole('status').filter({ hasText: 'Offline, will save' })).toBeVisible();
 
   const ways = {
@@ -118,7 +116,7 @@ test('what is kept nowhere else is not left without a question', async ({ page, 
     await expect.poll(() => asked.length, way).toBe(before + 1);
     expect(asked.at(-1)).toContain('not saved');
     await expect(page).toHaveURL(here);
-    await expect(editor).toHaveValue(text);
+    await expectCode(page, text);
   }
 
   await context.setOffline(false);
@@ -127,7 +125,7 @@ test('what is kept nowhere else is not left without a question', async ({ page, 
   await expect(page).toHaveURL(/\/deployments$/);
   await ways.back();
   await expect(page).toHaveURL(here);
-  await expect(await code(page)).toHaveValue(text);
+  await expectCode(page, text);
   expect(asked.length).toBe(Object.keys(ways).length);
 });
 
@@ -137,9 +135,9 @@ test('an alias bomb in the code view is an error with its place', async ({ page 
   const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]']
     .concat('bcdefghi'.split('').map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefgh'[i]}`).join(', ')}]`))
     .join('\n');
-  await (await code(page)).fill(bomb);
+  await typeCode(page, bomb);
   await expect(await problems(page)).toContainText(/line \d+/);
-  await expect(await code(page)).toHaveValue(bomb);
+  await expectCode(page, bomb);
 });
 
 test('a session that ends while one types costs nothing', async ({ page, context }) => {
@@ -147,8 +145,8 @@ test('a session that ends while one types costs nothing', async ({ page, context
   const id = await design(page, 'typing on', twoTier('before'));
   await context.clearCookies();
   const editor = await code(page);
-  const text = (await editor.inputValue()).replace('before', 'typed after the session ended');
-  await editor.fill(text);
+  const text = (await textOf(editor)).replace('before', 'typed after the session ended');
+  await pasteOver(editor, text);
   const notice = page.getByRole('alert').filter({ hasText: 'Your session has ended' });
   await expect(notice).toContainText('kept on this machine');
   await shoot(page, 'session-ended');
@@ -159,17 +157,17 @@ test('a session that ends while one types costs nothing', async ({ page, context
   await page.getByLabel('Project', { exact: true }).fill('demo');
   await page.getByRole('button', { name: 'Log in', exact: true }).click();
   await expect(page).toHaveURL(new RegExp(`/designs/${id}$`));
-  await expect(await code(page)).toHaveValue(text);
+  await expectCode(page, text);
   await saved(page);
 });
 
 test('without a network the work waits, and goes when it is back', async ({ page, context }) => {
   await login(page);
   const id = await design(page, 'on a train', twoTier('before'));
-  await context.setOffline(true);
   const editor = await code(page);
-  const text = (await editor.inputValue()).replace('before', 'typed in a tunnel');
-  await editor.fill(text);
+  await context.setOffline(true);
+  const text = (await textOf(editor)).replace('before', 'typed in a tunnel');
+  await pasteOver(editor, text);
   await expect(page.getByRole('status').filter({ hasText: 'Offline, will save' })).toBeVisible();
   await context.setOffline(false);
   await saved(page);

@@ -1,7 +1,8 @@
 // Forms of the inspector: tables, sources of values, parameters and outputs, by pointer and by keyboard.
 import { expect, test, type Locator, type Page } from '@playwright/test';
 import { api, login, newDesign, node, openDesign, shoot } from './support/app.ts';
-import { add, code, inspect, problems } from './support/draw.ts';
+import { expectCode, readCode } from './support/code.ts';
+import { add, inspect, problems } from './support/draw.ts';
 
 const wall = `heat_template_version: 2021-04-16
 parameters:
@@ -33,7 +34,7 @@ async function design(page: Page, template: string): Promise<void> {
 }
 
 async function text(page: Page): Promise<string> {
-  return (await code(page)).inputValue();
+  return readCode(page);
 }
 
 /** Opens a resource's form from the outline, which lists parts too. */
@@ -94,7 +95,7 @@ test('rules of a security group are rows: added from presets, edited, moved, rem
   await test.step('each change is one undo', async () => {
     await page.getByTestId('canvas').focus();
     for (let changes = 0; changes < 5; changes += 1) await page.keyboard.press('Control+z');
-    await expect(await code(page)).toHaveValue(wall);
+    await expectCode(page, wall);
   });
 });
 

@@ -1,7 +1,8 @@
 // Versions of a design, and two people on one design.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, openDesign, shoot } from './support/app.ts';
-import { code, inspect, saved } from './support/draw.ts';
+import { expectCode, readCode, typeCode } from './support/code.ts';
+import { inspect, saved } from './support/draw.ts';
 
 const template = `heat_template_version: 2021-04-16
 
@@ -40,8 +41,7 @@ async function change(page: Page, id: string, from: string | RegExp, to: string)
 
 /** Types into the template in place of some of its text. */
 async function retype(page: Page, from: string, to: string): Promise<void> {
-  const editor = await code(page);
-  await editor.fill((await editor.inputValue()).replace(from, to));
+  await typeCode(page, (await readCode(page)).replace(from, to));
 }
 
 /** The page is deaf to changes of others until it saves. */
@@ -100,9 +100,9 @@ test('changes in two windows to different parts are merged, and both show them',
   await saved(page);
   const both = template.replace('debian-12', 'ubuntu-24.04').replace('m1.small', 'm1.large');
   expect((await stored(page, id)).template).toBe(both);
-  await expect(await code(page)).toHaveValue(both);
+  await expectCode(page, both);
   // The other window has nothing unsaved, and follows.
-  await expect(await code(other)).toHaveValue(both);
+  await expectCode(other, both);
 });
 
 test('what both changed is shown side by side, and nothing is saved before the choice', async ({ page }) => {
@@ -131,5 +131,5 @@ test('what both changed is shown side by side, and nothing is saved before the c
   const text = template.replace('m1.small', 'm1.large').replace('debian-12', 'ubuntu-24.04').replace('# The web server.', '# Serves pages.');
   expect((await stored(page, id)).template).toBe(text);
   await inspect(page, 'web');
-  await expect(await code(page)).toHaveValue(text);
+  await expectCode(page, text);
 });

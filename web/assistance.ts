@@ -68,7 +68,8 @@ function proposals(context: CompletionContext, page: Assistant): CompletionResul
     from,
     options: options.map((one, index) => ({
       label: one.label,
-      detail: one.detail,
+      // The space keeps label and detail apart for screen readers.
+      detail: one.detail && ` ${one.detail}`,
       info: one.help.length ? () => paragraphs(one.help) : undefined,
       // In the order of the page, where nothing else tells them apart.
       boost: -Math.min(index, 98),

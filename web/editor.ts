@@ -7,7 +7,7 @@ import { closeCompletion } from '@codemirror/autocomplete';
 import { defaultKeymap, indentLess, indentMore } from '@codemirror/commands';
 import { bracketMatching, foldGutter, foldKeymap } from '@codemirror/language';
 import { search, searchKeymap } from '@codemirror/search';
-import { Annotation, EditorSelection, EditorState, StateEffect, StateField, Transaction, type Extension, type Text } from '@codemirror/state';
+import { Annotation, EditorSelection, EditorState, Prec, StateEffect, StateField, Transaction, type Extension, type Text } from '@codemirror/state';
 import {
   crosshairCursor,
   Decoration,
@@ -46,6 +46,8 @@ export interface Page extends Assistant {
 export interface Options {
   /** Name for screen readers. */
   label: string;
+  /** Id of the element that describes how to leave the editor. */
+  describedBy: string;
   /** Name of the file, which decides the language. */
   file: string;
   text: string;
@@ -98,14 +100,12 @@ export function mount(parent: HTMLElement, options: Options, page: Page): Editor
         problems(page),
         assistance(page),
         EditorState.tabSize.of(2),
-        EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false', autocapitalize: 'off' }),
+        EditorView.contentAttributes.of({ 'aria-label': options.label, tabindex: '0', 'aria-describedby': options.describedBy, spellcheck: 'false', autocapitalize: 'off' }),
         limit(options.bytesMax, page),
         EditorView.updateListener.of(reports(page)),
+        Prec.lowest(keymap.of([{ key: 'Escape', run: releaseTab }])),
         keymap.of([
-          { key: 'Mod-z', run: does(page.undo), preventDefault: true },
-          { key: 'Mod-y', run: does(page.redo), preventDefault: true },
-          { key: 'Mod-Shift-z', run: does(page.redo), preventDefault: true },
-          // Escape and then Tab leaves the editor.
+          { any: (_, event) => undoOrRedo(event, page) },
           { key: 'Tab', run: insertIndent, shift: indentLess },
           { key: 'Enter', run: breakLine },
           ...searchKeymap,
@@ -148,11 +148,13 @@ function nonce(): Extension {
   return EditorView.cspNonce.of(document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '');
 }
 
-function does(action: () => void): Command {
-  return () => {
-    action();
-    return true;
-  };
+/** The keys are compared without case, so that Caps Lock does not make an undo of a redo. */
+function undoOrRedo(event: KeyboardEvent, page: Page): boolean {
+  const key = event.key.toLowerCase();
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || !['z', 'y'].includes(key)) return false;
+  if (key === 'y' || event.shiftKey) page.redo();
+  else page.undo();
+  return true;
 }
 
 function setText(view: EditorView, text: string, follow: boolean): void {
@@ -215,6 +217,13 @@ const insertIndent: Command = (view) => {
   return true;
 };
 
+/** After Escape, Tab leaves the editor, until another key is pressed. In a dialog, Escape closes the dialog. */
+const releaseTab: Command = (view) => {
+  if (view.dom.closest('dialog')) return false;
+  view.setTabFocusMode(Infinity);
+  return true;
+};
+
 /** A new line with the indent of this one, and one step more after a key without a value. */
 const breakLine: Command = (view) => {
   const { state } = view;
@@ -252,12 +261,14 @@ const marked = StateField.define<DecorationSet>({
 
 function setMarked(view: EditorView, first: number, last: number): void {
   const { doc } = view.state;
+  const before = view.state.field(marked).iter();
+  const isAsBefore = before.value !== null && doc.lineAt(before.from).number === first;
   const lines = [];
   for (let line = Math.max(first, 1); first > 0 && line <= Math.min(last, doc.lines); line++) {
     lines.push(markedLine.range(doc.line(line).from));
   }
   const effects: StateEffect<unknown>[] = [setMarkedLines.of(Decoration.set(lines))];
-  if (lines.length && !view.hasFocus) {
+  if (lines.length && !isAsBefore && !view.hasFocus) {
     const [start, end] = [lines[0]!.from, lines.at(-1)!.from];
     // The end first, so that the start is in view if not all of it fits.
     effects.push(EditorView.scrollIntoView(end), EditorView.scrollIntoView(start, { yMargin: 40 }));

@@ -6,13 +6,16 @@ import type { Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
+/** A colour of the page, nearer to that of the text: it must be read on a marked line too. */
+const ink = (name: string) => `color-mix(in oklab, var(--${name}) 72%, var(--text))`;
+
 const words = HighlightStyle.define([
-  { tag: [tags.propertyName, tags.definition(tags.propertyName), tags.attributeName], color: 'var(--compute)' },
-  { tag: [tags.string, tags.special(tags.string)], color: 'var(--state-succeeded)' },
-  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: 'var(--state-retrying)' },
-  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--security)' },
-  { tag: [tags.comment, tags.lineComment], color: 'var(--text-faint)', fontStyle: 'italic' },
-  { tag: [tags.meta, tags.typeName, tags.labelName, tags.standard(tags.variableName)], color: 'var(--network)' },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName), tags.attributeName], color: ink('compute') },
+  { tag: [tags.string, tags.special(tags.string)], color: ink('state-succeeded') },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: ink('state-retrying') },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: ink('security') },
+  { tag: [tags.comment, tags.lineComment], color: 'var(--text-quiet)', fontStyle: 'italic' },
+  { tag: [tags.meta, tags.typeName, tags.labelName, tags.standard(tags.variableName)], color: ink('network') },
   { tag: [tags.separator, tags.punctuation, tags.brace, tags.squareBracket], color: 'var(--text-quiet)' },
 ]);
 
@@ -64,10 +67,11 @@ const look = EditorView.theme({
   '.cm-searchMatch': { background: 'var(--highlight)', outline: 'none' },
   '.cm-searchMatch-selected': { outline: '1px solid var(--accent)' },
   '.cm-selectionMatch': { background: 'var(--accent-quiet)' },
-  '.cm-hot-word, .cm-hot-word *': { color: 'var(--security)' },
-  '.cm-hot-type, .cm-hot-type *': { color: 'var(--network)' },
+  '.cm-hot-word, .cm-hot-word *': { color: ink('security') },
+  '.cm-hot-type, .cm-hot-type *': { color: ink('network') },
 
   '.cm-tooltip': FLOATS,
+  '.cm-tooltip .cm-tooltip-section:not(:first-child)': { borderTop: '1px solid var(--border)' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: MONO, maxHeight: '15rem', borderRadius: 'var(--radius)' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '3px 8px', lineHeight: '1.125rem' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': { background: 'var(--accent)', color: 'var(--on-accent)' },

@@ -1,7 +1,8 @@
 // The pages from the login to an update of a deployment, with real servers. README shows some of the screenshots.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, openDesign } from '../support/app.ts';
-import { code, inspect, problems, saved } from '../support/draw.ts';
+import { typeCode } from '../support/code.ts';
+import { inspect, problems, saved } from '../support/draw.ts';
 import { leftovers } from '../support/tidy.ts';
 import { shop } from '../support/shop.ts';
 import { glance, picture } from './camera.ts';
@@ -59,8 +60,7 @@ test('from the login to a change', async ({ page, request }) => {
     await inspect(page, 'web1');
     await page.keyboard.press('f');
     await glance(page, 'design-problems', () => fit(page));
-    const editor = await code(page);
-    await editor.fill(shop());
+    await typeCode(page, shop());
     await saved(page);
     await inspect(page, 'shop1');
     await picture(page, 'design', () => fit(page));

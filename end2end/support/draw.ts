@@ -28,7 +28,7 @@ export async function inspect(page: Page, name: string): Promise<Locator> {
 }
 
 /** Time limit in milliseconds for slow pages. */
-type Patience = { timeout?: number };
+export type Patience = { timeout?: number };
 
 /** Opens the code view. */
 export async function code(page: Page, patience: Patience = {}): Promise<Locator> {

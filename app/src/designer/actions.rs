@@ -73,6 +73,13 @@ pub fn provide(workspace: Workspace) {
             toggle(workspace, Drawer::Code)
         })
         .own_keys("Ctrl+E"),
+        Command::new("Design", "code", "Leave the code editor", move || {
+            if let Some(canvas) = workspace.root.get_untracked() {
+                // Without the canvas there is nothing to go to.
+                let _ = canvas.focus();
+            }
+        })
+        .own_keys("Escape Tab"),
         Command::new(
             "Design",
             "circle-alert",

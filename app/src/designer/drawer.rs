@@ -4,7 +4,7 @@ use api::{Diagnostic, Severity};
 use leptos::{ev, prelude::*};
 
 use super::{
-    code::Code,
+    code_editor::{CodeEditor, EditorKeys, Source},
     fixes::Fixes,
     history::History,
     store::{Drawer, Workspace},
@@ -102,6 +102,7 @@ pub fn DrawerPanel(
                         "History"
                     </button>
                 </div>
+                {move || (open.get() == Drawer::Code).then(|| view! { <EditorKeys source=Source::Template /> })}
                 <button
                     type="button" class="button" data-look="ghost" data-size="icon-small"
                     aria-label=move || if open.get() == Drawer::Closed { "Open the drawer" } else { "Close the drawer" }
@@ -120,7 +121,7 @@ pub fn DrawerPanel(
                 }.into_any(),
                 Drawer::Code => view! {
                     <div class="drawer-body" role="tabpanel" id="drawer-code" aria-labelledby="drawer-tab-code" style:height=move || format!("{}px", height.get())>
-                        <Code workspace />
+                        <CodeEditor workspace source=Source::Template />
                     </div>
                 }.into_any(),
                 Drawer::History => view! {

@@ -6,7 +6,11 @@
 use hot::bundle::Bundle;
 use leptos::{ev, prelude::*};
 
-use super::{bundle::with_file, store::Workspace};
+use super::{
+    bundle::with_file,
+    code_editor::{CodeEditor, EditorKeys, Source},
+    store::Workspace,
+};
 use crate::ui::{Icon, Modal, prose};
 
 /// State of the dialog: the path of the open file.
@@ -82,9 +86,6 @@ fn renamed(bundle: &Bundle, from: &str, to: &str) -> Result<Bundle, String> {
 #[component]
 pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
     let path = opened.path;
-    let typed = move |event: ev::Event| {
-        workspace.type_file(&path.get_untracked(), &event_target_value(&event));
-    };
     let rename = move |event: ev::Event| {
         let (to, from) = (
             event_target_value(&event).trim().to_owned(),
@@ -116,7 +117,6 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
             .collect::<Vec<_>>()
         })
     });
-    let text = move || workspace.file_tracked(&path.get()).unwrap_or_default();
     // The path was checked when the focus moved to this button.
     let done = move |_| {
         if opened.refused.with_untracked(Option::is_none) {
@@ -134,11 +134,9 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
                 {move || opened.refused.get().map(|reason| view! { <p class="fault" role="alert"><Icon name="circle-alert" /><span>{prose(&reason)}</span></p> })}
             </div>
             <div class="field">
-                <label for="file-text">"Content"</label>
-                <textarea
-                    class="input mono file-text" id="file-text" rows="18" spellcheck="false" autocapitalize="off" wrap="off"
-                    prop:value=text on:input=typed on:blur=move |_| workspace.seal()
-                ></textarea>
+                <span class="label" aria-hidden="true">"Content"</span>
+                <div class="file-text">{move || view! { <CodeEditor workspace source=Source::File(path.get()) /> }}</div>
+                <EditorKeys source=Source::File(String::new()) />
             </div>
             {move || faults.get().into_iter().map(|fault| view! { <p class="fault"><Icon name="circle-alert" /><span>{prose(&fault)}</span></p> }).collect_view()}
             <div class="dialog-actions">

@@ -1,32 +1,38 @@
 //! Buttons that solve a problem with one change.
 
-use canvas::fixes::{FixInput, fixes};
+use canvas::{
+    commands::Proposal,
+    fixes::{FixInput, fixes},
+};
 use hot::diagnostic::Diagnostic;
 use leptos::prelude::*;
 
 use super::store::Workspace;
 use crate::ui::{Icon, prose};
 
-/// The quick fixes of a problem.
+/// The quick fixes of a problem in the present text.
+pub(super) fn of(workspace: Workspace, problem: &Diagnostic) -> Vec<Proposal> {
+    let found = workspace.editor.try_with_untracked(|editor| {
+        workspace.types.try_with_untracked(|types| {
+            workspace.cloud.try_with_untracked(|cloud| {
+                let input = FixInput {
+                    document: editor.document(),
+                    types,
+                    cloud,
+                };
+                fixes(&input, problem)
+            })
+        })
+    });
+    found.flatten().flatten().unwrap_or_default()
+}
+
+/// Buttons for the quick fixes of a problem.
 #[component]
 pub(super) fn Fixes(workspace: Workspace, problem: Diagnostic) -> impl IntoView {
     // A fix is made for the text at the time of the click.
     let problem = StoredValue::new(problem);
-    let found = move || {
-        let document = workspace
-            .editor
-            .with_untracked(|editor| editor.document().clone());
-        workspace.types.with_untracked(|types| {
-            workspace.cloud.with_untracked(|cloud| {
-                let input = FixInput {
-                    document: &document,
-                    types,
-                    cloud,
-                };
-                problem.with_value(|problem| fixes(&input, problem))
-            })
-        })
-    };
+    let found = move || problem.with_value(|problem| of(workspace, problem));
     let apply = move |label: &str| {
         if let Some(fix) = found().into_iter().find(|fix| fix.label == label) {
             workspace.apply(&fix);

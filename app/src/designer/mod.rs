@@ -1,4 +1,4 @@
-//! The designer: palette, canvas, inspector and code view over one document.
+//! The designer: palette, canvas, inspector and code editor over one document.
 //!
 //! All of them are views of the text in [`store::Workspace`]. The `canvas` crate decides the effect of a gesture or a
 //! form edit. The server renders only an outline of the page; the editor is created in the browser after mount, so
@@ -8,7 +8,7 @@ mod actions;
 pub mod board;
 mod bundle;
 mod clipboard;
-mod code;
+mod code_editor;
 mod conflict;
 mod drafts;
 mod drawer;

@@ -138,16 +138,21 @@ impl Workspace {
         self.announce(label);
     }
 
-    /// Sets a file beside the template as typed, with the line ends of a text area.
+    /// Sets a file beside the template as typed, with the line ends of a code editor.
     pub fn type_file(self, path: &str, text: &str) {
         self.editor.try_update(|editor| {
             let was = editor.bundle().text(path).unwrap_or_default();
             let text = typing::retyped(was, text).into_owned();
             let bundle = crate::designer::bundle::with_file(editor.bundle(), path, text);
             let key = format!("file {path}");
-            editor.set_bundle(bundle, &format!("Change {path}"), Some(&key));
+            editor.set_bundle(bundle, &Self::file_label(path), Some(&key));
         });
         self.changed();
+    }
+
+    /// Label of changes of a file's text.
+    pub fn file_label(path: &str) -> String {
+        format!("Change {path}")
     }
 
     /// Text of a file beside the template. Tracks.

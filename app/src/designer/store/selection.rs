@@ -22,6 +22,35 @@ impl Workspace {
         }
     }
 
+    /// Selects the resource on a line of the template, if it is drawn.
+    pub fn select_at_line(self, line: u32) {
+        let name = self.editor.try_with_untracked(|editor| {
+            let document = editor.document();
+            document.template().resources.iter().find_map(|resource| {
+                let (first, last) = document.lines(&["resources", &resource.name])?;
+                (first <= line && line <= last).then(|| resource.name.clone())
+            })
+        });
+        if let Some(Some(name)) = name
+            && self
+                .drawing
+                .with_untracked(|drawing| drawing.owner(&name).is_some())
+        {
+            self.select(&name);
+        }
+    }
+
+    /// First and last line of the first selected resource.
+    pub fn selected_lines(self) -> Memo<Option<(u32, u32)>> {
+        Memo::new(move |_| {
+            let name = self
+                .selection
+                .with(|selection| selection.lead().map(str::to_owned))?;
+            self.editor
+                .with(|editor| editor.document().lines(&["resources", &name]))
+        })
+    }
+
     /// Selects a resource, moves it into view, and gives the focus to the field of a property. Returns false if it is
     /// not drawn.
     pub fn show(self, name: &str, property: Option<&str>) -> bool {
