@@ -80,6 +80,63 @@ async fn a_page_from_a_private_server_behind_a_proxy() {
     all_goes(bench, &started.deployment).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_server_killed_behind_our_back_is_found_and_repaired_with_its_software() {
+    let bench = on_docker("engine-repair", "172.31.43.0/24", BOOT).await;
+    let started = bench.start(&PAGE.replace("10.44.", "10.43.")).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let shown = async || {
+        let deployment = bench
+            .engine
+            .deployment(&bench.tenant, &started.deployment)
+            .await;
+        deployment.unwrap()
+    };
+    let check = async || {
+        bench
+            .engine
+            .check(&bench.actor, &started.deployment)
+            .await
+            .unwrap()
+    };
+    let whole = check().await;
+    assert_eq!(whole.findings, []);
+    let before = shown().await;
+    let url = before.outputs["url"].value.as_ref().and_then(Value::as_str);
+    let url = url.unwrap().to_owned();
+
+    let web = before.resources.iter().find(|one| one.name == "web");
+    let web = web.unwrap().physical_id.clone().unwrap();
+    let compute = bench.actor.session.compute();
+    compute.server_delete(&web).await.unwrap();
+    bench
+        .eventually("the server is gone", async || {
+            compute.server_get(&web).await.is_err()
+        })
+        .await;
+    let found = check().await;
+    let kinds = found.findings.iter();
+    let kinds: Vec<_> = kinds.map(|one| (one.resource.as_str(), one.kind)).collect();
+    assert_eq!(kinds, [("web", api::FindingKind::Gone)]);
+
+    let request = api::RepairRequest {
+        check: found.id,
+        despite_quota: false,
+    };
+    let repaired = bench
+        .engine
+        .repair(&bench.actor, &started.deployment, request, bench::facts());
+    let (run, _) = story(&bench, &repaired.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let page = fetch(&url).await;
+    assert!(page.contains("woven on a private server"), "{page}");
+    assert_eq!(check().await.findings, []);
+    assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}
+
 /// A server with software and a user's own user data.
 fn one_server(user_data: &str) -> String {
     format!(
