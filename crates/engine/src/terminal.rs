@@ -85,7 +85,7 @@ pub enum TerminalEnd {
 /// Input of a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalInput {
-    /// What was typed or pasted.
+    /// Typed or pasted text.
     Bytes(Bytes),
     /// The viewer has another size.
     Resize(Size),

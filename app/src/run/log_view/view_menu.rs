@@ -5,7 +5,10 @@ use leptos::prelude::*;
 use super::LogState;
 use crate::{
     browser,
-    run::log_store::{Folds, Source},
+    run::{
+        log_store::{Folds, Source},
+        model::Model,
+    },
     time,
     ui::{Icon, Menu, menu},
 };
@@ -57,19 +60,29 @@ impl LogState {
     /// The time of a line as text. Tracks.
     pub fn time_text(self, time_ms: f64, step: &str) -> String {
         let times = self.times.get();
-        let start = self.feed.model.with(|model| {
-            let model = model.as_ref()?;
-            match times {
-                Times::Clock => None,
-                Times::SinceRun => time::parse(model.run.started.as_deref()?),
-                Times::SinceStep => time::parse(model.step(step)?.started.as_deref()?),
-            }
-        });
+        // A change of the run redraws relative times only.
+        let start = (times != Times::Clock)
+            .then(|| {
+                self.feed
+                    .model
+                    .with(|model| start_of(model.as_ref()?, times, step))
+            })
+            .flatten();
         match start {
             Some(start) => format!("+{}", time::duration(time_ms - start)),
             None => time::time_of_day(time_ms, js_sys::Date::new_0().get_timezone_offset()),
         }
     }
+}
+
+/// Start of the run or step that the times are relative to, in ms.
+fn start_of(model: &Model, times: Times, step: &str) -> Option<f64> {
+    let started = match times {
+        Times::Clock => None,
+        Times::SinceRun => model.run.started.as_deref(),
+        Times::SinceStep => model.step(step)?.started.as_deref(),
+    };
+    time::parse(started?)
 }
 
 /// The menu with its button.

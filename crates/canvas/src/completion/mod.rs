@@ -33,7 +33,7 @@ use spot::{At, Spot, spot};
 /// Parameters that every template has.
 const GIVEN_PARAMETERS: [&str; 3] = ["OS::stack_name", "OS::stack_id", "OS::project_id"];
 
-/// What proposals are made of.
+/// Input of the proposals.
 #[derive(Clone, Copy)]
 pub struct CompletionInput<'a> {
     /// The last readable template.

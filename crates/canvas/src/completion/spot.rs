@@ -8,7 +8,7 @@
 pub(super) struct Spot {
     /// Keys and indices from the root to the map, list or value at the caret.
     pub path: Vec<String>,
-    /// What the caret is at.
+    /// Kind of the place.
     pub at: At,
     /// Start of the word in the text, in bytes.
     pub from: usize,
@@ -28,7 +28,7 @@ pub(super) struct Spot {
     pub is_quoted: bool,
 }
 
-/// What a caret is at.
+/// Kind of a place for a caret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum At {
     /// A key of the map at the path.
@@ -47,7 +47,7 @@ struct Line<'t> {
     dashes: Vec<usize>,
     column: usize,
     key: Option<&'t str>,
-    /// What follows the key, or all of the content.
+    /// The text after the key, or all of the content.
     rest: &'t str,
 }
 
@@ -178,7 +178,7 @@ pub(super) fn spot(text: &str, offset: usize) -> Option<Spot> {
     Some(spot)
 }
 
-/// What is around a line.
+/// Surroundings of a line.
 struct Around {
     path: Vec<String>,
     before: Vec<String>,

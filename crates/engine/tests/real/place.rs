@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api::{CloudFacts, EventBody, Run, Started};
+use api::{CloudFacts, DeploymentState, EventBody, Run, Started};
 use engine::{Actor, Config, Engine, Force, NewDeployment, Tenant, VaultKey};
 use futures::StreamExt;
 use openstack::key_manager::Kind;
@@ -220,8 +220,20 @@ impl Place {
         started.expect("the template is taken")
     }
 
-    /// Starts its undeployment.
+    /// Checks a deployment whose last run succeeded: every resource is as recorded.
+    async fn check(&self, deployment: &str) {
+        let shown = self.engine.deployment(&self.tenant, deployment).await;
+        if shown.expect("it exists").state == DeploymentState::Deployed {
+            let check = self.engine.check(&self.actor, deployment).await;
+            let check = check.expect("it can be checked");
+            println!("checked {} resources", check.checked);
+            assert_eq!(check.findings, [], "nobody has changed anything");
+        }
+    }
+
+    /// Starts its undeployment, after a check.
     pub async fn undeploy(&self, deployment: &str) -> Started {
+        self.check(deployment).await;
         let started = self.engine.undeploy(&self.actor, deployment, Force::No);
         started.await.expect("it can be undeployed")
     }

@@ -33,7 +33,7 @@ fn members(resources: &BTreeMap<String, ResourceSpec>) -> Vec<&str> {
     members.collect()
 }
 
-/// What becomes of a deployed group with another template or a request.
+/// Composed resources of a deployed group, with another template or a request.
 fn replanned(
     template: &str,
     deployed: &BTreeMap<String, ResourceSpec>,
