@@ -10,11 +10,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CurrentUser, DeployRequest, Deployment,
-    Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,
-    Event, ExportFormat, Exported, ImportRequest, Imported, LoginRequest, LoginSession, Plan,
-    PlanRequest, Problem, RepairRequest, Run, RunContent, ScaleRequest, Started, Stray,
-    ValidateRequest, ValidateResponse,
+    AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CommandRequest, CurrentUser,
+    DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion,
+    DesignVersionLabel, DesignVersionSummary, Event, ExportFormat, Exported, ImportRequest,
+    Imported, LoginRequest, LoginSession, Plan, PlanRequest, Problem, RepairRequest, Run,
+    RunContent, ScaleRequest, Started, Stray, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -247,6 +247,12 @@ pub async fn check(id: &str) -> Answer<Check> {
 /// `POST /deployments/{id}/repair`.
 pub async fn repair(id: &str, request: &RepairRequest) -> Answer<Started> {
     let path = format!("/deployments/{}/repair", browser::encode(id));
+    send("POST", &path, Some(request)).await
+}
+
+/// `POST /deployments/{id}/command`.
+pub async fn command(id: &str, request: &CommandRequest) -> Answer<Started> {
+    let path = format!("/deployments/{}/command", browser::encode(id));
     send("POST", &path, Some(request)).await
 }
 

@@ -244,6 +244,7 @@ impl From<engine::Error> for Error {
             engine::Error::ServerComputes => "Server busy",
             engine::Error::ComputesTooLong(_) => "Takes too long",
             engine::Error::ComputationBroke => "Internal error",
+            engine::Error::CommandInvalid(_) => "Command refused",
             engine::Error::Storage(_) => "Database failed",
         };
         let mut problem = Error::of(error.code(), title, status, sentence(&error.to_string()));

@@ -48,6 +48,7 @@ pub fn step_verb(kind: StepKind) -> &'static str {
         StepKind::Configure => "Configure",
         StepKind::Pause => "Pause",
         StepKind::Sweep => "Remove strays",
+        StepKind::Command => "Command",
     }
 }
 
@@ -62,6 +63,7 @@ pub fn step_icon(kind: StepKind) -> &'static str {
         StepKind::Configure => "box",
         StepKind::Pause => "circle-pause",
         StepKind::Sweep => "trash-2",
+        StepKind::Command => "terminal",
     }
 }
 

@@ -29,9 +29,9 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                 RunState::Failed | RunState::Failing | RunState::Paused
             );
             is_bad.then(|| {
-                let step = model
-                    .cause()
-                    .map(|step| (step.id.clone(), step.error.clone()));
+                // Several servers can have failed: the run names them all.
+                let cause = model.cause().filter(|step| step.kind != StepKind::Command);
+                let step = cause.map(|step| (step.id.clone(), step.error.clone()));
                 let is_update = model.run.kind == api::RunKind::Update;
                 (model.run.state, model.run.reason.clone(), step, is_update)
             })
@@ -69,6 +69,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         let title = match (state, &id) {
             (RunState::Paused, _) => String::from("The run is paused"),
             (_, Some(id)) => format!("{id} failed"),
+            (RunState::Failing, None) => String::from("The run is failing"),
             (_, None) => String::from("The run failed"),
         };
         let show_log = {

@@ -80,10 +80,27 @@ impl RunView {
             .with(|deployment| deployment.map(|deployment| deployment.name.clone()))
     }
 
-    /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. Tracks.
+    /// True if the run can be resumed, rolled back or followed by an undeploy: no newer run has replaced it. A command can only be
+    /// resumed while it is paused. Tracks.
     pub fn is_newest(self) -> bool {
+        let is_command = self.standing.with(|standing| {
+            let standing = standing.as_ref();
+            standing.is_some_and(|standing| standing.is_command)
+        });
+        self.is_latest() && (!is_command || self.is_paused())
+    }
+
+    /// True if no newer run has replaced this one. Tracks.
+    pub fn is_latest(self) -> bool {
         self.standing
             .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
+    }
+
+    fn is_paused(self) -> bool {
+        self.feed.model.with(|model| {
+            let run = model.as_ref().map(|model| &model.run);
+            run.is_some_and(|run| run.state == api::RunState::Paused)
+        })
     }
 
     /// True if the run has ended. Tracks.

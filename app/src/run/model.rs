@@ -293,6 +293,7 @@ mod tests {
         Run {
             rolls_back: false,
             scaling: None,
+            command: None,
             log_deleted: None,
             id: String::from("r"),
             deployment: String::from("d"),

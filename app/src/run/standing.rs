@@ -3,7 +3,7 @@
 //! Only the newest run can be resumed, rolled back or followed by an undeploy, so the page of an older run shows the
 //! past and leads to the newest.
 
-use api::Run;
+use api::{Run, RunKind};
 use leptos::prelude::*;
 
 use super::RunView;
@@ -19,18 +19,26 @@ pub struct Standing {
     pub number: usize,
     /// Number of runs.
     pub count: usize,
-    /// The newer run to look at. `None` if this run is the newest.
+    /// The newer run to look at. `None` if this run is the newest. Commands do not replace a change.
     pub newest: Option<Run>,
+    /// True for a command: it does not change the deployment, so nothing follows from its failure.
+    pub is_command: bool,
 }
 
 impl Standing {
     /// Position of the run `id` in a list, newest first. `None` if the list does not contain it.
     pub fn of(runs: &[Run], id: &str) -> Option<Standing> {
         let newer = runs.iter().position(|run| run.id == id)?;
+        let is_command = runs[newer].kind == RunKind::Command;
+        let replaces = |run: &&Run| run.kind != RunKind::Command;
         Some(Standing {
             number: runs.len() - newer,
             count: runs.len(),
-            newest: (newer > 0).then(|| runs[0].clone()),
+            newest: runs[..newer]
+                .iter()
+                .find(|run| !is_command && replaces(run))
+                .cloned(),
+            is_command,
         })
     }
 
@@ -48,6 +56,7 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
             number,
             count,
             newest,
+            ..
         } = view.standing.get()?;
         newest.map(|newest| {
             view! {
@@ -68,7 +77,7 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
 
 #[cfg(test)]
 mod tests {
-    use api::{RunKind, RunState};
+    use api::RunState;
 
     use super::*;
 
@@ -79,6 +88,7 @@ mod tests {
             kind: RunKind::Update,
             rolls_back: false,
             scaling: None,
+            command: None,
             state: RunState::Succeeded,
             reason: None,
             author: String::from("demo"),
@@ -99,5 +109,21 @@ mod tests {
         assert_eq!(a.newest.map(|run| run.id).as_deref(), Some("c"));
         assert!(standing("c").expect("it is in the list").is_newest());
         assert_eq!(standing("d"), None);
+    }
+
+    #[test]
+    fn a_command_does_not_replace_the_change_before_it() {
+        let command = Run {
+            kind: RunKind::Command,
+            ..run("c")
+        };
+        let runs = [command, run("b"), run("a")];
+        let standing = |id| Standing::of(&runs, id).expect("it is in the list");
+        assert!(standing("b").is_newest());
+        assert_eq!(standing("a").newest.map(|run| run.id).as_deref(), Some("b"));
+        assert!(standing("c").is_newest() && standing("c").is_command);
+        let later = [run("d"), runs[0].clone()];
+        let old = Standing::of(&later, "c").expect("it is in the list");
+        assert!(old.is_newest(), "nothing replaces a command");
     }
 }

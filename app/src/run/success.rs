@@ -29,7 +29,7 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
     let closed = RwSignal::new(false);
     move || {
         let run = run.get()?;
-        if closed.get() || !view.is_newest() {
+        if closed.get() || !view.is_latest() {
             return None;
         }
         let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
@@ -42,7 +42,8 @@ pub fn SuccessCard(view: RunView) -> impl IntoView {
             RunKind::Undeploy => "All resources are removed".to_owned(),
             _ => format!("{} succeeded", run_title(&run)),
         };
-        let outputs = (run.kind != RunKind::Undeploy).then(|| outputs_view(outputs));
+        let outputs = (!matches!(run.kind, RunKind::Undeploy | RunKind::Command))
+            .then(|| outputs_view(outputs));
         Some(view! {
             <section class="success" role="status" data-testid="success">
                 <Icon name="circle-check" />

@@ -33,11 +33,15 @@ pub fn run_title(run: &Run) -> Cow<'static, str> {
     {
         return format!("Scale {group}: {from} → {to}").into();
     }
+    if let Some(command) = &run.command {
+        return format!("Command: {}", command.title).into();
+    }
     let title = match run.kind {
         _ if run.rolls_back => "Rollback",
         RunKind::Deploy => "Deploy",
         RunKind::Update => "Update",
         RunKind::Undeploy => "Undeploy",
+        RunKind::Command => "Command",
     };
     title.into()
 }

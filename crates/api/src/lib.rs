@@ -7,6 +7,7 @@ mod audit;
 mod beside;
 mod catalog;
 mod check;
+mod command;
 mod deployment;
 mod design;
 mod event;
@@ -21,6 +22,7 @@ pub use audit::AuditEvent;
 pub use beside::TemplateFiles;
 pub use catalog::{CatalogEntry, Uploaded};
 pub use check::{ChangedProperty, Check, Finding, FindingKind, RepairRequest};
+pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, DeploymentSummary, OnFailure,
     OutputValue, ResourceState, Started, Stray,

@@ -1,6 +1,6 @@
 //! Runs (executions of a workflow) and their steps.
 
-use crate::{Layout, Scaling, TemplateFiles};
+use crate::{Layout, RunCommand, Scaling, TemplateFiles};
 use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ pub struct Run {
     /// The scaling that it carries out, if it was started for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
+    /// The command that it carries out, if it is one of [`RunKind::Command`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<RunCommand>,
     /// State.
     pub state: RunState,
     /// The reason in one sentence, if it did not succeed.
@@ -74,6 +77,8 @@ pub enum RunKind {
     Update,
     /// Deletes the resources.
     Undeploy,
+    /// Runs a command on servers. The resources stay as they are.
+    Command,
 }
 
 /// A step of a run.

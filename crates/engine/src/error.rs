@@ -30,6 +30,7 @@ pub const CODES: &[&str] = &[
     "catalog-full",
     "group-size",
     "group-cooldown",
+    "command-invalid",
     "signal-refused",
     "signal-invalid",
 ];
@@ -119,6 +120,9 @@ pub enum Error {
         /// Its time, in RFC 3339.
         created: String,
     },
+    /// A command cannot be run as it was requested.
+    #[error("{0}")]
+    CommandInvalid(String),
     /// A scaling group cannot have this size.
     #[error("`{group}` cannot have {size} members: its template allows {min} to {max}")]
     GroupSize {
@@ -194,6 +198,7 @@ impl Error {
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::ProjectFull { .. } => "project-full",
             Error::Changed { .. } => "deployment-changed",
+            Error::CommandInvalid(_) => "command-invalid",
             Error::GroupSize { .. } => "group-size",
             Error::Cooldown { .. } => "group-cooldown",
             Error::SignalRefused => "signal-refused",
@@ -229,6 +234,7 @@ impl Error {
             Error::BadName(_)
             | Error::Refused(_)
             | Error::GroupSize { .. }
+            | Error::CommandInvalid(_)
             | Error::ItemRefused(_)
             | Error::SignalInvalid(_)
             | Error::ComputesTooLong(_) => 422,
@@ -251,7 +257,9 @@ impl Error {
             Error::QuotaExceeded(_) => {
                 "Free what the project no longer uses, ask for a higher quota, or deploy anyway with `despite_quota`."
             }
-            Error::Busy(_) => "Wait until it ends, or cancel it.",
+            Error::Busy(_) => {
+                "A deployment has one active run, commands included. Wait until it ends, or cancel it."
+            }
             Error::NotPossibleNow(_) | Error::Lost(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",
             Error::ItemRefused(_) => {
@@ -269,6 +277,9 @@ impl Error {
             }
             Error::Changed { .. } => {
                 "Nothing was started. Look at the deployment and make a new plan, then decide again."
+            }
+            Error::CommandInvalid(_) => {
+                "Nothing was started. Correct the request, then send it again."
             }
             Error::GroupSize { .. } => {
                 "Ask for a size between, or change `min_size` or `max_size` in the template."

@@ -123,6 +123,8 @@ pub enum StepKind {
     Pause,
     /// Remove strays, and wait until no more strays can appear.
     Sweep,
+    /// Run the command of the run on the server. It is never repeated unasked.
+    Command,
 }
 
 /// Resource of a run: its description with parameters inserted.

@@ -86,7 +86,7 @@ pub struct DeploymentRevision {
 }
 
 impl DeploymentRow {
-    /// For [`Transaction::deployment_claim`].
+    /// For [`Transaction::deployment_claim`] and [`Transaction::deployment_hold`].
     pub fn seen(&self) -> DeploymentRevision {
         DeploymentRevision {
             last_run: self.shown.last_run.clone().unwrap_or_default(),
@@ -128,7 +128,7 @@ impl Store {
         .await;
         let mut deployments = read_all(rows, listed, doing)?;
         let rows = sqlx::query(statement(&[
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, \
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, \
              (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted \
              FROM runs WHERE id IN (SELECT last_run FROM",
             ON_PAGE,
@@ -345,6 +345,32 @@ impl Transaction {
         .bind(&tenant.project_id)
         .bind(seen.map(|seen| &seen.last_run))
         .bind(seen.map(|seen| &seen.updated))
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// Locks a deployment for the storing of a run that changes nothing of it. [`Outcome::Conflict`] if it has changed since
+    /// `seen`.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn deployment_hold(
+        &mut self,
+        tenant: &Tenant,
+        id: &str,
+        seen: &DeploymentRevision,
+    ) -> Result<Outcome> {
+        let done = sqlx::query(
+            "UPDATE deployments SET updated = updated WHERE id = $1 AND cloud = $2 AND project_id = $3 \
+             AND COALESCE(last_run, '') = $4 AND updated = $5",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(&seen.last_run)
+        .bind(&seen.updated)
         .execute(self.connection())
         .await
         .map_err(self.failed())?;

@@ -25,7 +25,7 @@ pub enum Entry {
         /// Message of the failure.
         error: Option<String>,
     },
-    /// A new state of the run and its deployment.
+    /// A new state of the run, and of its deployment.
     Run {
         /// The new state.
         state: RunState,
@@ -33,8 +33,8 @@ pub enum Entry {
         ending: Option<Ending>,
         /// Reason of the state.
         reason: Option<String>,
-        /// The new state of the deployment.
-        deployment: DeploymentState,
+        /// The new state of the deployment. `None` if the run does not change it.
+        deployment: Option<DeploymentState>,
     },
     /// The reason why the roll-back of a failed run does not start. Not written if the run is not failed any more, or
     /// its roll-back is no longer requested.

@@ -329,7 +329,7 @@ mod tests {
             state,
             ending: None,
             reason: None,
-            deployment: DeploymentState::Busy,
+            deployment: Some(DeploymentState::Busy),
         }
     }
 

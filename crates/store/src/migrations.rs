@@ -50,6 +50,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1011_run_scaling"
     "1021_bastion_users"
     "1031_deployment_checks"
+    "1101_run_commands"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -68,6 +69,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1011_run_scaling"
     "1021_bastion_users"
     "1031_deployment_checks"
+    "1101_run_commands"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

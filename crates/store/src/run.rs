@@ -1,6 +1,6 @@
 //! Runs. A run executes a workflow, which is stored completely with it.
 
-use api::{CloudFacts, Run, RunContent, RunKind, RunState, Scaling, Workflow};
+use api::{CloudFacts, Run, RunCommand, RunContent, RunKind, RunState, Scaling, Workflow};
 use sqlx::Row as _;
 
 use crate::{
@@ -73,6 +73,8 @@ pub struct NewRun<'a> {
     pub roll_back: Option<&'a CloudFacts>,
     /// The scaling that it carries out, if it was started for one.
     pub scaling: Option<&'a Scaling>,
+    /// The command that it carries out, if it is one.
+    pub command: Option<&'a RunCommand>,
     /// The workflow.
     pub workflow: &'a Workflow,
     /// The user who started it.
@@ -93,7 +95,7 @@ pub enum RunProgress {
 }
 
 pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, author_id, created, started, \
-    ended, rolls_back, scaling, resumed_from, roll_back, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
+    ended, rolls_back, scaling, command, resumed_from, roll_back, holder, fence, (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs";
 
 impl Store {
     /// A page of a deployment's runs, newest first, without workflows.
@@ -107,7 +109,7 @@ impl Store {
         page: Page,
     ) -> Result<Vec<Run>> {
         let rows = sqlx::query(
-            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, \
+            "SELECT id, deployment, kind, state, reason, author, created, started, ended, rolls_back, scaling, command, \
              (SELECT log_deleted FROM journals WHERE run = runs.id) AS log_deleted FROM runs \
              WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC LIMIT $4 OFFSET $5",
         )
@@ -296,7 +298,7 @@ impl Transaction {
         let now = now_text();
         let done = sqlx::query(
             "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, author_id, created, \
-             holder, scaling, scaled_group) VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING",
+             holder, scaling, scaled_group, command) VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING",
         )
         .bind(new.id)
         .bind(new.deployment)
@@ -313,6 +315,7 @@ impl Transaction {
         .bind(self.server.clone())
         .bind(new.scaling.map(to_json))
         .bind(new.scaling.map(|scaling| &scaling.group))
+        .bind(new.command.map(to_json))
         .execute(self.connection())
         .await
         .map_err(self.failed())?;
@@ -509,6 +512,7 @@ pub(crate) fn shown(row: &Row) -> sqlx::Result<Run> {
         kind: from_text::<RunKind>(row.try_get("kind")?)?,
         rolls_back: row.try_get::<i64, _>("rolls_back")? != 0,
         scaling: from_json_column(row.try_get("scaling")?)?,
+        command: from_json_column(row.try_get("command")?)?,
         state: from_text::<RunState>(row.try_get("state")?)?,
         reason: row.try_get("reason")?,
         author: row.try_get("author")?,

@@ -48,7 +48,7 @@ fn run_is(state: RunState, ending: Option<Ending>) -> Entry {
         state,
         ending,
         reason: None,
-        deployment: DeploymentState::Busy,
+        deployment: Some(DeploymentState::Busy),
     }
 }
 

@@ -7,6 +7,7 @@ mod catalog;
 mod checks;
 mod cloud;
 mod clouds;
+mod command;
 mod deployments;
 mod designs;
 mod errors;
@@ -83,6 +84,7 @@ pub fn api(services: &Services) -> Router<Services> {
             "/deployments/{id}/groups/{name}/scale",
             post(deployments::scale),
         )
+        .route("/deployments/{id}/command", post(command::run))
         .route(
             "/deployments/{id}/servers/{name}/terminal",
             get(terminal::open),

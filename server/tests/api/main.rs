@@ -10,6 +10,7 @@ mod attacks;
 mod audit;
 mod catalog;
 mod checks;
+mod commands;
 mod designs;
 mod exports;
 mod foresight;

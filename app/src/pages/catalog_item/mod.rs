@@ -78,6 +78,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 {(!item.readme.trim().is_empty()).then(|| view! { <Markdown text=without_title(&item.readme) /> })}
                 <Inputs inputs=item.inputs.clone() />
                 <Outputs item=item.clone() />
+                <Commands item=item.clone() />
                 <Relations item=item.clone() />
             </div>
             <dl class="facts">
@@ -202,6 +203,29 @@ fn Outputs(item: CatalogItem) -> impl IntoView {
                 <div class="table">
                     <table>
                         <thead><tr><th scope="col">"Name"</th><th scope="col">"Value"</th></tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            </section>
+        }
+    })
+}
+
+/// Commands that can be run on the server of a deployed component.
+#[component]
+fn Commands(item: CatalogItem) -> impl IntoView {
+    (!item.commands.is_empty()).then(|| {
+        let rows = item
+            .commands
+            .into_iter()
+            .map(|command| view! { <tr><td><code>{command.name}</code></td><td>{command.summary}</td></tr> })
+            .collect_view();
+        view! {
+            <section class="section" aria-label="Commands">
+                <h2>"Commands"</h2>
+                <div class="table">
+                    <table>
+                        <thead><tr><th scope="col">"Name"</th><th scope="col">"What it does"</th></tr></thead>
                         <tbody>{rows}</tbody>
                     </table>
                 </div>

@@ -1,6 +1,7 @@
 //! One deployment: outputs, resources and history.
 
 mod check;
+mod command;
 mod groups;
 pub mod remove;
 pub mod roll_back;
@@ -226,6 +227,7 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             && runs.with(|runs| {
                 runs.and_then(|runs| {
                     runs.iter()
+                        .filter(|run| run.kind != api::RunKind::Command)
                         .max_by(|one, other| one.created.cmp(&other.created))
                 })
                 .is_some_and(|run| run.kind == api::RunKind::Undeploy)
@@ -250,6 +252,7 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
                     "Remove"
                 </button>
             })}
+            <command::CommandButton deployment />
             {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
             {exists.then(|| view! {
                 <button

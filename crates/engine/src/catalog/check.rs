@@ -50,7 +50,16 @@ pub fn item(files: &Files) -> Result<CatalogItem, Vec<Diagnostic>> {
             "it is missing: the role does nothing without".to_owned(),
         ));
     }
-    match CatalogItem::parse(&manifest, &specs) {
+    let parsed = CatalogItem::parse(&manifest, &specs);
+    let commands = parsed.iter().flat_map(|item| &item.commands);
+    for command in commands.filter(|command| !files.contains_key(&command.tasks)) {
+        let message = format!(
+            "it is missing: the command `{}` names it in `item.yml`",
+            command.name
+        );
+        problems.push(invalid(&command.tasks, message));
+    }
+    match parsed {
         Ok(item) if problems.is_empty() => Ok(CatalogItem {
             icon,
             readme,
@@ -210,6 +219,30 @@ mod tests {
         ] {
             assert!(!is_drawing(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_tasks_of_a_command_must_be_there() {
+        let manifest = "name: web\ntitle: Web\nversion: 1.0.0\nsummary: A server.\ncategory: web\n\
+            commands:\n  - {name: reload, summary: Reads its files again., tasks: tasks/reload.yml}\n";
+        let mut files = Files::from([
+            ("item.yml".to_owned(), manifest.into()),
+            (
+                "meta/argument_specs.yml".to_owned(),
+                b"argument_specs: {main: {}}".to_vec(),
+            ),
+            ("tasks/main.yml".to_owned(), b"[]".to_vec()),
+        ]);
+        let problems = item(&files).unwrap_err();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0]
+                .message
+                .contains("the command `reload` names it")
+        );
+        files.insert("tasks/reload.yml".to_owned(), b"[]".to_vec());
+        let found = item(&files).unwrap();
+        assert_eq!(found.command("reload").unwrap().tasks_from(), "reload.yml");
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Engine {
             rolls_back: false,
             roll_back: None,
             scaling: None,
+            command: None,
             workflow,
             secrets: RunSecrets::new(
                 actor.session.token().expose(),
@@ -209,6 +210,7 @@ impl Engine {
             rolls_back: false,
             roll_back: None,
             scaling: None,
+            command: None,
             workflow,
             secrets,
         };

@@ -2,6 +2,7 @@
 
 mod begin;
 mod check;
+mod command;
 mod compare;
 mod expected;
 mod hidden;
@@ -211,8 +212,8 @@ impl Engine {
     /// If the name is taken, the template has errors or a quota is too small. Then nothing was started.
     pub async fn deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
         let (engine, actor) = (self.clone(), actor.clone());
-        self.run_to_completion(async move { engine.begin_deploy(&actor, new).await })
-            .await
+        let begun = async move { engine.begin_deploy(&actor, new).await };
+        self.run_to_completion(Box::pin(begun)).await
     }
 
     /// Updates a deployment to a template.
@@ -308,8 +309,8 @@ impl Engine {
     /// If a run is active on it.
     pub async fn undeploy(&self, actor: &Actor, deployment: &str, force: Force) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
-        self.run_to_completion(async move { engine.begin_undeploy(&actor, &id, force).await })
-            .await
+        let begun = async move { engine.begin_undeploy(&actor, &id, force).await };
+        self.run_to_completion(Box::pin(begun)).await
     }
 
     /// Deletes an undeployed deployment with its runs and logs. Nothing in the cloud changes.
@@ -360,8 +361,8 @@ impl Engine {
     /// If the run is active, succeeded, or is not the deployment's last run.
     pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
         let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
-        self.run_to_completion(async move { engine.resume_run(&actor, &id).await })
-            .await
+        let resumed = async move { engine.resume_run(&actor, &id).await };
+        self.run_to_completion(Box::pin(resumed)).await
     }
 
     /// True if a user's token may still be needed: by a run of the project that has not ended or that waits for its

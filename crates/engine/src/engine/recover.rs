@@ -108,6 +108,11 @@ impl Engine {
         let is_last = deployment.shown.last_run.as_deref() == Some(run);
         match row.shown.state {
             RunState::Paused => {}
+            RunState::Failed | RunState::Cancelled if row.shown.kind == RunKind::Command => {
+                return Err(Error::NotPossibleNow(
+                    "a command is not resumed; run it again on the servers that need it".into(),
+                ));
+            }
             RunState::Failed | RunState::Cancelled if is_last => {}
             RunState::Failed | RunState::Cancelled => {
                 return Err(Error::NotPossibleNow(
@@ -122,7 +127,9 @@ impl Engine {
             }
         }
         // Hidden values come from the vault, or from what the paused run still has sealed.
-        let hidden = match load_run(&self.core.store, &self.core.keys, &actor.tenant, run).await? {
+        let sealed = load_run(&self.core.store, &self.core.keys, &actor.tenant, run).await?;
+        let command = sealed.as_ref().and_then(|sealed| sealed.command.clone());
+        let hidden = match sealed {
             Some(sealed) => sealed.parameters.clone(),
             // A deletion needs only ids.
             None if row.shown.kind == RunKind::Undeploy => self
@@ -135,7 +142,8 @@ impl Engine {
             actor.session.token().expose(),
             hidden,
             actor.vault_key.as_ref(),
-        );
+        )
+        .with_command(command);
         if row.shown.state != RunState::Paused {
             self.claim(actor, &row, &secrets).await?;
             row.fence = self.run_row(&actor.tenant, run).await?.fence;

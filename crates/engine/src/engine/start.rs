@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{CloudFacts, DeploymentState, RunKind, RunState, Scaling, Workflow};
+use api::{CloudFacts, DeploymentState, RunCommand, RunKind, RunState, Scaling, Workflow};
 use planner::workflow::StepKind;
 use store::{DeploymentRow, Entry, NewRun as StoredRun, Outcome, RunRow, SealedKind, Transaction};
 use tokio::sync::oneshot;
@@ -32,6 +32,8 @@ pub(super) struct NewRun<'a> {
     pub roll_back: Option<&'a CloudFacts>,
     /// The scaling that it carries out, if it was started for one.
     pub scaling: Option<&'a Scaling>,
+    /// The command that it carries out, if it is one.
+    pub command: Option<&'a RunCommand>,
     pub workflow: Workflow,
     pub secrets: RunSecrets,
 }
@@ -54,13 +56,15 @@ impl Engine {
                 limit,
             });
         }
-        let uncertain = transaction
-            .creation_list_uncertain(tenant, deployment)
-            .await?;
-        let uncertain = uncertain.iter();
-        let pending = uncertain.filter(|one| strays::is_pending_for(new.kind, one));
-        let horizon = self.core.config.commit_horizon;
-        sweeps::add(&mut workflow, new.kind, pending.count(), horizon);
+        if new.kind != RunKind::Command {
+            let uncertain = transaction
+                .creation_list_uncertain(tenant, deployment)
+                .await?;
+            let uncertain = uncertain.iter();
+            let pending = uncertain.filter(|one| strays::is_pending_for(new.kind, one));
+            let horizon = self.core.config.commit_horizon;
+            sweeps::add(&mut workflow, new.kind, pending.count(), horizon);
+        }
         Graph::of(&workflow).map_err(|bad| {
             Error::NotPossibleNow(format!(
                 "this cannot be run: {bad}. It is a mistake of ours; please report it"
@@ -76,6 +80,7 @@ impl Engine {
                 rolls_back: new.rolls_back,
                 roll_back: new.roll_back,
                 scaling: new.scaling,
+                command: new.command,
                 workflow: &workflow,
                 author: &new.actor.user,
                 author_id: &new.actor.session.user().id,
@@ -86,17 +91,28 @@ impl Engine {
             return Err(Error::Busy(id));
         }
         let seen = new.seen.map(DeploymentRow::seen);
-        let claimed = transaction
-            .deployment_claim(tenant, deployment, &id, seen.as_ref())
-            .await?;
-        if claimed == Outcome::Conflict {
+        let claimed = match &seen {
+            // The deployment keeps its state and its last run: a command changes neither.
+            Some(seen) if new.kind == RunKind::Command => {
+                transaction.deployment_hold(tenant, deployment, seen).await
+            }
+            seen => {
+                let seen = seen.as_ref();
+                transaction
+                    .deployment_claim(tenant, deployment, &id, seen)
+                    .await
+            }
+        };
+        if claimed? == Outcome::Conflict {
             return Err(Error::NotPossibleNow(
                 "another run has changed this deployment meanwhile; look at it and try again"
                     .into(),
             ));
         }
         // This run replaces a requested roll-back of the previous run.
-        transaction.run_supersede(tenant, deployment, &id).await?;
+        if new.kind != RunKind::Command {
+            transaction.run_supersede(tenant, deployment, &id).await?;
+        }
         let sealed = seal_run(&self.core.keys, &id, &new.secrets);
         transaction
             .sealed_put(tenant, SealedKind::Run, &id, &sealed)
@@ -135,13 +151,17 @@ impl Engine {
     /// Marks a stored run without a task as failed, so that a user can resume it.
     pub(super) async fn could_not_begin(&self, row: &RunRow, why: &str) {
         let (tenant, run) = (&row.tenant, row.shown.id.as_str());
+        let is_command = row.shown.kind == RunKind::Command;
+        let advice = if is_command {
+            "Nothing was started on a server. Run the command again."
+        } else {
+            "Resume it, update again, or undeploy."
+        };
         let failed = Entry::Run {
             state: RunState::Failed,
             ending: Some(machine::Ending::Failed),
-            reason: Some(format!(
-                "the run could not begin: {why}\nResume it, update again, or undeploy."
-            )),
-            deployment: DeploymentState::Failed,
+            reason: Some(format!("the run could not begin: {why}\n{advice}")),
+            deployment: (!is_command).then_some(DeploymentState::Failed),
         };
         let written = match self
             .core
@@ -230,15 +250,18 @@ impl Engine {
             .store
             .step_list(&row.tenant, &row.shown.id)
             .await?;
-        let config = &self.core.config;
+        let (config, command) = (&self.core.config, row.shown.command.as_ref());
         let settings = Settings {
             grace: config.grace,
             retry_pause: config.retry_pause,
-            parallel_steps: config.parallel_steps,
-            on_failure: if row.forced {
-                OnFailure::GoOn
-            } else {
-                OnFailure::EndTheRun
+            parallel_steps: command.map_or(config.parallel_steps, |command| {
+                let parallel = usize::try_from(command.parallel).unwrap_or(usize::MAX);
+                parallel.min(config.parallel_steps)
+            }),
+            on_failure: match command {
+                Some(command) => OnFailure::EndAfter(command.max_failures.unwrap_or(u32::MAX)),
+                None if row.forced => OnFailure::GoOn,
+                None => OnFailure::EndTheRun,
             },
         };
         let steps = steps

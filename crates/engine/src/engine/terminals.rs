@@ -86,12 +86,7 @@ impl Engine {
         let values = parameters(&row, &Default::default());
         let scope = known.scope(&values);
         let impossible = Error::NotPossibleNow;
-        let bastion = Bastion::of(&known, &scope, None).ok_or_else(|| {
-            impossible(format!(
-                "the deployment has no bastion through which `{server}` could be reached. It gets one, and its servers get a login for \
-                 Stackloom, with its first software: put software on a server and deploy it again"
-            ))
-        })?;
+        let bastion = Bastion::of(&known, &scope, None).ok_or_else(|| no_bastion(server))?;
         check_running(&actor.session, server, found.physical_id.as_deref()).await?;
         let route = bastion::route(&known, &scope, Some(&bastion), server).map_err(impossible)?;
         let configured = self.core.config.orchestrator_address;
@@ -237,6 +232,14 @@ impl Engine {
         };
         rule.close(id, None).await.map(drop)
     }
+}
+
+/// The error for a server that nothing leads to.
+pub(super) fn no_bastion(server: &str) -> Error {
+    Error::NotPossibleNow(format!(
+        "the deployment has no bastion through which `{server}` could be reached. It gets one, and its servers get a login for \
+         Stackloom, with its first software: put software on a server and deploy it again"
+    ))
 }
 
 /// Checks that a server runs in the cloud.

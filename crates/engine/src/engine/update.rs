@@ -289,6 +289,7 @@ impl Engine {
                     rolls_back: changes.rolls_back,
                     roll_back,
                     scaling: changes.scaling.as_ref(),
+                    command: None,
                     workflow,
                     secrets,
                 },

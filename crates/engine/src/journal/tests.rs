@@ -49,7 +49,7 @@ fn run_is(state: RunState, ending: Option<Ending>) -> Entry {
         state,
         ending,
         reason: None,
-        deployment: DeploymentState::Busy,
+        deployment: Some(DeploymentState::Busy),
     }
 }
 

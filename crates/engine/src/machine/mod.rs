@@ -18,6 +18,8 @@
 //! After a failure or a cancellation (failing, cancelling) no new step starts, except always-run steps: each of them
 //! starts when all its predecessors have ended in any way. The run ends after them.
 //!
+//! Commands on servers ([`OnFailure::EndAfter`]) are started once: their failures are final, and some of them may be tolerated.
+//!
 //! Paused is independent of the ending: no step starts at all, because every step needs the token. When a user provides
 //! a new token, the run continues towards the same ending.
 //!
@@ -53,7 +55,7 @@ pub struct Settings {
     pub grace: Duration,
     /// Pause before a retry when the cloud is unreachable.
     pub retry_pause: Duration,
-    /// Maximum number of running steps.
+    /// Maximum number of running steps. A run of a command has its own.
     pub parallel_steps: usize,
     /// Effect of a failed step on the run.
     pub on_failure: OnFailure,
@@ -67,6 +69,9 @@ pub enum OnFailure {
     EndTheRun,
     /// Steps after a failed one run anyway, and the run's reason lists the failures: a forced undeployment.
     GoOn,
+    /// A failed command ends the run only when so many commands have failed: then no other begins, and those that run go on to
+    /// their end. A run in which a command failed does not succeed. Other steps are treated as by [`OnFailure::EndTheRun`].
+    EndAfter(u32),
 }
 
 /// The complete state of a run.

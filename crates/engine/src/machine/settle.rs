@@ -53,7 +53,7 @@ impl Transition<'_> {
     /// existing resources before they create one. Steps of a cancelled run count as stopped.
     pub(super) fn recover(&mut self) {
         self.sweep = true;
-        if self.run.ending == Some(Ending::Failed) {
+        if self.run.ending == Some(Ending::Failed) && self.failures_max().is_none() {
             self.run.give_up_at = Some(later(self.now, self.run.settings.grace));
         }
         for step in 0..self.run.steps.len() {
@@ -210,6 +210,10 @@ impl Transition<'_> {
         if let Some(why) = self.run.steps[step].stopping {
             return self.stopped_because(step, why, Some(&failure.message));
         }
+        // A script is not made to be repeated.
+        if self.is_command(step) {
+            return self.fail(step, failure.message.clone(), failure.class);
+        }
         match self.run.steps[step]
             .retries
             .next(failure, self.run.settings.retry_pause)
@@ -297,6 +301,12 @@ impl Transition<'_> {
             self.run.graph.nodes()[step].id
         );
         self.end(step, StepState::Failed, Some(message));
+        if let Some(most) = self.failures_max().filter(|_| self.is_command(step)) {
+            if self.run.ending.is_none() && self.failed_commands().count() >= most {
+                self.run.ending = Some(Ending::Failed);
+            }
+            return;
+        }
         if self.run.settings.on_failure == OnFailure::GoOn {
             let all = self
                 .run
@@ -316,6 +326,56 @@ impl Transition<'_> {
             self.run.give_up_at = Some(self.now);
             self.stop_all(Stopping::GraceOver);
         }
+    }
+
+    // ---- commands ----
+
+    fn is_command(&self, step: StepIndex) -> bool {
+        self.run.graph.nodes()[step].kind == StepKind::Command
+    }
+
+    /// Number of failed commands that end the run. `None` if the run is not one of commands.
+    fn failures_max(&self) -> Option<usize> {
+        match self.run.settings.on_failure {
+            OnFailure::EndAfter(most) => Some(usize::try_from(most).unwrap_or(usize::MAX).max(1)),
+            OnFailure::EndTheRun | OnFailure::GoOn => None,
+        }
+    }
+
+    fn failed_commands(&self) -> impl Iterator<Item = StepIndex> {
+        let steps = 0..self.run.steps.len();
+        steps.filter(|step| {
+            self.is_command(*step) && self.run.steps[*step].state == StepState::Failed
+        })
+    }
+
+    /// Ends a run whose commands failed on some servers, and names these.
+    fn end_commands(&mut self) {
+        let nodes = self.run.graph.nodes();
+        let name = |step: StepIndex| {
+            let id = nodes[step].id.as_str();
+            format!("`{}`", id.strip_suffix(":command").unwrap_or(id))
+        };
+        let failed: Vec<String> = self.failed_commands().map(name).collect();
+        if failed.is_empty() {
+            return;
+        }
+        let commands = || (0..nodes.len()).filter(|step| self.is_command(*step));
+        let skipped = commands().filter(|step| self.run.steps[*step].state == StepState::Skipped);
+        let (count, all, skipped) = (failed.len(), commands().count(), skipped.count());
+        let mut reason = format!("the command failed on {count} of {all} servers: ");
+        reason.push_str(&failed[..count.min(NAMED_MAX)].join(", "));
+        if count > NAMED_MAX {
+            reason.push_str(&format!(" and {} more", count - NAMED_MAX));
+        }
+        if skipped > 0 {
+            reason.push_str(&format!(". It was not started on {skipped}"));
+        }
+        if let Some(before) = self.run.reason.take() {
+            reason = format!("{reason}\n{before}");
+        }
+        self.run.reason = Some(reason);
+        self.run.ending.get_or_insert(Ending::Failed);
     }
 
     /// Stops all running steps, except always-run steps.
@@ -467,6 +527,9 @@ impl Transition<'_> {
 
     fn move_run(&mut self) {
         let all_ended = self.run.ledger.left == 0;
+        if all_ended && !self.state_before.is_final() && self.failures_max().is_some() {
+            self.end_commands();
+        }
         let state = match self.run.ending {
             None if !self.started => RunState::Queued,
             None if all_ended => RunState::Succeeded,
@@ -490,5 +553,8 @@ impl Transition<'_> {
         }
     }
 }
+
+/// Maximum number of servers that the reason of a run names.
+const NAMED_MAX: usize = 20;
 
 const TOKEN_ENDED: &str = "the login of this run has expired; log in again, and the run continues";

@@ -28,12 +28,21 @@ pub fn ssh_files(route: &Route, private_key: &str) -> BTreeMap<String, Vec<u8>> 
     ])
 }
 
+/// The tasks of a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tasks<'a> {
+    /// `tasks/main.yml`.
+    Main,
+    /// Another file in `tasks`.
+    File(&'a str),
+}
+
 /// The inventory, play and variables that run one role on one host.
 ///
 /// Variables are user input. Ansible must not evaluate them, so that a script's `${#list[@]}` or a page's `{{ x }}`
 /// arrives unchanged. The role gets its component's name as `stackloom_component`.
 pub fn play(
-    role: &str,
+    (role, tasks): (&str, Tasks<'_>),
     component: &str,
     host: &str,
     variables: &Map<String, Value>,
@@ -41,11 +50,19 @@ pub fn play(
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
     let waits = json!({"lock_timeout": LOCK_SECONDS});
-    let play = json!([{
-        "name": format!("{component} on {host}"), "hosts": "all", "become": true, "roles": [role],
+    let mut play = json!({
+        "name": format!("{component} on {host}"), "hosts": "all", "become": true,
         "module_defaults": {"ansible.builtin.apt": waits, "ansible.builtin.dnf": waits, "ansible.builtin.yum": waits},
         "environment": {"APT_CONFIG": APT_CONFIG},
-    }]);
+    });
+    match tasks {
+        Tasks::Main => play["roles"] = json!([role]),
+        Tasks::File(file) => {
+            play["tasks"] =
+                json!([{"ansible.builtin.import_role": {"name": role, "tasks_from": file}}]);
+        }
+    }
+    let play = json!([play]);
     let mut given: Map<String, Value> = variables
         .iter()
         .map(|(name, value)| (name.clone(), mark_unsafe(value)))
@@ -347,7 +364,12 @@ mod tests {
     #[test]
     fn values_of_users_are_not_ansible_templates() {
         let variables = json!({"script": "echo ${#list[@]} {{ x }}", "names": ["{% a %}"], "of": {"a": {"b": "c"}}, "port": 80});
-        let files = play("script", "hello", "web", variables.as_object().unwrap());
+        let files = play(
+            ("script", Tasks::Main),
+            "hello",
+            "web",
+            variables.as_object().unwrap(),
+        );
         let variables: Value = serde_json::from_slice(&files["variables.json"]).unwrap();
         assert_eq!(
             variables,
@@ -363,7 +385,7 @@ mod tests {
 
     #[test]
     fn package_managers_of_any_role_wait_for_their_lock() {
-        let files = play("nginx", "nginx", "web", &Map::new());
+        let files = play(("nginx", Tasks::Main), "nginx", "web", &Map::new());
         let play: Value = serde_json::from_slice(&files["play.json"]).unwrap();
         for module in ["apt", "dnf", "yum"] {
             let default = &play[0]["module_defaults"][format!("ansible.builtin.{module}")];

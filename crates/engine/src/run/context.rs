@@ -20,7 +20,9 @@ use crate::{
     catalog::Catalog,
     journal::RunJournal,
     resources::ResourceTable,
-    secrets::{Mask, RunSecrets, RunVault, attributes, hidden_parameters::HiddenParameters},
+    secrets::{
+        CommandContent, Mask, RunSecrets, RunVault, attributes, hidden_parameters::HiddenParameters,
+    },
     shared::Core,
     ssh::Gateway,
 };
@@ -46,6 +48,8 @@ pub struct RunContext {
     pub parameters: BTreeMap<String, Value>,
     /// Names of the hidden parameters.
     pub hidden: BTreeSet<String>,
+    /// The content of the command, if the run is one.
+    pub command: Option<Box<CommandContent>>,
     pub mask: Arc<Mask>,
     /// The connection to the bastion, shared by the checks.
     pub gateway: Gateway,
@@ -141,6 +145,7 @@ impl Opening<'_> {
             vault,
             parameters: parameters(deployment, &secrets.parameters),
             hidden: hidden_names(deployment, &secrets.parameters),
+            command: secrets.command.clone(),
             mask: Arc::new(mask),
             gateway: Gateway::default(),
         })

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use api::{EventBody, LogStream};
 use futures::FutureExt;
+use planner::workflow::StepKind;
 use tokio::time::timeout;
 
 use super::{
@@ -41,9 +42,12 @@ impl Attempt {
         private_key: &str,
     ) -> StepResult<Option<Detached>> {
         let context = &self.run_context;
+        // Each attempt at a command finds the program of the first one, so that it is started once.
+        let is_command = self.step.kind == StepKind::Command;
+        let attempt = if is_command { 0 } else { self.number };
         let folder = JobFolder::new(
             (&context.deployment, name),
-            (&context.run, &self.step.id, self.number),
+            (&context.run, &self.step.id, attempt),
         );
         let begin = async {
             let client = connect_alone(route, private_key).await?;
@@ -75,6 +79,13 @@ impl Attempt {
                 self.positions().await?
             }
         };
+        if is_command {
+            return Ok(Some(Detached {
+                client,
+                folder,
+                stored,
+            }));
+        }
         tokio::select! {
             waited = self.wait_for_locks(&client, route) => waited,
             () = self.stop.cancelled() => return Err(Ended::Stopped),

@@ -4,6 +4,7 @@ mod access;
 mod active_runs;
 mod ansible;
 mod change;
+mod command;
 mod context;
 mod create;
 mod deployment;

@@ -1,6 +1,6 @@
 //! Steps that run a catalogue item's role on a server, by Ansible in a sandbox.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use api::{LogLevel, LogStream, ResourceState};
 use async_trait::async_trait;
@@ -8,10 +8,11 @@ use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
 use store::ResourceChange;
 use types::catalog::CatalogItem;
+use zeroize::Zeroizing;
 
 use super::{
     access::HOST_KEY_CHANGED,
-    ansible::{self, ParsedLine, PlayEvent},
+    ansible::{self, ParsedLine, PlayEvent, Tasks},
     detached::Detached,
     jobs::{Live, Positions},
     log::{LogSource, StepLog},
@@ -19,9 +20,11 @@ use super::{
     step::{Attempt, QueueMove, StepResult},
 };
 use crate::{
+    catalog::{Files, Item},
     machine::{Failure, FailureClass},
     resources::{Addresses, address},
     sandbox::{Job, LineSink, Servers, Slot},
+    ssh::Route,
 };
 
 /// Ansible's exit code for an unreachable host.
@@ -35,51 +38,13 @@ impl Attempt {
         let spec = self.run_context.workflow.resources.get(&name).cloned();
         let spec =
             spec.ok_or_else(|| Ended::lasting(format!("the workflow does not describe `{name}`")))?;
-        let item = self
-            .run_context
-            .catalog
-            .of_type(&spec.resource_type)
-            .cloned();
-        let item = item.ok_or_else(|| {
-            Ended::lasting(format!(
-                "the catalogue has no item for `{}` in the version that this was made with; add it again, or take `{name}` out",
-                spec.resource_type
-            ))
-        })?;
+        let item = self.item_of(&name, &spec)?;
         let host = self.host(&spec)?;
         let given = self.given(&spec, &item.described)?;
-        let mut variables = given.clone();
-        for requirement in &item.described.requires {
-            if let Some(value) = spec.properties.get(&requirement.name) {
-                let endpoints = address::targets(value)
-                    .into_iter()
-                    .map(|target| self.endpoint(target, &requirement.capability));
-                variables.insert(
-                    requirement.name.clone(),
-                    Value::Array(endpoints.collect::<StepResult<_>>()?),
-                );
-            }
-        }
-
-        let route = self.route(&host)?;
-        let role = item.described.name.clone();
-        let private_key = self.private_key().await?;
-        let mut files = ansible::ssh_files(&route, &private_key);
-        files.extend(ansible::play(&role, &name, &host, &variables));
-        let role_files =
-            tokio::task::spawn_blocking(move || item.files().map(|files| (item, files)))
-                .await
-                .map_err(|error| Ended::lasting(error.to_string()))?;
-        let (item, role_files) = role_files.map_err(|error| {
-            Ended::lasting(format!(
-                "the files of item `{role}` cannot be read ({error}); upload the same version of it again"
-            ))
-        })?;
-        files.extend(
-            role_files
-                .into_iter()
-                .map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes)),
-        );
+        let (mut files, route, private_key) = self
+            .role_on_host((&name, &spec), &item, &given, Tasks::Main)
+            .await?;
+        let role = &item.described.name;
         let detached = self.detach(&name, &route, &private_key).await?;
         if let Some(detached) = &detached {
             files.insert("jobs".into(), detached.folder.path().into_bytes());
@@ -87,16 +52,7 @@ impl Attempt {
         self.log
             .info(format!("running role `{role}` on `{host}`"))
             .await;
-        let job = Job {
-            run: self.run_context.run.clone(),
-            step: self.step.id.clone(),
-            files,
-            argv: ansible::playbook_command(),
-            servers: Servers {
-                routes: vec![route],
-                private_key,
-            },
-        };
+        let job = self.job(files, ansible::playbook_command(), route, private_key);
         let takes = |result: &str| address::takes_result(&item.described, result);
         let output = self.in_sandbox(&job, &takes, detached).await?;
         if output.code != 0 {
@@ -111,6 +67,80 @@ impl Attempt {
                     .await
             }
             code => Err(ended_badly(&host, code, output.failure.as_deref())),
+        }
+    }
+
+    /// The catalogue item of a component.
+    pub(super) fn item_of(&self, name: &str, spec: &ResourceSpec) -> StepResult<Arc<Item>> {
+        let item = self.run_context.catalog.of_type(&spec.resource_type);
+        item.cloned().ok_or_else(|| {
+            Ended::lasting(format!(
+                "the catalogue has no item for `{}` in the version that this was made with; add it again, or take `{name}` out",
+                spec.resource_type
+            ))
+        })
+    }
+
+    /// The files of a sandbox that runs tasks of a component's role on its host, and the way there.
+    pub(super) async fn role_on_host(
+        &self,
+        (name, spec): (&str, &ResourceSpec),
+        item: &Arc<Item>,
+        given: &Map<String, Value>,
+        tasks: Tasks<'_>,
+    ) -> StepResult<(Files, Route, Zeroizing<String>)> {
+        let host = self.host(spec)?;
+        let mut variables = given.clone();
+        for requirement in &item.described.requires {
+            if let Some(value) = spec.properties.get(&requirement.name) {
+                let endpoints = address::targets(value)
+                    .into_iter()
+                    .map(|target| self.endpoint(target, &requirement.capability));
+                variables.insert(
+                    requirement.name.clone(),
+                    Value::Array(endpoints.collect::<StepResult<_>>()?),
+                );
+            }
+        }
+        let route = self.route(&host)?;
+        let role = item.described.name.clone();
+        let private_key = self.private_key().await?;
+        let mut files = ansible::ssh_files(&route, &private_key);
+        files.extend(ansible::play((&role, tasks), name, &host, &variables));
+        let reader = item.clone();
+        let role_files = tokio::task::spawn_blocking(move || reader.files())
+            .await
+            .map_err(|error| Ended::lasting(error.to_string()))?;
+        let role_files = role_files.map_err(|error| {
+            Ended::lasting(format!(
+                "the files of item `{role}` cannot be read ({error}); upload the same version of it again"
+            ))
+        })?;
+        files.extend(
+            role_files
+                .into_iter()
+                .map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes)),
+        );
+        Ok((files, route, private_key))
+    }
+
+    /// A sandbox's execution for this step on one server.
+    pub(super) fn job(
+        &self,
+        files: Files,
+        argv: Vec<String>,
+        route: Route,
+        private_key: Zeroizing<String>,
+    ) -> Job {
+        Job {
+            run: self.run_context.run.clone(),
+            step: self.step.id.clone(),
+            files,
+            argv,
+            servers: Servers {
+                routes: vec![route],
+                private_key,
+            },
         }
     }
 
@@ -164,7 +194,11 @@ impl Attempt {
     }
 
     /// A component's given inputs, resolved. References to others are not inputs.
-    fn given(&self, spec: &ResourceSpec, item: &CatalogItem) -> StepResult<Map<String, Value>> {
+    pub(super) fn given(
+        &self,
+        spec: &ResourceSpec,
+        item: &CatalogItem,
+    ) -> StepResult<Map<String, Value>> {
         let is_input = |name: &str| item.inputs.iter().any(|input| input.name == name);
         let mut inputs = spec.clone();
         inputs.properties.retain(|name, _| is_input(name));
@@ -177,7 +211,7 @@ impl Attempt {
         Ok(given)
     }
 
-    fn host(&self, spec: &ResourceSpec) -> StepResult<String> {
+    pub(super) fn host(&self, spec: &ResourceSpec) -> StepResult<String> {
         let host = spec
             .properties
             .get("host")

@@ -108,6 +108,7 @@ impl Attempt {
             StepKind::Configure => self.configure().await,
             StepKind::Pause => self.rest().await,
             StepKind::Sweep => self.sweep().await,
+            StepKind::Command => self.command().await,
         }
     }
 

@@ -6,6 +6,7 @@
 //! its operator can open these secrets.
 
 pub(crate) mod attributes;
+mod command;
 pub(crate) mod hidden_parameters;
 mod keys;
 mod mask;
@@ -13,6 +14,7 @@ mod run;
 mod seal;
 mod vault;
 
+pub(crate) use command::CommandContent;
 pub use keys::{KeySource, SealingKeys};
 pub use mask::Mask;
 pub use run::RunSecrets;

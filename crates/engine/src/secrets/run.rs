@@ -8,10 +8,10 @@ use serde_json::Value;
 use store::{SealedKind, Store};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::SealingKeys;
+use super::{CommandContent, SealingKeys};
 use crate::{Result, Tenant, VaultKey};
 
-/// Token, hidden parameters, and the key of the sealed vault if there is no key manager.
+/// Token, hidden parameters, a command's content, and the key of the sealed vault if there is no key manager.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunSecrets {
     /// A Keystone token of the user.
@@ -20,6 +20,9 @@ pub struct RunSecrets {
     pub parameters: BTreeMap<String, Value>,
     /// The key of the sealed vault, in base64.
     vault_key: Option<String>,
+    /// The content of the command, if the run is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<Box<CommandContent>>,
 }
 
 impl RunSecrets {
@@ -33,7 +36,14 @@ impl RunSecrets {
             token: token.to_owned(),
             parameters,
             vault_key: vault_key.map(|key| STANDARD.encode(key.0.as_ref())),
+            command: None,
         }
+    }
+
+    /// The same secrets, with the content of a command.
+    pub(crate) fn with_command(mut self, command: Option<Box<CommandContent>>) -> RunSecrets {
+        self.command = command;
+        self
     }
 
     /// The key of the sealed vault.

@@ -5,6 +5,7 @@
 mod attributes;
 mod bench;
 mod checked;
+mod commands;
 mod compose;
 mod configs;
 mod endings;

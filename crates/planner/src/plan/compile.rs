@@ -29,11 +29,11 @@ use types::{
 };
 
 const SERVER_SECONDS: u32 = 1200;
-const SSH_SECONDS: u32 = 120;
+pub(super) const SSH_SECONDS: u32 = 120;
 const CONFIGURE_SECONDS: u32 = 1800;
 /// More than the longest `timeout` of a wait condition, which ends its wait itself.
 const WAIT_SECONDS: u32 = 43_200 + 600;
-const BASTION_SECONDS: u32 = 120;
+pub(super) const BASTION_SECONDS: u32 = 120;
 
 /// Workflow from the deployed resources to the model. The error is a circle.
 pub(super) fn workflow(

@@ -28,6 +28,7 @@ use hot::{
 use types::Registry;
 
 mod change;
+pub mod command;
 mod compare;
 mod compile;
 mod diff;

@@ -302,7 +302,9 @@ async fn apply(
             deployment,
         } => {
             let to = (*state, *ending, reason.as_deref());
-            deployment::set_state(connection, &at.deployment, *deployment, time).await?;
+            if let Some(state) = *deployment {
+                deployment::set_state(connection, &at.deployment, state, time).await?;
+            }
             run::set_state(connection, &at.tenant, run, to, time).await?;
         }
         Entry::RollBack { reason, wanted } => {

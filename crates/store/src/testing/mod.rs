@@ -142,6 +142,7 @@ pub async fn run_insert(
         rolls_back: false,
         roll_back: None,
         scaling: None,
+        command: None,
         workflow,
         author: "demo",
         author_id: "demo-id",

@@ -13,6 +13,8 @@ mod read;
 
 /// Prefix of values set by the role's `set_stats`, in the text of an output.
 pub const STATS: &str = "stats.";
+/// The folder of a role's tasks.
+const TASKS: &str = "tasks/";
 
 /// A software component for servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,9 @@ pub struct CatalogItem {
     /// `{<input>}` and `{stats.<name>}`, a value of the role's `set_stats`.
     #[serde(default)]
     pub outputs: Vec<Output>,
+    /// Commands for running components, such as `reload`.
+    #[serde(default)]
+    pub commands: Vec<ItemCommand>,
     /// Images that the item was tested on.
     #[serde(default)]
     pub tested: Vec<String>,
@@ -100,6 +105,24 @@ pub struct Output {
     pub value: String,
 }
 
+/// A command for a running component: tasks of its role, with the component's inputs as variables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemCommand {
+    /// Name, such as `reload`.
+    pub name: String,
+    /// Summary in one line.
+    pub summary: String,
+    /// File with the tasks, in the folder `tasks` of the role: `tasks/reload.yml`.
+    pub tasks: String,
+}
+
+impl ItemCommand {
+    /// The file as Ansible's `tasks_from` names it.
+    pub fn tasks_from(&self) -> &str {
+        self.tasks.strip_prefix(TASKS).unwrap_or(&self.tasks)
+    }
+}
+
 /// Compares two versions by Semantic Versioning 2.0: numbers compare as numbers, a release is newer than its
 /// pre-releases, and build metadata after `+` is ignored.
 pub fn precedence(one: &str, other: &str) -> Ordering {
@@ -135,6 +158,11 @@ impl CatalogItem {
         argument_specs: &str,
     ) -> Result<CatalogItem, Vec<hot::diagnostic::Diagnostic>> {
         read::item(manifest, argument_specs)
+    }
+
+    /// The command with this name.
+    pub fn command(&self, name: &str) -> Option<&ItemCommand> {
+        self.commands.iter().find(|command| command.name == name)
     }
 
     /// The name of the resource type: `Stackloom::Catalog::<name>`.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Capability, CatalogItem, Listen, Output, Requirement, STATS};
+use super::{Capability, CatalogItem, ItemCommand, Listen, Output, Requirement, STATS, TASKS};
 use crate::property::{Property, PropertyKind};
 use hot::{
     constraint::Constraint,
@@ -16,9 +16,9 @@ const MANIFEST: &str = "item.yml";
 const SPECS: &str = "argument_specs.yml";
 /// Maximum length of a name and of a version, in bytes.
 const NAME_BYTES_MAX: usize = 63;
-const MANIFEST_KEYS: [&str; 10] = [
+const MANIFEST_KEYS: [&str; 11] = [
     "name", "title", "version", "summary", "category", "listens", "provides", "requires",
-    "outputs", "tested",
+    "outputs", "commands", "tested",
 ];
 const OPTION_KEYS: [&str; 13] = [
     "type",
@@ -185,6 +185,7 @@ impl<'t> Reader<'t> {
             provides: Vec::new(),
             requires: Vec::new(),
             outputs: Vec::new(),
+            commands: Vec::new(),
             tested: Vec::new(),
         };
         let Some(root) = self.root.take().filter(|root| root.entries().is_some()) else {
@@ -264,6 +265,7 @@ impl<'t> Reader<'t> {
                 summary: self.text(node, "summary", &path).unwrap_or_default(),
             });
         }
+        item.commands = self.commands(&root);
         if let Some(outputs) = root.entry("outputs").filter(|entry| !entry.value.is_null()) {
             let Some(entries) = outputs.value.entries() else {
                 self.error(
@@ -295,6 +297,40 @@ impl<'t> Reader<'t> {
         }
         self.root = Some(root);
         item
+    }
+
+    fn commands(&mut self, root: &Node) -> Vec<ItemCommand> {
+        let mut commands: Vec<ItemCommand> = Vec::new();
+        for (index, node) in self.items(root, "commands").into_iter().enumerate() {
+            let (path, at) = (format!("commands.{index}"), node.span.start);
+            let entries = node.entries().unwrap_or_default();
+            self.unknown_keys(&path, entries, &["name", "summary", "tasks"]);
+            let command = ItemCommand {
+                name: self.required(node, "name", &path),
+                summary: self.required(node, "summary", &path),
+                tasks: self.required(node, "tasks", &path),
+            };
+            if !command.name.is_empty() && !is_item_name(&command.name) {
+                let message = format!(
+                    "`{}` cannot name a command: use at most 63 lower case letters, digits, `_` and `-`",
+                    shown(&command.name)
+                );
+                self.error(&path, at, message);
+            }
+            if commands.iter().any(|other| other.name == command.name) {
+                let message = format!("there are two commands `{}`", shown(&command.name));
+                self.error(&path, at, message);
+            }
+            if !command.tasks.is_empty() && !is_tasks_file(&command.tasks) {
+                let message = format!(
+                    "`{}` is no file of tasks such as `tasks/reload.yml`",
+                    shown(&command.tasks)
+                );
+                self.error(&path, at, message);
+            }
+            commands.push(command);
+        }
+        commands
     }
 
     /// Checks that ports and placeholders of outputs refer to inputs.
@@ -526,6 +562,13 @@ fn is_item_name(name: &str) -> bool {
         && name
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'))
+}
+
+/// Whether the text names a YAML file directly in the folder of a role's tasks.
+fn is_tasks_file(path: &str) -> bool {
+    let name = path.strip_prefix(TASKS);
+    let stem = name.and_then(|name| name.strip_suffix(".yml").or(name.strip_suffix(".yaml")));
+    stem.is_some_and(is_item_name)
 }
 
 fn is_version(version: &str) -> bool {

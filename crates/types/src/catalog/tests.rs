@@ -148,7 +148,7 @@ fn problems_of_a_manifest_have_their_line() {
     let manifest = "name: Nginx\ntitel: x\nversion: one\nsummary: s\ncategory: web\nlistens: [{port: prot, protocol: sctp}]\noutputs: {url: 'http://{adress}/'}\n";
     let specs = "argument_specs:\n  main:\n    options:\n      port: {type: integer}\n      host: {type: str, required: maybe}\n      x: {typ: str}\n";
     insta::assert_snapshot!(listing(&CatalogItem::parse(manifest, specs).unwrap_err()), @r"
-    2:1 Error item-invalid item.yml: item.yml: `titel` is no key here; did you mean `title`?; there are `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs` and `tested`
+    2:1 Error item-invalid item.yml: item.yml: `titel` is no key here; did you mean `title`?; there are `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs`, `commands` and `tested`
     1:1 Error item-invalid item.yml.title: item.yml: `title` is missing
     1:7 Error item-invalid item.yml.name: item.yml: `Nginx` cannot name an item: use at most 63 lower case letters, digits, `_` and `-`
     3:10 Error item-invalid item.yml.version: item.yml: `one` is no version such as `1.0.0`
@@ -161,11 +161,27 @@ fn problems_of_a_manifest_have_their_line() {
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: an option cannot be named `host`: that is the server that the role runs on
     ");
     insta::assert_snapshot!(listing(&CatalogItem::parse("", "").unwrap_err()), @r"
-    1:1 Error item-invalid item.yml: item.yml: a map with `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs` and `tested` belongs here
+    1:1 Error item-invalid item.yml: item.yml: a map with `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs`, `commands` and `tested` belongs here
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs` is missing
     ");
     insta::assert_snapshot!(listing(&CatalogItem::parse("[", "a: b").unwrap_err()), @r"
     1:2 Error yaml-syntax item.yml: item.yml: this is not YAML: while parsing a node, did not find expected node content
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs.main` is missing: the options of the role's entry point
     ");
+}
+
+#[test]
+fn commands_are_read_and_checked() {
+    let with = |commands: &str| format!("{MANIFEST}commands:\n{commands}");
+    let good =
+        with("  - {name: reload, summary: Reads its files again., tasks: tasks/reload.yml}\n");
+    let item = CatalogItem::parse(&good, SPECS).unwrap();
+    let command = item.command("reload").unwrap();
+    assert_eq!(command.summary, "Reads its files again.");
+    assert_eq!(command.tasks_from(), "reload.yml");
+    assert!(item.command("restart").is_none());
+    let bad = with(
+        "  - {name: reload, summary: One., tasks: ../reload.yml}\n  - {name: reload, summary: Two., tasks: tasks/a/b.yml, as: root}\n  - {name: Re load, tasks: tasks/x.yml}\n",
+    );
+    insta::assert_snapshot!(listing(&CatalogItem::parse(&bad, SPECS).unwrap_err()), @"");
 }

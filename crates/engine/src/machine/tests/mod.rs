@@ -9,6 +9,7 @@ use planner::workflow::{StepKind, Workflow};
 use super::*;
 use crate::testing::{step, workflow};
 
+mod commands;
 mod laws;
 
 /// A run, its clock, and the effects whose outcome is not reported yet.

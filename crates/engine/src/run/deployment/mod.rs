@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use store::ResourceChange;
 
 use super::{
-    ansible,
+    ansible::{self, Tasks},
     outcome::Ended,
     software::ended_badly,
     step::{Attempt, StepResult},
@@ -228,7 +228,7 @@ impl Attempt {
                         format!("the input `{input}` is left out: no variable has such a name");
                     self.log.warn(message).await;
                 }
-                files.extend(ansible::play(ROLE, name, host, &variables));
+                files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
                 let role = [
                     ("tasks/main.yml", SCRIPT_TASKS),
                     ("tasks/outputs.yml", OUTPUT_TASKS),
@@ -242,7 +242,7 @@ impl Attempt {
             }
             Tool::Ansible => {
                 variables.extend(inputs);
-                files.extend(ansible::play(ROLE, name, host, &variables));
+                files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
                 files.extend(playbook_files(name, host, &configuration.text));
                 playbook_command(&configuration.options)
             }

@@ -20,10 +20,12 @@ impl RunTask {
                 reason,
             } => {
                 let deployment = match (state, self.kind) {
-                    (RunState::Succeeded, RunKind::Undeploy) => DeploymentState::Undeployed,
-                    (RunState::Succeeded, _) => DeploymentState::Deployed,
-                    (RunState::Failed | RunState::Cancelled, _) => DeploymentState::Failed,
-                    _ => DeploymentState::Busy,
+                    // Its resources stay as they are, whatever the command does.
+                    (_, RunKind::Command) => None,
+                    (RunState::Succeeded, RunKind::Undeploy) => Some(DeploymentState::Undeployed),
+                    (RunState::Succeeded, _) => Some(DeploymentState::Deployed),
+                    (RunState::Failed | RunState::Cancelled, _) => Some(DeploymentState::Failed),
+                    _ => Some(DeploymentState::Busy),
                 };
                 entries.push(Entry::Run {
                     state,
@@ -121,6 +123,9 @@ impl RunTask {
         let (RunState::Succeeded, Some(run_context)) = (self.run.state, &self.run_context) else {
             return;
         };
+        if self.kind == RunKind::Command {
+            return;
+        }
         let kept = run_context.known.kept();
         if self.kind == RunKind::Undeploy {
             self.after_undeploy(run_context, entries).await;
@@ -148,6 +153,11 @@ impl RunTask {
     async fn advice(&self, state: RunState) -> Option<&'static str> {
         if self.given_up || !matches!(state, RunState::Failed | RunState::Cancelled) {
             return None;
+        }
+        if self.kind == RunKind::Command {
+            return (state == RunState::Failed).then_some(
+                "The failed steps say why. Nothing is repeated by itself: run the command again on the servers that need it.",
+            );
         }
         if self.kind == RunKind::Undeploy {
             return Some(

@@ -154,7 +154,8 @@ impl World {
             | StepKind::OpenBastion
             | StepKind::CloseBastion
             | StepKind::Pause
-            | StepKind::Sweep => Ok(()),
+            | StepKind::Sweep
+            | StepKind::Command => Ok(()),
         }
     }
 

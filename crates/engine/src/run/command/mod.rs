@@ -1,0 +1,246 @@
+//! Steps of commands: a script, a playbook, or a command of a catalogue item on one server, by Ansible in a sandbox.
+//!
+//! A command runs like a role: detached on the server, followed live, and found again after a crash. Unlike a role it is not made to be
+//! repeated. So all attempts of a step share one folder of programs, in which each program is started once, and the machine treats
+//! each failure as final.
+//!
+//! A script that writes too much is ended on the server itself (`guard.sh`): the engine's quota protects the log, but not the server's
+//! disk. Its processes are limited where systemd or the user's limits can do so, and all of its session is ended by a cancellation or
+//! at the time limit.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Map, json};
+use zeroize::Zeroizing;
+
+use super::{
+    ansible::{self, Tasks},
+    detached::Detached,
+    outcome::Ended,
+    software::{Output, ended_badly},
+    step::{Attempt, StepResult},
+};
+use crate::{catalog::Files, secrets::CommandContent, ssh::Route};
+
+const ROLE: &str = "command";
+const TASKS: &str = include_str!("script.yml");
+const GUARD: &str = include_str!("guard.sh");
+/// Maximum number of bytes that a script may write to its output and its errors together. Ansible holds them in memory, several times.
+const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+/// Maximum number of processes of a script.
+const PROCESSES_MAX: u32 = 4096;
+/// Number of tries to reach the server before anything is started there.
+const TRIES: u32 = 3;
+/// Maximum number of characters of a script's errors in the step's error.
+const ERROR_CHARS_MAX: usize = 300;
+/// Results of the role.
+const STATUS: &str = "command_status";
+const ERRORS: &str = "command_errors";
+
+/// The input of a sandbox for one server.
+struct Prepared {
+    files: Files,
+    argv: Vec<String>,
+    route: Route,
+    private_key: Zeroizing<String>,
+}
+
+impl Attempt {
+    /// Runs the run's command on the step's server.
+    pub(super) async fn command(&self) -> StepResult {
+        let server = self.name()?.to_owned();
+        let content = self.run_context.command.as_deref().ok_or_else(|| {
+            Ended::lasting(
+                "its content is not stored any more, because the run was paused for too long; run the command again",
+            )
+        })?;
+        let mut prepared = self.prepare(&server, content).await?;
+        let detached = self.reach(&server, &prepared).await?;
+        let folder = detached.folder.path();
+        if let CommandContent::Script { .. } = content {
+            self.add_script(&server, content, &folder, &mut prepared.files);
+        }
+        prepared.files.insert("jobs".into(), folder.into_bytes());
+        self.log
+            .info(format!("running the command on `{server}`"))
+            .await;
+        let Prepared {
+            files,
+            argv,
+            route,
+            private_key,
+        } = prepared;
+        let job = self.job(files, argv, route, private_key);
+        let takes = |result: &str| matches!(result, STATUS | ERRORS);
+        let output = self.in_sandbox(&job, &takes, Some(detached)).await?;
+        if output.code != 0 {
+            return Err(ended_badly(&server, output.code, output.failure.as_deref()));
+        }
+        match content {
+            CommandContent::Script { .. } => {
+                script_outcome(&output).map_err(|why| Ended::lasting(self.log.masked(&why)))
+            }
+            CommandContent::Playbook { .. } | CommandContent::Item { .. } => Ok(()),
+        }
+    }
+
+    async fn prepare(&self, server: &str, content: &CommandContent) -> StepResult<Prepared> {
+        if let CommandContent::Item { component, command } = content {
+            return self.prepare_item(component, command).await;
+        }
+        let route = self.route(server)?;
+        let private_key = self.private_key().await?;
+        let mut files = ansible::ssh_files(&route, &private_key);
+        let mut argv = ansible::playbook_command();
+        if let CommandContent::Playbook { text, as_root } = content {
+            let hosts = Map::from_iter([(server.to_owned(), json!({"ansible_become": as_root}))]);
+            let inventory = json!({"all": {"hosts": hosts}}).to_string();
+            files.insert("inventory.json".into(), inventory.into_bytes());
+            files.insert("playbook.yml".into(), text.as_bytes().to_vec());
+            argv = ["ansible-playbook", "-i", "inventory.json", "playbook.yml"]
+                .map(str::to_owned)
+                .into();
+        }
+        Ok(Prepared {
+            files,
+            argv,
+            route,
+            private_key,
+        })
+    }
+
+    async fn prepare_item(&self, component: &str, command: &str) -> StepResult<Prepared> {
+        let known = self.run_context.known.get(component);
+        let spec = known.map(|thing| thing.spec).ok_or_else(|| {
+            Ended::lasting(format!(
+                "`{component}` is not there any more; nothing was started"
+            ))
+        })?;
+        let item = self.item_of(component, &spec)?;
+        let described = item
+            .described
+            .command(command)
+            .ok_or_else(|| Ended::lasting(format!("`{component}` has no command `{command}`")))?;
+        let given = self.given(&spec, &item.described)?;
+        let tasks = Tasks::File(described.tasks_from());
+        let (files, route, private_key) = self
+            .role_on_host((component, &spec), &item, &given, tasks)
+            .await?;
+        Ok(Prepared {
+            files,
+            argv: ansible::playbook_command(),
+            route,
+            private_key,
+        })
+    }
+
+    /// Adds the role that runs a script in a folder of the server.
+    fn add_script(&self, server: &str, content: &CommandContent, folder: &str, files: &mut Files) {
+        let CommandContent::Script {
+            text,
+            interpreter,
+            as_root,
+        } = content
+        else {
+            return;
+        };
+        let (bytes, processes) = (OUTPUT_BYTES_MAX.to_string(), PROCESSES_MAX.to_string());
+        let script = format!("{folder}/script");
+        let guard = ["/bin/sh", "-c", GUARD, "sh", &bytes, &processes];
+        let argv: Vec<&str> = guard
+            .into_iter()
+            .chain(interpreter.as_deref())
+            .chain([script.as_str()])
+            .collect();
+        let variables = json!({
+            "stackloom_folder": folder, "stackloom_argv": argv, "stackloom_as_root": as_root,
+        });
+        let variables = variables.as_object().cloned().unwrap_or_default();
+        files.extend(ansible::play((ROLE, Tasks::Main), ROLE, server, &variables));
+        for (path, text) in [("tasks/main.yml", TASKS), ("files/script", text)] {
+            files.insert(format!("roles/{ROLE}/{path}"), text.as_bytes().to_vec());
+        }
+    }
+
+    /// The folder of the command's program. A command is not run without it: after a crash it could be started twice.
+    async fn reach(&self, server: &str, prepared: &Prepared) -> StepResult<Detached> {
+        // Programs of components have folders of their own.
+        let place = format!("command on {server}");
+        for number in 1..=TRIES {
+            let reached = self.detach(&place, &prepared.route, &prepared.private_key);
+            if let Some(detached) = reached.await? {
+                return Ok(detached);
+            }
+            if number < TRIES {
+                self.pause(self.run_context.core.config.retry_pause).await?;
+            }
+        }
+        Err(Ended::lasting(format!(
+            "`{server}` cannot be reached over SSH as Stackloom needs it; the log says why. The command was not started by this attempt. \
+             Servers that were made before the deployment had software have no login for Stackloom"
+        )))
+    }
+}
+
+/// An error in words, if the script failed.
+fn script_outcome(output: &Output) -> Result<(), String> {
+    let result = |name: &str| {
+        let decoded = output
+            .results
+            .get(name)
+            .and_then(|text| STANDARD.decode(text).ok());
+        decoded.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
+    };
+    match result(STATUS).as_deref() {
+        Some("0") => Ok(()),
+        Some(code) => {
+            let errors = result(ERRORS).unwrap_or_default();
+            let last = errors.lines().next_back().unwrap_or_default();
+            let last: String = last.chars().take(ERROR_CHARS_MAX).collect();
+            let why = if last.is_empty() {
+                String::new()
+            } else {
+                format!(": {last}")
+            };
+            Err(format!("it ended with exit code {code}{why}"))
+        }
+        None => Err("its exit code did not arrive; see the log".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(status: &str, errors: &str) -> Result<(), String> {
+        let results = [(STATUS, status), (ERRORS, errors)];
+        script_outcome(&Output {
+            code: 0,
+            failure: None,
+            text: String::new(),
+            results: results
+                .map(|(name, text)| (name.to_owned(), STANDARD.encode(text)))
+                .into(),
+        })
+    }
+
+    #[test]
+    fn the_error_of_a_script_is_its_exit_code_and_its_last_line() {
+        assert_eq!(ended("0", "careful"), Ok(()));
+        let why = ended("3", "first\nno disk\n").unwrap_err();
+        assert_eq!(why, "it ended with exit code 3: no disk");
+        assert_eq!(ended("3", "").unwrap_err(), "it ended with exit code 3");
+        let long = ended("1", &"x".repeat(5000)).unwrap_err();
+        assert!(long.len() < 400, "{long}");
+    }
+
+    #[test]
+    fn a_script_without_an_exit_code_has_failed() {
+        let output = Output {
+            code: 0,
+            failure: None,
+            text: String::new(),
+            results: Default::default(),
+        };
+        assert!(script_outcome(&output).is_err());
+    }
+}

@@ -1,0 +1,82 @@
+// A command on the servers of a deployment: the dialog, the live run, and a server that fails.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, shoot, watchConsole } from './support/app.ts';
+
+const server = (name: string, more = ''): string => `  ${name}:
+    type: OS::Nova::Server
+${more}    properties: {image: debian-12, flavor: m1.small, user_data_format: SOFTWARE_CONFIG, networks: [{network: {get_resource: front}}]}
+  greet_${name}: {type: OS::Heat::SoftwareDeployment, properties: {config: {get_resource: greet}, server: {get_resource: ${name}}}}
+`;
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.32.0.0/24}}
+  greet: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: echo hello}}
+${server('gate', '    metadata: {stackloom: {public: true}}\n')}${server('web')}`;
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+async function ended(page: Page, run: string): Promise<string> {
+  let state = '';
+  await expect(async () => {
+    ({ state } = await api<{ state: string }>(page, 'GET', `/runs/${run}`));
+    expect(['succeeded', 'failed', 'cancelled']).toContain(state);
+  }).toPass({ timeout: 8 * 60_000 });
+  return state;
+}
+
+test('a command runs on chosen servers, and the run names the one that failed', async ({ page }) => {
+  test.setTimeout(15 * 60_000);
+  const complaints = watchConsole(page);
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'commands', template });
+  expect(await ended(page, run)).toBe('succeeded');
+
+  await page.goto(`/deployments/${deployment}`);
+  await page.getByRole('button', { name: 'Run a command' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Run a command' });
+  const start = dialog.getByRole('button', { name: 'Run', exact: true });
+
+  await test.step('the dialog asks for a script and servers', async () => {
+    await expect(start).toBeDisabled();
+    await dialog.getByLabel('Script', { exact: true }).fill('echo "greetings from $(hostname)"\ncase $(hostname) in *web) echo no disk >&2; exit 3 ;; esac');
+    await expect(start).toBeEnabled();
+    const all = dialog.getByRole('checkbox', { name: 'All servers' });
+    await expect(all).toBeChecked();
+    await all.uncheck();
+    await expect(start).toBeDisabled();
+    await dialog.getByRole('checkbox', { name: 'web' }).check();
+    await dialog.getByRole('checkbox', { name: 'gate' }).check();
+    await expect(all).toBeChecked();
+    await dialog.getByLabel('Title').fill('Greet');
+    await shoot(page, 'command');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await shoot(page, 'command-dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  await test.step('the run page shows the output live, and what failed', async () => {
+    await start.click();
+    await expect(page).toHaveURL(/\/runs\//);
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('commands');
+    await expect(page.getByText('greetings from commands-gate').first()).toBeVisible({ timeout: 120_000 });
+    const cause = page.getByTestId('cause');
+    await expect(cause).toContainText('the command failed on 1 of 2 servers: web', { timeout: 120_000 });
+    await expect(cause.getByRole('button', { name: 'Resume' })).toHaveCount(0);
+    await shoot(page, 'command-run');
+  });
+
+  await test.step('the deployment stays deployed, and lists the command', async () => {
+    await page.goto(`/deployments/${deployment}`);
+    await expect(page.getByRole('link', { name: 'Command: Greet' })).toBeVisible();
+    await expect(page.locator('.deployment-line')).toContainText('Deployed');
+  });
+  expect(complaints).toEqual([]);
+
+  const removal = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  expect(await ended(page, removal.run)).toBe('succeeded');
+});
