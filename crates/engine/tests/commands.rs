@@ -235,8 +235,8 @@ async fn stops_at_the_first_failure(place: &Place) {
     assert_eq!(output(&events).len(), 5, "the others go on");
 }
 
-/// Number of processes named `sleep` on a server.
-const COUNT: &str = "grep -lx sleep /proc/[0-9]*/comm 2>/dev/null | wc -l";
+/// Number of processes `sleep 1000` on a server. The pattern does not match itself.
+const COUNT: &str = "grep -lzx '100[0]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l";
 
 async fn sleepers(place: &Place, server: &str) -> String {
     let (run, events) = place.run(on(&[server], COUNT)).await;
