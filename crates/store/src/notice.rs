@@ -12,7 +12,7 @@ const CHANNEL: &str = "stackloom";
 /// Runs in one notice: 150 of 36 characters with a number stay below PostgreSQL's limit of 8,000 bytes.
 const RUNS: usize = 150;
 
-/// What a notice says.
+/// Content of a notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// Runs have events up to these numbers.

@@ -186,7 +186,7 @@ pub fn EditorKeys(
     view! { <p class="editor-keys meta" id=source.keys_id()>{keys.collect_view()}</p> }
 }
 
-/// What the calls of the script share with the component.
+/// State that the calls of the script share with the component.
 #[derive(Clone, Copy)]
 struct State {
     text: Memo<String>,
@@ -210,7 +210,7 @@ impl State {
     }
 }
 
-/// What the script calls.
+/// Functions that the script calls.
 fn page(workspace: Workspace, source: &Source, is_template: bool, state: State) -> Page {
     let State {
         problems, reported, ..

@@ -38,7 +38,7 @@ extern "C" {
     pub fn destroy(this: &Mounted);
 }
 
-/// What an editor starts with.
+/// Initial state of an editor.
 pub struct Options<'a> {
     /// Name for screen readers.
     pub label: &'a str,

@@ -1,4 +1,4 @@
-//! What an editor edits, and how it reads and changes it.
+//! The text of an editor: its source, and how it is read and changed.
 
 use api::Diagnostic;
 use leptos::prelude::*;

@@ -1,4 +1,4 @@
-//! What a code editor proposes at the caret, and explains under the pointer.
+//! Proposals of a code editor at the caret, and help under the pointer.
 //!
 //! Both come from the descriptions that the forms use, so that code and forms never differ. The text at a caret is seldom
 //! valid, so the place of the caret is read from its lines (`spot`), and names come from the last readable template.

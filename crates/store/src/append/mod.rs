@@ -73,7 +73,7 @@ pub struct Appender {
     quota: LogQuota,
     runs: HashMap<String, Position>,
     projects: HashMap<Tenant, (u64, Instant)>,
-    /// What the last transaction was to store, if its `COMMIT` failed: it may have taken effect.
+    /// Content of the last transaction, if its `COMMIT` failed: it may have taken effect.
     in_doubt: Vec<Draft>,
 }
 

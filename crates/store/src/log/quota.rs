@@ -39,7 +39,7 @@ struct Cut {
     bytes: u64,
 }
 
-/// What becomes of a line.
+/// Treatment of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Store,

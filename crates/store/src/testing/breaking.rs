@@ -10,7 +10,7 @@ use tokio::{
 use super::Postgres;
 use crate::Operator;
 
-/// What is lost when a connection breaks.
+/// Loss when a connection breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The `COMMIT`: the database gives the transaction up.
