@@ -46,7 +46,7 @@ pub enum RuleUser<'a> {
 /// The users that a rule has after a closing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Users {
-    /// `None` if the rule is closed.
+    /// No users: the rule is closed.
     None,
     /// Others: the rule stays open.
     Others,
