@@ -147,7 +147,7 @@ pub fn CodeEditor(
         });
         view! {
             {card}
-            {is_busy.then(|| view! { <p class="sr-only" role="status">"The editor is loaded."</p> })}
+            {is_busy.then(|| view! { <p class="sr-only" role="status">"Loading the editor."</p> })}
             <pre class="code-waiting mono" aria-busy=is_busy.to_string()>{first_lines}</pre>
         }
         .into_any()
