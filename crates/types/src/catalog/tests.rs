@@ -183,5 +183,12 @@ fn commands_are_read_and_checked() {
     let bad = with(
         "  - {name: reload, summary: One., tasks: ../reload.yml}\n  - {name: reload, summary: Two., tasks: tasks/a/b.yml, as: root}\n  - {name: Re load, tasks: tasks/x.yml}\n",
     );
-    insta::assert_snapshot!(listing(&CatalogItem::parse(&bad, SPECS).unwrap_err()), @"");
+    insta::assert_snapshot!(listing(&CatalogItem::parse(&bad, SPECS).unwrap_err()), @r"
+    16:5 Error item-invalid item.yml.commands.0: item.yml: `../reload.yml` is no file of tasks such as `tasks/reload.yml`
+    17:57 Error item-invalid item.yml.commands.1: item.yml: `as` is no key here; there are `name`, `summary` and `tasks`
+    17:5 Error item-invalid item.yml.commands.1: item.yml: there are two commands `reload`
+    17:5 Error item-invalid item.yml.commands.1: item.yml: `tasks/a/b.yml` is no file of tasks such as `tasks/reload.yml`
+    18:5 Error item-invalid item.yml.commands.2: item.yml: `summary` is missing
+    18:5 Error item-invalid item.yml.commands.2: item.yml: `Re load` cannot name a command: use at most 63 lower case letters, digits, `_` and `-`
+    ");
 }
