@@ -22,7 +22,7 @@ pub const EMPTY: Starter = Starter {
 };
 
 /// Starters, from small to large.
-pub const STARTERS: [Starter; 4] = [
+pub const STARTERS: [Starter; 6] = [
     Starter {
         name: "Web server behind a proxy",
         summary: "HAProxy on a public server, nginx on a private one. The output is a page to open.",
@@ -46,5 +46,17 @@ pub const STARTERS: [Starter; 4] = [
         summary: "A router between two networks, a server in each, no software.",
         icon: "network",
         template: include_str!("starters/network.yaml"),
+    },
+    Starter {
+        name: "WordPress with its database",
+        summary: "A public WordPress site, MariaDB on a private server. The database's password is made at deploy.",
+        icon: "file-text",
+        template: include_str!("starters/wordpress.yaml"),
+    },
+    Starter {
+        name: "Monitored servers",
+        summary: "Prometheus collects the figures of two servers and draws them.",
+        icon: "gauge",
+        template: include_str!("starters/monitoring.yaml"),
     },
 ];

@@ -12,6 +12,8 @@ mod bench;
 
 #[path = "software/live.rs"]
 mod live;
+#[path = "software/starters.rs"]
+mod starters;
 
 use std::time::{Duration, Instant};
 
@@ -523,8 +525,13 @@ async fn all_goes(bench: Bench, deployment: &str) {
     bench.lab.stop().await;
 }
 
-/// The body of a page: plain HTTP, one request.
+/// The answer to `GET /`.
 async fn fetch(url: &str) -> String {
+    ask(url, "GET / HTTP/1.0", "").await
+}
+
+/// The answer to one request over plain HTTP, with its head. A body is a form.
+async fn ask(url: &str, request: &str, form: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let host = url
         .trim_start_matches("http://")
@@ -536,10 +543,12 @@ async fn fetch(url: &str) -> String {
         format!("{host}:80")
     };
     let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
-    stream
-        .write_all(format!("GET / HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes())
-        .await
-        .unwrap();
+    let kind = "application/x-www-form-urlencoded";
+    let length = form.len();
+    let text = format!(
+        "{request}\r\nHost: {host}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{form}"
+    );
+    stream.write_all(text.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     answer

@@ -22,6 +22,7 @@ const OWN: &[&str] = &[
     "rabbitmq",
     "redis",
     "script",
+    "wordpress",
 ];
 const SPECS: &str = "\
 argument_specs:

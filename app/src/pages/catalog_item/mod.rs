@@ -269,6 +269,9 @@ fn Relations(item: CatalogItem) -> impl IntoView {
                     <span class="pill">{offer.name.clone()}</span>
                     <span class="relation-line" aria-hidden="true"></span>
                     <span>"offered on the port in "<code>{offer.port.clone()}</code></span>
+                    {(!offer.shares.is_empty()).then(|| view! {
+                        <span class="meta">"Hands over "{offer.shares.join(", ")}"."</span>
+                    })}
                 </div>
             }
         })

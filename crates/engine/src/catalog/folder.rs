@@ -170,6 +170,7 @@ mod tests {
             "rabbitmq",
             "redis",
             "script",
+            "wordpress",
         ] {
             let item = catalog.get(name).unwrap();
             let files = item.files().unwrap();

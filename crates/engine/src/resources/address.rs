@@ -173,7 +173,8 @@ pub fn inputs(item: &CatalogItem, given: &Map<String, Value>) -> Map<String, Val
         .collect()
 }
 
-/// The `{name, address, port}` of a component, for components that connect to it.
+/// The endpoint of a component, for components that connect to it: `{name, address, port}` and the inputs that its
+/// capability shares. Shared inputs can be secrets.
 pub fn endpoint(
     name: &str,
     item: Option<&CatalogItem>,
@@ -181,14 +182,22 @@ pub fn endpoint(
     given: &Map<String, Value>,
     address: &str,
 ) -> Value {
-    let port = item.and_then(|item| {
-        let offered = item
-            .provides
-            .iter()
-            .find(|offered| offered.name == capability)?;
-        inputs(item, given).remove(&offered.port)
+    let offered = item.and_then(|item| {
+        let mut provided = item.provides.iter();
+        Some((item, provided.find(|one| one.name == capability)?))
     });
-    json!({"name": name, "address": address, "port": port})
+    let Some((item, offered)) = offered else {
+        return json!({"name": name, "address": address, "port": null});
+    };
+    let mut inputs = inputs(item, given);
+    let port = inputs.get(&offered.port).cloned();
+    inputs.retain(|input, _| offered.shares.contains(input));
+    inputs.extend([
+        ("name".to_owned(), json!(name)),
+        ("address".to_owned(), json!(address)),
+        ("port".to_owned(), json!(port)),
+    ]);
+    Value::Object(inputs)
 }
 
 /// An item's outputs, with addresses, inputs and the role's results filled in.
@@ -394,6 +403,23 @@ mod tests {
         };
         let shown = outputs(&item, &Map::new(), &addresses, &results);
         assert_eq!(shown["stdout"], "{address} {\"a\": 1}||{open");
+    }
+
+    #[test]
+    fn an_endpoint_has_what_its_capability_shares_and_nothing_else() {
+        let manifest = "{name: db, title: DB, version: 1.0.0, summary: s, category: c, provides: [{name: sql, port: port, shares: [user, password]}]}";
+        let options = "argument_specs: {main: {options: {port: {type: int, default: 3306}, user: {type: str, default: app}, password: {type: str, no_log: true}, memory: {type: int, default: 1}}}}";
+        let item = CatalogItem::parse(manifest, options).unwrap();
+        let given = json!({"password": "hush"});
+        let given = given.as_object().unwrap();
+        assert_eq!(
+            endpoint("db", Some(&item), "sql", given, "10.0.0.5"),
+            json!({"name": "db", "address": "10.0.0.5", "port": 3306, "user": "app", "password": "hush"})
+        );
+        assert_eq!(
+            endpoint("web", None, "sql", given, "10.0.0.6"),
+            json!({"name": "web", "address": "10.0.0.6", "port": null})
+        );
     }
 
     fn empty() -> CatalogItem {

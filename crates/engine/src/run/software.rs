@@ -222,7 +222,7 @@ impl Attempt {
             .ok_or_else(|| Ended::lasting("it has no `host`; drop it on a server"))
     }
 
-    /// The `{name, address, port}` of the component that this one connects to.
+    /// The endpoint of the component that this one connects to.
     fn endpoint(&self, target: &str, capability: &str) -> StepResult<Value> {
         let missing = || Ended::lasting(format!("`{target}` is not there yet"));
         let planned = self.run_context.workflow.resources.get(target).cloned();

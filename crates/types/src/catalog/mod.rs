@@ -45,7 +45,7 @@ pub struct CatalogItem {
     #[serde(default)]
     pub provides: Vec<Capability>,
     /// Connections to other components. Each is a property with references, and a role variable of the same name with a
-    /// list of `{name, address, port}`.
+    /// list of endpoints: `{name, address, port}` and the values that the capability shares.
     #[serde(default)]
     pub requires: Vec<Requirement>,
     /// Attributes. The text of an output can contain `{address}` (public, else private), `{private_address}`,
@@ -76,7 +76,13 @@ pub struct Capability {
     pub name: String,
     /// Input with the port number.
     pub port: String,
+    /// Inputs whose values connected components get beside the address, such as `database`, `user` and `password`.
+    #[serde(default)]
+    pub shares: Vec<String>,
 }
+
+/// Keys of every endpoint. A capability cannot share inputs with these names.
+pub const ENDPOINT_KEYS: [&str; 3] = ["name", "address", "port"];
 
 /// A connection that a component requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

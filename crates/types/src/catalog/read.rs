@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Capability, CatalogItem, ItemCommand, Listen, Output, Requirement, STATS, TASKS};
+use super::{
+    Capability, CatalogItem, ENDPOINT_KEYS, ItemCommand, Listen, Output, Requirement, STATS, TASKS,
+};
 use crate::property::{Property, PropertyKind};
 use hot::{
     constraint::Constraint,
@@ -154,6 +156,17 @@ impl<'t> Reader<'t> {
         }
     }
 
+    fn texts(&mut self, node: &Node, key: &str, at: &str, what: &str) -> Vec<String> {
+        let mut texts = Vec::new();
+        for item in self.items(node, key) {
+            match &item.kind {
+                Kind::Scalar(text) => texts.push(text.clone()),
+                _ => self.error(at, item.span.start, format!("`{key}` takes {what}")),
+            }
+        }
+        texts
+    }
+
     fn number(&mut self, node: &Node, key: &str, at: &str) -> Option<u32> {
         let entry = node.entry(key)?;
         let number = entry
@@ -244,10 +257,12 @@ impl<'t> Reader<'t> {
         }
         for (index, node) in self.items(&root, "provides").into_iter().enumerate() {
             let path = format!("provides.{index}");
-            self.unknown_keys(&path, node.entries().unwrap_or_default(), &["name", "port"]);
+            let entries = node.entries().unwrap_or_default();
+            self.unknown_keys(&path, entries, &["name", "port", "shares"]);
             item.provides.push(Capability {
                 name: self.required(node, "name", &path),
                 port: self.required(node, "port", &path),
+                shares: self.texts(node, "shares", &path, "options of the role"),
             });
         }
         for (index, node) in self.items(&root, "requires").into_iter().enumerate() {
@@ -285,16 +300,7 @@ impl<'t> Reader<'t> {
                 });
             }
         }
-        for node in self.items(&root, "tested") {
-            match &node.kind {
-                Kind::Scalar(image) => item.tested.push(image.clone()),
-                _ => self.error(
-                    "tested",
-                    node.span.start,
-                    "`tested` takes names of images".to_owned(),
-                ),
-            }
-        }
+        item.tested = self.texts(&root, "tested", "tested", "names of images");
         self.root = Some(root);
         item
     }
@@ -351,6 +357,25 @@ impl<'t> Reader<'t> {
             if !inputs.contains(&port.as_str()) {
                 let near = did_you_mean(port, inputs.iter().copied());
                 self.error(section, at(section), format!("`{}` is no option of the role{near}; `port` names the option that holds the number", shown(port)));
+            }
+        }
+        for (index, capability) in item.provides.iter().enumerate() {
+            for shared in &capability.shares {
+                let problem = if ENDPOINT_KEYS.contains(&shared.as_str()) {
+                    ": every connected component gets that anyway".to_owned()
+                } else if inputs.contains(&shared.as_str()) {
+                    continue;
+                } else {
+                    did_you_mean(shared, inputs.iter().copied())
+                };
+                self.error(
+                    &format!("provides.{index}.shares"),
+                    at("provides"),
+                    format!(
+                        "`{}` is no option of the role that can be shared{problem}",
+                        shown(shared)
+                    ),
+                );
             }
         }
         for output in &item.outputs {

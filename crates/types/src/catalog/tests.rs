@@ -171,6 +171,22 @@ fn problems_of_a_manifest_have_their_line() {
 }
 
 #[test]
+fn a_capability_shares_options_of_the_role() {
+    let with = |shares: &str| {
+        let capability = format!("{{name: http, port: listen_port, shares: {shares}}}");
+        MANIFEST.replace("{name: http, port: listen_port}", &capability)
+    };
+    let item = CatalogItem::parse(&with("[mode, password]"), SPECS).unwrap();
+    assert_eq!(item.provides[0].shares, ["mode", "password"]);
+    let refused = CatalogItem::parse(&with("[pasword, port, [a]]"), SPECS).unwrap_err();
+    insta::assert_snapshot!(listing(&refused), @r"
+    9:61 Error item-invalid item.yml.provides.0: item.yml: `shares` takes options of the role
+    8:1 Error item-invalid item.yml.provides.0.shares: item.yml: `pasword` is no option of the role that can be shared; did you mean `password`?
+    8:1 Error item-invalid item.yml.provides.0.shares: item.yml: `port` is no option of the role that can be shared: every connected component gets that anyway
+    ");
+}
+
+#[test]
 fn commands_are_read_and_checked() {
     let with = |commands: &str| format!("{MANIFEST}commands:\n{commands}");
     let good =

@@ -165,17 +165,23 @@ fn input_values(expanded: &Expanded<'_>, item: &CatalogItem, spec: &ResourceSpec
     Value::Object(values)
 }
 
-/// The address of a component's capability: `{name, address, port}`.
+/// The endpoint of a component's capability: `{name, address, port}` and the inputs that it shares.
 fn provided(expanded: &Expanded<'_>, name: &str, capability: &str) -> Option<Value> {
     let spec = expanded.get(name)?;
     let item = expanded.item(spec)?;
     let offered = item.provides.iter().find(|one| one.name == capability)?;
     let host = spec.properties.get("host").and_then(reference)?;
-    Some(json!({
+    let mut endpoint = json!({
         "name": name,
         "address": {"get_attr": [host, "first_address"]},
         "port": spec.properties.get(&offered.port).map(Expr::to_json),
-    }))
+    });
+    for shared in &offered.shares {
+        if let Some(value) = spec.properties.get(shared) {
+            endpoint[shared] = expanded.with_outputs(&value.to_json());
+        }
+    }
+    Some(endpoint)
 }
 
 /// Edits for every `get_attr` of software in the template.
