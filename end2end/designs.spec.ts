@@ -1,7 +1,8 @@
 // The list of designs: import from a file, rename, copy, export, delete.
 import { readFileSync } from 'node:fs';
 import { expect, test, type Locator, type Page } from '@playwright/test';
-import { canvasReady, login, nodeNames } from './support/app.ts';
+import { canvasReady, login, node, nodeNames, shoot } from './support/app.ts';
+import { problems } from './support/draw.ts';
 import { twoTier } from './support/templates.ts';
 
 const template = `${twoTier('from a file')}# the last line is a comment, and stays\n`;
@@ -108,4 +109,29 @@ test('a design is copied, and thrown away after a question', async ({ page }) =>
   await question.getByRole('button', { name: 'Delete' }).click();
   await expect(row(page, 'original')).toHaveCount(0);
   await expect(row(page, 'original copy')).toBeVisible();
+});
+
+test('every starter opens without a problem', async ({ page }) => {
+  await login(page);
+  const dialog = page.getByRole('dialog', { name: 'New design' });
+  const open = async () => {
+    await page.goto('/designs');
+    await page.getByRole('button', { name: 'New design' }).click();
+    await expect(dialog).toBeVisible();
+  };
+  await open();
+  await shoot(page, 'starters');
+  const starters = await dialog.locator('.card-title').allTextContents();
+  expect(starters).toEqual(expect.arrayContaining(['Two networks', 'WordPress with its database', 'Monitored servers']));
+  for (const starter of starters.filter((name) => name !== 'Empty')) {
+    await dialog.getByRole('button', { name: starter }).click();
+    await expect(page).toHaveURL(/\/designs\/[^/]+$/);
+    await canvasReady(page);
+    await expect(await problems(page), starter).toContainText('No problems. This can be deployed.');
+    if (starter === 'WordPress with its database') {
+      await expect(node(page, 'wordpress')).toBeVisible();
+      await shoot(page, 'wordpress');
+    }
+    await open();
+  }
 });

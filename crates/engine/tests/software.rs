@@ -10,6 +10,8 @@
 )]
 mod bench;
 
+#[path = "software/authors.rs"]
+mod authors;
 #[path = "software/live.rs"]
 mod live;
 #[path = "software/starters.rs"]

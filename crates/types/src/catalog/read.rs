@@ -18,7 +18,7 @@ const MANIFEST: &str = "item.yml";
 const SPECS: &str = "argument_specs.yml";
 /// Maximum length of a name and of a version, in bytes.
 const NAME_BYTES_MAX: usize = 63;
-const MANIFEST_KEYS: [&str; 11] = [
+pub(super) const MANIFEST_KEYS: [&str; 11] = [
     "name", "title", "version", "summary", "category", "listens", "provides", "requires",
     "outputs", "commands", "tested",
 ];

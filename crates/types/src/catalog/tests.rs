@@ -208,3 +208,36 @@ fn commands_are_read_and_checked() {
     18:5 Error item-invalid item.yml.commands.2: item.yml: `Re load` cannot name a command: use at most 63 lower case letters, digits, `_` and `-`
     ");
 }
+
+/// The page for authors of items.
+const PAGE: &str = include_str!("../../../../docs/items.md");
+
+#[test]
+fn the_page_for_authors_lists_every_key_of_a_manifest() {
+    let table = PAGE.split("## The manifest").nth(1).unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
+    let keys: Vec<&str> = rows
+        .filter_map(|row| Some(row.split_once('`')?.0))
+        .collect();
+    assert_eq!(keys, read::MANIFEST_KEYS);
+}
+
+#[test]
+fn the_example_for_authors_is_an_item() {
+    let file = |name: &str| {
+        let section = PAGE.split(&format!("### `{name}`")).nth(1).unwrap();
+        let text = section.split("```yaml\n").nth(1).unwrap();
+        text.split("```").next().unwrap()
+    };
+    let item = CatalogItem::parse(file("item.yml"), file("meta/argument_specs.yml")).unwrap();
+    let defaults = hot::yaml::parse(file("defaults/main.yml")).root.unwrap();
+    for input in &item.inputs {
+        let default = defaults
+            .entry(&input.name)
+            .map(|entry| entry.value.to_json());
+        assert_eq!(default, input.default, "{}", input.name);
+    }
+    for command in &item.commands {
+        assert!(!file(&command.tasks).is_empty());
+    }
+}
