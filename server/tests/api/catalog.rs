@@ -18,6 +18,7 @@ const OWN: &[&str] = &[
     "nginx",
     "node_exporter",
     "postgresql",
+    "postgresql_replica",
     "prometheus",
     "rabbitmq",
     "redis",

@@ -166,6 +166,7 @@ mod tests {
             "nginx",
             "node_exporter",
             "postgresql",
+            "postgresql_replica",
             "prometheus",
             "rabbitmq",
             "redis",

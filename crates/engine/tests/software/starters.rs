@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 
 const WORDPRESS: &str = include_str!("../../../../app/src/starters/wordpress.yaml");
+const REPLICA: &str = include_str!("../../../../app/src/starters/replica.yaml");
 const MONITORING: &str = include_str!("../../../../app/src/starters/monitoring.yaml");
 
 fn small(template: &str) -> String {
@@ -102,5 +103,65 @@ async fn prometheus_has_all_its_targets_up() {
         ask(&url, query, "").await.contains(",\"3\"]")
     };
     bench.eventually("two servers and itself are up", up).await;
+    all_goes(bench, &started.deployment).await;
+}
+
+/// A client beside the replica, whose server alone may reach the primary: it writes a row on the primary, and reads until the
+/// replica has it.
+const CLIENT: &str = r#"
+  client:
+    type: Stackloom::Catalog::script
+    depends_on: replica
+    properties:
+      host: {get_resource: second}
+      secret_variables: {PGPASSWORD: {get_attr: [password, value]}}
+      arguments: [{get_attr: [first, first_address]}, {get_attr: [second, first_address]}, 'ROUND']
+      script: |
+        set -euo pipefail
+        apt-get update -qq >/dev/null
+        apt-get install -y -qq --no-install-recommends postgresql-client >/dev/null 2>&1
+        ask() { psql -qtA -h "$1" -U app app -c "$2"; }
+        ask "$1" 'CREATE TABLE IF NOT EXISTS t (i int)'
+        ask "$1" "INSERT INTO t VALUES ($3)"
+        for _ in $(seq 50); do
+          seen=$(ask "$2" "SELECT count(*) FROM t WHERE i = $3" || true)
+          [ "$seen" = 1 ] && break
+          sleep 0.2
+        done
+        echo "the replica has $seen"
+        ask "$2" 'INSERT INTO t VALUES (0)' 2>&1 || true
+outputs:
+  said: {value: {get_attr: [client, stdout]}}
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn a_row_written_on_the_primary_is_read_on_its_replica() {
+    let bench = on_docker("engine-replica", "172.31.39.0/24", BOOT).await;
+    let template =
+        |round: &str| small(REPLICA).replace("\noutputs:\n", &CLIENT.replace("ROUND", round));
+    let started = bench.start(&template("1")).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let said = output(&bench, &started.deployment, "said").await;
+    assert!(said.starts_with("the replica has 1\n"), "{said}");
+    assert!(said.contains("read-only transaction"), "{said}");
+
+    // The primary takes more clients, and so must the replica, which is set up again and keeps its data.
+    let more = "host: {get_resource: first}\n      max_connections: 150";
+    let changes = engine::Changes {
+        template: template("2").replace("host: {get_resource: first}", more),
+        cloud: bench::facts(),
+        ..engine::Changes::default()
+    };
+    let update = bench
+        .engine
+        .update(&bench.actor, &started.deployment, changes)
+        .await
+        .unwrap();
+    let (run, _) = story(&bench, &update.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let said = output(&bench, &started.deployment, "said").await;
+    assert!(said.starts_with("the replica has 1\n"), "{said}");
     all_goes(bench, &started.deployment).await;
 }
