@@ -64,3 +64,32 @@ export function servers(count: number): string {
   }
   return parts.join('');
 }
+
+/**
+ * A drawing of `count` nodes with about as many lines: networks with 19 servers each. A server waits for the one before
+ * it, and the first of a network is on the network before, too.
+ */
+export function joined(count: number): string {
+  const parts = ['heat_template_version: 2021-04-16\nresources:\n'];
+  for (let made = 0, server = 0; made < count; made += 1) {
+    const net = Math.floor(made / 20);
+    if (made % 20 === 0) {
+      parts.push(`  net${net}: {type: OS::Neutron::Net}
+  net${net}_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net${net}}, cidr: 10.${net}.0.0/24}
+`);
+      continue;
+    }
+    const isFirst = made % 20 === 1;
+    parts.push(`  server${server}:
+    type: OS::Nova::Server
+${isFirst ? '' : `    depends_on: server${server - 1}\n`}    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: net${net}}}${isFirst && net > 0 ? `, {network: {get_resource: net${net - 1}}}` : ''}]
+`);
+    server += 1;
+  }
+  return parts.join('');
+}

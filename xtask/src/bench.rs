@@ -3,7 +3,7 @@
 //! Times depend on the machine; sizes do not. Figures go to standard output, all else to standard error, so that `cargo
 //! xtask bench > figures` saves only the figures.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -15,7 +15,7 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The figures to measure. The default is all except `heat`, `lab` and `engine`.
+    /// The figures to measure. The default is all except `canvas`, `heat`, `lab` and `engine`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -29,6 +29,12 @@ pub struct Options {
     /// For `heat`: measure only the time that the services need for the indispensable calls.
     #[arg(long)]
     floor: bool,
+    /// For `canvas`: numbers of nodes, measured one after the other.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [100, 500, 1000, 2000, 5000])]
+    nodes: Vec<u32>,
+    /// For `canvas`: the fast build of the pages, to compare changes of the code with each other.
+    #[arg(long)]
+    dev: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -41,6 +47,8 @@ enum Figure {
     Memory,
     /// Times in the browser: planning, dragging, a keystroke.
     Browser,
+    /// Processor time of gestures on a canvas with many nodes, beside that of React Flow.
+    Canvas,
     /// Latency of a log line from the sandbox to the browser.
     Log,
     /// Servers on a real cloud, with our engine and with Heat.
@@ -78,6 +86,7 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Page => page()?,
             Figure::Memory => memory()?,
             Figure::Browser => browser()?,
+            Figure::Canvas => canvas(options)?,
             Figure::Log => log()?,
             Figure::Heat => heat(options)?,
             Figure::Lab => test_figures("lab", &["--test", "scale"], "ten_thousand_servers")?,
@@ -242,12 +251,14 @@ fn memory() -> Result<()> {
 fn browser() -> Result<()> {
     let catalog = paths::root().join("catalog");
     // The server does not affect these figures, so its faster build is used.
-    let figures = run_browser_bench(
-        "page.bench",
-        build::Profile::Dev,
-        &catalog,
-        "page-figures.txt",
-    )?;
+    let figures = run_browser_bench(&BrowserBench {
+        name: "page.bench",
+        pages: build::Profile::Release,
+        programs: build::Profile::Dev,
+        catalog: &catalog,
+        file: "page-figures.txt",
+        variables: &[],
+    })?;
     for line in figures.lines() {
         match line.split('\t').collect::<Vec<_>>()[..] {
             [name, time_ms] => figure(name, time_ms, "ms"),
@@ -265,26 +276,86 @@ fn browser() -> Result<()> {
     Ok(())
 }
 
+/// Gestures on canvases with many nodes: a table of ours, React Flow, and React Flow with only visible elements.
+fn canvas(options: &Options) -> Result<()> {
+    let page = flow_page()?;
+    let nodes: Vec<String> = options.nodes.iter().map(u32::to_string).collect();
+    let figures = run_browser_bench(&BrowserBench {
+        name: "canvas.bench",
+        pages: build::Profile::of_pages(options.dev),
+        programs: build::Profile::Dev,
+        catalog: &paths::root().join("catalog"),
+        file: "canvas-figures.txt",
+        variables: &[
+            ("STACKLOOM_SIZES", &nodes.join(",")),
+            ("STACKLOOM_FLOW", &page.to_string_lossy()),
+        ],
+    })?;
+    let row = |cells: [&str; 5]| {
+        let [nodes, step, ours, flow, culled] = cells;
+        println!("{nodes:>6}  {step:<34} {ours:>10} {flow:>12} {culled:>20}");
+    };
+    row([
+        "nodes",
+        "milliseconds, or number",
+        "ours",
+        "React Flow",
+        "React Flow, culled",
+    ]);
+    for line in figures.lines() {
+        if let Ok(cells) = line.split('\t').collect::<Vec<_>>().try_into() {
+            row(cells);
+        }
+    }
+    Ok(())
+}
+
+/// Bundles the page with React Flow. Returns its folder.
+fn flow_page() -> Result<PathBuf> {
+    let sources = paths::root().join("end2end/bench/flow");
+    let bundle = paths::target().join("flow");
+    let esbuild = build::npm::install(&sources)?.join(".bin/esbuild");
+    let mut command = shell::cmd::<&str>(&esbuild.to_string_lossy(), []);
+    command
+        .current_dir(&sources)
+        .args(["page.jsx", "--bundle", "--format=esm", "--minify"])
+        .args(["--jsx=automatic", "--log-level=warning"])
+        .arg("--define:process.env.NODE_ENV=\"production\"")
+        .arg(format!("--outdir={}", bundle.display()));
+    shell::run_quiet(&mut command)?;
+    Ok(bundle)
+}
+
+/// A benchmark in the browser.
+struct BrowserBench<'a> {
+    /// Name of its file in `end2end/bench`.
+    name: &'a str,
+    pages: build::Profile,
+    programs: build::Profile,
+    catalog: &'a Path,
+    /// Its result file.
+    file: &'a str,
+    /// Its environment variables.
+    variables: &'a [(&'a str, &'a str)],
+}
+
 /// Runs a benchmark in the browser. Returns the content of its result file.
-fn run_browser_bench(
-    bench: &str,
-    profile: build::Profile,
-    catalog: &Path,
-    file: &str,
-) -> Result<String> {
+fn run_browser_bench(bench: &BrowserBench<'_>) -> Result<String> {
     needs::ensure(&needs::for_testing())?;
     let _daemon = docker::ensure_daemon()?;
     progress::run_concurrently(vec![
         docker::images(),
-        build::pages(build::Profile::Release),
-        build::programs(profile),
+        build::pages(bench.pages),
+        build::programs(bench.programs),
     ])?;
-    let world = TestEnvironment::start(&build::Programs::of(profile), catalog)?;
-    let file = paths::root().join("end2end/test-results").join(file);
+    let world = TestEnvironment::start(&build::Programs::of(bench.programs), bench.catalog)?;
+    let results = paths::root().join("end2end/test-results");
+    let file = results.join(bench.file);
     if file.exists() {
         std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
-    let measured = shell::read(&mut world.playwright(&["--config", "bench.config.ts", bench]));
+    let mut playwright = world.playwright(&["--config", "bench.config.ts", bench.name]);
+    let measured = shell::read(playwright.envs(bench.variables.iter().copied()));
     world.stop()?;
     measured?;
     std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
@@ -294,12 +365,14 @@ fn run_browser_bench(
 /// browser.
 fn log() -> Result<()> {
     let catalog = paths::root().join("xtask/bench/catalog");
-    let lines = run_browser_bench(
-        "log.bench",
-        build::Profile::Release,
-        &catalog,
-        "log-latency.txt",
-    )?;
+    let lines = run_browser_bench(&BrowserBench {
+        name: "log.bench",
+        pages: build::Profile::Release,
+        programs: build::Profile::Release,
+        catalog: &catalog,
+        file: "log-latency.txt",
+        variables: &[],
+    })?;
     for line in lines.lines() {
         let [rate, _count, p50, p99] = line.split(' ').collect::<Vec<_>>()[..] else {
             continue;

@@ -1,0 +1,214 @@
+// The canvas with many nodes: processor time of the main thread for each step of a gesture, beside that of React Flow
+// with the same nodes and lines.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test, type CDPSession, type Page } from '@playwright/test';
+import { api, canvasReady, centre, login, type Point } from '../support/app.ts';
+import { joined } from '../support/shapes.ts';
+
+const sizes = (process.env.STACKLOOM_SIZES ?? '100,500,1000,2000,5000').split(',').map(Number);
+/** The folder with the bundle of the React Flow page. */
+const flow = process.env.STACKLOOM_FLOW ?? '';
+const STEPS = 24;
+const rows: string[] = [];
+
+test.afterAll(() => writeFileSync('test-results/canvas-figures.txt', rows.join('')));
+
+/** One of the compared canvases. */
+interface Subject {
+  name: string;
+  canvas: string;
+  /** Opens a drawing with this number of nodes. */
+  open(page: Page, count: number): Promise<void>;
+  node(name: string): string;
+  /** The element with the CSS transform of the viewport. */
+  layer: string;
+  /** CSS pixels of the wheel for a factor of the zoom. */
+  wheel(factor: number): number;
+  selectAll(page: Page): Promise<void>;
+  fit(page: Page): Promise<void>;
+}
+
+const designs = new Map<number, string>();
+
+const ours: Subject = {
+  name: 'stackloom',
+  canvas: '[data-testid="canvas"]',
+  layer: '[data-testid="viewport"]',
+  async open(page, count) {
+    await page.goto(`/designs/${designs.get(count)}`);
+    await canvasReady(page);
+  },
+  node: (name) => `.node[data-name="${name}"]`,
+  wheel: (factor) => -Math.log(factor) / 0.0022,
+  selectAll: (page) => page.keyboard.press('Control+a'),
+  fit: (page) => page.getByRole('button', { name: 'Fit to screen' }).click(),
+};
+
+function reactFlow(name: string, query: string): Subject {
+  return {
+    name,
+    canvas: '.react-flow',
+    layer: '.react-flow__viewport',
+    async open(page, count) {
+      const html = `<!doctype html><link rel="stylesheet" href="/flow/page.css"><link rel="icon" href="data:,">
+        <style>
+          body { margin: 0; font: 14px sans-serif } #root { width: 1000px; height: 840px; margin: 48px 0 0 240px }
+          .card, .frame { box-sizing: border-box; height: 100%; border: 1px solid #aaa; border-radius: 8px; padding: 10px; display: flex; gap: 8px; background: #fff }
+          .frame { background: #eef3; } .icon { width: 24px; height: 24px; border-radius: 6px; background: #cde; display: inline-block }
+        </style><div id="root"></div><script type="module" src="/flow/page.js"></script>`;
+      await page.route('/flow/**', (route) => {
+        const file = new URL(route.request().url()).pathname.split('/').pop() ?? '';
+        const type = { js: 'text/javascript', css: 'text/css' }[file.split('.').pop() ?? ''];
+        return route.fulfill(type ? { contentType: type, body: readFileSync(`${flow}/${file}`) } : { contentType: 'text/html', body: html });
+      });
+      await page.goto(`/flow/index?nodes=${count}${query}`);
+      await expect(page.locator('.react-flow__node').first()).toBeVisible({ timeout: 60_000 });
+    },
+    node: (name) => `.react-flow__node[data-id="${name}"]`,
+    wheel: (factor) => -Math.log2(factor) / 0.002,
+    async selectAll(page) {
+      await page.evaluate(() => {
+        const { flow } = window as unknown as { flow: { setNodes(change: (nodes: object[]) => object[]): void } };
+        flow.setNodes((nodes) => nodes.map((node) => ({ ...node, selected: true })));
+      });
+    },
+    async fit(page) {
+      await page.evaluate(() => (window as unknown as { flow: { fitView(): void } }).flow.fitView());
+    },
+  };
+}
+
+const subjects = [ours, reactFlow('React Flow', ''), reactFlow('React Flow, culled', '&culled')];
+
+/** Processor time of the page's main thread since its start, in milliseconds. */
+async function busy(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000;
+}
+
+async function nextFrame(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+}
+
+/** Waits until the main thread has nothing more to do. */
+async function idle(page: Page, session: CDPSession): Promise<void> {
+  const quiet = { intervals: [400], timeout: 300_000 };
+  let before = await busy(session);
+  await expect(async () => {
+    const now = await busy(session);
+    const used = now - before;
+    before = now;
+    expect(used).toBeLessThan(8);
+  }).toPass(quiet);
+  await nextFrame(page);
+}
+
+/** Milliseconds of one step, on average. */
+async function perStep(page: Page, session: CDPSession, step: (index: number) => Promise<void>): Promise<number> {
+  const before = await busy(session);
+  for (let index = 1; index <= STEPS; index += 1) {
+    await step(index);
+    await nextFrame(page);
+  }
+  return ((await busy(session)) - before) / STEPS;
+}
+
+/** A path on a circle, so that a gesture ends near its start. */
+function around(start: Point, index: number): Point {
+  const angle = (index / STEPS) * 2 * Math.PI;
+  return { x: start.x + 40 * Math.sin(angle), y: start.y + 40 * (1 - Math.cos(angle)) };
+}
+
+async function gesture(page: Page, session: CDPSession, from: Point, button: 'left' | 'middle'): Promise<number> {
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down({ button });
+  // The beginning of the gesture is not a step.
+  await page.mouse.move(from.x + 8, from.y + 8);
+  await nextFrame(page);
+  return perStep(page, session, (index) => {
+    const to = around(from, index);
+    return page.mouse.move(to.x, to.y);
+  });
+}
+
+/** Zooms to 1 with a node in the middle of the canvas. */
+async function zoomToOne(page: Page, subject: Subject, session: CDPSession, name: string): Promise<Point> {
+  const node = page.locator(subject.node(name));
+  const scale = () => page.locator(subject.layer).evaluate((layer) => new DOMMatrix(getComputedStyle(layer).transform).a);
+  const at = await centre(node);
+  await page.mouse.move(at.x, at.y);
+  await expect(async () => {
+    const now = await scale();
+    if (Math.abs(now - 1) > 0.01) {
+      await page.mouse.wheel(0, Math.max(-400, Math.min(400, subject.wheel(1 / now))));
+      await idle(page, session);
+    }
+    expect(Math.abs((await scale()) - 1)).toBeLessThan(0.02);
+  }).toPass({ intervals: [0], timeout: 240_000 });
+  await idle(page, session);
+  return centre(node);
+}
+
+async function measure(page: Page, subject: Subject, count: number): Promise<Record<string, number>> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  // A page of the same origin, so that the browser keeps the process and its counters.
+  await page.goto('/readyz');
+  const start = await busy(session);
+  await subject.open(page, count);
+  await idle(page, session);
+  const figures: Record<string, number> = {};
+  figures['load until idle'] = (await busy(session)) - start;
+  await subject.fit(page);
+  await idle(page, session);
+  figures['elements, all in view'] = await page.locator(`${subject.canvas} *`).count();
+  const middle = await centre(page.locator(subject.canvas));
+  const held = `server${Math.floor(count / 2)}`;
+
+  figures['pan, all in view'] = await gesture(page, session, middle, 'middle');
+  await page.mouse.up({ button: 'middle' });
+  await page.mouse.move(middle.x, middle.y);
+  figures['zoom'] = await perStep(page, session, (index) => page.mouse.wheel(0, index % 8 < 4 ? -20 : 20));
+  await subject.fit(page);
+  await idle(page, session);
+
+  const drag = async (what: string, from: Point) => {
+    figures[what] = await gesture(page, session, from, 'left');
+    const before = await busy(session);
+    await page.mouse.up();
+    await idle(page, session);
+    figures[`release: ${what}`] = (await busy(session)) - before;
+  };
+  await drag('drag one, all in view', await centre(page.locator(subject.node(held))));
+  const near = await zoomToOne(page, subject, session, held);
+  figures['elements, zoom 1'] = await page.locator(`${subject.canvas} *`).count();
+  await drag('drag one, zoom 1', near);
+  figures['pan, zoom 1'] = await gesture(page, session, near, 'middle');
+  await page.mouse.up({ button: 'middle' });
+  await subject.selectAll(page);
+  await subject.fit(page);
+  await idle(page, session);
+  await drag('drag all', await centre(page.locator(subject.node(held))));
+  return figures;
+}
+
+test('gestures among many nodes', async ({ browser }) => {
+  test.setTimeout(60 * 60_000);
+  for (const count of sizes) {
+    const found: Record<string, number>[] = [];
+    for (const subject of subjects) {
+      // Each has a browser context of its own, so none inherits timers or memory.
+      const page = await browser.newPage();
+      await login(page);
+      if (subject === ours) {
+        const design = { name: `${count} nodes`, template: joined(count) };
+        designs.set(count, (await api<{ id: string }>(page, 'POST', '/designs', design)).id);
+      }
+      found.push(await measure(page, subject, count));
+      await page.close();
+    }
+    for (const step of Object.keys(found[0]!)) {
+      rows.push([count, step, ...found.map((figures) => figures[step]!.toFixed(1))].join('\t') + '\n');
+    }
+  }
+});
