@@ -77,8 +77,8 @@ impl Scene {
         }
     }
 
-    /// Draws the lines of nodes that were moved on the screen.
-    pub fn follow(self, moved: &HashSet<String>) {
+    /// Draws these lines between nodes that were moved on the screen.
+    pub fn follow(self, moved: &[Edge]) {
         self.routed.try_set_value(None);
         let end = |name: &str| {
             self.node(name).map(|signals| {
@@ -86,18 +86,13 @@ impl Scene {
                 (kind, signals.rect.get_untracked())
             })
         };
-        self.edges.with_untracked(|edges| {
-            for edge in edges
-                .iter()
-                .filter(|edge| moved.contains(&edge.from) || moved.contains(&edge.to))
+        for edge in moved {
+            if let (Some(line), Some(from), Some(to)) =
+                (self.line(&edge.id), end(&edge.from), end(&edge.to))
             {
-                if let (Some(line), Some(from), Some(to)) =
-                    (self.line(&edge.id), end(&edge.from), end(&edge.to))
-                {
-                    line.set(edges::quick(edge.kind, from, to));
-                }
+                line.set(edges::quick(edge.kind, from, to));
             }
-        });
+        }
     }
 
     /// Routes the lines of a drawing, if its nodes or edges differ from the last ones.

@@ -13,6 +13,7 @@
 //!
 //! Positions are not part of the template. They are stored beside it as [`layout::Places`].
 
+pub mod areas;
 pub mod commands;
 pub mod compare;
 pub mod completion;
@@ -25,6 +26,7 @@ pub mod geometry;
 pub mod history;
 pub mod layered;
 pub mod layout;
+pub mod moving;
 mod node;
 pub mod palette;
 pub mod routing;

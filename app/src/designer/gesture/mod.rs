@@ -17,6 +17,7 @@ use canvas::{
     drawing::{Drawing, Edge, INTERNET, NodeKind},
     edges::{Line, Routes},
     geometry::{Rect, ScreenPoint},
+    moving::Moving,
     selection::Selection,
     snap::Guide,
     viewport::Viewport,
@@ -50,31 +51,15 @@ pub enum PressTarget {
     End(String),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum State {
     Idle,
-    Pressed {
-        grip: PressTarget,
-        at: ScreenPoint,
-    },
-    Panning {
-        at: ScreenPoint,
-        before: Viewport,
-    },
-    Moving {
-        names: Vec<String>,
-        held: String,
-        at: ScreenPoint,
-    },
-    Connecting {
-        from: String,
-    },
-    Reconnecting {
-        edge: Edge,
-    },
-    Marking {
-        at: ScreenPoint,
-    },
+    Pressed { grip: PressTarget, at: ScreenPoint },
+    Panning { at: ScreenPoint, before: Viewport },
+    Moving { what: Arc<Moving>, at: ScreenPoint },
+    Connecting { from: String },
+    Reconnecting { edge: Edge },
+    Marking { at: ScreenPoint },
 }
 
 /// State of the pointer on the canvas.
@@ -190,14 +175,10 @@ impl Pointer {
                 }
             }
             State::Pressed { .. } => workspace.select_none(),
-            State::Moving {
-                names,
-                held,
-                at: start,
-            } => {
-                let way = self.way_with_guides(&names, &held, start, at).0;
+            State::Moving { what, at: start } => {
+                let way = self.way_with_guides(&what, start, at).0;
                 let to = workspace.view.get_untracked().to_canvas(at);
-                match workspace.with_input(|input| commands::shift(input, &names, way, to)) {
+                match workspace.with_input(|input| commands::shift(input, what.names(), way, to)) {
                     Some(Ok(proposal)) => {
                         workspace.apply(&proposal);
                     }
@@ -250,15 +231,15 @@ impl Pointer {
     /// True while the button is pressed.
     pub fn is_busy(self) -> bool {
         self.state
-            .try_get_value()
-            .is_some_and(|state| state != State::Idle)
+            .try_with_value(|state| !matches!(state, State::Idle))
+            .unwrap_or_default()
     }
 
     /// True once a press has become a drag.
     pub fn is_dragging(self) -> bool {
         self.state
-            .try_get_value()
-            .is_some_and(|state| !matches!(state, State::Idle | State::Pressed { .. }))
+            .try_with_value(|state| !matches!(state, State::Idle | State::Pressed { .. }))
+            .unwrap_or_default()
     }
 
     fn begin(self, grip: PressTarget, at: ScreenPoint) {
@@ -324,9 +305,9 @@ impl Pointer {
                     if !selected && name != INTERNET {
                         workspace.select(&name);
                     }
+                    let drawing = workspace.drawing.get_untracked();
                     State::Moving {
-                        names,
-                        held: name,
+                        what: Arc::new(Moving::new(drawing, names, &name)),
                         at,
                     }
                 }
@@ -357,11 +338,7 @@ impl Pointer {
                     .view
                     .set(before.panned(at.x - start.x, at.y - start.y));
             }
-            State::Moving {
-                names,
-                held,
-                at: start,
-            } => self.move_nodes(&names, &held, start, at),
+            State::Moving { what, at: start } => self.move_nodes(what, start, at),
             State::Connecting { from } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
                 self.draw_line(&self.owner(&from).unwrap_or_default(), to);

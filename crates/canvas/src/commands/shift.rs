@@ -68,24 +68,7 @@ pub fn nudge(input: &CommandInput<'_>, names: &[String], offset: CanvasVector) -
 
 /// The moved nodes, without those that are inside another moved node.
 pub(super) fn moved_nodes<'a>(input: &CommandInput<'a>, names: &[String]) -> Vec<&'a Node> {
-    let nodes: Vec<&Node> = names
-        .iter()
-        .filter_map(|name| input.drawing.node(name))
-        .collect();
-    let inside = |node: &Node| {
-        let mut parent = node.parent.as_deref();
-        while let Some(name) = parent {
-            if names.iter().any(|other| other == name) {
-                return true;
-            }
-            parent = input
-                .drawing
-                .node(name)
-                .and_then(|node| node.parent.as_deref());
-        }
-        false
-    };
-    nodes.into_iter().filter(|node| !inside(node)).collect()
+    input.drawing.outermost(names)
 }
 
 fn places(input: &CommandInput<'_>, nodes: &[&Node], offset: CanvasVector) -> Vec<(String, Place)> {
@@ -111,10 +94,7 @@ fn join_or_leave(
 ) -> Result<(), Refusal> {
     let over = input
         .drawing
-        .nodes()
-        .iter()
-        .rev()
-        .find(|node| node.kind == NodeKind::Frame && node.rect.contains(at));
+        .hit_where(at, |node| node.kind == NodeKind::Frame);
     let Some(resource) = input.resource(&server.name) else {
         return Ok(());
     };

@@ -13,6 +13,7 @@
 //! invalid one, has a drawing, and every resource in it appears exactly once.
 
 mod build;
+mod index;
 mod refs;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,22 +22,31 @@ use hot::template::Template;
 use planner::{plan::Plan, workflow::Workflow};
 use types::{Category, Registry};
 
+use self::index::Index;
+
 pub(crate) use refs::entry;
 pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
 
 pub use crate::node::{Edge, EdgeKind, INTERNET, Member, Node, NodeKind, Part};
 use crate::{
-    geometry::{CanvasPoint, Rect},
+    geometry::{CanvasPoint, Rect, Size},
     layout::{self, Place, Places},
 };
 
 /// All nodes and lines of a template.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Drawing {
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    index: HashMap<String, usize>,
+    index: Index,
     owners: HashMap<String, String>,
+}
+
+impl PartialEq for Drawing {
+    fn eq(&self, other: &Self) -> bool {
+        // The index follows from the nodes and edges.
+        self.nodes == other.nodes && self.edges == other.edges && self.owners == other.owners
+    }
 }
 
 /// Draws a template. Resources added by the passes of `plan` are ghosts. Nodes without a position get one; see
@@ -61,18 +71,14 @@ pub fn draw_with_ghosts(
     places: &Places,
 ) -> Drawing {
     let (nodes, edges, owners) = build::build(template, plan, workflow, types);
-    let index = nodes
-        .iter()
-        .enumerate()
-        .map(|(at, node)| (node.name.clone(), at))
-        .collect();
     let mut drawing = Drawing {
+        index: Index::of(&nodes, &edges),
         nodes,
         edges,
-        index,
         owners,
     };
     layout::arrange(&mut drawing.nodes, &drawing.edges, places);
+    drawing.index.place(&drawing.nodes);
     drawing
 }
 
@@ -89,7 +95,7 @@ impl Drawing {
 
     /// A node by name.
     pub fn node(&self, name: &str) -> Option<&Node> {
-        self.index.get(name).map(|at| &self.nodes[*at])
+        self.index.node(name).map(|at| &self.nodes[at])
     }
 
     /// The node of a resource, or the node that it is a part of.
@@ -99,23 +105,51 @@ impl Drawing {
     }
 
     /// The direct children of a node.
-    pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Node> {
-        self.nodes
-            .iter()
-            .filter(move |node| node.parent.as_deref() == Some(name))
+    pub fn children(&self, name: &str) -> impl Iterator<Item = &Node> {
+        self.index.children(name).iter().map(|at| &self.nodes[*at])
+    }
+
+    /// The nodes beside a node: those with the same parent, and the node itself.
+    pub fn siblings(&self, node: &Node) -> Vec<&Node> {
+        match &node.parent {
+            Some(parent) => self.children(parent).collect(),
+            None => {
+                let nodes = self.nodes.iter();
+                nodes.filter(|other| other.parent.is_none()).collect()
+            }
+        }
+    }
+
+    /// The lines with an end on a node.
+    pub fn edges_of(&self, name: &str) -> impl Iterator<Item = &Edge> {
+        self.index.edges(name).iter().map(|at| &self.edges[*at])
+    }
+
+    /// Nodes that overlap or touch an area, in the order of [`nodes`](Self::nodes).
+    pub fn within(&self, area: Rect) -> impl DoubleEndedIterator<Item = &Node> {
+        let found = self.index.within(area).into_iter();
+        found.map(|at| &self.nodes[at])
+    }
+
+    /// These nodes without those that are inside another of them.
+    pub fn outermost(&self, names: &[String]) -> Vec<&Node> {
+        let chosen: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let around = |node: &Node| self.node(node.parent.as_deref()?);
+        let is_inside = |node: &Node| {
+            let mut parents = std::iter::successors(around(node), |node| around(node));
+            parents.any(|parent| chosen.contains(parent.name.as_str()))
+        };
+        let nodes = names.iter().filter_map(|name| self.node(name));
+        nodes.filter(|node| !is_inside(node)).collect()
     }
 
     /// A node and all its descendants.
-    pub fn subtree<'a>(&'a self, name: &'a str) -> Vec<&'a Node> {
+    pub fn subtree(&self, name: &str) -> Vec<&Node> {
         let mut found: Vec<&Node> = self.node(name).into_iter().collect();
         let mut at = 0;
         while at < found.len() {
             let parent = found[at].name.as_str();
-            found.extend(
-                self.nodes
-                    .iter()
-                    .filter(|node| node.parent.as_deref() == Some(parent)),
-            );
+            found.extend(self.children(parent));
             at += 1;
         }
         found
@@ -138,12 +172,10 @@ impl Drawing {
         for name in &chosen {
             self.node(name).into_iter().for_each(&mut add_with_parents);
         }
-        for edge in &self.edges {
+        for edge in chosen.iter().flat_map(|name| self.edges_of(name)) {
             let ends = [edge.from.as_str(), edge.to.as_str()];
-            if ends.iter().any(|end| chosen.contains(end)) {
-                let nodes = ends.iter().filter_map(|end| self.node(end));
-                nodes.for_each(&mut add_with_parents);
-            }
+            let nodes = ends.iter().filter_map(|end| self.node(end));
+            nodes.for_each(&mut add_with_parents);
         }
         related
     }
@@ -165,7 +197,7 @@ impl Drawing {
             let Some((parent, within)) = name.split_once('/') else {
                 continue;
             };
-            let Some(at) = self.index.get(parent).copied() else {
+            let Some(at) = self.index.node(parent) else {
                 continue;
             };
             let node = &mut self.nodes[at];
@@ -209,8 +241,8 @@ impl Drawing {
 
     /// Like [`hit`](Self::hit), ignoring nodes for which `pass` is false.
     pub fn hit_where(&self, point: CanvasPoint, pass: impl Fn(&Node) -> bool) -> Option<&Node> {
-        self.nodes
-            .iter()
+        let at = Rect::at(point, Size::default());
+        self.within(at)
             .rev()
             .filter(|node| node.rect.contains(point) && pass(node))
             .min_by_key(|node| match node.kind {

@@ -248,6 +248,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
+    fn the_index_finds_what_a_search_finds(text in torn_template(), x in -50.0..900.0f64, y in -200.0..900.0f64) {
+        let drawing = drawn(&text);
+        let at = CanvasPoint::new(x, y);
+        let order = |node: &&Node| match node.kind {
+            NodeKind::Chip => 0,
+            NodeKind::Frame => 2,
+            _ => 1,
+        };
+        let under = drawing.nodes().iter().rev().filter(|node| node.rect.contains(at));
+        prop_assert_eq!(drawing.hit(at), under.min_by_key(order));
+        for node in drawing.nodes() {
+            let children = drawing.nodes().iter().filter(|other| other.parent.as_ref() == Some(&node.name));
+            prop_assert!(drawing.children(&node.name).eq(children));
+            let edges = drawing.edges().iter().filter(|edge| edge.from == node.name || edge.to == node.name);
+            prop_assert!(drawing.edges_of(&node.name).eq(edges));
+        }
+    }
+
+    #[test]
     fn every_template_has_a_drawing(text in torn_template()) {
         let document = Document::parse(text);
         let drawing = draw(document.template(), None, &registry(), &Places::new());
