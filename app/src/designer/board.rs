@@ -30,6 +30,7 @@ use wasm_bindgen::JsCast;
 use super::{
     lines::{Labels, Lines},
     nodes::Nodes,
+    painted::Painted,
     scene::Scene,
     stage::{Aim, Stage},
     surface,
@@ -96,6 +97,11 @@ pub fn Board(
     let root = NodeRef::<html::Div>::new();
     let view = RwSignal::new(Viewport::default());
     let touched = StoredValue::new(false);
+    let size = RwSignal::new(Size::default());
+    surface::show_visible(scene, view, size);
+    let under = move |event: &web_sys::Event, at: ScreenPoint| {
+        surface::node_of(event).or_else(|| scene.painted_at(view.get_untracked().to_canvas(at)))
+    };
     let stage = Stage {
         selection: Signal::derive(move || selected.get().map(Selection::only).unwrap_or_default()),
         states,
@@ -153,6 +159,7 @@ pub fn Board(
             &cloud,
         );
         drawing.add_run_members(members.iter().map(String::as_str));
+        let drawing = Arc::new(drawing);
         scene.show(&drawing);
         bounds.set(drawing.bounds());
         if !touched.get_value() {
@@ -160,7 +167,8 @@ pub fn Board(
         }
         ready.set(true);
     });
-    surface::on_resize(root, move |_: Size| {
+    surface::on_resize(root, move |now: Size| {
+        size.try_set(now);
         if touched.try_get_value() == Some(false) {
             fit();
         }
@@ -171,7 +179,7 @@ pub fn Board(
         let Some(at) = surface::point(root, &event) else {
             return;
         };
-        selected.set(surface::node_of(&event));
+        selected.set(under(&event, at));
         pan.set_value(Some((at, view.get_untracked())));
         if let Some(element) = root.get_untracked() {
             // Without pointer capture a pan ends at the canvas's edge, which is acceptable.
@@ -206,11 +214,13 @@ pub fn Board(
     let is_far = Memo::new(move |_| view.get().is_far());
     view! {
         <div
-            class="canvas board" data-testid="canvas" data-ready=move || ready.get().to_string() node_ref=root
+            class="canvas board" data-testid="canvas" data-ready=move || (ready.get() && size.get() != Size::default()).to_string() node_ref=root
             on:pointerdown=down on:pointermove=moved
             on:pointerup=move |_| pan.set_value(None) on:pointercancel=move |_| pan.set_value(None)
             on:wheel=wheel on:keydown=key
+            on:focusin=move |event| if let Some(name) = surface::node_of(&event) { scene.focus(&name) }
         >
+            <Painted scene stage view size />
             <div
                 class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")
                 style:transform=move || surface::transform(view.get())

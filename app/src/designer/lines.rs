@@ -19,7 +19,10 @@ pub fn Lines(
     view! {
         <svg class="lines" aria-hidden="true">
             <For each=move || scene.edges.get() key=|edge| (edge.id.clone(), edge.label.clone(), edge.ghost) let:edge>
-                {scene.line(&edge.id).map(|line| view! { <LineView edge line stage /> })}
+                {scene.line(&edge.id).map(|signals| move || {
+                    let (edge, line) = (edge.clone(), signals.line.clone());
+                    signals.shown.get().then(|| view! { <LineView edge line stage /> })
+                })}
             </For>
         </svg>
     }
@@ -45,7 +48,10 @@ pub fn Labels(
     view! {
         <svg class="lines" data-layer="labels" aria-hidden="true">
             <For each=labelled key=|edge| (edge.id.clone(), edge.label.clone()) let:edge>
-                {scene.line(&edge.id).map(|line| view! { <LabelView edge line stage /> })}
+                {scene.line(&edge.id).map(|signals| move || {
+                    let (edge, line) = (edge.clone(), signals.line.clone());
+                    signals.shown.get().then(|| view! { <LabelView edge line stage /> })
+                })}
             </For>
         </svg>
     }

@@ -27,6 +27,7 @@ mod merge;
 mod minimap;
 mod nodes;
 mod overlay;
+mod painted;
 mod palette;
 mod panels;
 mod picker;

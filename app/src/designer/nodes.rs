@@ -1,6 +1,6 @@
 //! Nodes as elements. Each reads only its own signals, so a drag redraws one element.
 //!
-//! All nodes are siblings on the one transformed layer, including children. Their positions are absolute, so a line
+//! Only nodes in view have elements, see `scene::view`. They are siblings on the one transformed layer, including children. Their positions are absolute, so a line
 //! between two nodes needs no measurement of the page. Events are not handled here: the canvas has one listener and
 //! finds the node by its `data-node`.
 
@@ -75,7 +75,10 @@ pub fn Nodes(
 ) -> impl IntoView {
     view! {
         <For each=move || scene.keys.get() key=|key| key.clone() let:key>
-            {scene.node(&key.0).map(|signals| view! { <NodeView key signals=signals stage /> })}
+            {scene.node(&key.0).map(|signals| move || {
+                let (key, signals) = (key.clone(), signals.clone());
+                signals.shown.get().then(|| view! { <NodeView key signals stage /> })
+            })}
         </For>
     }
 }
@@ -83,7 +86,9 @@ pub fn Nodes(
 #[component]
 fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     let (name, kind) = key;
-    let NodeSignals { node, rect } = signals;
+    let NodeSignals {
+        node, rect, opened, ..
+    } = signals;
     let place = {
         let rect = rect.clone();
         move || rect.with(|rect| format!("translate({}px, {}px)", rect.x, rect.y))
@@ -148,7 +153,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     };
     let why = ghost.clone();
     // The contents are displayed on demand, above the neighbouring nodes.
-    let opened = RwSignal::new(false);
+    let opened = RwSignal::from(opened);
     let is_resource = kind != NodeKind::Internet;
     // In the editor a ghost does not exist yet. In a run it is an ordinary resource.
     let data_node = (is_resource && !(stage.editable && ghost.is_some())).then(|| name.clone());

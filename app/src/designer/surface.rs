@@ -8,6 +8,8 @@ use leptos::{ev, html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{Element, Event, ResizeObserver};
 
+use super::scene::{Scene, Seen};
+
 /// The size of the surface, in CSS pixels.
 pub fn size(root: NodeRef<html::Div>) -> Option<Size> {
     let element = root.get_untracked()?;
@@ -49,6 +51,19 @@ pub fn client_point(root: NodeRef<html::Div>, x: f64, y: f64) -> Option<ScreenPo
 pub fn is_over(root: NodeRef<html::Div>, at: ScreenPoint) -> bool {
     size(root)
         .is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)
+}
+
+/// Tells the scene what can be seen, at each change of the viewport or of the surface's size.
+pub fn show_visible(scene: Scene, view: RwSignal<Viewport>, size: RwSignal<Size>) {
+    Effect::new(move |_| {
+        let (view, size) = (view.get(), size.get());
+        if size.width > 0.0 && size.height > 0.0 {
+            scene.look(Seen {
+                visible: view.visible(size),
+                zoom: view.zoom,
+            });
+        }
+    });
 }
 
 /// Name of the node, part or line at the target of an event, including `@internet`.

@@ -2,7 +2,7 @@
 
 use canvas::{
     drawing::INTERNET,
-    geometry::{CanvasVector, ScreenPoint},
+    geometry::{CanvasVector, ScreenPoint, Size},
     snap,
 };
 use leptos::{ev, prelude::*};
@@ -14,6 +14,7 @@ use super::{
     menu::MenuPanel,
     minimap::Minimap,
     nodes::Nodes,
+    painted::Painted,
     panels::FoldButtons,
     picker::PickerPanel,
     store::{FADES_KEY, Workspace},
@@ -34,14 +35,24 @@ pub fn Canvas(
     let ready = RwSignal::new(false);
     let cursor = RwSignal::new((0.0, 0.0));
 
-    surface::on_resize(root, move |_| match ready.try_get_untracked() {
-        Some(false) => {
-            workspace.fit();
-            ready.try_set(true);
+    let size = RwSignal::new(Size::default());
+    surface::show_visible(workspace.scene, workspace.view, size);
+    surface::on_resize(root, move |now| {
+        size.try_set(now);
+        match ready.try_get_untracked() {
+            Some(false) => {
+                workspace.fit();
+                ready.try_set(true);
+            }
+            Some(true) => workspace.resized(),
+            None => {}
         }
-        Some(true) => workspace.resized(),
-        None => {}
     });
+    // The node, part or line at an event. Painted nodes have no element.
+    let under = move |event: &web_sys::Event, at: ScreenPoint| {
+        let at = workspace.view.get_untracked().to_canvas(at);
+        surface::node_of(event).or_else(|| workspace.scene.painted_at(at))
+    };
 
     let down = move |event: ev::PointerEvent| {
         let Some(at) = surface::point(root, &event) else {
@@ -60,7 +71,7 @@ pub fn Canvas(
             }
             (0, _) => match (
                 surface::attribute_of(&event, "data-handle"),
-                surface::node_of(&event),
+                under(&event, at),
             ) {
                 (Some(name), _) => PressTarget::Handle(name),
                 (None, Some(name)) => PressTarget::Node(owner_for_drag(workspace, name)),
@@ -74,7 +85,7 @@ pub fn Canvas(
         }
         pointer.press(grip, at);
         if event.pointer_type() == "touch" {
-            let on = surface::node_of(&event).filter(|name| name != INTERNET);
+            let on = under(&event, at).filter(|name| name != INTERNET);
             pointer.when_held(move || workspace.open_menu(at, on));
         }
         if surface::node_of(&event).is_none()
@@ -120,8 +131,8 @@ pub fn Canvas(
         }
     };
     let double = move |event: ev::MouseEvent| {
-        if surface::node_of(&event).is_none()
-            && let Some(at) = surface::point(root, &event)
+        if let Some(at) = surface::point(root, &event)
+            && under(&event, at).is_none()
         {
             workspace.pick_item(Some(at), "");
         }
@@ -129,13 +140,17 @@ pub fn Canvas(
     let menu = move |event: ev::MouseEvent| {
         event.prevent_default();
         if let Some(at) = surface::point(root, &event) {
-            let on = surface::node_of(&event).filter(|name| name != INTERNET);
+            let on = under(&event, at).filter(|name| name != INTERNET);
             pointer.cancel();
             workspace.open_menu(at, on);
         }
     };
     let key = move |event: ev::KeyboardEvent| on_key(workspace, pointer, &event);
     let focus_in = move |event: ev::FocusEvent| {
+        let focused = surface::node_of(&event);
+        if let Some(name) = &focused {
+            workspace.scene.focus(name);
+        }
         // Only a focus change by keyboard moves the view.
         let by_key = event
             .target()
@@ -143,7 +158,7 @@ pub fn Canvas(
             .is_some_and(|element| element.matches(":focus-visible").unwrap_or(false));
         if by_key
             && !pointer.is_busy()
-            && let Some(name) = surface::node_of(&event)
+            && let Some(name) = focused
         {
             reveal(workspace, &name);
         }
@@ -180,6 +195,7 @@ pub fn Canvas(
             on:dragstart=|event| event.prevent_default()
         >
             <Backdrop workspace />
+            <Painted scene=workspace.scene stage view=workspace.view size />
             <div
                 class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")
                 data-glides=move || workspace.glides.get().then_some("true")

@@ -146,14 +146,23 @@ impl Moving {
     pub fn rects(&self, way: CanvasVector, leaves: bool) -> impl Iterator<Item = (&str, Rect)> {
         let carried = self.carried.iter();
         let carried = carried.map(move |(name, rect)| (name.as_str(), rect.moved(way)));
-        let frames = self.frames.iter().map(move |frame| {
+        carried.chain(self.grown(way, leaves))
+    }
+
+    /// The frames of [`rects`](Self::rects).
+    pub fn grown(&self, way: CanvasVector, leaves: bool) -> impl Iterator<Item = (&str, Rect)> {
+        self.frames.iter().map(move |frame| {
             let moving = frame.moving.iter().filter(move |_| !leaves);
             let moved = moving.map(|rect| rect.moved(way));
             let all = frame.staying.iter().copied().chain(moved);
             let rect = layout::frame_around(frame.least, all);
             (frame.name.as_str(), rect)
-        });
-        carried.chain(frames)
+        })
+    }
+
+    /// Frames that stay, around nodes that move.
+    pub fn frames(&self) -> impl Iterator<Item = &str> {
+        self.frames.iter().map(|frame| frame.name.as_str())
     }
 
     /// Lines with an end on a node that moves or grows.

@@ -376,6 +376,7 @@ impl Pointer {
     fn end(self) {
         self.state.set_value(State::Idle);
         self.latest.set_value(None);
+        self.workspace.scene.end_drag();
         self.doing.set("idle");
         self.marquee.set(None);
         self.connection_line.set(None);

@@ -54,10 +54,7 @@ impl Pointer {
         );
         // A server that would leave its frame does not resize it.
         let leaves = changes && what.names().len() == 1;
-        for (name, rect) in what.rects(way, leaves) {
-            workspace.scene.set_rect(name, rect);
-        }
-        workspace.scene.follow(what.lines());
+        workspace.scene.drag(&what, way, leaves);
     }
 
     /// Offset of the dragged node, snapped to the nodes beside it or to the grid.

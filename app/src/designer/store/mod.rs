@@ -312,6 +312,7 @@ impl Workspace {
         });
         let Some(drawing) = drawing else { return };
         self.plan.try_set(plan);
+        let drawing = Arc::new(drawing);
         self.scene.show(&drawing);
         self.selection
             .try_update_untracked(|selection| selection.clone())
@@ -322,7 +323,7 @@ impl Workspace {
                     self.selection.set(after);
                 }
             });
-        self.drawing.try_set(Arc::new(drawing));
+        self.drawing.try_set(drawing);
     }
 
     /// Displays a short message.

@@ -131,6 +131,26 @@ impl Drawing {
         found.map(|at| &self.nodes[at])
     }
 
+    /// Numbers of the nodes that overlap or touch an area. A node's number is its place in [`nodes`](Self::nodes).
+    pub fn numbers_within(&self, area: Rect) -> Vec<usize> {
+        self.index.within(area)
+    }
+
+    /// Number of a node. See [`numbers_within`](Self::numbers_within).
+    pub fn number(&self, name: &str) -> Option<usize> {
+        self.index.node(name)
+    }
+
+    /// Numbers of the nodes that one reaches next: the first, the last, and those before and after the current one.
+    pub fn neighbours(&self, current: Option<&str>) -> impl Iterator<Item = usize> {
+        let count = self.nodes.len();
+        let current = current.and_then(|name| self.number(name));
+        let around = current.map(|at| at.saturating_sub(1)..(at + 2).min(count));
+        let ends = [0, count.saturating_sub(1)].into_iter();
+        let ends = ends.filter(move |at| *at < count);
+        ends.chain(around.into_iter().flatten())
+    }
+
     /// These nodes without those that are inside another of them.
     pub fn outermost(&self, names: &[String]) -> Vec<&Node> {
         let chosen: HashSet<&str> = names.iter().map(String::as_str).collect();
