@@ -255,11 +255,11 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Names of frames, in letters that keep their size on the screen.
+    /// Names of frames, above them, in letters that keep their size on the screen.
     fn names(&self, frames: &[(&str, Rect)]) {
         let (context, zoom) = (&self.context, self.view.zoom);
         // A font with fractions of a pixel would be rounded, so the letters are scaled.
-        context.set_font("600 11px Inter, sans-serif");
+        context.set_font("600 10px Inter, sans-serif");
         context.set_fill_style_str(self.inks.get("text-quiet"));
         context.save();
         let _ = context.scale(1.0 / zoom, 1.0 / zoom);
@@ -267,8 +267,8 @@ impl<'a> Brush<'a> {
             let width = rect.width * zoom;
             if width >= NAMED_FROM_PX {
                 // Finite numbers cannot fail.
-                let (x, y) = (rect.x * zoom + 5.0, rect.y * zoom + 13.0);
-                let _ = context.fill_text_with_max_width(name, x, y, width - 10.0);
+                let (x, y) = (rect.x * zoom, rect.y * zoom - 2.0);
+                let _ = context.fill_text_with_max_width(name, x, y, width);
             }
         }
         context.restore();
@@ -289,6 +289,9 @@ impl<'a> Brush<'a> {
             context.set_fill_style_str(self.inks.get(look.fill));
             context.fill();
             context.set_global_alpha(shown);
+            if look.layer == Layer::Frame && !look.is_thick {
+                context.set_global_alpha(shown * 0.5);
+            }
             context.set_stroke_style_str(self.inks.get(look.border));
             let width = if look.is_thick { 2.5 } else { 1.0 };
             context.set_line_width(width / self.view.zoom);
