@@ -19,6 +19,8 @@ async function choose(page: Page, name: string, action: string): Promise<void> {
 
 test('a design comes from a file, gets a name, and goes to a file as it came', async ({ page }) => {
   await login(page);
+  // The input is in the page before its listener is; the button is enabled with the listener.
+  await expect(page.getByRole('button', { name: 'New design' })).toBeEnabled();
   await page.getByLabel(/HOT file/).setInputFiles({ name: 'shop-front.yaml', mimeType: 'text/yaml', buffer: Buffer.from(template) });
   await expect(page).toHaveURL(/\/designs\/[^/]+$/);
   await canvasReady(page);
