@@ -19,7 +19,8 @@ interface Subject {
   canvas: string;
   /** Opens a drawing with this number of nodes. */
   open(page: Page, count: number): Promise<void>;
-  node(name: string): string;
+  /** The middle of a server on the screen. */
+  middle(page: Page, server: number): Promise<Point>;
   /** The element with the CSS transform of the viewport. */
   layer: string;
   /** CSS pixels of the wheel for a factor of the zoom. */
@@ -29,6 +30,23 @@ interface Subject {
 }
 
 const designs = new Map<number, string>();
+/** Positions of the nodes of the current design, as on the React Flow page. */
+const places = new Map<string, Point>();
+
+function arrange(count: number): void {
+  places.clear();
+  const across = Math.ceil(Math.sqrt(Math.ceil(count / 20)));
+  for (let node = 0; node < count; node += 1) {
+    const net = Math.floor(node / 20);
+    const corner = { x: (net % across) * 768, y: Math.floor(net / across) * 848 };
+    const member = (node % 20) - 1;
+    if (member < 0) places.set(`net${net}`, corner);
+    else {
+      const [column, row] = [member % 3, Math.floor(member / 3)];
+      places.set(`server${net * 19 + member}`, { x: corner.x + 16 + column * 232, y: corner.y + 48 + row * 104 });
+    }
+  }
+}
 
 const ours: Subject = {
   name: 'stackloom',
@@ -38,7 +56,19 @@ const ours: Subject = {
     await page.goto(`/designs/${designs.get(count)}`);
     await canvasReady(page);
   },
-  node: (name) => `.node[data-name="${name}"]`,
+  // A painted node has no element, so its place follows from the stored positions and the viewport.
+  async middle(page, server) {
+    const canvas = (await page.locator(this.canvas).boundingBox())!;
+    const view = await page.locator(this.layer).evaluate((layer) => {
+      const matrix = new DOMMatrix(getComputedStyle(layer).transform);
+      return { zoom: matrix.a, x: matrix.e, y: matrix.f };
+    });
+    const place = places.get(`server${server}`)!;
+    return {
+      x: canvas.x + view.x + (place.x + 108) * view.zoom,
+      y: canvas.y + view.y + (place.y + 44) * view.zoom,
+    };
+  },
   wheel: (factor) => -Math.log(factor) / 0.0022,
   selectAll: (page) => page.keyboard.press('Control+a'),
   fit: (page) => page.getByRole('button', { name: 'Fit to screen' }).click(),
@@ -64,7 +94,7 @@ function reactFlow(name: string, query: string): Subject {
       await page.goto(`/flow/index?nodes=${count}${query}`);
       await expect(page.locator('.react-flow__node').first()).toBeVisible({ timeout: 60_000 });
     },
-    node: (name) => `.react-flow__node[data-id="${name}"]`,
+    middle: (page, server) => centre(page.locator(`.react-flow__node[data-id="server${server}"]`)),
     wheel: (factor) => -Math.log2(factor) / 0.002,
     async selectAll(page) {
       await page.evaluate(() => {
@@ -132,10 +162,9 @@ async function gesture(page: Page, session: CDPSession, from: Point, button: 'le
 }
 
 /** Zooms to 1 with a node in the middle of the canvas. */
-async function zoomToOne(page: Page, subject: Subject, session: CDPSession, name: string): Promise<Point> {
-  const node = page.locator(subject.node(name));
+async function zoomToOne(page: Page, subject: Subject, session: CDPSession, server: number): Promise<Point> {
   const scale = () => page.locator(subject.layer).evaluate((layer) => new DOMMatrix(getComputedStyle(layer).transform).a);
-  const at = await centre(node);
+  const at = await subject.middle(page, server);
   await page.mouse.move(at.x, at.y);
   await expect(async () => {
     const now = await scale();
@@ -146,7 +175,7 @@ async function zoomToOne(page: Page, subject: Subject, session: CDPSession, name
     expect(Math.abs((await scale()) - 1)).toBeLessThan(0.02);
   }).toPass({ intervals: [0], timeout: 240_000 });
   await idle(page, session);
-  return centre(node);
+  return subject.middle(page, server);
 }
 
 async function measure(page: Page, subject: Subject, count: number): Promise<Record<string, number>> {
@@ -163,7 +192,7 @@ async function measure(page: Page, subject: Subject, count: number): Promise<Rec
   await idle(page, session);
   figures['elements, all in view'] = await page.locator(`${subject.canvas} *`).count();
   const middle = await centre(page.locator(subject.canvas));
-  const held = `server${Math.floor(count / 2)}`;
+  const held = Math.floor(count / 2);
 
   figures['pan, all in view'] = await gesture(page, session, middle, 'middle');
   await page.mouse.up({ button: 'middle' });
@@ -179,7 +208,7 @@ async function measure(page: Page, subject: Subject, count: number): Promise<Rec
     await idle(page, session);
     figures[`release: ${what}`] = (await busy(session)) - before;
   };
-  await drag('drag one, all in view', await centre(page.locator(subject.node(held))));
+  await drag('drag one, all in view', await subject.middle(page, held));
   const near = await zoomToOne(page, subject, session, held);
   figures['elements, zoom 1'] = await page.locator(`${subject.canvas} *`).count();
   await drag('drag one, zoom 1', near);
@@ -188,7 +217,7 @@ async function measure(page: Page, subject: Subject, count: number): Promise<Rec
   await subject.selectAll(page);
   await subject.fit(page);
   await idle(page, session);
-  await drag('drag all', await centre(page.locator(subject.node(held))));
+  await drag('drag all', await subject.middle(page, held));
   return figures;
 }
 
@@ -201,7 +230,9 @@ test('gestures among many nodes', async ({ browser }) => {
       const page = await browser.newPage();
       await login(page);
       if (subject === ours) {
-        const design = { name: `${count} nodes`, template: joined(count) };
+        arrange(count);
+        const layout = { nodes: Object.fromEntries(places) };
+        const design = { name: `${count} nodes`, template: joined(count), layout };
         designs.set(count, (await api<{ id: string }>(page, 'POST', '/designs', design)).id);
       }
       found.push(await measure(page, subject, count));
