@@ -10,11 +10,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CommandRequest, CurrentUser,
-    DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion,
-    DesignVersionLabel, DesignVersionSummary, Event, ExportFormat, Exported, ImportRequest,
-    Imported, LoginRequest, LoginSession, Plan, PlanRequest, Problem, RepairRequest, Run,
-    RunContent, ScaleRequest, Started, Stray, ValidateRequest, ValidateResponse,
+    AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CommandRequest, ConsoleLog,
+    CurrentUser, DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion,
+    DesignVersionLabel, DesignVersionSummary, Event, ExportFormat, Exported, GraphicalConsole,
+    ImportRequest, Imported, LoginRequest, LoginSession, Plan, PlanRequest, Problem, RepairRequest,
+    Run, RunContent, ScaleRequest, Started, Stray, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -254,6 +254,21 @@ pub async fn repair(id: &str, request: &RepairRequest) -> Answer<Started> {
 pub async fn command(id: &str, request: &CommandRequest) -> Answer<Started> {
     let path = format!("/deployments/{}/command", browser::encode(id));
     send("POST", &path, Some(request)).await
+}
+
+/// `GET /deployments/{id}/servers/{name}/console`.
+pub async fn console_log(id: &str, server: &str) -> Answer<ConsoleLog> {
+    get(&console_path(id, server)).await
+}
+
+/// `POST /deployments/{id}/servers/{name}/console`.
+pub async fn graphical_console(id: &str, server: &str) -> Answer<GraphicalConsole> {
+    send("POST", &console_path(id, server), None::<&()>).await
+}
+
+fn console_path(id: &str, server: &str) -> String {
+    let (id, server) = (browser::encode(id), browser::encode(server));
+    format!("/deployments/{id}/servers/{server}/console")
 }
 
 /// Treatment of resources that an undeploy cannot remove.

@@ -117,11 +117,19 @@ fn action(action: &str) -> String {
         "PUT /api/v1/deployments/{id}" => "Update",
         "DELETE /api/v1/deployments/{id}" => "Undeploy",
         "POST /api/v1/deployments/{id}/rollback" => "Roll back",
+        "DELETE /api/v1/deployments/{id}/record" => "Remove a deployment",
+        "POST /api/v1/deployments/{id}/check" => "Check",
+        "POST /api/v1/deployments/{id}/repair" => "Repair",
+        "POST /api/v1/deployments/{id}/command" => "Run a command",
+        "POST /api/v1/deployments/{id}/groups/{name}/scale" => "Scale a group",
+        "PUT /api/v1/designs/{id}/versions/{version}" => "Label a version",
         "POST /api/v1/runs/{id}/cancel" => "Cancel a run",
         "POST /api/v1/runs/{id}/resume" => "Resume a run",
         "POST /api/v1/catalog" => "Publish a catalogue item",
         "OPEN /api/v1/deployments/{id}/servers/{name}/terminal"
         | "GET /api/v1/deployments/{id}/servers/{name}/terminal" => "Open a terminal",
+        "GET /api/v1/deployments/{id}/servers/{name}/console" => "Read a console",
+        "POST /api/v1/deployments/{id}/servers/{name}/console" => "Open a graphical console",
         other => other,
     };
     words.to_owned()

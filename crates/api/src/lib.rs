@@ -8,6 +8,7 @@ mod beside;
 mod catalog;
 mod check;
 mod command;
+mod console;
 mod deployment;
 mod design;
 mod event;
@@ -23,6 +24,7 @@ pub use beside::TemplateFiles;
 pub use catalog::{CatalogEntry, Uploaded};
 pub use check::{ChangedProperty, Check, Finding, FindingKind, RepairRequest};
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
+pub use console::{ConsoleLog, GraphicalConsole};
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, DeploymentSummary, OnFailure,
     OutputValue, ResourceState, Started, Stray,

@@ -8,6 +8,7 @@ mod checks;
 mod cloud;
 mod clouds;
 mod command;
+mod console;
 mod deployments;
 mod designs;
 mod errors;
@@ -88,6 +89,10 @@ pub fn api(services: &Services) -> Router<Services> {
         .route(
             "/deployments/{id}/servers/{name}/terminal",
             get(terminal::open),
+        )
+        .route(
+            "/deployments/{id}/servers/{name}/console",
+            get(console::log).post(console::graphical),
         )
         .route("/runs/{id}", get(runs::get))
         .route("/runs/{id}/content", get(runs::content))

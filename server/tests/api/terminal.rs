@@ -217,3 +217,36 @@ async fn a_terminal_ends_with_its_login_and_both_are_recorded() {
     let statuses: Vec<u64> = trail.iter().map(|(_, status)| *status).collect();
     assert_eq!(statuses, [101, 409, 200], "{trail:?}");
 }
+
+#[tokio::test]
+async fn the_console_of_a_server_tells_what_it_wrote_and_why_there_is_no_screen() {
+    let (_lab, stack, browser) = start(&[]).await;
+    let started = deploy(&browser, "shop", TEMPLATE).await;
+    assert_eq!(ended(&browser, &started).await, "succeeded");
+    let console = |server| path(&started, server).replace("terminal", "console");
+    let web = console("web");
+
+    let log = json(browser.get(&web).await, 200).await;
+    let text = log["text"].as_str().unwrap();
+    assert!(text.contains("exists in memory only"), "{text}");
+    // Like a cloud without a console proxy, the lab gives no graphical console.
+    let refused = json(browser.post(&web, &json!({})).await, 502).await;
+    assert_eq!(refused["code"], "cloud-error");
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("Unavailable console type novnc"),
+        "{detail}"
+    );
+
+    let other = stack.login("other").await;
+    for (who, path) in [(&other, &web), (&browser, &console("front"))] {
+        let not_found = (404, "not-found".to_owned());
+        assert_eq!(problem(who.get(path).await).await, not_found);
+        assert_eq!(problem(who.post(path, &json!({})).await).await, not_found);
+    }
+    let events = json(browser.get("/api/v1/audit").await, 200).await;
+    let opened = |event: &Value| event["action"].as_str().unwrap().ends_with("/console");
+    let opened = events.as_array().unwrap().iter().filter(|one| opened(one));
+    let status: Vec<_> = opened.map(|event| event["status"].clone()).collect();
+    assert_eq!(status, [json!(404), json!(502)]);
+}

@@ -2,6 +2,7 @@
 
 mod check;
 mod command;
+mod console;
 mod groups;
 pub mod remove;
 pub mod roll_back;
@@ -115,6 +116,8 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         layout: Default::default(),
         ..it.clone()
     });
+    let id = part(deployment, |it| it.id.clone());
+    let console = RwSignal::new(None::<String>);
     let outputs = part(deployment, |it| it.outputs.clone());
     let resources = part(deployment, |it| {
         let damage = damage(it).into_iter();
@@ -130,8 +133,9 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <Drawing deployment />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
-                view! { <Resources resources damage deployment=id /> }
+                view! { <Resources resources damage deployment=id console /> }
             })}
+            {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
             <strays::Strays deployment />
             <Runs runs />
         </div>
@@ -411,15 +415,35 @@ fn Resources(
     /// Damage that the last check has found, by resource name.
     damage: HashMap<String, FindingKind>,
     deployment: String,
+    /// Name of the server whose console is shown.
+    console: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let session = use_session();
     let count = resources.len();
     let rows = resources.into_iter()
         .map(|resource| {
+            let is_server = resource.resource_type == terminal::SERVER;
+            let has_console = is_server && resource.physical_id.is_some();
+            let console_button = has_console.then(|| {
+                let server = resource.name.clone();
+                let label = format!("Console of {server}");
+                move || session.can_change().then(|| {
+                    let server = server.clone();
+                    view! {
+                        <button
+                            type="button" class="button" data-size="small" aria-label=label.clone()
+                            on:click=move |_| console.set(Some(server.clone()))
+                        >
+                            <Icon name="monitor" />
+                            "Console"
+                        </button>
+                    }
+                })
+            });
             let id = resource.physical_id.map(|id| view! {
                 <span class="id-cell"><code class="id">{id.clone()}</code><CopyButton text=id label=format!("Copy the id of {}", resource.name) /></span>
             });
-            let has_terminal = resource.resource_type == terminal::SERVER && resource.state == ResourceState::Ready;
+            let has_terminal = is_server && resource.state == ResourceState::Ready;
             let terminal = has_terminal.then(|| {
                 let href = terminal::address(&deployment, &resource.name);
                 let label = format!("Terminal on {}", resource.name);
@@ -440,7 +464,7 @@ fn Resources(
                     <td class="quiet">{resource.resource_type}</td>
                     <td class="fit">{state}</td>
                     <td>{id}</td>
-                    <td class="fit">{terminal}</td>
+                    <td class="fit"><div class="row-actions">{console_button}{terminal}</div></td>
                 </tr>
             }
         })

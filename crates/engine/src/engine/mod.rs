@@ -4,6 +4,7 @@ mod begin;
 mod check;
 mod command;
 mod compare;
+mod console;
 mod expected;
 mod hidden;
 mod keys;

@@ -24,10 +24,10 @@ pub(super) fn purpose(terminal: &str) -> String {
 }
 
 /// A server of a deployment, with all that leads to it.
-struct Found {
+pub(super) struct Found {
     row: DeploymentRow,
     known: ResourceTable,
-    server: ResourceEntry,
+    pub(super) server: ResourceEntry,
 }
 
 impl Engine {
@@ -44,7 +44,13 @@ impl Engine {
         self.find_server(tenant, deployment, server).await.map(drop)
     }
 
-    async fn find_server(&self, tenant: &Tenant, deployment: &str, server: &str) -> Result<Found> {
+    /// A server of a deployment by name.
+    pub(super) async fn find_server(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        server: &str,
+    ) -> Result<Found> {
         let row = self.deployment_row(tenant, deployment).await?;
         let rows = self
             .core

@@ -1,0 +1,19 @@
+//! The console of a server.
+
+use serde::{Deserialize, Serialize};
+
+/// The last output of a server's console.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ConsoleLog {
+    /// The last 500 lines, at most 256 KiB, as the server wrote them: with escape sequences.
+    pub text: String,
+}
+
+/// A graphical console.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GraphicalConsole {
+    /// Page of the cloud with the console. It contains a token: whoever has the URL has the console.
+    pub url: String,
+}

@@ -1,0 +1,40 @@
+// The console of a server on the page of its deployment.
+import { expect, test } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.7.0.0/24}}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+`;
+
+test('the console of a server is one click away, and says why there is no screen', async ({ page }) => {
+  await login(page);
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'silent', template });
+  const state = async (run: string) => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state;
+  await expect.poll(() => state(started.run), { timeout: 60_000 }).toBe('succeeded');
+  await page.goto(`/deployments/${started.deployment}`);
+
+  await page.getByRole('button', { name: 'Console of web' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Console of web' });
+  await expect(dialog.getByRole('log')).toContainText(/\S/);
+  await shoot(page, 'console');
+
+  await dialog.getByRole('button', { name: 'Graphical console' }).click();
+  await expect(dialog.getByRole('status')).toContainText('Unavailable console type novnc');
+  await shoot(page, 'console-refused');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await shoot(page, 'console-dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+  await page.getByRole('button', { name: 'Console of web' }).click();
+  await expect(dialog).toBeVisible();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');
+});
