@@ -1,10 +1,9 @@
 //! The run page: a run with live updates.
 //!
 //! One stream of events provides the data of all parts ([`feed`]). The canvas, the graph, the timeline, the steps and
-//! the log are views of the same data and share the selection. The complex parts ([`model`], [`log_store`], [`ansi`])
-//! are pure and have unit tests.
+//! the log are views of the same data and share the selection. The complex parts ([`model`], [`log_store`],
+//! [`ansi`](crate::ansi)) are pure and have unit tests.
 
-pub mod ansi;
 mod cause;
 mod detail;
 pub mod feed;

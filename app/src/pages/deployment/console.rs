@@ -4,9 +4,8 @@ use api::ConsoleLog;
 use leptos::{html::Pre, prelude::*};
 
 use crate::{
-    client,
+    ansi, client,
     load::{Load, Loaded},
-    run::ansi,
     ui::{CopyButton, Icon, Modal, ProblemCard, prose, skeleton, use_toasts},
 };
 

@@ -20,7 +20,7 @@ pub use self::{
     filter::{Filter, Folds, Source, ViewSettings},
     tasks::{Task, TaskId},
 };
-use super::ansi;
+use crate::ansi;
 
 /// One log line.
 #[derive(Clone, Debug, PartialEq)]

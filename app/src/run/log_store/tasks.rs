@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use api::LogStream;
 
-use super::{Line, LogStore, ansi};
+use super::{Line, LogStore};
+use crate::ansi;
 
 /// Number of a task of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Line, LogStore, ansi};
+use super::{Line, LogStore};
+use crate::ansi;
 use crate::time;
 
 impl LogStore {

@@ -5,10 +5,8 @@ use leptos::prelude::*;
 
 use super::{LogState, ROW};
 use crate::{
-    run::{
-        ansi,
-        log_store::{Task, TaskId},
-    },
+    ansi,
+    run::log_store::{Task, TaskId},
     time,
     ui::Icon,
 };
