@@ -1,8 +1,8 @@
 //! Nodes as elements. Each reads only its own signals, so a drag redraws one element.
 //!
-//! Only nodes in view have elements, see `scene::view`. They are siblings on the one transformed layer, including children. Their positions are absolute, so a line
-//! between two nodes needs no measurement of the page. Events are not handled here: the canvas has one listener and
-//! finds the node by its `data-node`.
+//! Only nodes in view have elements, see `scene::view`. They are siblings on the one transformed layer, including
+//! children. Their positions are absolute, so a line between two nodes needs no measurement of the page. Events are not
+//! handled here: the canvas has one listener and finds the node by its `data-node`.
 
 use canvas::drawing::{Member, Node, NodeKind, Part};
 use hot::template::members::{GROUP, SCALING_GROUP};

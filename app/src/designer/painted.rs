@@ -195,8 +195,11 @@ impl<'a> Brush<'a> {
     fn paint(&self, scene: Scene, drawing: &Drawing, dragged: Option<&Dragged>, eye: &Eye<'_>) {
         let grown = dragged.map(Dragged::grown).unwrap_or_default();
         let place = |node: &Node| match dragged {
-            Some(dragged) if dragged.what.carries(&node.name) => node.rect.moved(dragged.way),
-            _ => grown.get(node.name.as_str()).copied().unwrap_or(node.rect),
+            Some(dragged) => match grown.get(node.name.as_str()) {
+                Some(rect) => *rect,
+                None => dragged.rect(node),
+            },
+            None => node.rect,
         };
         let mut looks: BTreeMap<Look, Vec<Rect>> = BTreeMap::new();
         let mut icons: BTreeMap<&str, Vec<Rect>> = BTreeMap::new();
@@ -288,10 +291,8 @@ impl<'a> Brush<'a> {
             context.set_global_alpha(shown * f64::from(look.strength) / 100.0);
             context.set_fill_style_str(self.inks.get(look.fill));
             context.fill();
-            context.set_global_alpha(shown);
-            if look.layer == Layer::Frame && !look.is_thick {
-                context.set_global_alpha(shown * 0.5);
-            }
+            let is_quiet = look.layer == Layer::Frame && !look.is_thick;
+            context.set_global_alpha(if is_quiet { shown * 0.5 } else { shown });
             context.set_stroke_style_str(self.inks.get(look.border));
             let width = if look.is_thick { 2.5 } else { 1.0 };
             context.set_line_width(width / self.view.zoom);
@@ -347,7 +348,7 @@ fn icon(rect: Rect) -> Rect {
     }
 }
 
-/// What decides the look of nodes and lines.
+/// The parts of the stage on which the look of nodes and lines depends.
 struct Eye<'a> {
     selection: &'a Selection,
     states: &'a HashMap<String, String>,

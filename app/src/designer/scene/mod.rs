@@ -54,7 +54,7 @@ pub type NodeKey = (String, NodeKind);
 /// A drag of nodes, as it is on the screen.
 #[derive(Clone)]
 pub struct Dragged {
-    /// What is dragged.
+    /// The dragged nodes, and what moves with them.
     pub what: Arc<Moving>,
     /// Offset from its place in the drawing.
     pub way: CanvasVector,
@@ -65,6 +65,15 @@ pub struct Dragged {
 }
 
 impl Dragged {
+    /// Position of a node on the screen, without the growth of frames.
+    pub fn rect(&self, node: &Node) -> Rect {
+        if self.what.carries(&node.name) {
+            node.rect.moved(self.way)
+        } else {
+            node.rect
+        }
+    }
+
     /// Frames around what moves, as they are on the screen.
     pub fn grown(&self) -> HashMap<&str, Rect> {
         self.what.grown(self.way, self.leaves).collect()
@@ -150,21 +159,17 @@ impl Scene {
             Some(line.with_untracked(|line| line.points.clone()))
         };
         let routed = || routed().unwrap_or_default();
-        let Some(Dragged { what, way, .. }) = dragged else {
+        let Some(dragged) = dragged else {
             return routed();
         };
+        let (what, way) = (&dragged.what, dragged.way);
         let end = |name: &str| {
             let node = drawing.node(name)?;
-            let rect = if what.carries(name) {
-                node.rect.moved(*way)
-            } else {
-                node.rect
-            };
-            Some((node.kind, rect))
+            Some((node.kind, dragged.rect(node)))
         };
         match (what.carries(&edge.from), what.carries(&edge.to)) {
             (false, false) => routed(),
-            (true, true) => routed().iter().map(|point| point.moved(*way)).collect(),
+            (true, true) => routed().iter().map(|point| point.moved(way)).collect(),
             _ => match (end(&edge.from), end(&edge.to)) {
                 (Some(from), Some(to)) => edges::quick(edge.kind, from, to).points,
                 _ => Vec::new(),

@@ -13,7 +13,7 @@ use canvas::{
     areas::Areas,
     drawing::Drawing,
     edges::Line,
-    geometry::{CanvasPoint, CanvasVector, Rect},
+    geometry::{CanvasPoint, CanvasVector, Rect, Size},
     moving::Moving,
 };
 use leptos::prelude::*;
@@ -29,10 +29,10 @@ const PAINTED_ABOVE: usize = 150;
 /// Space that a label takes beside its middle, in canvas pixels.
 const LABEL_REACH: f64 = 90.0;
 
-/// What can be seen.
+/// The visible part of the canvas and its zoom.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// The visible part of the canvas.
+    /// The visible part, in canvas pixels.
     pub visible: Rect,
     /// CSS pixels per canvas pixel.
     pub zoom: f64,
@@ -65,23 +65,13 @@ pub struct Shown {
 
 /// Areas of lines, by number: one for each segment, and one for the label.
 pub(super) fn segments(lines: &[Line]) -> Areas {
+    let point = |at: CanvasPoint| Rect::at(at, Size::default());
     let areas = lines.iter().enumerate().flat_map(|(number, line)| {
-        let spans = line.points.windows(2).filter_map(move |pair| {
-            let point = |at: CanvasPoint| Rect {
-                x: at.x,
-                y: at.y,
-                ..Rect::default()
-            };
-            Rect::around(pair.iter().copied().map(point))
-        });
-        let label = line.label.map(|at| {
-            let point = Rect {
-                x: at.x,
-                y: at.y,
-                ..Rect::default()
-            };
-            point.grown(LABEL_REACH)
-        });
+        let spans = line
+            .points
+            .windows(2)
+            .filter_map(move |pair| Rect::around(pair.iter().copied().map(point)));
+        let label = line.label.map(|at| point(at).grown(LABEL_REACH));
         spans.chain(label).map(move |area| (number, area))
     });
     Areas::some(areas)
@@ -206,18 +196,9 @@ impl Scene {
             .unwrap_or_default();
         if let Some(dragged) = dragged {
             for edge in dragged.what.lines() {
-                let end = |name: &str| {
-                    let rect = drawing.node(name)?.rect;
-                    let way = dragged.way;
-                    Some(if dragged.what.carries(name) {
-                        rect.moved(way)
-                    } else {
-                        rect
-                    })
-                };
-                let ends = [end(&edge.from), end(&edge.to)];
-                if Rect::around(ends.into_iter().flatten()).is_some_and(|both| both.overlaps(area))
-                {
+                let ends = [&edge.from, &edge.to].into_iter();
+                let ends = ends.filter_map(|name| Some(dragged.rect(drawing.node(name)?)));
+                if Rect::around(ends).is_some_and(|both| both.overlaps(area)) {
                     lines.insert(edge.id.clone());
                 }
             }
