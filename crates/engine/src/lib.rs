@@ -84,6 +84,7 @@ mod run;
 mod shared;
 
 pub mod bastion;
+pub mod health;
 pub mod sandbox;
 pub mod ssh;
 pub mod terminal;

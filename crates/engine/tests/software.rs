@@ -12,6 +12,8 @@ mod bench;
 
 #[path = "software/authors.rs"]
 mod authors;
+#[path = "software/health.rs"]
+mod health;
 #[path = "software/live.rs"]
 mod live;
 #[path = "software/starters.rs"]

@@ -9,7 +9,9 @@ mod sshd;
 use std::{sync::Arc, time::Duration};
 
 use drivers::keys::{self, Pair};
+use engine::health::{self, Unhealthy};
 use engine::ssh::{Client, Gateway, Host, Output, Route, SshError, Wait, WaitProgress, dial};
+use serde_json::{Value, json};
 use sshd::{Sshd, USER, sshd};
 use tokio::{
     io::AsyncReadExt,
@@ -18,6 +20,7 @@ use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
 };
+use types::catalog::Probe;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -294,4 +297,50 @@ async fn a_connection_ends_with_its_client() {
     timeout(PATIENCE, ended)
         .await
         .expect("sshd sees the end of the connection");
+}
+
+#[tokio::test]
+#[ignore = "needs Docker and the lab's server image"]
+async fn health_is_tried_at_the_server_itself() {
+    let pair = pair();
+    let server = sshd("web", &pair.public).await;
+    up(&server, None, &pair).await;
+    let client = Client::connect(&server.host, USER, &pair.private);
+    let client = client.await.unwrap();
+    let inputs = json!({"sshd": 22, "page": 8080, "nobody": 8081, "word": "it's here"});
+    let inputs = inputs.as_object().unwrap();
+    let tried = async |probe: Value| {
+        let probe: Probe = serde_json::from_value(probe).unwrap();
+        match health::attempt(&client, &probe, inputs).await {
+            Ok(()) => "healthy".to_owned(),
+            Err(Unhealthy::Ssh(error)) => error.to_string(),
+            Err(Unhealthy::Answer(why)) => why,
+        }
+    };
+    assert_eq!(tried(json!({"tcp": {"port": "sshd"}})).await, "healthy");
+    let nobody = "`web` did not connect to localhost port 8081: nobody answers there yet";
+    assert_eq!(tried(json!({"tcp": {"port": "nobody"}})).await, nobody);
+    let get = |port: &str, path: &str, contains: &str| json!({"http": {"port": port, "path": path, "status": null, "contains": contains}});
+    assert_eq!(tried(get("sshd", "/", "x")).await, "the answer is not HTTP");
+
+    let page = "mkdir www && echo welcome >www/index.html && cd www && (python3 -m http.server 8080 >/dev/null 2>&1 &)";
+    let begun = client.execute(page).await.unwrap();
+    assert_eq!(begun.code().await.unwrap(), 0);
+    let until = Instant::now() + PATIENCE;
+    while tried(json!({"tcp": {"port": "page"}})).await != "healthy" {
+        assert!(Instant::now() < until, "the page is not served");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(tried(get("page", "/", "welcome")).await, "healthy");
+    let lacks = "HTTP 200, but the answer lacks `bye`";
+    assert_eq!(tried(get("page", "/", "bye")).await, lacks);
+    assert_eq!(tried(get("page", "/none", "404")).await, "healthy");
+
+    let command = |text: &str| json!({"command": {"command": text}});
+    assert_eq!(
+        tried(command("test \"$word\" = \"it's here\"")).await,
+        "healthy"
+    );
+    let ill = "exit status 3; it said: ill";
+    assert_eq!(tried(command("echo ill >&2; exit 3")).await, ill);
 }

@@ -8,7 +8,10 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 use serde_json::Value;
-use types::{Property, PropertyKind, catalog::CatalogItem};
+use types::{
+    Property, PropertyKind,
+    catalog::{CatalogItem, Probe},
+};
 
 use self::add::AddToDesign;
 use super::catalog::ItemIcon;
@@ -79,6 +82,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 <Inputs inputs=item.inputs.clone() />
                 <Outputs item=item.clone() />
                 <Commands item=item.clone() />
+                <Health item=item.clone() />
                 <Relations item=item.clone() />
             </div>
             <dl class="facts">
@@ -232,6 +236,57 @@ fn Commands(item: CatalogItem) -> impl IntoView {
             </section>
         }
     })
+}
+
+/// Checks that a component must pass before its step ends.
+#[component]
+fn Health(item: CatalogItem) -> impl IntoView {
+    (!item.health.is_empty()).then(|| {
+        let rows = item
+            .health
+            .into_iter()
+            .map(|check| {
+                let deadline = format!("{} s", check.deadline);
+                view! { <tr><td>{check.title}</td><td>{probe(&check.probe)}</td><td class="fit">{deadline}</td></tr> }
+            })
+            .collect_view();
+        view! {
+            <section class="section" aria-label="Health">
+                <h2>"Health"</h2>
+                <p class="quiet">"A component is done, and what requires it begins, when these checks succeed."</p>
+                <div class="table">
+                    <table>
+                        <thead><tr><th scope="col">"Check"</th><th scope="col">"How"</th><th scope="col">"Within"</th></tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            </section>
+        }
+    })
+}
+
+fn probe(probe: &Probe) -> AnyView {
+    match probe {
+        Probe::Tcp { port } => {
+            view! { "The port in "<code>{port.clone()}</code>" accepts a connection" }.into_any()
+        }
+        Probe::Http {
+            port,
+            path,
+            status,
+            contains,
+        } => {
+            let status = status.map_or("less than 500".to_owned(), |status| status.to_string());
+            let text = contains
+                .clone()
+                .map(|text| view! { " and contains "<code>{text}</code> });
+            view! { "GET "<code>{path.clone()}</code>" at the port in "<code>{port.clone()}</code>" answers "{status}{text} }
+                .into_any()
+        }
+        Probe::Command { command } => {
+            view! { <code>{command.clone()}</code>" ends with 0" }.into_any()
+        }
+    }
 }
 
 /// Requirements of the item on the left, its offers on the right.

@@ -11,6 +11,7 @@ mod deployment;
 mod detached;
 #[cfg(test)]
 mod figures;
+mod health;
 mod jobs;
 mod log;
 mod origin;

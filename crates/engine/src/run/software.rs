@@ -14,6 +14,7 @@ use super::{
     access::HOST_KEY_CHANGED,
     ansible::{self, ParsedLine, PlayEvent, Tasks},
     detached::Detached,
+    health::HealthWait,
     jobs::{Live, Positions},
     log::{LogSource, StepLog},
     outcome::Ended,
@@ -52,6 +53,7 @@ impl Attempt {
         self.log
             .info(format!("running role `{role}` on `{host}`"))
             .await;
+        let wait = HealthWait::new(&item.described, &given, route.clone(), private_key.clone());
         let job = self.job(files, ansible::playbook_command(), route, private_key);
         let takes = |result: &str| address::takes_result(&item.described, result);
         let output = self.in_sandbox(&job, &takes, detached).await?;
@@ -60,6 +62,7 @@ impl Attempt {
         }
         match output.code {
             0 => {
+                self.until_healthy(&name, wait).await?;
                 // An output is stored in clear text.
                 let results = output.results.into_iter();
                 let results = results.map(|(name, value)| (name, self.log.masked(&value)));

@@ -67,7 +67,7 @@ impl Client {
         match gate {
             None => Client::connect(&route.host, &route.user, private_key).await,
             Some(gate) => {
-                let stream = gate.forward(&route.host).await?;
+                let stream = gate.forward(&route.host.address, route.host.port).await?;
                 Client::over(stream, &route.host, &route.user, private_key).await
             }
         }
@@ -157,23 +157,24 @@ impl Client {
         &self.host.name
     }
 
-    /// Opens a connection from this server to another host's SSH port.
+    /// Opens a connection from this server to a port of another host, or of its own as `localhost`.
     ///
     /// # Errors
     /// If the server refuses or fails to connect.
-    pub async fn forward(&self, to: &Host) -> Result<impl ByteStream + 'static, SshError> {
+    pub async fn forward(
+        &self,
+        address: &str,
+        port: u16,
+    ) -> Result<impl ByteStream + use<>, SshError> {
         openstack::permitted_for()?;
         let refused = |why: String| SshError::NotForwarded {
-            bastion: self.host.name.clone(),
-            address: to.place(),
+            by: self.host.name.clone(),
+            address: route::place(address, port),
             why,
         };
-        let opening = self.handle.channel_open_direct_tcpip(
-            to.address.as_str(),
-            to.port.into(),
-            "127.0.0.1",
-            0,
-        );
+        let opening = self
+            .handle
+            .channel_open_direct_tcpip(address, port.into(), "127.0.0.1", 0);
         match timeout(LOGIN, opening).await {
             Ok(Ok(channel)) => Ok(channel.into_stream()),
             Ok(Err(russh::Error::ChannelOpenFailure(reason))) => Err(refused(match reason {

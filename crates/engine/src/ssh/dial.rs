@@ -15,7 +15,9 @@ pub async fn dial(route: &Route, private_key: &str) -> Result<Box<dyn ByteStream
         Some(bastion) => {
             let gate = Client::connect(bastion, &route.user, private_key).await?;
             // The stream keeps the connection open.
-            Ok(Box::new(gate.forward(&route.host).await?))
+            Ok(Box::new(
+                gate.forward(&route.host.address, route.host.port).await?,
+            ))
         }
     }
 }

@@ -28,14 +28,14 @@ pub enum SshError {
         /// The user.
         user: String,
     },
-    /// The bastion did not connect to the server behind it.
-    #[error("the bastion `{bastion}` did not connect to {address}: {why}")]
+    /// A server, such as the bastion, did not connect to an address.
+    #[error("`{by}` did not connect to {address}: {why}")]
     NotForwarded {
-        /// The bastion's resource name.
-        bastion: String,
-        /// Address and port of the server behind it.
+        /// The server's resource name.
+        by: String,
+        /// Address and port.
         address: String,
-        /// The bastion's error text.
+        /// The server's error text.
         why: String,
     },
     /// The time limit has passed.

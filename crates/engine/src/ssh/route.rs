@@ -38,8 +38,13 @@ impl Host {
     }
 
     pub(super) fn place(&self) -> String {
-        format!("{} port {}", self.address, self.port)
+        place(&self.address, self.port)
     }
+}
+
+/// An address and a port in an error.
+pub(super) fn place(address: &str, port: u16) -> String {
+    format!("{address} port {port}")
 }
 
 /// The connection path to a host.

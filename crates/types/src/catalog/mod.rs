@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::property::Property;
 
+mod health;
 mod read;
+
+pub use health::{HealthCheck, Probe};
 
 /// Prefix of values set by the role's `set_stats`, in the text of an output.
 pub const STATS: &str = "stats.";
@@ -55,6 +58,9 @@ pub struct CatalogItem {
     /// Commands for running components, such as `reload`.
     #[serde(default)]
     pub commands: Vec<ItemCommand>,
+    /// Checks that tell whether a component works, in the order in which they run after the role.
+    #[serde(default)]
+    pub health: Vec<HealthCheck>,
     /// Images that the item was tested on.
     #[serde(default)]
     pub tested: Vec<String>,
@@ -127,6 +133,16 @@ impl ItemCommand {
     pub fn tasks_from(&self) -> &str {
         self.tasks.strip_prefix(TASKS).unwrap_or(&self.tasks)
     }
+}
+
+/// True if a command of a shell uses the variable of an input: `$port` or `${port}`.
+pub fn names(command: &str, input: &str) -> bool {
+    let mut uses = command.split('$').skip(1);
+    uses.any(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        rest.strip_prefix(input)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+    })
 }
 
 /// Compares two versions by Semantic Versioning 2.0: numbers compare as numbers, a release is newer than its

@@ -148,7 +148,7 @@ fn problems_of_a_manifest_have_their_line() {
     let manifest = "name: Nginx\ntitel: x\nversion: one\nsummary: s\ncategory: web\nlistens: [{port: prot, protocol: sctp}]\noutputs: {url: 'http://{adress}/'}\n";
     let specs = "argument_specs:\n  main:\n    options:\n      port: {type: integer}\n      host: {type: str, required: maybe}\n      x: {typ: str}\n";
     insta::assert_snapshot!(listing(&CatalogItem::parse(manifest, specs).unwrap_err()), @r"
-    2:1 Error item-invalid item.yml: item.yml: `titel` is no key here; did you mean `title`?; there are `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs`, `commands` and `tested`
+    2:1 Error item-invalid item.yml: item.yml: `titel` is no key here; did you mean `title`?; there are `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs`, `commands`, `health` and `tested`
     1:1 Error item-invalid item.yml.title: item.yml: `title` is missing
     1:7 Error item-invalid item.yml.name: item.yml: `Nginx` cannot name an item: use at most 63 lower case letters, digits, `_` and `-`
     3:10 Error item-invalid item.yml.version: item.yml: `one` is no version such as `1.0.0`
@@ -214,7 +214,10 @@ const PAGE: &str = include_str!("../../../../docs/items.md");
 
 #[test]
 fn the_page_for_authors_lists_every_key_of_a_manifest() {
-    let table = PAGE.split("## The manifest").nth(1).unwrap();
+    let table = PAGE
+        .split("\n## ")
+        .find(|part| part.starts_with("The manifest"));
+    let table = table.unwrap();
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
     let keys: Vec<&str> = rows
         .filter_map(|row| Some(row.split_once('`')?.0))
@@ -240,4 +243,104 @@ fn the_example_for_authors_is_an_item() {
     for command in &item.commands {
         assert!(!file(&command.tasks).is_empty());
     }
+}
+
+fn health(checks: &str) -> Result<Vec<HealthCheck>, Vec<String>> {
+    let manifest = MANIFEST.replace("tested:", &format!("health:\n{checks}tested:"));
+    match CatalogItem::parse(&manifest, SPECS) {
+        Ok(item) => Ok(item.health),
+        Err(problems) => Err(problems
+            .into_iter()
+            .map(|one| format!("{}: {}", one.path, one.message))
+            .collect()),
+    }
+}
+
+#[test]
+fn health_checks_have_defaults() {
+    let checks = health(
+        "  - {title: Accepts, tcp: listen_port}
+  - {title: Answers, http: listen_port, status: 200, contains: ok, interval: 1, timeout: 3, deadline: 30}
+  - {title: Works, command: 'check \"$listen_port\" ${password_file}'}
+",
+    );
+    let checks = checks.unwrap();
+    let port = || "listen_port".to_owned();
+    let times = |check: &HealthCheck| (check.interval, check.timeout, check.deadline);
+    assert_eq!(checks[0].probe, Probe::Tcp { port: port() });
+    assert_eq!(times(&checks[0]), (2, 5, 120));
+    let page = Probe::Http {
+        port: port(),
+        path: "/".into(),
+        status: Some(200),
+        contains: Some("ok".into()),
+    };
+    assert_eq!(checks[1].probe, page);
+    assert_eq!(times(&checks[1]), (1, 3, 30));
+    assert!(matches!(checks[2].probe, Probe::Command { .. }));
+}
+
+#[test]
+fn a_wrong_health_check_is_told_with_its_place() {
+    for (check, place, text) in [
+        ("{tcp: listen_port}", "health.0", "`title` is missing"),
+        (
+            "{title: x}",
+            "health.0",
+            "one of `tcp`, `http` and `command`",
+        ),
+        (
+            "{title: x, tcp: listen_port, http: listen_port}",
+            "health.0",
+            "one of `tcp`",
+        ),
+        (
+            "{title: x, tcp: listen_prt}",
+            "health.0",
+            "did you mean `listen_port`",
+        ),
+        (
+            "{title: x, tcp: listen_port, path: /}",
+            "health.0",
+            "only an `http` check has `path`",
+        ),
+        (
+            "{title: x, http: listen_port, path: a b}",
+            "health.0",
+            "no path of a URL",
+        ),
+        (
+            "{title: x, http: listen_port, status: 20}",
+            "health.0",
+            "from 100 to 599",
+        ),
+        (
+            "{title: x, http: listen_port, dedline: 3}",
+            "health.0",
+            "did you mean `deadline`",
+        ),
+        (
+            "{title: x, tcp: listen_port, deadline: 901}",
+            "health.0",
+            "from 1 to 900",
+        ),
+        (
+            "{title: x, tcp: listen_port, interval: 0}",
+            "health.0",
+            "from 1 to 60",
+        ),
+        (
+            "{title: x, command: 'login $password'}",
+            "health.0",
+            "cannot use the secret `password`",
+        ),
+    ] {
+        let problems = health(&format!("  - {check}\n")).unwrap_err();
+        let found = |problem: &String| {
+            problem.starts_with(&format!("item.yml.{place}")) && problem.contains(text)
+        };
+        assert!(problems.iter().any(found), "{check}: {problems:?}");
+    }
+    let many = "  - {title: x, tcp: listen_port}\n".repeat(9);
+    assert!(health(&many).unwrap_err()[0].contains("at most 8"));
 }

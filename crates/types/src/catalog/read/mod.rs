@@ -1,5 +1,7 @@
 //! Parser of `item.yml` and `meta/argument_specs.yml`, with error messages for authors of items.
 
+mod health;
+
 use serde_json::Value;
 
 use super::{
@@ -16,11 +18,13 @@ use yaql::shown;
 
 const MANIFEST: &str = "item.yml";
 const SPECS: &str = "argument_specs.yml";
+/// Maximum time that a health check waits, in seconds: half of a step's time limit, of which the role needs a part.
+const WAIT_SECONDS_MAX: u32 = 900;
 /// Maximum length of a name and of a version, in bytes.
 const NAME_BYTES_MAX: usize = 63;
-pub(super) const MANIFEST_KEYS: [&str; 11] = [
+pub(super) const MANIFEST_KEYS: [&str; 12] = [
     "name", "title", "version", "summary", "category", "listens", "provides", "requires",
-    "outputs", "commands", "tested",
+    "outputs", "commands", "health", "tested",
 ];
 const OPTION_KEYS: [&str; 13] = [
     "type",
@@ -199,6 +203,7 @@ impl<'t> Reader<'t> {
             requires: Vec::new(),
             outputs: Vec::new(),
             commands: Vec::new(),
+            health: Vec::new(),
             tested: Vec::new(),
         };
         let Some(root) = self.root.take().filter(|root| root.entries().is_some()) else {
@@ -281,6 +286,7 @@ impl<'t> Reader<'t> {
             });
         }
         item.commands = self.commands(&root);
+        item.health = self.health(&root);
         if let Some(outputs) = root.entry("outputs").filter(|entry| !entry.value.is_null()) {
             let Some(entries) = outputs.value.entries() else {
                 self.error(
@@ -378,6 +384,7 @@ impl<'t> Reader<'t> {
                 );
             }
         }
+        self.health_inputs(item, at("health"));
         for output in &item.outputs {
             for word in words(&output.value) {
                 let is_told = word

@@ -1,0 +1,195 @@
+//! One attempt of a component's health check, over SSH at its server.
+//!
+//! Ports are reached through the server's own sshd, at `localhost`: the bastion may not reach them, and a check needs no
+//! program on the server.
+
+use serde_json::{Map, Value};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use types::catalog::{Probe, names};
+
+use crate::ssh::{Client, Output, SshError};
+
+/// Maximum size of an HTTP answer that is read.
+const ANSWER_BYTES_MAX: usize = 256 * 1024;
+/// Maximum size of a command's output that is told.
+const TOLD_BYTES_MAX: usize = 500;
+
+/// The reason why a component is not healthy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unhealthy {
+    /// The server was not reached, or refuses what the check takes.
+    Ssh(SshError),
+    /// The answer of the component.
+    Answer(String),
+}
+
+impl From<SshError> for Unhealthy {
+    fn from(error: SshError) -> Unhealthy {
+        Unhealthy::Ssh(error)
+    }
+}
+
+/// Tries a probe once. The caller limits the time.
+///
+/// # Errors
+/// If the component is not healthy.
+pub async fn attempt(
+    client: &Client,
+    probe: &Probe,
+    inputs: &Map<String, Value>,
+) -> Result<(), Unhealthy> {
+    match probe {
+        Probe::Tcp { port } => {
+            let port = number(inputs, port)?;
+            client.forward("localhost", port).await?;
+            Ok(())
+        }
+        Probe::Http {
+            port,
+            path,
+            status,
+            contains,
+        } => {
+            let port = number(inputs, port)?;
+            let answer = get(client, port, path, contains.is_some()).await?;
+            judge(&answer, *status, contains.as_deref()).map_err(Unhealthy::Answer)
+        }
+        Probe::Command { command } => run(client, &with_variables(command, inputs)).await,
+    }
+}
+
+fn number(inputs: &Map<String, Value>, port: &str) -> Result<u16, Unhealthy> {
+    let value = inputs.get(port);
+    let number = value.and_then(|value| match value {
+        Value::String(text) => text.parse().ok(),
+        other => u16::try_from(other.as_u64()?).ok(),
+    });
+    number.ok_or_else(|| Unhealthy::Answer(format!("`{port}` is no port number")))
+}
+
+/// The answer to a GET request: its head, and its body if that is wanted. HTTP/1.0, so that bodies have no chunks.
+async fn get(
+    client: &Client,
+    port: u16,
+    path: &str,
+    wants_body: bool,
+) -> Result<Vec<u8>, Unhealthy> {
+    let mut stream = client.forward("localhost", port).await?;
+    let request = format!(
+        "GET {path} HTTP/1.0\r\nHost: localhost\r\nUser-Agent: Stackloom\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+    );
+    let broken = |error: std::io::Error| Unhealthy::Answer(format!("no answer: {error}"));
+    stream.write_all(request.as_bytes()).await.map_err(broken)?;
+    let mut answer = Vec::new();
+    let mut piece = [0; 8192];
+    while answer.len() < ANSWER_BYTES_MAX && (wants_body || !answer.contains(&b'\n')) {
+        match stream.read(&mut piece).await {
+            Ok(0) => break,
+            Ok(read) => answer.extend_from_slice(&piece[..read]),
+            // A server may reset a connection after its answer.
+            Err(_) if !answer.is_empty() => break,
+            Err(error) => return Err(broken(error)),
+        }
+    }
+    Ok(answer)
+}
+
+fn judge(answer: &[u8], status: Option<u16>, contains: Option<&str>) -> Result<(), String> {
+    let text = String::from_utf8_lossy(answer);
+    let mut words = text.lines().next().unwrap_or_default().split(' ');
+    let version = words.next().filter(|word| word.starts_with("HTTP/"));
+    let told = version.and_then(|_| words.next()?.parse::<u16>().ok());
+    let Some(told) = told else {
+        let why = if answer.is_empty() {
+            "the connection was closed without an answer"
+        } else {
+            "the answer is not HTTP"
+        };
+        return Err(why.to_owned());
+    };
+    match status {
+        Some(status) if told != status => return Err(format!("HTTP {told}, expected {status}")),
+        None if told >= 500 => return Err(format!("HTTP {told}, expected less than 500")),
+        _ => {}
+    }
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    match contains {
+        Some(wanted) if !body.contains(wanted) => {
+            Err(format!("HTTP {told}, but the answer lacks `{wanted}`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A command with the inputs that it names as variables.
+fn with_variables(command: &str, inputs: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    for (name, value) in inputs.iter().filter(|(name, _)| names(command, name)) {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        text += &format!("{name}='{}'; ", value.replace('\'', r"'\''"));
+    }
+    text + command
+}
+
+async fn run(client: &Client, command: &str) -> Result<(), Unhealthy> {
+    let mut execution = client.execute(command).await?;
+    let mut told = Vec::new();
+    while let Some(Output::Out(bytes) | Output::Err(bytes)) = execution.output().await? {
+        let room = TOLD_BYTES_MAX.saturating_sub(told.len());
+        told.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+    match execution.code().await? {
+        0 => Ok(()),
+        code => {
+            let told = String::from_utf8_lossy(&told);
+            let told = told.trim();
+            let said = if told.is_empty() { "nothing" } else { told };
+            Err(Unhealthy::Answer(format!(
+                "exit status {code}; it said: {said}"
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_http_answer_is_judged_by_status_and_text() {
+        let page = b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n{\"state\": \"ok\"}";
+        assert_eq!(judge(page, None, None), Ok(()));
+        assert_eq!(judge(page, Some(200), Some("ok")), Ok(()));
+        let missing = judge(page, Some(200), Some("Server"));
+        assert_eq!(
+            missing.unwrap_err(),
+            "HTTP 200, but the answer lacks `Server`"
+        );
+        let other = judge(page, Some(204), None);
+        assert_eq!(other.unwrap_err(), "HTTP 200, expected 204");
+        assert_eq!(judge(b"HTTP/1.1 401 No\r\n\r\n", None, None), Ok(()));
+        let broken = judge(b"HTTP/1.0 503 Busy\r\n\r\n", None, None);
+        assert_eq!(broken.unwrap_err(), "HTTP 503, expected less than 500");
+        assert!(judge(b"", None, None).unwrap_err().contains("without"));
+        assert!(
+            judge(b"SSH-2.0-x\r\n", None, None)
+                .unwrap_err()
+                .contains("not HTTP")
+        );
+    }
+
+    #[test]
+    fn a_command_gets_the_inputs_that_it_names() {
+        let inputs = json!({"port": 5432, "name": "it's", "port_other": 1, "text": "$port"});
+        let inputs = inputs.as_object().unwrap();
+        assert_eq!(
+            with_variables("check -p \"$port\" ${name}", inputs),
+            r#"port='5432'; name='it'\''s'; check -p "$port" ${name}"#
+        );
+        assert_eq!(with_variables("true", inputs), "true");
+    }
+}

@@ -1,0 +1,71 @@
+//! Health checks after a role.
+
+use api::{EventBody, LogLine, RunState, StepState};
+
+use super::*;
+
+const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
+
+/// A component that fails this many attempts, and one that requires it.
+fn template(attempts: u32) -> String {
+    format!(
+        "heat_template_version: 2021-04-16
+resources:
+  front: {{type: OS::Neutron::Net}}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {{network: {{get_resource: front}}, cidr: 10.38.1.0/24}}
+  web:
+    type: OS::Nova::Server
+    metadata: {{stackloom: {{public: true}}}}
+    properties: {{image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: front}}}}]}}
+  slow:
+    type: Stackloom::Catalog::slow
+    properties: {{host: {{get_resource: web}}, attempts: {attempts}}}
+  reader:
+    type: Stackloom::Catalog::reader
+    properties: {{host: {{get_resource: web}}, source: [{{get_resource: slow}}]}}
+"
+    )
+}
+
+fn says(event: &Event, text: &str) -> bool {
+    matches!(&event.body, EventBody::Log(LogLine { text: line, .. }) if line.contains(text))
+}
+
+fn state(run: &Run, id: &str) -> StepState {
+    let step = run.steps.iter().find(|step| step.id == id);
+    step.unwrap().state
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn what_requires_a_component_waits_until_it_is_healthy_also_after_a_crash() {
+    let mut bench = on_docker_with(ITEMS, "engine-health", "172.31.38.0/24", BOOT).await;
+    let started = bench.start(&template(5)).await;
+    let third = |event: &Event| says(event, "not yet: exit status 1; it said: tried 2 times of 5");
+    bench.until(&started.run, third).await;
+    bench.crash().await;
+    let (run, events) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let at = |text: &str| events.iter().position(|event| says(event, text));
+    let healthy = at("health of `slow`: Was tried often enough: yes");
+    assert!(healthy.is_some() && healthy < at("running role `reader`"));
+    assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_component_that_never_gets_healthy_fails_its_run_with_the_last_answer() {
+    let bench = on_docker_with(ITEMS, "engine-ill", "172.31.37.0/24", BOOT).await;
+    let started = bench.start(&template(1000)).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let error = error_of(&run, "slow:configure");
+    assert!(error.contains("is not healthy after"), "{error}");
+    assert!(error.contains("times of 1000"), "{error}");
+    assert_ne!(state(&run, "reader:configure"), StepState::Succeeded);
+    assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}

@@ -1,0 +1,153 @@
+//! Parser of the manifest's `health`.
+
+use super::{Reader, WAIT_SECONDS_MAX};
+use crate::catalog::{CatalogItem, HealthCheck, Probe, names};
+use hot::{
+    text::did_you_mean,
+    yaml::{Entry, Node},
+};
+use yaql::shown;
+
+const KEYS: [&str; 10] = [
+    "title", "tcp", "http", "command", "path", "status", "contains", "interval", "timeout",
+    "deadline",
+];
+/// Keys of the probes, of which a check has one.
+const PROBES: [&str; 3] = ["tcp", "http", "command"];
+/// Keys that only an HTTP request has.
+const OF_HTTP: [&str; 3] = ["path", "status", "contains"];
+/// Maximum number of checks of an item.
+const CHECKS_MAX: usize = 8;
+/// Maximum length of texts in a check, in bytes.
+const TEXT_BYTES_MAX: usize = 2000;
+
+impl Reader<'_> {
+    pub(super) fn health(&mut self, root: &Node) -> Vec<HealthCheck> {
+        let nodes = self.items(root, "health");
+        if nodes.len() > CHECKS_MAX {
+            let message = format!("an item has at most {CHECKS_MAX} health checks");
+            self.error("health", nodes[CHECKS_MAX].span.start, message);
+        }
+        let nodes = nodes.into_iter().enumerate();
+        nodes
+            .filter_map(|(index, node)| self.health_check(node, &format!("health.{index}")))
+            .collect()
+    }
+
+    fn health_check(&mut self, node: &Node, path: &str) -> Option<HealthCheck> {
+        let entries = node.entries().unwrap_or_default();
+        self.unknown_keys(path, entries, &KEYS);
+        let title = self.required(node, "title", path);
+        let probe = self.probe(node, path);
+        Some(HealthCheck {
+            title,
+            interval: self.seconds(node, "interval", path, 2, 60),
+            timeout: self.seconds(node, "timeout", path, 5, 60),
+            deadline: self.seconds(node, "deadline", path, 120, WAIT_SECONDS_MAX),
+            probe: probe?,
+        })
+    }
+
+    fn probe(&mut self, node: &Node, path: &str) -> Option<Probe> {
+        let entries = node.entries().unwrap_or_default();
+        let is_probe = |entry: &&Entry| PROBES.contains(&entry.key.as_str());
+        let probes: Vec<&Entry> = entries.iter().filter(is_probe).collect();
+        let [probe] = probes[..] else {
+            let message = "a health check has one of `tcp`, `http` and `command`".to_owned();
+            self.error(path, node.span.start, message);
+            return None;
+        };
+        let kind = probe.key.as_str();
+        for entry in entries {
+            if kind != "http" && OF_HTTP.contains(&entry.key.as_str()) {
+                let message = format!("only an `http` check has `{}`", entry.key);
+                self.error(path, entry.key_span.start, message);
+            }
+        }
+        let value = self.bounded(node, kind, path)?;
+        Some(match kind {
+            "tcp" => Probe::Tcp { port: value },
+            "command" => Probe::Command { command: value },
+            _ => Probe::Http {
+                port: value,
+                path: self.http_path(node, path),
+                status: self.status(node, path),
+                contains: self.bounded(node, "contains", path),
+            },
+        })
+    }
+
+    fn bounded(&mut self, node: &Node, key: &str, path: &str) -> Option<String> {
+        let text = self.text(node, key, path)?;
+        if text.len() > TEXT_BYTES_MAX {
+            let message = format!("`{key}` has at most {TEXT_BYTES_MAX} bytes");
+            self.error(path, node.span.start, message);
+            return None;
+        }
+        Some(text)
+    }
+
+    fn http_path(&mut self, node: &Node, path: &str) -> String {
+        let text = self.bounded(node, "path", path);
+        let text = text.unwrap_or_else(|| "/".to_owned());
+        if !text.starts_with('/') || !text.chars().all(|c| c.is_ascii_graphic()) {
+            let message = format!(
+                "`{}` is no path of a URL such as `/health`: it begins with `/`; write other characters as `%20`",
+                shown(&text)
+            );
+            self.error(path, node.span.start, message);
+        }
+        text
+    }
+
+    fn status(&mut self, node: &Node, path: &str) -> Option<u16> {
+        let status = self.number(node, "status", path)?;
+        let status = u16::try_from(status).ok();
+        let status = status.filter(|status| (100..600).contains(status));
+        if status.is_none() {
+            let message = "`status` takes an HTTP status from 100 to 599".to_owned();
+            self.error(path, node.span.start, message);
+        }
+        status
+    }
+
+    fn seconds(&mut self, node: &Node, key: &str, path: &str, default: u32, most: u32) -> u32 {
+        let seconds = self.number(node, key, path).unwrap_or(default);
+        if !(1..=most).contains(&seconds) {
+            let message = format!("`{key}` takes seconds from 1 to {most}");
+            self.error(path, node.span.start, message);
+        }
+        seconds
+    }
+
+    /// Checks that the ports of health checks, and the variables of their commands, are inputs.
+    pub(super) fn health_inputs(&mut self, item: &CatalogItem, at: usize) {
+        let inputs: Vec<&str> = item
+            .inputs
+            .iter()
+            .map(|input| input.name.as_str())
+            .collect();
+        for (index, check) in item.health.iter().enumerate() {
+            let path = format!("health.{index}");
+            if let Some(port) = check.probe.port().filter(|port| !inputs.contains(port)) {
+                let near = did_you_mean(port, inputs.iter().copied());
+                let message = format!(
+                    "`{}` is no option of the role{near}; a check names the option that holds the port",
+                    shown(port)
+                );
+                self.error(&path, at, message);
+            }
+            let Probe::Command { command } = &check.probe else {
+                continue;
+            };
+            let secret = item.inputs.iter().filter(|input| input.secret);
+            for input in secret.filter(|input| names(command, &input.name)) {
+                let message = format!(
+                    "the command of a health check cannot use the secret `{}`: every user of the server sees the commands that run",
+                    input.name
+                );
+                self.error(&path, at, message);
+            }
+        }
+    }
+}
