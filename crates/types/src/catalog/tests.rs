@@ -161,7 +161,7 @@ fn problems_of_a_manifest_have_their_line() {
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: an option cannot be named `host`: that is the server that the role runs on
     ");
     insta::assert_snapshot!(listing(&CatalogItem::parse("", "").unwrap_err()), @r"
-    1:1 Error item-invalid item.yml: item.yml: a map with `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs`, `commands` and `tested` belongs here
+    1:1 Error item-invalid item.yml: item.yml: a map with `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs`, `commands`, `health` and `tested` belongs here
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs` is missing
     ");
     insta::assert_snapshot!(listing(&CatalogItem::parse("[", "a: b").unwrap_err()), @r"

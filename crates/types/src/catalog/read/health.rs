@@ -1,6 +1,6 @@
 //! Parser of the manifest's `health`.
 
-use super::{Reader, WAIT_SECONDS_MAX};
+use super::Reader;
 use crate::catalog::{CatalogItem, HealthCheck, Probe, names};
 use hot::{
     text::did_you_mean,
@@ -18,6 +18,8 @@ const PROBES: [&str; 3] = ["tcp", "http", "command"];
 const OF_HTTP: [&str; 3] = ["path", "status", "contains"];
 /// Maximum number of checks of an item.
 const CHECKS_MAX: usize = 8;
+/// Maximum time that a health check waits, in seconds: half of a step's time limit, of which the role needs a part.
+const WAIT_SECONDS_MAX: u32 = 900;
 /// Maximum length of texts in a check, in bytes.
 const TEXT_BYTES_MAX: usize = 2000;
 
