@@ -121,6 +121,7 @@ pub fn look_of(word: &str) -> (&'static str, &'static str) {
         "deleted" => ("skipped", "Removed"),
         "gone" => ("failed", "Gone"),
         "broken" => ("failed", "Broken"),
+        "unhealthy" => ("failed", "Not healthy"),
         "changed" => ("retrying", "Changed"),
         _ => ("idle", ""),
     }

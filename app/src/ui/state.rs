@@ -208,6 +208,7 @@ impl DisplayState for FindingKind {
             Self::Gone => "gone",
             Self::Broken => "broken",
             Self::Changed => "changed",
+            Self::Unhealthy => "unhealthy",
             Self::Transition => "transition",
             Self::Unknown => "unknown",
         }
@@ -218,6 +219,7 @@ impl DisplayState for FindingKind {
             Self::Gone => "Gone",
             Self::Broken => "Broken",
             Self::Changed => "Changed",
+            Self::Unhealthy => "Not healthy",
             Self::Transition => "In transition",
             Self::Unknown => "Not compared",
         }
@@ -225,7 +227,7 @@ impl DisplayState for FindingKind {
 
     fn look(self) -> &'static str {
         match self {
-            Self::Gone | Self::Broken => "failed",
+            Self::Gone | Self::Broken | Self::Unhealthy => "failed",
             Self::Changed => "retrying",
             Self::Transition => "running",
             Self::Unknown => "waiting",

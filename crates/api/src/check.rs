@@ -16,7 +16,7 @@ pub struct Check {
     /// Newest run of the deployment at that time. After another run, the check is outdated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Number of compared resources.
+    /// Number of compared resources, and of components whose health was asked for.
     pub checked: u32,
     /// Resources that differ, or that could not be compared, by name.
     pub findings: Vec<Finding>,
@@ -59,6 +59,8 @@ pub enum FindingKind {
     Broken,
     /// Properties were changed in the cloud.
     Changed,
+    /// It is software whose health check fails.
+    Unhealthy,
     /// The cloud is working on it. A later check tells more.
     Transition,
     /// It could not be compared.
@@ -70,7 +72,7 @@ impl FindingKind {
     pub fn is_damage(self) -> bool {
         matches!(
             self,
-            FindingKind::Gone | FindingKind::Broken | FindingKind::Changed
+            FindingKind::Gone | FindingKind::Broken | FindingKind::Changed | FindingKind::Unhealthy
         )
     }
 }

@@ -3,11 +3,20 @@
 //! Ports are reached through the server's own sshd, at `localhost`: the bastion may not reach them, and a check needs no
 //! program on the server.
 
-use serde_json::{Map, Value};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use types::catalog::{Probe, names};
+use std::{sync::Arc, time::Duration};
 
-use crate::ssh::{Client, Output, SshError};
+use serde_json::{Map, Value};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::timeout,
+};
+use types::catalog::{CatalogItem, HealthCheck, Probe, names};
+use zeroize::Zeroizing;
+
+use crate::{
+    resources::address,
+    ssh::{Client, Gateway, Output, Route, SshError},
+};
 
 /// Maximum size of an HTTP answer that is read.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
@@ -21,6 +30,8 @@ pub enum Unhealthy {
     Ssh(SshError),
     /// The answer of the component.
     Answer(String),
+    /// The exit status and the output of a command. The output can contain secrets.
+    Exit(u32, String),
 }
 
 impl From<SshError> for Unhealthy {
@@ -29,11 +40,73 @@ impl From<SshError> for Unhealthy {
     }
 }
 
+/// A component whose health is asked for, and the way to its server.
+pub struct Subject {
+    inputs: Map<String, Value>,
+    route: Route,
+    private_key: Zeroizing<String>,
+    /// Connections to the bastion and the server: a check does not log in again for each attempt.
+    connection: Option<(Option<Arc<Client>>, Client)>,
+}
+
+impl Subject {
+    /// A component with these inputs at the end of the route.
+    pub fn new(
+        item: &CatalogItem,
+        given: &Map<String, Value>,
+        route: Route,
+        private_key: Zeroizing<String>,
+    ) -> Subject {
+        Subject {
+            inputs: address::inputs(item, given),
+            route,
+            private_key,
+            connection: None,
+        }
+    }
+
+    /// Name of the component's server.
+    pub fn server(&self) -> &str {
+        &self.route.host.name
+    }
+
+    /// Tries a check once, within its time limit.
+    ///
+    /// # Errors
+    /// If the component is not healthy.
+    pub async fn attempt(
+        &mut self,
+        check: &HealthCheck,
+        gateway: &Gateway,
+    ) -> Result<(), Unhealthy> {
+        self.connection.take_if(|(_, client)| client.is_closed());
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.connect(gateway).await?,
+        };
+        let (_, client) = self.connection.insert(connection);
+        let limit = Duration::from_secs(check.timeout.into());
+        let answer = timeout(limit, probe(client, &check.probe, &self.inputs)).await;
+        answer.unwrap_or_else(|_elapsed| {
+            let why = format!("no answer within {} s", check.timeout);
+            Err(Unhealthy::Answer(why))
+        })
+    }
+
+    async fn connect(&self, gateway: &Gateway) -> Result<(Option<Arc<Client>>, Client), SshError> {
+        let Route { bastion, user, .. } = &self.route;
+        let gate = match bastion {
+            Some(bastion) => Some(gateway.client(bastion, user, &self.private_key).await?),
+            None => None,
+        };
+        let client =
+            Client::connect_through(gate.as_deref(), &self.route, &self.private_key).await?;
+        Ok((gate, client))
+    }
+}
+
 /// Tries a probe once. The caller limits the time.
-///
-/// # Errors
-/// If the component is not healthy.
-pub async fn attempt(
+async fn probe(
     client: &Client,
     probe: &Probe,
     inputs: &Map<String, Value>,
@@ -145,11 +218,7 @@ async fn run(client: &Client, command: &str) -> Result<(), Unhealthy> {
         0 => Ok(()),
         code => {
             let told = String::from_utf8_lossy(&told);
-            let told = told.trim();
-            let said = if told.is_empty() { "nothing" } else { told };
-            Err(Unhealthy::Answer(format!(
-                "exit status {code}; it said: {said}"
-            )))
+            Err(Unhealthy::Exit(code, told.trim().to_owned()))
         }
     }
 }

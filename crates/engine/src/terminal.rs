@@ -266,7 +266,7 @@ impl NewTerminal {
         events: &mpsc::Sender<TerminalEvent>,
         input: mpsc::Receiver<TerminalInput>,
     ) -> TerminalEnd {
-        let user = RuleUser::Terminal {
+        let user = RuleUser::Person {
             id: &self.id,
             sealed: &self.sealed,
         };

@@ -58,6 +58,8 @@ pub enum Damage {
     /// Properties have other values in the cloud: each property with its value now, if it is no secret. `status` is the
     /// power state of a server.
     Changed(Vec<(String, Option<Value>)>),
+    /// A health check of the component fails. Contains its answer.
+    Unhealthy(String),
 }
 
 /// Request for the members of a scaling group.

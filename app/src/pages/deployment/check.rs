@@ -63,7 +63,7 @@ pub fn CheckSection(deployment: Load<Deployment>) -> impl IntoView {
         });
         let result = match last {
             _ if is_busy => quiet("A run works on this deployment. It can be checked when the run has ended."),
-            None => quiet("Not checked yet. A check compares each resource with the cloud: what is gone, broken, or changed by hand. It changes nothing."),
+            None => quiet("Not checked yet. A check compares each resource with the cloud: what is gone, broken, or changed by hand. At the servers it asks the software for its health. It changes nothing."),
             Some(_) if !is_present => quiet("A run has come after the last check. Check again to compare with the cloud."),
             Some(check) if check.findings.is_empty() => view! {
                 <p class="check-whole"><Icon name="circle-check" />"All compared resources are as deployed."</p>
@@ -128,7 +128,7 @@ fn findings(findings: Vec<Finding>) -> AnyView {
             <table>
                 <thead>
                     <tr>
-                        <th scope="col">"Resource"</th><th scope="col">"Type"</th><th scope="col">"In the cloud"</th>
+                        <th scope="col">"Resource"</th><th scope="col">"Type"</th><th scope="col">"Found"</th>
                         <th scope="col">"Difference"</th>
                     </tr>
                 </thead>

@@ -1,9 +1,9 @@
 //! The rule that lets SSH into a bastion, and its users.
 //!
-//! Runs and terminals use the same rule. It is opened for its first user and closed after its last one, by address of
+//! Runs, terminals and checks use the same rule. It is opened for its first user and closed after its last one, by address of
 //! the orchestrator. The users are rows in the store ([`store::BastionUser`]): a row is written before the rule is
 //! opened, and removed after it is closed. After a crash the rows tell who closes: a run is recovered and closes by
-//! itself, and the token of a terminal is sealed in its row. Whoever closes also closes for users that are gone.
+//! itself, and the token of a terminal or check is sealed in its row. Whoever closes also closes for users that are gone.
 //!
 //! The closing is a task of its own. A step that is aborted must not leave a row behind that is marked as closing, for
 //! which others would wait.
@@ -35,10 +35,10 @@ pub struct Rule {
 pub enum RuleUser<'a> {
     /// A run, by its id.
     Run(&'a str),
-    /// A terminal, by its id.
-    Terminal {
+    /// A terminal or a check of the session's user, by its id.
+    Person {
         id: &'a str,
-        /// Its token, sealed.
+        /// The session's token, sealed.
         sealed: &'a str,
     },
 }
@@ -62,9 +62,9 @@ impl Rule {
         let address = entrance.from.to_string();
         let (id, kind, user_id, sealed) = match user {
             RuleUser::Run(id) => (id, BastionUserKind::Run, None, None),
-            RuleUser::Terminal { id, sealed } => {
+            RuleUser::Person { id, sealed } => {
                 let person = self.session.user().id.as_str();
-                (id, BastionUserKind::Terminal, Some(person), Some(sealed))
+                (id, BastionUserKind::Person, Some(person), Some(sealed))
             }
         };
         let user = BastionUser {

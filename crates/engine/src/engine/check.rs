@@ -1,12 +1,11 @@
 //! Checks of a deployment, and repairs.
 //!
 //! A check compares the record of each resource with the cloud: gone, broken, or with properties that somebody changed.
-//! It only reads. Its result is stored with the deployment and names the newest run, because another run makes it
+//! Then it tries the health checks of the software at its servers ([`super::health`]). It only reads. Its result is stored with the deployment and names the newest run, because another run makes it
 //! outdated. A repair is an update to the same template that counts the findings as damage
 //! ([`planner::deployed::Damage`]), so the plan of a repair is shown and executed like any other.
 //!
-//! Software has no state in the cloud, and values made by Stackloom or from secrets cannot be read back: these are not
-//! compared.
+//! Values made by Stackloom or from secrets cannot be read back: these are not compared.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -90,13 +89,16 @@ impl Engine {
         let jobs = self.inspections(actor, &row).await?;
         let checked = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
         let findings = inspect_all(jobs, DEADLINE).await;
-        let findings = self.without_secrets(&row, findings).await?;
+        let mut findings = self.without_secrets(&row, findings).await?;
+        let (components, ill) = self.inspect_health(actor, &row, &findings).await?;
+        findings.extend(ill);
+        findings.sort_by(|one, other| one.resource.cmp(&other.resource));
         let check = Check {
             id: Uuid::now_v7().to_string(),
             time: now_text(),
             author: actor.user.clone(),
             run: row.shown.last_run,
-            checked,
+            checked: checked.saturating_add(components),
             findings,
         };
         let stored = self.core.store.deployment_set_check(tenant, id, &check);
@@ -249,6 +251,7 @@ pub(super) fn damage(row: &DeploymentRow) -> BTreeMap<String, Damage> {
         let damage = match finding.kind {
             FindingKind::Gone => Damage::Gone,
             FindingKind::Broken => Damage::Broken(finding.text.clone()),
+            FindingKind::Unhealthy => Damage::Unhealthy(finding.text.clone()),
             FindingKind::Changed => {
                 let changed = finding.differences.iter();
                 Damage::Changed(

@@ -6,6 +6,7 @@ mod command;
 mod compare;
 mod console;
 mod expected;
+mod health;
 mod hidden;
 mod keys;
 mod outputs;

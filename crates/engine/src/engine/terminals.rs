@@ -18,7 +18,7 @@ use crate::{
 
 const SERVER: &str = "OS::Nova::Server";
 
-/// The purpose of a terminal's sealed token.
+/// The purpose of the sealed token of a terminal or a check.
 pub(super) fn purpose(terminal: &str) -> String {
     format!("terminal/{terminal}")
 }
@@ -115,7 +115,7 @@ impl Engine {
         Ok(terminal::start(new, &self.terminals, place))
     }
 
-    fn rule(&self, actor: &Actor, deployment: &str, name: &str) -> Rule {
+    pub(super) fn rule(&self, actor: &Actor, deployment: &str, name: &str) -> Rule {
         Rule {
             core: self.core.clone(),
             tenant: actor.tenant.clone(),
@@ -125,7 +125,7 @@ impl Engine {
         }
     }
 
-    async fn private_key(
+    pub(super) async fn private_key(
         &self,
         actor: &Actor,
         deployment: &str,

@@ -2,11 +2,11 @@
 //!
 //! The wait holds no sandbox. After a crash in it the role runs again, which changes nothing, and then the checks.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use api::ResourceState;
 use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use types::catalog::{CatalogItem, HealthCheck};
 use zeroize::Zeroizing;
 
@@ -16,22 +16,17 @@ use super::{
     step::{Attempt, StepResult},
 };
 use crate::{
-    health::{self, Unhealthy},
-    resources::address,
-    ssh::{Client, Route, SshError},
+    health::{Subject, Unhealthy},
+    ssh::{Route, SshError},
 };
 
 /// Time after which an unchanged answer is logged again.
 const REPEAT: Duration = Duration::from_secs(15);
 
-/// The health checks of a component, and the way to its server.
+/// The health checks of a component, and the component.
 pub struct HealthWait {
     checks: Vec<HealthCheck>,
-    inputs: Map<String, Value>,
-    route: Route,
-    private_key: Zeroizing<String>,
-    /// Connections to the bastion and the server: a check does not log in again for each attempt.
-    connection: Option<(Option<Arc<Client>>, Client)>,
+    subject: Subject,
 }
 
 impl HealthWait {
@@ -43,20 +38,21 @@ impl HealthWait {
     ) -> HealthWait {
         HealthWait {
             checks: item.health.clone(),
-            inputs: address::inputs(item, given),
-            route,
-            private_key,
-            connection: None,
+            subject: Subject::new(item, given, route, private_key),
         }
     }
 }
 
 impl Attempt {
     /// Tries the health checks of a component, one after the other, until each succeeds.
-    pub(super) async fn until_healthy(&self, name: &str, mut wait: HealthWait) -> StepResult {
+    pub(super) async fn until_healthy(&self, name: &str, wait: HealthWait) -> StepResult {
         let begun = Instant::now();
-        for check in std::mem::take(&mut wait.checks) {
-            let ended = self.until_succeeds(name, &check, &mut wait, begun).await;
+        let HealthWait {
+            checks,
+            mut subject,
+        } = wait;
+        for check in checks {
+            let ended = self.until_succeeds(name, &check, &mut subject, begun).await;
             if let Err(Ended::Failed(_)) = &ended {
                 self.note_state(name, ResourceState::Failed).await?;
             }
@@ -69,7 +65,7 @@ impl Attempt {
         &self,
         name: &str,
         check: &HealthCheck,
-        wait: &mut HealthWait,
+        subject: &mut Subject,
         begun: Instant,
     ) -> StepResult {
         let title = &check.title;
@@ -78,7 +74,7 @@ impl Attempt {
         let mut told: Option<(String, Instant)> = None;
         loop {
             let answer = tokio::select! {
-                answer = self.health_attempt(check, wait) => answer,
+                answer = subject.attempt(check, &self.run_context.gateway) => answer,
                 () = self.stop.cancelled() => return Err(Ended::Stopped),
             };
             let why = match answer {
@@ -92,10 +88,15 @@ impl Attempt {
                 }
                 Err(Unhealthy::Ssh(error)) => error.to_string(),
                 Err(Unhealthy::Answer(why)) => self.log.masked(&why),
+                Err(Unhealthy::Exit(code, said)) => {
+                    let said = if said.is_empty() { "nothing" } else { &said };
+                    self.log
+                        .masked(&format!("exit status {code}; it said: {said}"))
+                }
             };
             let left = deadline.saturating_sub(begun.elapsed());
             if left < interval {
-                let server = &wait.route.host.name;
+                let server = subject.server();
                 return Err(Ended::lasting(format!(
                     "`{name}` was installed on `{server}` but is not healthy after {} s: {title}: {why}. Look at the service \
                      and its log in a terminal on `{server}`, mend the cause, and resume the run",
@@ -115,45 +116,5 @@ impl Attempt {
             }
             self.pause(interval).await?;
         }
-    }
-
-    async fn health_attempt(
-        &self,
-        check: &HealthCheck,
-        wait: &mut HealthWait,
-    ) -> Result<(), Unhealthy> {
-        let limit = Duration::from_secs(check.timeout.into());
-        wait.connection.take_if(|(_, client)| client.is_closed());
-        let (_, client) = match &mut wait.connection {
-            Some(connection) => connection,
-            none => none.insert(self.connect(&wait.route, &wait.private_key).await?),
-        };
-        let attempt = health::attempt(client, &check.probe, &wait.inputs);
-        let answer = timeout(limit, attempt).await;
-        answer.unwrap_or_else(|_elapsed| {
-            Err(Unhealthy::Answer(format!(
-                "no answer within {} s",
-                check.timeout
-            )))
-        })
-    }
-
-    async fn connect(
-        &self,
-        route: &Route,
-        private_key: &str,
-    ) -> Result<(Option<Arc<Client>>, Client), SshError> {
-        let gate = match &route.bastion {
-            Some(bastion) => {
-                let gateway = self
-                    .run_context
-                    .gateway
-                    .client(bastion, &route.user, private_key);
-                Some(gateway.await?)
-            }
-            None => None,
-        };
-        let client = Client::connect_through(gate.as_deref(), route, private_key).await?;
-        Ok((gate, client))
     }
 }

@@ -1,6 +1,9 @@
 //! Health checks after a role.
 
-use api::{EventBody, LogLine, RunState, StepState};
+use api::{
+    AllServers, CommandRequest, CommandServers, EventBody, FindingKind, LogLine, RepairRequest,
+    RunState, StepState,
+};
 
 use super::*;
 
@@ -67,5 +70,58 @@ async fn a_component_that_never_gets_healthy_fails_its_run_with_the_last_answer(
     assert!(error.contains("times of 1000"), "{error}");
     assert_ne!(state(&run, "reader:configure"), StepState::Succeeded);
     assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_stopped_service_is_found_by_a_check_and_repaired() {
+    let bench = on_docker("engine-stopped", "172.31.36.0/24", BOOT).await;
+    let started = bench.start(&PAGE.replace("10.44.", "10.36.")).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let check = async || {
+        let check = bench.engine.check(&bench.actor, &started.deployment).await;
+        check.unwrap()
+    };
+    let whole = check().await;
+    assert_eq!(whole.findings, []);
+    assert!(is_bastion_closed(&bench));
+
+    let stop = CommandRequest {
+        servers: Some(CommandServers::All(AllServers::All)),
+        script: Some("if [ -x /usr/sbin/nginx ]; then service nginx stop; fi".into()),
+        ..CommandRequest::default()
+    };
+    let stop = bench
+        .engine
+        .command(&bench.actor, &started.deployment, stop);
+    let (run, _) = story(&bench, &stop.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let found = check().await;
+    let kinds = found.findings.iter();
+    let kinds: Vec<_> = kinds.map(|one| (one.resource.as_str(), one.kind)).collect();
+    // The proxy answers, with an error that names its missing server.
+    assert!(
+        kinds.contains(&("nginx", FindingKind::Unhealthy)),
+        "{found:#?}"
+    );
+    let text = &found.findings[0].text;
+    assert!(
+        text.contains("`web` did not connect to localhost:80"),
+        "{text}"
+    );
+    assert!(is_bastion_closed(&bench));
+
+    let request = RepairRequest {
+        check: found.id,
+        despite_quota: false,
+    };
+    let repair = bench
+        .engine
+        .repair(&bench.actor, &started.deployment, request, bench::facts());
+    let (run, _) = story(&bench, &repair.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(check().await.findings, []);
     all_goes(bench, &started.deployment).await;
 }

@@ -166,8 +166,14 @@ fn closest_copy(
         }
         _ => {}
     }
-    if stays(&found) && !deployed.is_in_order(name) {
-        let because = "the last step on it did not end well: it is brought in order".to_owned();
+    let mend = match deployed.damage.get(name) {
+        Some(Damage::Unhealthy(why)) => {
+            Some(format!("it is not healthy ({why}): it is set up again"))
+        }
+        _ if deployed.is_in_order(name) => None,
+        _ => Some("the last step on it did not end well: it is brought in order".to_owned()),
+    };
+    if let Some(because) = mend.filter(|_| stays(&found)) {
         let mended = Change {
             action: Action::Update,
             may: false,

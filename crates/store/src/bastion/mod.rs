@@ -1,8 +1,8 @@
-//! Users of the rules that let SSH into bastions: runs and terminals.
+//! Users of the rules that let SSH into bastions: runs, and people's terminals and checks.
 //!
 //! A rule is in the cloud while it has a user, by bastion and address of the orchestrator. Users are rows and not a
-//! number, so that a crashed one can be told from the others: a run is gone when it has ended, a terminal when its
-//! server has no lease any more.
+//! number, so that a crashed one can be told from the others: a run is gone when it has ended, a terminal or check when
+//! its server has no lease any more.
 //!
 //! The last user to leave removes the rule, and a new one may come meanwhile. So a user that leaves is first marked as
 //! closing, in a transaction that also tells which rules have other users. A user that enters waits until no living
@@ -21,14 +21,14 @@ use crate::{
 pub enum BastionUserKind {
     /// A run. It has a sealed token of its own.
     Run,
-    /// A terminal.
-    Terminal,
+    /// A terminal or a check. It uses a person's session, and is stored as `terminal`.
+    Person,
 }
 
 /// A user that enters.
 #[derive(Clone, Copy, Debug)]
 pub struct BastionUser<'a> {
-    /// Id of the run or the terminal.
+    /// Id of the run, the terminal or the check.
     pub id: &'a str,
     /// Its kind.
     pub kind: BastionUserKind,
@@ -38,9 +38,9 @@ pub struct BastionUser<'a> {
     pub bastion: &'a str,
     /// The orchestrator's address, which the rule lets in.
     pub address: &'a str,
-    /// Keystone id of the person at a terminal.
+    /// Keystone id of the person.
     pub user_id: Option<&'a str>,
-    /// A terminal's token, sealed.
+    /// The person's token, sealed.
     pub sealed: Option<&'a str>,
 }
 
@@ -76,7 +76,7 @@ impl BastionUserKind {
     fn text(self) -> &'static str {
         match self {
             BastionUserKind::Run => "run",
-            BastionUserKind::Terminal => "terminal",
+            BastionUserKind::Person => "terminal",
         }
     }
 }

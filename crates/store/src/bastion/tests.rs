@@ -10,7 +10,7 @@ use crate::testing::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn user(id: &str, kind: BastionUserKind) -> BastionUser<'_> {
-    let is_terminal = kind == BastionUserKind::Terminal;
+    let is_terminal = kind == BastionUserKind::Person;
     BastionUser {
         id,
         kind,
@@ -45,7 +45,7 @@ async fn the_last_user_of_a_rule_removes_it() {
         deployment_insert(store, &tenant(), "d").await;
         run_insert(store, &tenant(), "d", "r", &Default::default()).await;
         enter(store, "r", BastionUserKind::Run).await;
-        enter(store, "t", BastionUserKind::Terminal).await;
+        enter(store, "t", BastionUserKind::Person).await;
 
         let first = leave(store, "r").await;
         assert_eq!(
@@ -78,8 +78,8 @@ async fn users_that_are_gone_leave_with_the_next_one() {
         deployment_insert(store, &tenant(), "d").await;
         run_insert(store, &tenant(), "d", "r", &Default::default()).await;
         enter(store, "r", BastionUserKind::Run).await;
-        enter(store, "t1", BastionUserKind::Terminal).await;
-        enter(store, "t2", BastionUserKind::Terminal).await;
+        enter(store, "t1", BastionUserKind::Person).await;
+        enter(store, "t2", BastionUserKind::Person).await;
         let gone = async || store.bastion_list_gone(&tenant()).await.unwrap().len();
         assert_eq!(gone().await, 0);
 
@@ -122,8 +122,8 @@ async fn two_servers_know_of_each_others_users() {
     first.server_join(PATIENCE, "key").await.unwrap();
     second.server_join(PATIENCE, "key").await.unwrap();
     deployment_insert(first.store(), &tenant(), "d").await;
-    enter(first.store(), "t1", BastionUserKind::Terminal).await;
-    enter(second.store(), "t2", BastionUserKind::Terminal).await;
+    enter(first.store(), "t1", BastionUserKind::Person).await;
+    enter(second.store(), "t2", BastionUserKind::Person).await;
     let leaving = leave(first.store(), "t1").await;
     assert_eq!(
         (leaving.users.as_slice(), leaving.still_used.clone()),
@@ -156,8 +156,8 @@ async fn another_project_finds_no_user() {
     {
         operator.server_join(PATIENCE, "key").await.unwrap();
         deployment_insert(store, &tenant(), "d").await;
-        let terminal = user("t", BastionUserKind::Terminal);
-        enter(store, "t", BastionUserKind::Terminal).await;
+        let terminal = user("t", BastionUserKind::Person);
+        enter(store, "t", BastionUserKind::Person).await;
         operator.server_leave().await.unwrap();
         for stranger in strangers() {
             let entered = store.bastion_enter(&stranger, &terminal).await.unwrap();

@@ -80,6 +80,32 @@ fn a_broken_server_is_replaced() {
 }
 
 #[test]
+fn a_component_that_is_not_healthy_is_set_up_again() {
+    let template = resources(
+        "
+  web: {type: OS::Nova::Server, metadata: {stackloom: {public: true}}, properties: {flavor: m1.small, image: debian-12, networks: [{network: public}]}}
+  nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}}}
+",
+    );
+    let why = "Answers requests: HTTP 503, expected less than 500";
+    let damage = [("nginx".to_owned(), Damage::Unhealthy(why.to_owned()))];
+    let deployed = Deployed {
+        damage: damage.into(),
+        ..made(&plan_of(&template))
+    };
+    let plan = plan_with(&template, &[], &deployed);
+    assert_eq!(
+        changes(&plan),
+        [format!(
+            "Update nginx: it is not healthy ({why}): it is set up again"
+        )]
+    );
+    let workflow = plan.workflow.unwrap();
+    let ids: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).collect();
+    assert!(ids.contains(&"nginx:configure"), "{ids:?}");
+}
+
+#[test]
 fn values_that_were_changed_by_hand_are_restored() {
     let changed = vec![
         ("flavor".to_owned(), Some(json!("m1.huge"))),
