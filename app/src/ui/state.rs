@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use api::{
     DeploymentState, FindingKind, ResourceState, Run, RunKind, RunState, RunStep, Scaling,
-    StepKind, StepState,
+    ServiceState, StepKind, StepState,
 };
 use leptos::prelude::*;
 
@@ -230,6 +230,41 @@ impl DisplayState for FindingKind {
             Self::Gone | Self::Broken | Self::Unhealthy => "failed",
             Self::Changed => "retrying",
             Self::Transition => "running",
+            Self::Unknown => "waiting",
+        }
+    }
+}
+
+impl DisplayState for ServiceState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Healthy => "healthy",
+            Self::Installed => "installed",
+            Self::Unhealthy => "unhealthy",
+            Self::Unknown => "unknown",
+            Self::Failed => "failed",
+            Self::Removing => "removing",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Starting => "Starting",
+            Self::Healthy => "Healthy",
+            Self::Installed => "Installed",
+            Self::Unhealthy => "Not healthy",
+            Self::Unknown => "Not known",
+            Self::Failed => "Failed",
+            Self::Removing => "Removing",
+        }
+    }
+
+    fn look(self) -> &'static str {
+        match self {
+            Self::Starting | Self::Removing => "running",
+            Self::Healthy | Self::Installed => "succeeded",
+            Self::Unhealthy | Self::Failed => "failed",
             Self::Unknown => "waiting",
         }
     }

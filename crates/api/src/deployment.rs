@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Check, Layout, Run, ScalingGroup, TemplateFiles};
+use crate::{Check, Layout, Run, ScalingGroup, Service, TemplateFiles};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -109,6 +109,9 @@ pub struct Deployment {
     /// Groups that scale. Empty in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ScalingGroup>,
+    /// Services of its software. Empty in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<Service>,
     /// The last check. Absent in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,

@@ -16,6 +16,7 @@ mod import;
 mod problem;
 mod run;
 mod scaling;
+mod service;
 mod session;
 mod terminal;
 
@@ -45,5 +46,6 @@ pub use planner::{
 pub use problem::Problem;
 pub use run::{Run, RunContent, RunKind, RunState, RunStep, StepState};
 pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
+pub use service::{Service, ServicePort, ServiceState};
 pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_page};
 pub use terminal::{TERMINAL_WINDOW, TerminalMessage, TerminalRequest};

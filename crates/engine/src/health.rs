@@ -86,7 +86,7 @@ impl Subject {
         };
         let (_, client) = self.connection.insert(connection);
         let limit = Duration::from_secs(check.timeout.into());
-        let answer = timeout(limit, probe(client, &check.probe, &self.inputs)).await;
+        let answer = timeout(limit, attempt(client, &check.probe, &self.inputs)).await;
         answer.unwrap_or_else(|_elapsed| {
             let why = format!("no answer within {} s", check.timeout);
             Err(Unhealthy::Answer(why))
@@ -106,7 +106,10 @@ impl Subject {
 }
 
 /// Tries a probe once. The caller limits the time.
-async fn probe(
+///
+/// # Errors
+/// If the component is not healthy.
+pub async fn attempt(
     client: &Client,
     probe: &Probe,
     inputs: &Map<String, Value>,

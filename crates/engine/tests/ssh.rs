@@ -315,6 +315,7 @@ async fn health_is_tried_at_the_server_itself() {
             Ok(()) => "healthy".to_owned(),
             Err(Unhealthy::Ssh(error)) => error.to_string(),
             Err(Unhealthy::Answer(why)) => why,
+            Err(Unhealthy::Exit(code, said)) => format!("exit status {code}; it said: {said}"),
         }
     };
     assert_eq!(tried(json!({"tcp": {"port": "sshd"}})).await, "healthy");

@@ -486,6 +486,7 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         layout: Layout::default(),
         resources: Vec::new(),
         groups: Vec::new(),
+        services: Vec::new(),
         check: None,
         outputs: BTreeMap::new(),
     })
@@ -534,6 +535,7 @@ fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
             layout: from_json(row.try_get("layout")?)?,
             resources: Vec::new(),
             groups: Vec::new(),
+            services: Vec::new(),
             check: from_json_column(row.try_get("last_check")?)?,
             outputs: BTreeMap::new(),
         },

@@ -6,6 +6,7 @@ mod console;
 mod groups;
 pub mod remove;
 pub mod roll_back;
+mod services;
 mod strays;
 pub mod undeploy;
 
@@ -109,6 +110,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let head = part(deployment, |it| Deployment {
         resources: Vec::new(),
         groups: Vec::new(),
+        services: Vec::new(),
         check: None,
         outputs: Default::default(),
         template: String::new(),
@@ -128,6 +130,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         <div class="page">
             {move || head.get().map(|it| view! { <Head it deployment runs /> })}
             {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
+            <services::Services deployment />
             <groups::Groups deployment />
             <check::CheckSection deployment />
             <Drawing deployment />

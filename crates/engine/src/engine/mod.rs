@@ -15,6 +15,7 @@ mod recover;
 mod roll_back;
 mod scale;
 mod servers;
+mod services;
 mod show;
 mod signal;
 mod start;
@@ -301,7 +302,7 @@ impl Engine {
     ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         let cloud = cloud.clone();
-        let begun = async move { engine.begin_roll_back(&actor, &id, &cloud).await };
+        let begun = async move { Box::pin(engine.begin_roll_back(&actor, &id, &cloud)).await };
         self.run_to_completion(Box::pin(begun)).await
     }
 

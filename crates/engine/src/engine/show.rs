@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{Deployment, DeploymentState, OutputValue, Run};
+use api::{Deployment, DeploymentState, OutputValue, Run, Service};
 use store::{DeploymentRow, Page, ResourceRow};
 
-use super::{Engine, outputs::Outputs};
-use crate::{Actor, Result, Tenant, secrets::attributes};
+use super::{Engine, outputs::Outputs, services::services};
+use crate::{Actor, Result, Tenant, catalog::is_software, secrets::attributes};
 
 impl Engine {
     pub(super) async fn show_deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
@@ -24,6 +24,7 @@ impl Engine {
         let shown = resources.iter().map(|resource| resource.shown()).collect();
         let groups = self.show_groups(&row, &resources).await?;
         let row = Arc::new(row);
+        let services = self.services(&row, &resources).await?;
         let is_there = row.shown.state != DeploymentState::Undeployed;
         let outputs = if is_there && !row.outputs.is_empty() {
             self.outputs(&row, resources, actor).await?
@@ -33,9 +34,27 @@ impl Engine {
         Ok(Deployment {
             resources: shown,
             groups,
+            services,
             outputs,
             ..Arc::unwrap_or_clone(row).shown
         })
+    }
+
+    async fn services(
+        &self,
+        row: &Arc<DeploymentRow>,
+        resources: &[ResourceRow],
+    ) -> Result<Vec<Service>> {
+        let mut types = resources.iter().map(|one| &one.spec.resource_type);
+        if !types.any(|resource_type| is_software(resource_type)) {
+            return Ok(Vec::new());
+        }
+        let id = &row.shown.id;
+        let catalog = self.catalog_for(&row.tenant, Some(id)).await?;
+        let resources = attributes::open(&self.core.keys, id, resources.to_vec());
+        let stored = row.clone();
+        let work = move || services(&stored, resources, &catalog);
+        self.compute(&row.tenant, work).await
     }
 
     async fn outputs(

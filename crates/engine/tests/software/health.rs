@@ -2,7 +2,7 @@
 
 use api::{
     AllServers, CommandRequest, CommandServers, EventBody, FindingKind, LogLine, RepairRequest,
-    RunState, StepState,
+    RunState, ServiceState, StepState,
 };
 
 use super::*;
@@ -87,6 +87,21 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
     let whole = check().await;
     assert_eq!(whole.findings, []);
     assert!(is_bastion_closed(&bench));
+    let service = async |name: &str| {
+        let deployment = bench
+            .engine
+            .deployment(&bench.tenant, &started.deployment)
+            .await;
+        let services = deployment.unwrap().services.into_iter();
+        let mut services = services.filter(|service| service.component == name);
+        services.next().unwrap()
+    };
+    let nginx = service("nginx").await;
+    assert_eq!(nginx.state, ServiceState::Healthy);
+    assert_eq!((nginx.server.as_str(), nginx.ports[0].port), ("web", 80));
+    assert!(nginx.address.is_some_and(|it| it.starts_with("10.36.1.")));
+    assert!(nginx.since.is_some());
+    assert!(service("proxy").await.public_address.is_some());
 
     let stop = CommandRequest {
         servers: Some(CommandServers::All(AllServers::All)),
@@ -108,10 +123,13 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
     );
     let text = &found.findings[0].text;
     assert!(
-        text.contains("`web` did not connect to localhost:80"),
+        text.contains("`web` did not connect to localhost port 80"),
         "{text}"
     );
     assert!(is_bastion_closed(&bench));
+
+    let nginx = service("nginx").await;
+    assert_eq!((nginx.state, nginx.since), (ServiceState::Unhealthy, None));
 
     let request = RepairRequest {
         check: found.id,
@@ -123,5 +141,6 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
     let (run, _) = story(&bench, &repair.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(check().await.findings, []);
+    assert_eq!(service("nginx").await.state, ServiceState::Healthy);
     all_goes(bench, &started.deployment).await;
 }
