@@ -73,6 +73,14 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
   await test.step('the page says what was typed', async () => {
     await openDeployment(page);
     const url = await page.locator('[data-output="url"]').getByRole('link').first().getAttribute('href');
+    const services = page.getByRole('region', { name: 'Services' });
+    const web = services.getByRole('row').filter({ hasText: '8080/tcp' });
+    await expect(web).toContainText('Healthy');
+    // A check asks the software on both servers, through the bastion.
+    await page.getByRole('button', { name: 'Check now' }).click();
+    const check = page.getByRole('region', { name: 'Check' });
+    await expect(check).toContainText('All compared resources are as deployed.', { timeout: 120_000 });
+    await expect(web).toContainText('Healthy');
     await shoot(page, 'deployment');
     expect(url).toBeTruthy();
     await expect(async () => {
