@@ -125,7 +125,11 @@ async fn a_server_killed_behind_our_back_is_found_and_repaired_with_its_software
     let found = check().await;
     let kinds = found.findings.iter();
     let kinds: Vec<_> = kinds.map(|one| (one.resource.as_str(), one.kind)).collect();
-    assert_eq!(kinds, [("web", api::FindingKind::Gone)]);
+    let expected = [
+        ("proxy", api::FindingKind::Unhealthy),
+        ("web", api::FindingKind::Gone),
+    ];
+    assert_eq!(kinds, expected, "the proxy has lost its only server");
 
     let request = api::RepairRequest {
         check: found.id,
