@@ -23,7 +23,7 @@ use planner::{
     workflow::{ResourceSpec, copy_of},
 };
 use serde_json::Value;
-use store::{DeploymentRow, Outcome, now_text};
+use store::{DeploymentRow, Outcome, ResourceRow, now_text};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use uuid::Uuid;
 
@@ -86,11 +86,18 @@ impl Engine {
         let _permit = self.checks.begin(&row)?;
         // A run changes what a check would read.
         self.check_idle(&row).await?;
-        let jobs = self.inspections(actor, &row).await?;
+        let resources = self.core.store.resource_list(tenant, id).await?;
+        let jobs = self.inspections(actor, &row, resources.clone()).await?;
         let checked = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
         let findings = inspect_all(jobs, DEADLINE).await;
-        let mut findings = self.without_secrets(&row, findings).await?;
-        let (components, ill) = self.inspect_health(actor, &row, &findings).await?;
+        let specs = resources
+            .iter()
+            .map(|one| (one.name.clone(), one.spec.clone()));
+        let mut findings = self
+            .without_secrets(&row, specs.collect(), findings)
+            .await?;
+        let health = self.inspect_health(actor, &row, resources, &findings);
+        let (components, ill) = health.await?;
         findings.extend(ill);
         findings.sort_by(|one, other| one.resource.cmp(&other.resource));
         let check = Check {
@@ -116,10 +123,9 @@ impl Engine {
         &self,
         actor: &Actor,
         row: &DeploymentRow,
+        resources: Vec<ResourceRow>,
     ) -> Result<Vec<(String, ReadJob)>> {
-        let id = &row.shown.id;
-        let resources = self.core.store.resource_list(&actor.tenant, id).await?;
-        let resources = attributes::open(&self.core.keys, id, resources);
+        let resources = attributes::open(&self.core.keys, &row.shown.id, resources);
         // A resource whose last step failed is brought in order by any update.
         let names: Vec<String> = resources
             .iter()
@@ -149,6 +155,7 @@ impl Engine {
     async fn without_secrets(
         &self,
         row: &DeploymentRow,
+        specs: BTreeMap<String, ResourceSpec>,
         mut findings: Vec<Finding>,
     ) -> Result<Vec<Finding>> {
         if findings
@@ -157,14 +164,8 @@ impl Engine {
         {
             return Ok(findings);
         }
-        let (tenant, id) = (&row.tenant, &row.shown.id);
-        let resources = self.core.store.resource_list(tenant, id).await?;
         let open = parameters(row, &BTreeMap::new());
         let work = move || {
-            let specs: BTreeMap<String, ResourceSpec> = resources
-                .into_iter()
-                .map(|resource| (resource.name, resource.spec))
-                .collect();
             let hidden = specs
                 .values()
                 .flat_map(|spec| unresolved_parameters(spec, &open));
@@ -183,7 +184,7 @@ impl Engine {
             }
             findings
         };
-        self.compute(tenant, work).await
+        self.compute(&row.tenant, work).await
     }
 
     pub(super) async fn begin_repair(

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use api::{Finding, FindingKind, ResourceState};
 use planner::workflow::copy_of;
 use serde_json::Map;
-use store::DeploymentRow;
+use store::{DeploymentRow, ResourceRow};
 use tokio::{
     sync::Semaphore,
     task::JoinSet,
@@ -75,12 +75,12 @@ impl Engine {
         &self,
         actor: &Actor,
         row: &DeploymentRow,
+        resources: Vec<ResourceRow>,
         cloud: &[Finding],
     ) -> Result<(u32, Vec<Finding>)> {
-        let (tenant, id) = (&actor.tenant, &row.shown.id);
-        let rows = self.core.store.resource_list(tenant, id).await?;
-        let known = ResourceTable::of(attributes::open(&self.core.keys, id, rows));
-        let catalog = self.catalog_for(tenant, Some(id)).await?;
+        let id = &row.shown.id;
+        let known = ResourceTable::of(attributes::open(&self.core.keys, id, resources));
+        let catalog = self.catalog_for(&actor.tenant, Some(id)).await?;
         let components = components(&known, &catalog, cloud);
         if components.is_empty() {
             return Ok((0, Vec::new()));
