@@ -132,6 +132,16 @@ async function ended(page: Page, run: string): Promise<{ deployment: string }> {
   return shown!;
 }
 
+test('an item\'s page tells when a component of it is healthy', async ({ page }) => {
+  await login(page);
+  await page.goto('/catalog/haproxy');
+  const health = page.getByRole('region', { name: 'Health' });
+  await expect(health.getByRole('row')).not.toHaveCount(0);
+  await expect(health).toContainText('answers');
+  await health.scrollIntoViewIfNeeded();
+  await shoot(page, 'catalog-health');
+});
+
 test('an archive that is no item is refused in words, with the place', async ({ page }) => {
   await login(page);
   await page.goto('/catalog');

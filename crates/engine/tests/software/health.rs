@@ -113,6 +113,18 @@ async fn a_stopped_service_is_found_by_a_check_and_repaired() {
         .command(&bench.actor, &started.deployment, stop);
     let (run, _) = story(&bench, &stop.await.unwrap().run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    // The client goes away in the middle of a check.
+    let (engine, actor) = (bench.engine.clone(), bench.actor.clone());
+    let id = started.deployment.clone();
+    let left = tokio::spawn(async move { engine.check(&actor, &id).await });
+    let is_open = async || !is_bastion_closed(&bench);
+    bench
+        .eventually("the check opens the bastion", is_open)
+        .await;
+    left.abort();
+    let is_closed = async || is_bastion_closed(&bench);
+    bench.eventually("the bastion is closed", is_closed).await;
+
     let found = check().await;
     let kinds = found.findings.iter();
     let kinds: Vec<_> = kinds.map(|one| (one.resource.as_str(), one.kind)).collect();
