@@ -37,7 +37,19 @@ pub(super) fn services(
             return None;
         }
         let server = thing.spec.host()?.to_owned();
-        let (state, text) = state(&name, &server, &thing, item, findings);
+        let in_order = match item.health.is_empty() {
+            true => ServiceState::Installed,
+            false => ServiceState::Healthy,
+        };
+        let (state, text) = match thing.state {
+            ResourceState::Creating | ResourceState::Updating => (ServiceState::Starting, None),
+            ResourceState::Deleting | ResourceState::Deleted => (ServiceState::Removing, None),
+            ResourceState::Failed => (ServiceState::Failed, None),
+            ResourceState::Ready => match trouble(&name, &server, findings) {
+                Some((state, text)) => (state, Some(text)),
+                None => (in_order, None),
+            },
+        };
         let is_in_order = matches!(state, ServiceState::Healthy | ServiceState::Installed);
         let addresses = Addresses::of(&known, &scope, &server);
         Some(Service {
@@ -49,50 +61,30 @@ pub(super) fn services(
             address: addresses.private,
             public_address: addresses.public,
             state,
-            text,
+            text: text.unwrap_or_default(),
         })
     });
     components.collect()
 }
 
-fn state(
-    name: &str,
-    server: &str,
-    thing: &ResourceEntry,
-    item: &CatalogItem,
-    findings: &[Finding],
-) -> (ServiceState, String) {
+/// What the last check has found at a component or its server, with its reason for users.
+fn trouble(name: &str, server: &str, findings: &[Finding]) -> Option<(ServiceState, String)> {
     let found = |resource: &str| findings.iter().find(|finding| finding.resource == resource);
-    let in_order = match item.health.is_empty() {
-        true => ServiceState::Installed,
-        false => ServiceState::Healthy,
-    };
-    match thing.state {
-        ResourceState::Creating | ResourceState::Updating => {
-            (ServiceState::Starting, String::new())
-        }
-        ResourceState::Deleting | ResourceState::Deleted => (ServiceState::Removing, String::new()),
-        ResourceState::Failed => (ServiceState::Failed, String::new()),
-        ResourceState::Ready => match (found(name), found(server).map(|one| one.kind)) {
-            (Some(one), _) if one.kind == FindingKind::Unknown => {
-                (ServiceState::Unknown, one.text.clone())
-            }
-            (Some(one), _) => (ServiceState::Unhealthy, one.text.clone()),
-            (None, Some(FindingKind::Gone)) => (
-                ServiceState::Unhealthy,
-                format!("its server `{server}` is gone"),
-            ),
-            (None, Some(FindingKind::Broken)) => (
-                ServiceState::Unhealthy,
-                format!("its server `{server}` is broken"),
-            ),
-            (None, Some(FindingKind::Transition | FindingKind::Unknown)) => (
-                ServiceState::Unknown,
-                format!("its server `{server}` was not asked"),
-            ),
-            _ => (in_order, String::new()),
-        },
+    if let Some(finding) = found(name) {
+        let state = match finding.kind {
+            FindingKind::Unknown => ServiceState::Unknown,
+            _ => ServiceState::Unhealthy,
+        };
+        return Some((state, finding.text.clone()));
     }
+    let (state, why) = match found(server)?.kind {
+        FindingKind::Gone => (ServiceState::Unhealthy, "is gone"),
+        FindingKind::Broken => (ServiceState::Unhealthy, "is broken"),
+        FindingKind::Transition | FindingKind::Unknown => (ServiceState::Unknown, "was not asked"),
+        // It is there, and its software was asked.
+        FindingKind::Changed | FindingKind::Unhealthy => return None,
+    };
+    Some((state, format!("its server `{server}` {why}")))
 }
 
 fn ports(thing: &ResourceEntry, item: &CatalogItem, scope: &dyn Scope) -> Vec<ServicePort> {
@@ -122,4 +114,36 @@ fn ports(thing: &ResourceEntry, item: &CatalogItem, scope: &dyn Scope) -> Vec<Se
         })
     });
     listens.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(resource: &str, kind: FindingKind, text: &str) -> Finding {
+        Finding {
+            resource: resource.into(),
+            resource_type: String::new(),
+            kind,
+            text: text.into(),
+            differences: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_service_is_as_the_last_check_found_it_or_its_server() {
+        let of = |findings: &[Finding]| trouble("nginx", "web", findings);
+        let unhealthy = finding("nginx", FindingKind::Unhealthy, "HTTP 503");
+        let gone = finding("web", FindingKind::Gone, "");
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[finding("web", FindingKind::Changed, "")]), None);
+        assert_eq!(of(&[finding("other", FindingKind::Gone, "")]), None);
+        let told = (ServiceState::Unhealthy, "HTTP 503".to_owned());
+        assert_eq!(of(&[gone.clone(), unhealthy]), Some(told));
+        let told = "its server `web` is gone".to_owned();
+        assert_eq!(of(&[gone]), Some((ServiceState::Unhealthy, told)));
+        let silent = finding("nginx", FindingKind::Unknown, "no answer");
+        let told = (ServiceState::Unknown, "no answer".to_owned());
+        assert_eq!(of(&[silent]), Some(told));
+    }
 }
