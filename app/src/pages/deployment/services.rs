@@ -65,12 +65,12 @@ fn row(service: Service) -> AnyView {
             }
         })
         .collect_view();
-    let since = since.map(|time| view! { <span class="meta">" "<Ago time /></span> });
+    let since = since.map(|time| view! { <span class="meta"><Ago time /></span> });
     let text = (!text.is_empty()).then(|| view! { <p class="quiet">{prose(&text)}</p> });
     view! {
         <tr data-service=component>
             <td>{name}<p class="quiet">{title}</p></td>
-            <td><StateBadge state />{since}{text}</td>
+            <td><div class="service-state"><StateBadge state />{since}</div>{text}</td>
             <td>{addresses}</td>
             <td>{ports.iter().map(port).collect_view()}</td>
             <td>{server}</td>
