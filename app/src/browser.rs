@@ -23,6 +23,25 @@ pub fn is_visible() -> bool {
     document().is_some_and(|document| !document.hidden())
 }
 
+/// True if the browser has notifications. Some have none on pages without TLS.
+pub fn has_notifications() -> bool {
+    window().is_some_and(|window| {
+        js_sys::Reflect::has(&window, &JsValue::from_str("Notification")).unwrap_or(false)
+    })
+}
+
+/// Sets the tab's icon. `None` sets the icon that the page came with.
+pub fn set_tab_icon(address: Option<&str>) {
+    let link = document().and_then(|it| it.query_selector("link[rel=icon]").ok().flatten());
+    let Some(link) = link else { return };
+    let first = link
+        .get_attribute("data-first")
+        .or_else(|| link.get_attribute("href"));
+    let Some(first) = first else { return };
+    let _ = link.set_attribute("data-first", &first);
+    let _ = link.set_attribute("href", address.unwrap_or(&first));
+}
+
 fn storage() -> Option<Storage> {
     window()?.local_storage().ok()?
 }

@@ -26,6 +26,8 @@ const WARM_UP_AFTER_MS: i32 = 1_500;
 #[derive(Clone, Copy)]
 enum Page {
     Plan,
+    RollBackPlan,
+    Compare,
     Deployments,
     Deployment,
     Run,
@@ -45,6 +47,8 @@ fn designer_piece() -> Result<AnyView, Missing> {
 fn pages_piece(page: Page) -> Result<AnyView, Missing> {
     Ok(match page {
         Page::Plan => view! { <plan::PlanPage /> }.into_any(),
+        Page::Compare => view! { <deployment::compare::ComparePage /> }.into_any(),
+        Page::RollBackPlan => view! { <plan::RollBackPlanPage /> }.into_any(),
         Page::Deployments => view! { <deployments::DeploymentsPage /> }.into_any(),
         Page::Deployment => view! { <deployment::DeploymentPage /> }.into_any(),
         Page::Run => view! { <run::RunPage /> }.into_any(),
@@ -120,6 +124,10 @@ routes! {
     Design: "designer", fetch_designer, designer_piece();
     /// `/designs/:id/plan`
     Plan: "pages", fetch_pages, pages_piece(Page::Plan);
+    /// `/deployments/:id/plan`
+    RollBackPlan: "pages", fetch_pages, pages_piece(Page::RollBackPlan);
+    /// `/deployments/:id/compare`
+    Compare: "pages", fetch_pages, pages_piece(Page::Compare);
     /// `/deployments`
     Deployments: "pages", fetch_pages, pages_piece(Page::Deployments);
     /// `/deployments/:id`

@@ -70,6 +70,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/designs/:id/plan") view={Lazy::<lazy::Plan>::new()} />
                     <Route path=path!("/deployments") view={Lazy::<lazy::Deployments>::new()} />
                     <Route path=path!("/deployments/:id") view={Lazy::<lazy::Deployment>::new()} />
+                    <Route path=path!("/deployments/:id/plan") view={Lazy::<lazy::RollBackPlan>::new()} />
+                    <Route path=path!("/deployments/:id/compare") view={Lazy::<lazy::Compare>::new()} />
                     <Route path=path!("/deployments/:id/terminal/:server") view={Lazy::<lazy::Terminal>::new()} />
                     <Route path=path!("/runs/:id") view={Lazy::<lazy::Run>::new()} />
                     <Route path=path!("/catalog") view={Lazy::<lazy::Catalog>::new()} />

@@ -1,6 +1,6 @@
 //! Drawing of a workflow: lines in one SVG, steps as buttons on top.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use api::{StepKind, StepState};
 use canvas::layered::{self, Lane, Sizes};
@@ -75,6 +75,9 @@ pub fn WorkflowGraph(
     /// The state of a step by its id. Tracks.
     #[prop(optional, into)]
     state: Option<Callback<String, StepState>>,
+    /// Ids of the steps on the critical path. A plan has none.
+    #[prop(optional, into)]
+    critical: Signal<HashSet<String>>,
     /// The selected step.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
@@ -120,7 +123,13 @@ pub fn WorkflowGraph(
                     })
                     .to_string()
             };
-            view! { <path d=layered::path(points) data-aside=aside.to_string() data-near=near /> }
+            let (from_id, to_id) = (steps[*from].id.clone(), steps[*to].id.clone());
+            let on_path = move || {
+                critical
+                    .with(|path| path.contains(&from_id) && path.contains(&to_id))
+                    .to_string()
+            };
+            view! { <path d=layered::path(points) data-aside=aside.to_string() data-near=near data-critical=on_path /> }
         })
         .collect_view();
     let lane = drawing.side_lane.map(|top| {
@@ -133,7 +142,7 @@ pub fn WorkflowGraph(
     let nodes = steps
         .into_iter()
         .zip(drawing.nodes)
-        .map(|(step, (x, y))| view! { <StepNode step x=x + MARGIN y=y + MARGIN state selected /> })
+        .map(|(step, (x, y))| view! { <StepNode step x=x + MARGIN y=y + MARGIN state critical selected /> })
         .collect_view();
     // Zoomed so that the whole graph is visible if the text stays readable. Otherwise the graph scrolls.
     let root = NodeRef::<html::Div>::new();
@@ -165,6 +174,7 @@ fn StepNode(
     x: f64,
     y: f64,
     state: Option<Callback<String, StepState>>,
+    critical: Signal<HashSet<String>>,
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let id = StoredValue::new(step.id.clone());
@@ -175,6 +185,8 @@ fn StepNode(
             .with(|selected| id.with_value(|id| selected.as_ref() == Some(id)))
             .to_string()
     };
+    let is_critical =
+        Memo::new(move |_| critical.with(|path| id.with_value(|id| path.contains(id))));
     let title = step
         .resource
         .clone()
@@ -189,11 +201,16 @@ fn StepNode(
             .get()
             .map(|state| format!(", {}", state.title()))
             .unwrap_or_default();
-        format!("{spoken}{state}")
+        let path = if is_critical.get() {
+            ", on the critical path"
+        } else {
+            ""
+        };
+        format!("{spoken}{state}{path}")
     };
     view! {
         <button
-            type="button" class="graph-node" data-graph-step=step.id data-look=look aria-pressed=is_selected aria-label=label
+            type="button" class="graph-node" data-graph-step=step.id data-look=look data-critical=move || is_critical.get().to_string() aria-pressed=is_selected aria-label=label
             style:left=format!("{x}px") style:top=format!("{y}px")
             on:click=move |_| selected.update(|selected| {
                 let id = id.get_value();

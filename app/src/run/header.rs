@@ -3,7 +3,7 @@
 use api::RunState;
 use leptos::prelude::*;
 
-use super::{RunView, feed::Freshness};
+use super::{RunView, away::NotifyButton, feed::Freshness};
 use crate::{
     client,
     session::use_session,
@@ -103,6 +103,7 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
             <span class="run-who meta">{who}" "{version}" "{place}</span>
             {freshness}
             <span class="grow"></span>
+            <NotifyButton view />
             <RunActions view state />
         </header>
     }

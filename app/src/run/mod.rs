@@ -4,7 +4,9 @@
 //! the log are views of the same data and share the selection. The complex parts ([`model`], [`log_store`],
 //! [`ansi`](crate::ansi)) are pure and have unit tests.
 
+mod away;
 mod cause;
+mod critical;
 mod detail;
 pub mod feed;
 mod header;
@@ -19,17 +21,19 @@ mod timeline;
 
 use std::collections::{HashMap, HashSet};
 
-use api::{Deployment, Run, RunContent, RunState, StepState};
+use api::{Deployment, DeploymentState, Run, RunContent, RunState, StepState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
 use self::{
     cause::CauseCard,
+    critical::critical_path,
     detail::StepDetail,
     feed::{Feed, Freshness},
     header::RunHeader,
     log_view::LogView,
+    model::Model,
     split::Split,
     standing::{OldRunNote, Standing},
     steps::StepList,
@@ -42,6 +46,7 @@ use crate::{
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
     load::{Load, Loaded},
+    session::use_session,
     ui::state::run_title,
     ui::{Command, Empty, ProblemCard, icon::Icon, skeleton, use_palette},
 };
@@ -93,6 +98,16 @@ impl RunView {
     pub fn is_latest(self) -> bool {
         self.standing
             .with(|standing| standing.as_ref().is_some_and(Standing::is_newest))
+    }
+
+    /// True if the user may change the deployment, and it is neither busy nor undeployed. Tracks.
+    pub fn can_change(self) -> bool {
+        let state = self.deployment.with(|it| it.map(|it| it.state));
+        let is_there = matches!(
+            state,
+            Some(DeploymentState::Deployed | DeploymentState::Failed)
+        );
+        is_there && use_session().can_change()
     }
 
     fn is_paused(self) -> bool {
@@ -168,6 +183,7 @@ pub fn RunPage() -> impl IntoView {
         selected: RwSignal::new(None),
     };
     keep_fresh(view);
+    away::keep_tab_icon(view);
     Effect::new(move |before: Option<()>| {
         id.track();
         if before.is_some() {
@@ -447,5 +463,9 @@ fn RunGraph(view: RunView) -> impl IntoView {
                 .map_or(StepState::Waiting, |step| step.state)
         })
     });
-    move || view! { <WorkflowGraph steps=steps.get() state selected=view.selected /> }
+    let path = Memo::new(move |_| {
+        let path = |model: &Option<Model>| model.as_ref().map(|model| critical_path(&model.run));
+        model.with(path).unwrap_or_default()
+    });
+    move || view! { <WorkflowGraph steps=steps.get() state critical=path selected=view.selected /> }
 }

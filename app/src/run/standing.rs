@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use super::RunView;
 use crate::{
+    pages::deployment::runs::{can_roll_back_to, roll_back_href},
     time::Ago,
     ui::{Icon, StateBadge, state::run_title},
 };
@@ -23,6 +24,8 @@ pub struct Standing {
     pub newest: Option<Run>,
     /// True for a command: it does not change the deployment, so nothing follows from its failure.
     pub is_command: bool,
+    /// Address of the plan that rolls the deployment back to this run's content, if that is possible.
+    pub rolls_back_to: Option<String>,
 }
 
 impl Standing {
@@ -39,6 +42,8 @@ impl Standing {
                 .find(|run| !is_command && replaces(run))
                 .cloned(),
             is_command,
+            rolls_back_to: can_roll_back_to(&runs[newer], runs)
+                .then(|| roll_back_href(&runs[newer])),
         })
     }
 
@@ -56,8 +61,12 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
             number,
             count,
             newest,
+            rolls_back_to,
             ..
         } = view.standing.get()?;
+        let back = rolls_back_to.filter(|_| view.can_change()).map(|href| view! {
+            <a class="button" data-size="small" href=href><Icon name="undo-2" />"Roll back to this"</a>
+        });
         newest.map(|newest| {
             view! {
                 <p class="run-old" role="note">
@@ -68,6 +77,7 @@ pub fn OldRunNote(view: RunView) -> impl IntoView {
                         ", "<Ago time=newest.created.clone() />"."
                     </span>
                     <StateBadge state=newest.state />
+                    {back}
                     <span class="quiet">"This page shows the past: drawing, steps and log are those of this run."</span>
                 </p>
             }

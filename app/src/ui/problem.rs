@@ -72,7 +72,7 @@ pub fn Diagnostics(
     /// The problems.
     diagnostics: Vec<Diagnostic>,
     /// The design of the template, and a deployment that its plan updates, for links to the problems' places.
-    #[prop(optional)]
+    #[prop(optional_no_strip)]
     design: Option<(String, Option<String>)>,
 ) -> impl IntoView {
     let href = move |path: &str| {

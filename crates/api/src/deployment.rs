@@ -21,6 +21,9 @@ pub struct DeployRequest {
     /// Id of a design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
+    /// For an update: id of an earlier run whose content is deployed again, in place of a template or design.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// Parameter values. As in Heat, a value under `parameters` of an environment takes precedence.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,

@@ -1,8 +1,11 @@
 //! Runs (executions of a workflow) and their steps.
 
+use std::collections::BTreeMap;
+
 use crate::{Layout, RunCommand, Scaling, TemplateFiles};
 use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// `GET /api/v1/runs/{id}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +61,9 @@ pub struct RunContent {
     /// Positions of the nodes.
     #[serde(default)]
     pub layout: Layout,
+    /// Values of parameters that are not hidden and not left to their default. `None` for a run from before they were stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<BTreeMap<String, Value>>,
     /// Id of the design.
     #[serde(default)]
     pub design: Option<String>,

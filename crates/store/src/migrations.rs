@@ -51,6 +51,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1021_bastion_users"
     "1031_deployment_checks"
     "1101_run_commands"
+    "1111_run_parameters"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -70,6 +71,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1021_bastion_users"
     "1031_deployment_checks"
     "1101_run_commands"
+    "1111_run_parameters"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

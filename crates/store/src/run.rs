@@ -197,7 +197,7 @@ impl Store {
     /// If the database fails.
     pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<Option<RunContent>> {
         let row = sqlx::query(
-            "SELECT template, beside, layout, design, design_version FROM run_contents \
+            "SELECT template, beside, layout, parameters, design, design_version FROM run_contents \
              WHERE run IN (SELECT id FROM runs WHERE id = $1 AND cloud = $2 AND project_id = $3)",
         )
         .bind(id)
@@ -324,8 +324,9 @@ impl Transaction {
         }
         let failed = self.failed();
         sqlx::query(
-            "INSERT INTO run_contents (run, template, beside, layout, design, design_version) \
-             SELECT runs.id, deployments.template, deployments.beside, deployments.layout, deployments.design, deployments.design_version \
+            "INSERT INTO run_contents (run, template, beside, layout, parameters, design, design_version) \
+             SELECT runs.id, deployments.template, deployments.beside, deployments.layout, deployments.parameters, deployments.design, \
+             deployments.design_version \
              FROM runs JOIN deployments ON deployments.id = runs.deployment WHERE runs.id = $1",
         )
         .bind(new.id)
@@ -500,6 +501,7 @@ fn content(row: &Row) -> sqlx::Result<RunContent> {
         template: row.try_get("template")?,
         beside: from_json(row.try_get("beside")?)?,
         layout: from_json(row.try_get("layout")?)?,
+        parameters: from_json_column(row.try_get("parameters")?)?,
         design: row.try_get("design")?,
         design_version: version.map(to_u32).transpose()?,
     })

@@ -246,7 +246,7 @@ pub async fn runs(
     Ok(paged.answer(runs.await?))
 }
 
-/// The requested template: the request's own or a design's.
+/// The requested template: the request's own, a design's, or an earlier run's.
 struct Wanted {
     template: String,
     beside: TemplateFiles,
@@ -257,6 +257,17 @@ struct Wanted {
 
 impl Wanted {
     async fn read(services: &Services, caller: &Caller, request: &DeployRequest) -> Result<Wanted> {
+        if let Some(run) = &request.run {
+            let content = services.engine.run_content(caller.tenant(), run).await?;
+            return Ok(Wanted {
+                template: content.template,
+                // All files, so that none of the present ones stays.
+                beside: TemplateFiles::of(&content.beside.bundle()),
+                layout: content.layout,
+                design: content.design,
+                design_version: content.design_version,
+            });
+        }
         match (&request.template, &request.design) {
             (template, Some(id)) => {
                 // The user has edited the template with the design, so the request's template is used. The design is
@@ -279,7 +290,7 @@ impl Wanted {
             }),
             (None, None) => Err(Error::new(
                 codes::INVALID_REQUEST,
-                "Neither `template` nor `design` was given.",
+                "None of `template`, `design` and `run` was given.",
             )
             .hint("Send the text of a template, or the id of a design.")
             .path("template")),

@@ -22,6 +22,7 @@ mod login;
 mod pages;
 mod pulse;
 mod requests;
+mod runs;
 mod security;
 mod sessions;
 mod signals;

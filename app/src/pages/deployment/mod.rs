@@ -2,10 +2,12 @@
 
 mod check;
 mod command;
+pub mod compare;
 mod console;
 mod groups;
 pub mod remove;
 pub mod roll_back;
+pub mod runs;
 mod services;
 mod strays;
 pub mod undeploy;
@@ -25,11 +27,11 @@ use crate::{
     designer::board::Board,
     frame::{Crumb, use_frame},
     links::DesignLink,
-    load::{Load, Loaded},
+    load::Load,
     pages::terminal,
     session::use_session,
-    time::{self, Ago},
-    ui::state::{DisplayState, run_title},
+    time::Ago,
+    ui::state::DisplayState,
     ui::{Command, CopyButton, Icon, StateBadge, prose, skeleton, use_palette},
 };
 
@@ -140,7 +142,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             })}
             {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
             <strays::Strays deployment />
-            <Runs runs />
+            <runs::Runs deployment runs />
         </div>
     }
 }
@@ -492,48 +494,4 @@ fn Resources(
             }}
         </section>
     }
-}
-
-#[component]
-fn Runs(runs: Load<Vec<Run>>) -> impl IntoView {
-    let table = move || {
-        match runs.state() {
-        Loaded::Ready(mut runs) => {
-            runs.sort_by(|one, other| other.created.cmp(&one.created));
-            let rows = runs
-                .into_iter()
-                .map(|run| {
-                    let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
-                    view! {
-                        <tr data-link>
-                            <td><a class="row-link" href=format!("/runs/{}", run.id)>{run_title(&run)}</a></td>
-                            <td class="fit"><StateBadge state=run.state /></td>
-                            <td class="fit quiet"><Ago time=run.created /></td>
-                            <td class="fit quiet">{took}</td>
-                            <td class="fit quiet">{run.author}</td>
-                            <td class="quiet">{run.reason.map(|reason| prose(&reason))}</td>
-                        </tr>
-                    }
-                })
-                .collect_view();
-            view! {
-                <div class="table">
-                    <table>
-                        <thead>
-                            <tr>
-                                <th scope="col">"Run"</th><th scope="col">"State"</th><th scope="col">"Started"</th>
-                                <th scope="col">"Took"</th><th scope="col">"By"</th><th scope="col">"Reason"</th>
-                            </tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </div>
-            }
-            .into_any()
-        }
-        Loaded::Loading => skeleton::rows(2),
-        Loaded::Failed(problem) => view! { <crate::ui::ProblemCard problem retry=Callback::new(move |()| runs.reload()) /> }.into_any(),
-    }
-    };
-    view! { <section class="section" aria-label="Runs"><h2>"Runs"</h2>{table}</section> }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use api::{Action, Change, Design, Plan};
+use api::{Action, Change, Plan};
 use leptos::prelude::*;
 use planner::workflow::Origin;
 
-use super::change_row::{ChangeRow, Row};
+use super::{
+    change_row::{ChangeRow, Row},
+    source::Source,
+};
 use crate::{
     client::Types,
     designer::board::Board,
@@ -77,21 +80,21 @@ pub fn destructive(plan: &Loaded<Plan>) -> Vec<String> {
 pub fn Drawn(
     /// The plan with the changes.
     plan: RwSignal<Loaded<Plan>>,
-    /// The design.
-    design: Load<Design>,
+    /// The planned content.
+    source: Load<Source>,
     /// The selected step.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let template = Memo::new(move |_| {
-        let text = design.with(|design| design.map(|design| design.template.clone()));
+        let text = source.with(|source| source.map(|source| source.template.clone()));
         text.unwrap_or_default()
     });
     let layout = Memo::new(move |_| {
-        let layout = design.with(|design| design.map(|design| design.layout.clone()));
+        let layout = source.with(|source| source.map(|source| source.layout.clone()));
         layout.unwrap_or_default()
     });
     let beside = Memo::new(move |_| {
-        let beside = design.with(|design| design.map(|design| design.beside.clone()));
+        let beside = source.with(|source| source.map(|source| source.beside.clone()));
         beside.unwrap_or_default()
     });
     let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
@@ -137,8 +140,8 @@ pub fn Changes(
     plan: Plan,
     /// Resource types, for the properties of created resources.
     types: Types,
-    /// The design, and the deployment that the plan updates.
-    link: (String, Option<String>),
+    /// The design, and the deployment that the plan updates. `None` if the plan is not of a design.
+    link: Option<(String, Option<String>)>,
     /// The step selected in the graph. A change selects the first step of its resource.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
@@ -151,15 +154,15 @@ pub fn Changes(
             .unwrap_or_default(),
         _ => change.properties.clone(),
     };
-    let (design, deployment) = link;
     let href = |change: &Change| {
+        let (design, deployment) = link.as_ref()?;
         let resource = match (&change.origin, change.action) {
             (_, Action::Delete) => return None,
             (Origin::Drawn, _) => change.resource.as_str(),
             (Origin::Derived { serves, .. }, _) => serves.as_deref()?,
         };
         let link = DesignLink {
-            design: &design,
+            design,
             deployment: deployment.as_deref(),
             resource: Some(planner::members::drawn(resource)),
             property: None,

@@ -1,19 +1,21 @@
 //! The plan: the changes of a deployment, and the workflow for them. The Deploy button starts it.
 //!
 //! The server computes the plan from the template, the cloud's facts and the current deployment. The page requests a
-//! new plan when a parameter or the deployment to update changes.
+//! new plan when a parameter or the deployment to update changes. The template is a design's, or that of an earlier run to
+//! which a deployment is rolled back.
 
 mod change_row;
 mod changes;
 mod consequences;
 mod parameters;
 mod quota;
+mod source;
 mod values;
 
 use std::collections::BTreeMap;
 
 use api::{
-    DeployRequest, Deployment, DeploymentState, Design, OnFailure, Plan, PlanRequest, Problem,
+    DeployRequest, Deployment, DeploymentState, OnFailure, Plan, PlanRequest, Problem, Run,
     Severity,
 };
 use leptos::{ev::SubmitEvent, prelude::*};
@@ -27,6 +29,7 @@ use self::{
     changes::Changes,
     parameters::{Form, Parameters},
     quota::QuotaLine,
+    source::{Origin, Source},
 };
 use super::designs::file_stem;
 use crate::{
@@ -35,16 +38,17 @@ use crate::{
     graph::{GraphStep, WorkflowGraph},
     load::{Load, Loaded},
     session::use_session,
+    time::Ago,
     ui::{
         Command, Confirm, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, Question, skeleton,
-        use_confirm, use_palette,
+        state::run_title, use_confirm, use_palette,
     },
 };
 
 /// State shared by the parts of this page.
 #[derive(Clone, Copy)]
 struct Page {
-    design: Load<Design>,
+    source: Load<Source>,
     deployments: Load<Vec<Deployment>>,
     types: Load<Types>,
     plan: RwSignal<Loaded<Plan>>,
@@ -65,76 +69,152 @@ struct Page {
 /// The page of `/designs/:id/plan`.
 #[component]
 pub fn PlanPage() -> impl IntoView {
-    let params = use_params_map();
-    let query = use_query_map();
-    let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
-    let page = Page {
-        design: Load::new(move || {
-            let id = id.get();
-            async move { client::design(&id).await }
-        }),
-        deployments: Load::new(client::deployments),
-        types: Load::new(client::resource_types),
-        plan: RwSignal::new(Loaded::Loading),
-        form: Form::new(),
-        target: RwSignal::new(None),
-        name: RwSignal::new(String::new()),
-        refused: RwSignal::new(None),
-        busy: RwSignal::new(false),
-        on_failure: RwSignal::new(OnFailure::Stop),
-        despite_quota: RwSignal::new(false),
-        shows_drawing: RwSignal::new(false),
-    };
+    let (id, query) = (id_of_page(), use_query_map());
+    let page = Page::new(Load::new(move || {
+        let id = id.get();
+        async move { Source::of_design(&id).await }
+    }));
     Effect::new(move |_| page.target.set(query.with(|query| query.get("deployment"))));
-    // The name and the parameters are first those of the design. The user can then change them.
-    Effect::new(move |_| {
-        page.design.with(|design| {
-            if let Some(design) = design {
-                page.form.read(&design.template, &design.beside.bundle());
-                if page.name.with_untracked(String::is_empty) {
-                    page.name.set(file_stem(&design.name));
-                }
-            }
-        });
-    });
-    keep_planned(page);
-    // A confirmation is about one plan.
-    Effect::new(move |_| {
-        page.plan.track();
-        page.despite_quota.set(false);
-    });
-
-    let name = move || {
-        page.design
-            .with(|design| design.map(|design| design.name.clone()))
-    };
+    let name = Memo::new(move |_| page.source_name());
     use_frame().crumbs(move || {
         vec![
             Crumb::link("Designs", "/designs"),
             Crumb::link(
-                name().unwrap_or_else(|| String::from("Design")),
+                name.get().unwrap_or_else(|| String::from("Design")),
                 format!("/designs/{}", id.get()),
             ),
             Crumb::here("Plan"),
         ]
     });
-    let deploy = deployer(page);
-    use_palette().register(vec![
-        Command::new("Plan", "rocket", "Deploy", move || deploy.run(())).keys("Ctrl+Enter"),
-    ]);
+    view! { <Title text=move || format!("Plan: {}", name.get().unwrap_or_default()) /> {page.view()} }
+}
 
-    let body = move || {
-        match page.design.state() {
-        Loaded::Loading => view! { <div class="plan-body"><div class="plan-side">{skeleton::rows(7)}</div>{skeleton::panel()}</div> }.into_any(),
-        Loaded::Failed(problem) => {
-            view! { <ProblemCard problem retry=Callback::new(move |()| page.design.reload()) /> }.into_any()
-        }
-        Loaded::Ready(_) => view! { <Body page deploy /> }.into_any(),
+/// The page of `/deployments/:id/plan?run=...`: the plan of a roll-back to the content of an earlier run.
+#[component]
+pub fn RollBackPlanPage() -> impl IntoView {
+    let (id, query) = (id_of_page(), use_query_map());
+    let run = Memo::new(move |_| query.with(|query| query.get("run")).unwrap_or_default());
+    let page = Page::new(Load::new(move || {
+        let run = run.get();
+        async move { Source::of_run(&run).await }
+    }));
+    Effect::new(move |_| page.target.set(Some(id.get())));
+    let name = Memo::new(move |_| {
+        let id = id.get();
+        page.deployments.with(|all| {
+            let found = all?.iter().find(|one| one.id == id)?;
+            Some(found.name.clone())
+        })
+    });
+    use_frame().crumbs(move || {
+        vec![
+            Crumb::link("Deployments", "/deployments"),
+            Crumb::link(
+                name.get().unwrap_or_else(|| String::from("Deployment")),
+                format!("/deployments/{}", id.get()),
+            ),
+            Crumb::here("Roll back"),
+        ]
+    });
+    view! { <Title text=move || format!("Roll back: {}", name.get().unwrap_or_default()) /> {page.view()} }
+}
+
+/// The parameter `id` of the page's address.
+fn id_of_page() -> Memo<String> {
+    let params = use_params_map();
+    Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default())
+}
+
+impl Page {
+    fn new(source: Load<Source>) -> Page {
+        let page = Page {
+            source,
+            deployments: Load::new(client::deployments),
+            types: Load::new(client::resource_types),
+            plan: RwSignal::new(Loaded::Loading),
+            form: Form::new(),
+            target: RwSignal::new(None),
+            name: RwSignal::new(String::new()),
+            refused: RwSignal::new(None),
+            busy: RwSignal::new(false),
+            on_failure: RwSignal::new(OnFailure::Stop),
+            despite_quota: RwSignal::new(false),
+            shows_drawing: RwSignal::new(false),
+        };
+        // The name and the parameters are first those of the source. The user can then change them.
+        Effect::new(move |_| {
+            page.source.with(|source| {
+                let Some(source) = source else { return };
+                page.form.read(&source.template, &source.beside.bundle());
+                match &source.origin {
+                    Origin::Design { name, .. } => {
+                        if page.name.with_untracked(String::is_empty) {
+                            page.name.set(file_stem(name));
+                        }
+                    }
+                    Origin::Run { parameters, .. } => {
+                        page.form.preset(parameters.clone().unwrap_or_default());
+                    }
+                }
+            });
+        });
+        keep_planned(page);
+        // A confirmation is about one plan.
+        Effect::new(move |_| {
+            page.plan.track();
+            page.despite_quota.set(false);
+        });
+        page
     }
-    };
-    view! {
-        <Title text=move || format!("Plan: {}", name().unwrap_or_default()) />
-        <div class="plan">{body}</div>
+
+    fn view(self) -> impl IntoView {
+        let deploy = deployer(self);
+        use_palette().register(vec![
+            Command::new("Plan", "rocket", "Deploy", move || deploy.run(())).keys("Ctrl+Enter"),
+        ]);
+        let body = move || {
+            match self.source.state() {
+            Loaded::Loading => view! { <div class="plan-body"><div class="plan-side">{skeleton::rows(7)}</div>{skeleton::panel()}</div> }.into_any(),
+            Loaded::Failed(problem) => {
+                view! { <ProblemCard problem retry=Callback::new(move |()| self.source.reload()) /> }.into_any()
+            }
+            Loaded::Ready(_) => view! { <Body page=self deploy /> }.into_any(),
+        }
+        };
+        view! { <div class="plan">{body}</div> }
+    }
+
+    /// Name of the design. Tracks.
+    fn source_name(self) -> Option<String> {
+        self.source.with(|source| match &source?.origin {
+            Origin::Design { name, .. } => Some(name.clone()),
+            Origin::Run { .. } => None,
+        })
+    }
+
+    /// Id of the design. `None` for the content of a run. Tracks.
+    fn design(self) -> Option<String> {
+        self.source
+            .with(|source| source?.design().map(str::to_owned))
+    }
+
+    /// Name of what the plan is for. Tracks.
+    fn verb(self) -> &'static str {
+        if self.run().is_some() {
+            "Roll back"
+        } else if self.target.with(Option::is_none) {
+            "Deploy"
+        } else {
+            "Update"
+        }
+    }
+
+    /// The run whose content is planned. Tracks.
+    fn run(self) -> Option<Run> {
+        self.source.with(|source| match &source?.origin {
+            Origin::Run { run, .. } => Some((**run).clone()),
+            Origin::Design { .. } => None,
+        })
     }
 }
 
@@ -150,8 +230,8 @@ fn keep_planned(page: Page) {
     let request_number = StoredValue::new(0_u32);
     Effect::new(move |before: Option<bool>| {
         let Some((template, beside)) = page
-            .design
-            .with(|design| design.map(|design| (design.template.clone(), design.beside.clone())))
+            .source
+            .with(|source| source.map(|source| (source.template.clone(), source.beside.clone())))
         else {
             return false;
         };
@@ -210,13 +290,14 @@ fn deployer(page: Page) -> Callback<()> {
         if going.is_empty() {
             return starter.start(over_quota);
         }
+        let verb = untrack(|| page.verb());
         let question = Question {
-            title: String::from("Update and lose the data of these resources?"),
+            title: format!("{verb} and lose the data of these resources?"),
             body: vec![String::from(
                 "They are removed from the cloud, with all their data. A replaced resource is removed after its replacement exists.",
             )],
             items: going,
-            action: String::from("Update"),
+            action: String::from(verb),
             danger: true,
         };
         confirm.ask(question, move || starter.start(over_quota));
@@ -238,7 +319,7 @@ impl Starter {
     /// Starts the run and opens its page. If the quota is insufficient, the user can start the run anyway.
     fn start(self, over_quota: OverQuota) {
         let page = self.page;
-        let Some(design) = page.design.peek() else {
+        let Some(source) = page.source.peek() else {
             return;
         };
         let target = page.target.get_untracked();
@@ -249,16 +330,26 @@ impl Starter {
         page.busy.set(true);
         page.refused.set(None);
         leptos::task::spawn_local(async move {
+            let content = match source.origin {
+                // The planned template: the design may have a newer version by now.
+                Origin::Design { id, .. } => DeployRequest {
+                    design: Some(id),
+                    template: Some(source.template),
+                    beside: source.beside,
+                    ..DeployRequest::default()
+                },
+                Origin::Run { run, .. } => DeployRequest {
+                    run: Some(run.id),
+                    ..DeployRequest::default()
+                },
+            };
             let request = DeployRequest {
                 name: page.name.get_untracked().trim().to_owned(),
-                design: Some(design.id),
                 parameters: page.form.values_untracked(),
-                // As planned: the design may have a newer version by now.
-                template: Some(design.template),
-                beside: design.beside,
                 on_failure: page.on_failure.get_untracked(),
                 base_run,
                 despite_quota: over_quota == OverQuota::DeployAnyway,
+                ..content
             };
             let answer = match target {
                 Some(target) => client::deployment_update(&target, &request).await,
@@ -309,7 +400,7 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
     let selected = RwSignal::new(None::<String>);
     let right = move || {
         if page.shows_drawing.get() {
-            return view! { <changes::Drawn plan=page.plan design=page.design selected /> }
+            return view! { <changes::Drawn plan=page.plan source=page.source selected /> }
                 .into_any();
         }
         page.plan.with(|plan| match plan {
@@ -344,19 +435,14 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
             },
         })
     };
-    let design = move || {
-        let id = page
-            .design
-            .with(|design| design.map(|design| design.id.clone()));
-        (id.unwrap_or_default(), page.target.get())
-    };
+    let link = move || Some((page.design()?, page.target.get()));
     let left = move || {
         page.plan.with(|plan| match plan {
             Loaded::Loading => skeleton::rows(7),
             Loaded::Failed(problem) => view! { <PlanProblem problem=problem.clone() /> }.into_any(),
             Loaded::Ready(plan) => view! {
-                <Diagnostics diagnostics=plan.diagnostics.clone() design=design() />
-                <Changes plan=plan.clone() types=page.types.get().unwrap_or_default() link=design() selected />
+                <Diagnostics diagnostics=plan.diagnostics.clone() design=link() />
+                <Changes plan=plan.clone() types=page.types.get().unwrap_or_default() link=link() selected />
             }
             .into_any(),
         })
@@ -404,15 +490,14 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
     };
     // A design can be deployed again, or update one of its deployments.
     let targets = move || {
-        let design = page
-            .design
-            .with(|design| design.map(|design| design.id.clone()));
-        let target = page.target.get();
+        let (design, target) = (page.design(), page.target.get());
         page.deployments.with(|deployments| {
             deployments
                 .into_iter()
                 .flatten()
-                .filter(|it| it.design == design || target.as_ref() == Some(&it.id))
+                .filter(|it| {
+                    (design.is_some() && it.design == design) || target.as_ref() == Some(&it.id)
+                })
                 .filter(|it| {
                     matches!(
                         it.state,
@@ -425,7 +510,7 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
     };
     let choice = move || {
         let targets = targets();
-        (!targets.is_empty()).then(|| view! {
+        (!targets.is_empty() && page.design().is_some()).then(|| view! {
             <label class="sr-only" for="plan-target">"Deploy as"</label>
             <select
                 class="input" id="plan-target"
@@ -444,12 +529,21 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
     };
     let is_new = move || page.target.with(Option::is_none);
     let disabled = move || page.busy.get() || !session.can_change() || !page.is_deployable();
+    let back_to = move || {
+        page.run().map(|run| view! {
+            <p class="meta">
+                "To the content of "<a class="link" href=format!("/runs/{}", run.id)>{run_title(&run)}" by "{run.author.clone()}</a>
+                ", "<Ago time=run.created />". Hidden parameters keep their present values."
+            </p>
+        })
+    };
     view! {
         <header class="plan-head">
             <div class="plan-summary">
                 <h1>"Plan"</h1>
                 <Counts page />
                 <QuotaLine plan=page.plan />
+                {back_to}
             </div>
             <form class="plan-deploy" on:submit=submit>
                 {choice}
@@ -481,7 +575,7 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
                 </label>
                 <button type="submit" class="button" data-look="primary" data-size="large" disabled=disabled>
                     <Icon name="rocket" />
-                    {move || if is_new() { "Deploy" } else { "Update" }}
+                    {move || page.verb()}
                 </button>
             </form>
         </header>

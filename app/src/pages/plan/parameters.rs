@@ -19,6 +19,8 @@ pub struct Form {
     set_by: RwSignal<BTreeMap<String, String>>,
     groups: RwSignal<Vec<ParameterGroup>>,
     typed: RwSignal<BTreeMap<String, String>>,
+    /// Values that the fields had at first. They are sent as they are, also if they are empty.
+    preset: RwSignal<BTreeMap<String, Value>>,
 }
 
 impl Form {
@@ -29,7 +31,28 @@ impl Form {
             set_by: RwSignal::new(BTreeMap::new()),
             groups: RwSignal::new(Vec::new()),
             typed: RwSignal::new(BTreeMap::new()),
+            preset: RwSignal::new(BTreeMap::new()),
         }
+    }
+
+    /// Fills the fields with the values of an earlier run. Parameters without a value get their default, so that no later
+    /// value of the deployment stays. Hidden ones stay empty, which keeps their present values.
+    pub fn preset(self, mut earlier: BTreeMap<String, Value>) {
+        let preset: BTreeMap<String, Value> = self.parameters.with_untracked(|parameters| {
+            let open = parameters.iter().filter(|parameter| !parameter.hidden);
+            open.filter_map(|parameter| {
+                let value = earlier
+                    .remove(&parameter.name)
+                    .or(parameter.default.clone())?;
+                Some((parameter.name.clone(), value))
+            })
+            .collect()
+        });
+        let texts = preset
+            .iter()
+            .map(|(name, value)| (name.clone(), plain(value)));
+        self.typed.set(texts.collect());
+        self.preset.set(preset);
     }
 
     /// Sets the parameters to those of a template. Values of environments are displayed as defaults.
@@ -55,8 +78,10 @@ impl Form {
 
     /// Entered values. Empty fields are left out, so that defaults apply. Tracks.
     pub fn values(self) -> BTreeMap<String, Value> {
-        self.parameters
-            .with(|parameters| self.typed.with(|typed| values(parameters, typed)))
+        self.parameters.with(|parameters| {
+            let preset = |preset: &_| self.typed.with(|typed| values(parameters, typed, preset));
+            self.preset.with(preset)
+        })
     }
 
     /// Environment that sets a parameter. Does not track, because a change of parameters rebuilds the fields.
@@ -71,11 +96,21 @@ impl Form {
     }
 }
 
-fn values(parameters: &[Parameter], typed: &BTreeMap<String, String>) -> BTreeMap<String, Value> {
+fn values(
+    parameters: &[Parameter],
+    typed: &BTreeMap<String, String>,
+    preset: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
     parameters
         .iter()
         .filter_map(|parameter| {
             let text = typed.get(&parameter.name)?;
+            if let Some(value) = preset
+                .get(&parameter.name)
+                .filter(|value| plain(value) == *text)
+            {
+                return Some((parameter.name.clone(), value.clone()));
+            }
             (!text.is_empty()).then(|| (parameter.name.clone(), value(&parameter.kind, text)))
         })
         .collect()
@@ -273,7 +308,7 @@ mod tests {
 
     use hot::document::Document;
 
-    use super::{grouped, rules, value};
+    use super::{grouped, rules, value, values};
 
     #[test]
     fn parameters_are_shown_in_the_templates_groups() {
@@ -298,6 +333,17 @@ mod tests {
         );
         assert_eq!(rules(&groups[0].2[1]), ["From 1 to 5."]);
         assert_eq!(rules(&groups[1].2[0]), ["At most 8 characters."]);
+    }
+
+    #[test]
+    fn values_of_an_earlier_run_are_sent_as_they_were_unless_edited() {
+        let document = Document::parse(
+            "heat_template_version: 2021-04-16\nparameters:\n  a: {type: string}\n  b: {type: json}\n  c: {type: number}\n",
+        );
+        let preset = serde_json::from_value(json!({"a": "", "b": {"k": [1]}, "c": 2})).unwrap();
+        let typed = serde_json::from_value(json!({"a": "", "b": "{\"k\":[1]}", "c": "3"})).unwrap();
+        let sent = values(&document.template().parameters, &typed, &preset);
+        assert_eq!(json!(sent), json!({"a": "", "b": {"k": [1]}, "c": 3}));
     }
 
     #[test]

@@ -184,7 +184,7 @@ pub fn LogView(
                 {empty}
             </div>
             <button
-                type="button" class="log-follow" hidden=move || state.follow.get()
+                type="button" class="follow-button" hidden=move || state.follow.get()
                 on:click=move |_| state.to_end()
             >
                 <crate::ui::Icon name="arrow-down-to-line" />

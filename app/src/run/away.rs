@@ -1,0 +1,125 @@
+//! A run for users who look elsewhere: the tab's icon has the run's state, and a notification tells its end.
+
+use api::RunState;
+use leptos::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Notification, NotificationOptions, NotificationPermission};
+
+use super::RunView;
+use crate::{
+    browser,
+    ui::{
+        Icon,
+        state::{DisplayState, run_title},
+        use_toasts,
+    },
+};
+
+/// Key of the user's choice in the browser's storage.
+const CHOICE: &str = "run.notify";
+
+/// Colour of the tab's icon for a state. The colours are those of the states, readable on light and dark tabs.
+fn colour(state: RunState) -> &'static str {
+    match state {
+        RunState::Succeeded => "#2f9e5f",
+        RunState::Failed | RunState::Failing => "#d9434e",
+        RunState::Cancelled | RunState::Cancelling | RunState::Paused => "#8a8a94",
+        RunState::Queued | RunState::Running => "#6e6ade",
+    }
+}
+
+/// The tab's icon: a full circle for a run that has ended, a ring for one that goes on.
+fn icon(state: RunState) -> String {
+    let colour = colour(state).replace('#', "%23");
+    let fill = if state.is_final() { &colour } else { "none" };
+    format!(
+        "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E\
+         %3Ccircle cx='12' cy='12' r='8' fill='{fill}' stroke='{colour}' stroke-width='4'/%3E%3C/svg%3E"
+    )
+}
+
+/// Keeps the tab's icon in the state of the run, while its page is open.
+pub fn keep_tab_icon(view: RunView) {
+    let state = Memo::new(move |_| state_of(view));
+    Effect::new(move |_| {
+        if let Some(state) = state.get() {
+            browser::set_tab_icon(Some(&icon(state)));
+        }
+    });
+    on_cleanup(|| browser::set_tab_icon(None));
+}
+
+fn state_of(view: RunView) -> Option<RunState> {
+    view.feed
+        .model
+        .with(|model| model.as_ref().map(|model| model.run.state))
+}
+
+/// Button that turns the notification on and off, while the run goes on.
+#[component]
+pub fn NotifyButton(view: RunView) -> impl IntoView {
+    let toasts = use_toasts();
+    let is_on = RwSignal::new(false);
+    Effect::new(move |_| {
+        let chosen = browser::remembered(CHOICE).as_deref() == Some("on");
+        is_on.set(chosen && is_permitted());
+    });
+    let state = Memo::new(move |_| state_of(view));
+    Effect::new(move |before: Option<Option<RunState>>| {
+        let now = state.get();
+        let has_ended = now.is_some_and(RunState::is_final)
+            && before.flatten().is_some_and(|before| !before.is_final());
+        if has_ended && is_on.get_untracked() && !browser::is_visible() {
+            tell(view);
+        }
+        now
+    });
+    let toggle = move |_| {
+        if is_on.get_untracked() {
+            is_on.set(false);
+            browser::forget(CHOICE);
+            return;
+        }
+        leptos::task::spawn_local(async move {
+            if let Ok(question) = Notification::request_permission() {
+                let _ = JsFuture::from(question).await;
+            }
+            if is_permitted() {
+                browser::remember(CHOICE, "on");
+                is_on.try_set(true);
+            } else {
+                toasts.warn("This browser does not permit notifications of this page. Change that in the browser's settings for the page, then try again.");
+            }
+        });
+    };
+    let is_active = move || state.get().is_some_and(|state| !state.is_final());
+    view! {
+        <button
+            type="button" class="button" data-look="ghost" data-size="icon" hidden=move || !is_active()
+            aria-label="Notify me when it ends" title="Notify me when it ends" aria-pressed=move || is_on.get().to_string()
+            on:click=toggle
+        >
+            <Icon name="bell" />
+        </button>
+    }
+}
+
+fn is_permitted() -> bool {
+    cfg!(target_arch = "wasm32")
+        && browser::has_notifications()
+        && Notification::permission() == NotificationPermission::Granted
+}
+
+fn tell(view: RunView) {
+    let title = view.feed.model.with_untracked(|model| {
+        let run = &model.as_ref()?.run;
+        Some(format!("{}: {}", run_title(run), run.state.title()))
+    });
+    let name = untrack(|| view.name()).unwrap_or_default();
+    if let Some(title) = title {
+        let options = NotificationOptions::new();
+        options.set_body(&name);
+        // A browser that refuses now has been asked before; the page itself shows the end.
+        let _ = Notification::new_with_options(&title, &options);
+    }
+}

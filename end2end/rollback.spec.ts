@@ -1,0 +1,108 @@
+// Roll-back to any earlier run, with a plan; and the comparison of two runs.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+import { leftovers } from './support/tidy.ts';
+
+const template = (rest: string) => `heat_template_version: 2021-04-16
+parameters:
+  label: {type: string, default: plain}
+resources:
+  net:
+    type: OS::Neutron::Net
+    properties: {name: {get_param: label}}
+${rest}`;
+
+type Started = { deployment: string; run: string };
+
+async function ended(page: Page, run: string): Promise<void> {
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 60_000 }).toBe('succeeded');
+}
+
+test('a deployment is rolled back to its first run, two updates later', async ({ page, request }) => {
+  await login(page);
+  const first = await api<Started>(page, 'POST', '/deployments', { name: 'history', template: template('  spare: {type: OS::Neutron::Net}\n') });
+  await ended(page, first.run);
+  const path = `/deployments/${first.deployment}`;
+  for (const label of ['green', 'blue']) {
+    const update = await api<Started>(page, 'PUT', path, { name: '', template: template(''), parameters: { label } });
+    await ended(page, update.run);
+  }
+
+  await test.step('compare the first run with the newest', async () => {
+    await page.goto(path);
+    const runs = page.getByRole('region', { name: 'Runs' });
+    await runs.getByRole('link', { name: 'Compare runs' }).click();
+    await page.getByLabel('Earlier run').selectOption(first.run);
+    const changes = page.getByRole('region', { name: 'Changes of the content' });
+    await expect(changes).toContainText('spare: {type: OS::Neutron::Net}');
+    await expect(changes).toContainText('label: "blue"');
+    const steps = page.getByRole('region', { name: 'Steps' });
+    await expect(steps.locator('[data-step="spare:create"]')).toContainText('Not in this run');
+    await shoot(page, 'compare-runs');
+  });
+
+  await test.step('roll back with a plan', async () => {
+    await page.goto(path);
+    const row = page.locator(`[data-run="${first.run}"]`);
+    await row.getByRole('link', { name: 'Roll back to this' }).click();
+    const changes = page.getByRole('region', { name: 'Changes' });
+    await expect(changes.locator('[data-action="create"] [data-change="spare"]')).toBeVisible();
+    await expect(changes.locator('[data-action="update"] [data-change="net"]')).toContainText('name changes');
+    await expect(page.getByLabel('label')).toHaveValue('plain');
+    await shoot(page, 'roll-back-plan');
+    await page.getByRole('button', { name: 'Roll back', exact: true }).click();
+    await expect(page).toHaveURL(/\/runs\//);
+    await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
+    const { resources } = await api<{ resources: { name: string }[] }>(page, 'GET', path);
+    expect(resources.map((one) => one.name)).toEqual(['net', 'spare']);
+    const icon = page.locator('link[rel=icon]');
+    await expect(icon, 'the tab shows the end').toHaveAttribute('href', /fill='%232f9e5f'/);
+  });
+
+  await test.step('the critical path is marked in timeline and graph', async () => {
+    await page.getByRole('button', { name: 'Timeline' }).click();
+    await expect(page.locator('.timeline-row[data-critical="true"]')).not.toHaveCount(0);
+    await shoot(page, 'timeline');
+    await page.getByRole('button', { name: 'Graph' }).click();
+    await expect(page.locator('.graph-node[data-critical="true"]')).not.toHaveCount(0);
+    await shoot(page, 'graph-critical');
+  });
+
+  await test.step('after an undeploy nothing can be rolled back', async () => {
+    const gone = await api<Started>(page, 'DELETE', path);
+    await ended(page, gone.run);
+    await page.goto(path);
+    await expect(page.locator(`[data-run="${first.run}"]`)).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Roll back to this' })).toHaveCount(0);
+    expect(await leftovers(request)).toEqual({});
+  });
+});
+
+test('a notification tells the end of a run to those who look elsewhere', async ({ page, context }) => {
+  await login(page);
+  await context.grantPermissions(['notifications']);
+  // What the page would show: Chromium without a desktop shows none itself.
+  await page.addInitScript(() => {
+    const shown: string[] = [];
+    Object.assign(window, { shown });
+    const real = window.Notification;
+    window.Notification = new Proxy(real, {
+      construct(target, [title, options]) {
+        shown.push(`${title} (${options.body})`);
+        return new target(title, options);
+      },
+    });
+    Object.defineProperty(document, 'hidden', { get: () => true });
+  });
+  const delay = `heat_template_version: 2021-04-16\nresources:\n  wait: {type: OS::Heat::Delay, properties: {min_wait: 6}}\n`;
+  const started = await api<Started>(page, 'POST', '/deployments', { name: 'slow', template: delay });
+  await page.goto(`/runs/${started.run}`);
+  const bell = page.getByRole('button', { name: 'Notify me when it ends' });
+  await bell.click();
+  await expect(bell).toHaveAttribute('aria-pressed', 'true');
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
+  await expect.poll(() => page.evaluate(() => (window as unknown as { shown: string[] }).shown)).toEqual(['Deploy: Succeeded (slow)']);
+  await expect(bell).toBeHidden();
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await ended(page, gone.run);
+});
