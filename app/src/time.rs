@@ -109,11 +109,12 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// Text of a duration in its shortest clear form: `0.4 s`, `12 s`, `3:07`, `1:02:33`.
+/// Text of a duration in its shortest clear form: `40 ms`, `0.4 s`, `12 s`, `3:07`, `1:02:33`.
 pub fn duration(milliseconds: f64) -> String {
     let milliseconds = milliseconds.max(0.0);
     let seconds = (milliseconds / 1000.0).floor() as i64;
     match seconds {
+        0 if milliseconds > 0.0 && milliseconds < 100.0 => format!("{} ms", milliseconds.ceil()),
         0..10 => format!("{:.1} s", (milliseconds / 100.0).floor() / 10.0),
         10..60 => format!("{seconds} s"),
         60..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
@@ -235,6 +236,7 @@ mod tests {
 
     #[test]
     fn durations_are_short() {
+        assert_eq!(duration(40.2), "41 ms");
         assert_eq!(duration(420.0), "0.4 s");
         assert_eq!(duration(12_900.0), "12 s");
         assert_eq!(duration(187_000.0), "3:07");

@@ -178,7 +178,7 @@ fn drawing(bars: Vec<Bar>, path: &HashSet<String>, selected: RwSignal<Option<Str
         .collect_view();
     view! {
         <div class="timeline-scale" aria-hidden="true">
-            <span class="timeline-key">"Critical path"</span>
+            <span class="timeline-key">"Bold: critical path"</span>
             <div class="timeline-ticks">{ticks}{gaps}</div>
         </div>
         {rows}

@@ -90,8 +90,8 @@ impl Scale {
     /// Ticks at round times since the start, as positions in percent and milliseconds: about eight in all.
     pub fn ticks(&self) -> Vec<(f64, f64)> {
         let seconds = [
-            0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0,
-            3_600.0, 7_200.0, 21_600.0,
+            0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0,
+            600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0,
         ];
         let step_ms = seconds
             .into_iter()
