@@ -13,8 +13,9 @@ use api::{
     AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CommandRequest, ConsoleLog,
     CurrentUser, DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion,
     DesignVersionLabel, DesignVersionSummary, Event, ExportFormat, Exported, GraphicalConsole,
-    ImportRequest, Imported, LoginRequest, LoginSession, Plan, PlanRequest, Problem, RepairRequest,
-    Run, RunContent, ScaleRequest, Started, Stray, ValidateRequest, ValidateResponse,
+    ImportRequest, Imported, LogHits, LoginRequest, LoginSession, Plan, PlanRequest, Problem,
+    RepairRequest, Run, RunContent, ScaleRequest, Started, Stray, ValidateRequest,
+    ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -359,6 +360,18 @@ pub async fn events_before(
     get(&format!(
         "/runs/{}/events?before={before}&limit={limit}{step}",
         browser::encode(run)
+    ))
+    .await
+}
+
+/// `GET /runs/{id}/search`
+pub async fn search_log(run: &str, text: &str, before: u64, step: Option<&str>) -> Answer<LogHits> {
+    let step = step.map(|step| format!("&step={}", browser::encode(step)));
+    let step = step.unwrap_or_default();
+    get(&format!(
+        "/runs/{}/search?text={}&before={before}{step}",
+        browser::encode(run),
+        browser::encode(text)
     ))
     .await
 }

@@ -13,7 +13,6 @@
 // The types of views are deeply nested.
 #![recursion_limit = "512"]
 
-pub mod ansi;
 pub mod browser;
 pub mod client;
 pub mod designer;

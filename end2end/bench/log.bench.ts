@@ -3,24 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from '@playwright/test';
 import { api, login } from '../support/app.ts';
+import { ended, firehose } from '../support/firehose.ts';
 
-const template = `heat_template_version: 2021-04-16
-resources:
-  net: {type: "OS::Neutron::Net"}
-  net_subnet:
-    type: OS::Neutron::Subnet
-    properties: {network: {get_resource: net}, cidr: 10.40.0.0/24}
-  server:
-    type: OS::Nova::Server
-    metadata: {stackloom: {public: true}}
-    properties:
-      image: debian-12
-      flavor: m1.small
-      networks: [{network: {get_resource: net}}]
-  firehose:
-    type: Stackloom::Catalog::firehose
-    properties: {host: {get_resource: server}}
-`;
 
 declare global {
   interface Window {
@@ -48,12 +32,12 @@ test('a log line on its way', async ({ page }) => {
     };
   });
   await login(page);
-  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'firehose', template });
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'firehose', template: firehose('') });
   await page.goto(`/runs/${started.run}`);
-  await ended(started.run);
+  await ended(page, started.run);
   const arrivals = await page.evaluate(() => [...window.arrivals.entries()]);
   const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
-  await ended(removal.run);
+  await ended(page, removal.run);
 
   const rows = arrivals.map(([rate, times]) => {
     const sorted = times.toSorted((a, b) => a - b);
@@ -62,11 +46,4 @@ test('a log line on its way', async ({ page }) => {
   });
   expect(rows.length).toBe(3);
   writeFileSync('test-results/log-latency.txt', rows.join(''));
-
-  async function ended(run: string): Promise<void> {
-    await expect
-      .poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 8 * 60_000 })
-      .toMatch(/succeeded|failed|cancelled/);
-    expect((await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state).toBe('succeeded');
-  }
 });

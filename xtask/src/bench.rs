@@ -15,7 +15,7 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The figures to measure. The default is all except `canvas`, `heat`, `lab` and `engine`.
+    /// The figures to measure. The default is all except `canvas`, `long-log`, `heat`, `lab` and `engine`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -51,6 +51,8 @@ enum Figure {
     Canvas,
     /// Latency of a log line from the sandbox to the browser.
     Log,
+    /// A run with a million log lines in the browser.
+    LongLog,
     /// Servers on a real cloud, with our engine and with Heat.
     Heat,
     /// Ten thousand servers in the lab, in memory.
@@ -88,6 +90,7 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Browser => browser()?,
             Figure::Canvas => canvas(options)?,
             Figure::Log => log()?,
+            Figure::LongLog => long_log()?,
             Figure::Heat => heat(options)?,
             Figure::Lab => test_figures("lab", &["--test", "scale"], "ten_thousand_servers")?,
             Figure::Engine => {
@@ -387,6 +390,25 @@ fn log() -> Result<()> {
             p99,
             "ms",
         );
+    }
+    Ok(())
+}
+
+/// A finished run with a million log lines: opening, jumping, scrolling, searching, memory of the page.
+fn long_log() -> Result<()> {
+    let catalog = paths::root().join("xtask/bench/catalog");
+    let figures = run_browser_bench(&BrowserBench {
+        name: "long-log.bench",
+        pages: build::Profile::Release,
+        programs: build::Profile::Dev,
+        catalog: &catalog,
+        file: "long-log.txt",
+        variables: &[],
+    })?;
+    for line in figures.lines() {
+        if let [name, value, unit] = line.split('\t').collect::<Vec<_>>()[..] {
+            figure(name, value, unit);
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! One stream of events provides the data of all parts ([`feed`]). The canvas, the graph, the timeline, the steps and
 //! the log are views of the same data and share the selection. The complex parts ([`model`], [`log_store`],
-//! [`ansi`](crate::ansi)) are pure and have unit tests.
+//! [`ansi`](api::ansi)) are pure and have unit tests.
 
 mod away;
 mod cause;

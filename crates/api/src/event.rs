@@ -123,3 +123,13 @@ pub enum LogLevel {
     /// A failure.
     Error,
 }
+
+/// Log lines that contain a text, and how far the search came.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LogHits {
+    /// The lines, in order.
+    pub lines: Vec<Event>,
+    /// All lines from this number on, up to where the search began, were searched. 1 if none is left.
+    pub from: u64,
+}

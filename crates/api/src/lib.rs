@@ -3,6 +3,7 @@
 //! The OpenAPI document of the REST API is made from these types by the feature `openapi`, which only the server
 //! enables. Read in this order:
 
+pub mod ansi;
 mod audit;
 mod beside;
 mod catalog;
@@ -35,7 +36,7 @@ pub use design::{
     ExportAdditions, ExportFormat, ExportNote, ExportNoteKind, ExportRequest, Exported, Layout,
     NodePosition, PlanRequest, ValidateRequest, ValidateResponse,
 };
-pub use event::{Event, EventBody, LogLevel, LogLine, LogPosition, LogStream};
+pub use event::{Event, EventBody, LogHits, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};
 pub use import::{ImportNote, ImportRequest, Imported};
 pub use planner::{

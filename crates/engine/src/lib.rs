@@ -95,7 +95,7 @@ pub mod catalog;
 mod testing;
 
 pub use config::Config;
-pub use engine::{Changes, Engine, Force, Hidden, NewDeployment, Preview};
+pub use engine::{Changes, Engine, Force, Hidden, LogSearch, NewDeployment, Preview};
 pub use error::{CODES, Error, Result};
 pub use store::{EventFilter, LogQuota, Page, Range};
 pub use tenant::{Actor, Tenant, VaultKey};

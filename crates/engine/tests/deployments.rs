@@ -221,3 +221,126 @@ async fn story(bench: &Bench, run: &str) -> (Run, Vec<Event>) {
     }
     (ended, events)
 }
+
+/// Configurations of the groups `puppet`, `cfn-init` and `os-apply-config`, on a server that installs their programs
+/// first, and one of the group `salt`, whose program is missing.
+const TOOLS: &str = "  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.53.1.0/24}
+  web:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties:
+      image: debian-12
+      flavor: m1.small
+      user_data_format: SOFTWARE_CONFIG
+      networks: [{network: {get_resource: front}}]
+  programs:
+    type: OS::Heat::SoftwareConfig
+    properties:
+      group: script
+      config: |
+        #!/bin/sh
+        set -e
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update
+        apt-get install --yes --no-install-recommends puppet heat-cfntools python3-os-apply-config
+        mkdir -p /usr/libexec/os-apply-config/templates/etc
+        echo 'server {{ntp}}' > /usr/libexec/os-apply-config/templates/etc/ntp.conf
+  installed:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: programs}, server: {get_resource: web}}
+  manifest:
+    type: OS::Heat::SoftwareConfig
+    properties:
+      group: puppet
+      inputs: [{name: word}]
+      outputs: [{name: result}]
+      config: |
+        file {'/root/puppet': ensure => file, content => $::word}
+        file {\"${::heat_outputs_path}.result\": ensure => file, content => \"wrote ${::word}\"}
+  by_puppet:
+    type: OS::Heat::SoftwareDeployment
+    depends_on: installed
+    properties: {config: {get_resource: manifest}, server: {get_resource: web}, input_values: {word: hello}}
+  init:
+    type: OS::Heat::StructuredConfig
+    properties:
+      group: cfn-init
+      inputs: [{name: bar}]
+      config: {config: {files: {/root/cfn: {content: {get_input: bar}, mode: '000644'}}}}
+  by_cfn_init:
+    type: OS::Heat::StructuredDeployment
+    depends_on: installed
+    properties: {config: {get_resource: init}, server: {get_resource: web}, input_values: {bar: barmy}, signal_transport: NO_SIGNAL}
+  metadata:
+    type: OS::Heat::StructuredConfig
+    properties: {group: os-apply-config, config: {ntp: 10.0.0.1}}
+  by_os_apply_config:
+    type: OS::Heat::StructuredDeploymentGroup
+    depends_on: installed
+    properties: {config: {get_resource: metadata}, servers: {web: {get_resource: web}}}
+  look:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: 'cat /root/puppet /root/cfn /etc/ntp.conf'}
+  looked:
+    type: OS::Heat::SoftwareDeployment
+    depends_on: [by_puppet, by_cfn_init, by_os_apply_config]
+    properties: {config: {get_resource: look}, server: {get_resource: web}}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn puppet_cfn_init_and_os_apply_config_run_and_a_missing_program_is_refused() {
+    let config = LabConfig::docker("engine-tools", "172.31.54.0/24".parse().unwrap());
+    let lab = Lab::start(config).await.unwrap();
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    let bench = Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), BOOT).await;
+    let template = |more: &str| {
+        format!(
+            "heat_template_version: 2021-04-16\nresources:\n{TOOLS}{more}outputs:\n  found: {{value: {{get_attr: [looked, deploy_stdout]}}}}\n  \
+             result: {{value: {{get_attr: [by_puppet, result]}}}}\n  \
+             status: {{value: {{get_attr: [by_os_apply_config, deploy_status_codes]}}}}\n"
+        )
+    };
+
+    let started = bench.start(&template("")).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = bench.engine.deployment(&bench.tenant, &started.deployment);
+    let outputs = deployment.await.unwrap().outputs;
+    assert_eq!(
+        outputs["found"].value,
+        Some(json!("hellobarmyserver 10.0.0.1\n"))
+    );
+    assert_eq!(outputs["result"].value, Some(json!("wrote hello")));
+    assert_eq!(outputs["status"].value, Some(json!({"web": 0})));
+
+    let salt = "  state: {type: OS::Heat::SoftwareConfig, properties: {group: salt, config: 'a: {file.managed: [{name: /root/salt}]}'}}
+  by_salt:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: state}, server: {get_resource: web}}
+";
+    let changes = engine::Changes {
+        template: template(salt),
+        cloud: bench::facts(),
+        ..engine::Changes::default()
+    };
+    let update = bench
+        .engine
+        .update(&bench.actor, &started.deployment, changes);
+    let (run, _) = story(&bench, &update.await.unwrap().run).await;
+    assert_eq!(run.state, RunState::Failed);
+    let failed = run.steps.iter().find(|step| step.id == "by_salt:configure");
+    let error = failed.and_then(|step| step.error.as_deref()).unwrap();
+    assert!(
+        error.contains("`salt-call` is not installed on this server"),
+        "{error}"
+    );
+
+    let undeployed = bench.undeploy(&started.deployment).await;
+    assert_eq!(undeployed.state, RunState::Succeeded);
+    assert_eq!(bench.left(), Vec::<String>::new());
+    bench.lab.stop().await;
+}

@@ -73,6 +73,7 @@ pub const CODES: &[&str] = &[
     "several-documents",
     "software-not-run",
     "software-stays",
+    "software-tool-needed",
     "software-unsupported",
     "template-too-deep",
     "template-too-large",

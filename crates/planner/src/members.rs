@@ -2,7 +2,7 @@
 
 use hot::{
     expr::Expr,
-    template::members::{CHAIN, GROUP, SCALING_GROUP},
+    template::members::{CHAIN, GROUP, SCALING_GROUP, member_of_deployment_group},
 };
 use serde_json::Value;
 use yaql::shown;
@@ -11,6 +11,7 @@ use yaql::shown;
 /// its file's path.
 pub fn is_parent(resource_type: &str) -> bool {
     matches!(resource_type, GROUP | SCALING_GROUP | CHAIN)
+        || member_of_deployment_group(resource_type).is_some()
         || hot::environment::is_file(resource_type)
 }
 

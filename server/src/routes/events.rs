@@ -1,8 +1,8 @@
-//! The events of a run, as a paged list: forward, backward, of one step, without log lines.
+//! The events of a run, as a paged list: forward, backward, of one step, without log lines. And a search in its log.
 
-use api::Event;
+use api::{Event, LogHits};
 use axum::extract::{Path, State};
-use engine::{EventFilter, Range};
+use engine::{EventFilter, LogSearch, Range};
 use serde::Deserialize;
 
 use crate::{
@@ -66,4 +66,45 @@ pub async fn list(
     let engine = &services.engine;
     let events = engine.events_in(caller.tenant(), &id, range, filter);
     Ok(Json(events.await?))
+}
+
+/// Maximum length of a searched text, in bytes.
+const TEXT_MAX: usize = 200;
+
+/// `?text=TEXT&before=N&step=ID`
+#[derive(Deserialize)]
+pub struct SearchQuery {
+    /// The text.
+    text: String,
+    /// Only lines with a lower number.
+    before: Option<u64>,
+    /// Only lines of this step.
+    step: Option<String>,
+}
+
+/// Log lines that contain a text.
+///
+/// Goes backward from `before` (default: the end), and stops after 1,000 hits or 50,000 lines: `from` of the answer is the
+/// `before` with which to go on, until it is 1. The case of ASCII letters and colours are ignored.
+#[utoipa::path(get, path = "/api/v1/runs/{id}/search", tag = "runs", params(("id" = String, Path), ("text" = String, Query), ("before" = Option<u64>, Query), ("step" = Option<String>, Query)), responses((status = 200, body = LogHits)))]
+pub async fn search(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<SearchQuery>,
+) -> Result<Json<LogHits>> {
+    if query.text.is_empty() || query.text.len() > TEXT_MAX {
+        return Err(Error::new(
+            codes::INVALID_REQUEST,
+            format!("`text` has {} bytes.", query.text.len()),
+        )
+        .hint(format!("Search for 1 to {TEXT_MAX} bytes.")));
+    }
+    let search = LogSearch {
+        text: &query.text,
+        step: query.step.as_deref(),
+        before: query.before.unwrap_or(u64::MAX),
+    };
+    let hits = services.engine.search_log(caller.tenant(), &id, search);
+    Ok(Json(hits.await?))
 }

@@ -99,6 +99,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/runs/{id}/cancel", post(runs::cancel))
         .route("/runs/{id}/resume", post(runs::resume))
         .route("/runs/{id}/events", get(events::list))
+        .route("/runs/{id}/search", get(events::search))
         .route("/runs/{id}/stream", get(stream::open))
         .route("/catalog", get(catalog::list).post(catalog::upload))
         .route("/catalog/{item}", get(catalog::get))

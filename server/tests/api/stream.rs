@@ -279,3 +279,47 @@ async fn without_a_websocket_the_stream_says_so() {
         other => panic!("a stranger got {other:?}"),
     }
 }
+
+#[tokio::test]
+async fn a_log_is_searched_from_its_end() {
+    let stack = Stack::start().await;
+    let (browser, other) = (stack.login("demo").await, stack.login("other").await);
+    let (_, run) = deploy(&browser, "shop").await;
+    let (all, _) = watch(&browser, &run, 0).await;
+    let lines = || all.iter().filter(|event| event["type"] == "log");
+    let word = "CREAT";
+    let contains = |event: &&Value| {
+        let text = event["text"].as_str().unwrap();
+        text.to_lowercase().contains(&word.to_lowercase())
+    };
+    let hits: Vec<Value> = lines().filter(contains).cloned().collect();
+    assert!(hits.len() > 1, "{all:?}");
+
+    let search = format!("/api/v1/runs/{run}/search");
+    let found =
+        async |query: &str| json(browser.get(&format!("{search}?{query}")).await, 200).await;
+    let whole = found(&format!("text={word}")).await;
+    assert_eq!(whole, json!({"lines": hits, "from": 1}));
+    let last = hits.last().unwrap();
+    let before = found(&format!("text={word}&before={}", last["seq"])).await;
+    assert_eq!(before["lines"], json!(hits[..hits.len() - 1]));
+    let step = last["step"].as_str().unwrap();
+    let of_step: Vec<&Value> = hits.iter().filter(|hit| hit["step"] == step).collect();
+    assert_eq!(
+        found(&format!("text={word}&step={step}")).await["lines"],
+        json!(of_step)
+    );
+    assert_eq!(
+        found("text=no-such-text").await,
+        json!({"lines": [], "from": 1})
+    );
+
+    assert_eq!(
+        problem(browser.get(&format!("{search}?text=")).await)
+            .await
+            .0,
+        422
+    );
+    let elsewhere = problem(other.get(&format!("{search}?text={word}")).await).await;
+    assert_eq!(elsewhere.0, 404, "of another project");
+}

@@ -1,10 +1,10 @@
 //! The console of a server: its last lines, and the way to its screen.
 
-use api::ConsoleLog;
+use api::{ConsoleLog, ansi};
 use leptos::{html::Pre, prelude::*};
 
 use crate::{
-    ansi, client,
+    client,
     load::{Load, Loaded},
     ui::{CopyButton, Icon, Modal, ProblemCard, prose, skeleton, use_toasts},
 };

@@ -85,6 +85,25 @@ impl Feed {
         Ok(())
     }
 
+    /// Searches lines that are not loaded, on the server: a part of them, the newest first. Returns true if some are left.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub async fn search_older(self, needle: &str, step: Option<&str>) -> Answer<bool> {
+        let before = self.log.try_with_value(|log| log.search_before()).flatten();
+        let (Some((run, generation)), Some(before)) = (self.at(), before) else {
+            return Ok(false);
+        };
+        let hits = client::search_log(&run, needle, before, step).await?;
+        if !self.is_current(generation) {
+            return Ok(false);
+        }
+        let is_more = hits.from > 1;
+        self.log
+            .try_update_value(|log| log.add_older_hits(needle, step, hits));
+        Ok(is_more)
+    }
+
     /// Fetches all older lines, of one step or of all.
     ///
     /// # Errors

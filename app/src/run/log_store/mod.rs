@@ -6,6 +6,7 @@
 //! do not need a million elements.
 
 mod filter;
+mod search;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -13,14 +14,14 @@ mod text;
 
 use std::collections::HashMap;
 
-use api::{Event, EventBody, LogLevel, LogStream};
+use api::{Event, EventBody, LogLevel, LogStream, ansi};
 
-use self::tasks::Tasks;
 pub use self::{
     filter::{Filter, Folds, Source, ViewSettings},
+    search::Hit,
     tasks::{Task, TaskId},
 };
-use crate::ansi;
+use self::{search::OlderHits, tasks::Tasks};
 
 /// One log line.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +66,8 @@ pub struct LogStore {
     widest: u32,
     /// Indices into `view` of the lines with a hit.
     hits: Vec<u32>,
+    /// Hits in older lines, which are not loaded.
+    older_hits: OlderHits,
     /// The first line of each task in the view.
     heads: HashMap<TaskId, u32>,
     /// Number of lines that the filter hides.
@@ -171,6 +174,11 @@ impl LogStore {
         if settings == self.settings {
             return;
         }
+        let is_other_search =
+            settings.needle != self.settings.needle || settings.step != self.settings.step;
+        if is_other_search {
+            self.older_hits = OlderHits::default();
+        }
         self.settings = settings;
         self.show_all();
     }
@@ -255,16 +263,6 @@ impl LogStore {
     /// Width of the widest line in the view, in characters.
     pub fn widest(&self) -> u32 {
         self.widest
-    }
-
-    /// Number of lines in the view with a hit.
-    pub fn hits(&self) -> usize {
-        self.hits.len()
-    }
-
-    /// Index in the view of the hit with this number.
-    pub fn hit(&self, number: usize) -> Option<usize> {
-        self.hits.get(number).map(|place| *place as usize)
     }
 
     /// Line of the view by its index.

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use api::LogStream;
+use api::{LogStream, ansi};
 
 use super::{Line, LogStore};
-use crate::ansi;
 
 /// Number of a task of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

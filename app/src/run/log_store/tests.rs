@@ -282,3 +282,44 @@ fn json_lines_have_every_field() {
     );
     assert_eq!(lines[0]["task"], serde_json::Value::Null);
 }
+
+#[test]
+fn hits_in_lines_that_are_not_loaded_come_before_the_others() {
+    let mut all = events(&[
+        ("a", "one"),
+        ("b", "one"),
+        ("a", "two"),
+        ("a", "one"),
+        ("b", "one"),
+    ]);
+    let mut store = LogStore::default();
+    store.insert(all.split_off(3), None, 4);
+    let search = |step: Option<&str>| ViewSettings {
+        needle: String::from("one"),
+        step: step.map(str::to_owned),
+        ..ViewSettings::default()
+    };
+    store.set_view(search(None));
+    assert_eq!((store.hits(), store.search_before()), (2, Some(4)));
+
+    let older = |lines: &[usize], from| api::LogHits {
+        lines: lines.iter().map(|at| all[*at].clone()).collect(),
+        from,
+    };
+    store.add_older_hits("one", None, older(&[1], 2));
+    store.add_older_hits("other", None, older(&[0], 1));
+    assert_eq!((store.hits(), store.search_before()), (3, Some(2)));
+    store.add_older_hits("one", None, older(&[0], 1));
+    assert_eq!((store.hits(), store.search_before()), (4, None));
+    let found: Vec<_> = (0..4).filter_map(|number| store.hit(number)).collect();
+    assert_eq!(
+        found,
+        [Hit::Older(1), Hit::Older(2), Hit::Loaded(0), Hit::Loaded(1)]
+    );
+
+    // A line that is loaded later is counted once.
+    store.insert(vec![all[1].clone(), all[2].clone()], None, 2);
+    assert_eq!((store.hits(), store.hit(1)), (4, Some(Hit::Loaded(0))));
+    store.set_view(search(Some("a")));
+    assert_eq!((store.hits(), store.search_before()), (1, Some(2)));
+}

@@ -2,8 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use api::ansi;
+
 use super::{Line, LogStore};
-use crate::ansi;
 use crate::time;
 
 impl LogStore {

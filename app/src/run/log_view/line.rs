@@ -1,11 +1,10 @@
 //! One line of the log: time, step and text. The first line of a task can fold the others.
 
-use api::LogLevel;
+use api::{LogLevel, ansi};
 use leptos::prelude::*;
 
 use super::{LogState, ROW};
 use crate::{
-    ansi,
     run::log_store::{Task, TaskId},
     time,
     ui::Icon,
@@ -14,9 +13,7 @@ use crate::{
 /// Line at an index of the view.
 #[component]
 pub fn LineView(state: LogState, place: usize) -> impl IntoView {
-    let needle = state
-        .query
-        .with_untracked(|query| query.trim().to_lowercase());
+    let needle = untrack(|| state.needle());
     state
         .feed
         .log

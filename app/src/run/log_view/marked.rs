@@ -75,13 +75,14 @@ impl LogState {
     }
 }
 
-/// Scrolls to the lines of the address, once they are loaded.
+/// Scrolls to the lines of the address or to a hit, once they are loaded.
 pub fn follow_link(state: LogState) {
-    let goal = StoredValue::new(None::<u64>);
     Effect::new(move |_| {
         let marked = Marked::parse(&browser::fragment());
         state.marked.set(marked);
-        goal.set_value(marked.map(|marked| *marked.numbers().start()));
+        state
+            .goal
+            .set(marked.map(|marked| *marked.numbers().start()));
         if marked.is_some() {
             state.follow.set(false);
         }
@@ -90,7 +91,7 @@ pub fn follow_link(state: LogState) {
         state.changed.track();
         state.is_loading.track();
         let is_measured = state.place.with(|place| place.height > 0.0);
-        let (Some(number), true) = (goal.get_value(), is_measured) else {
+        let (Some(number), true) = (state.goal.get(), is_measured) else {
             return;
         };
         let step = state.step.get();
@@ -104,7 +105,7 @@ pub fn follow_link(state: LogState) {
             state.load_older(step);
             return;
         }
-        goal.set_value(None);
+        state.goal.set(None);
         let place = log.try_with_value(|log| log.place_of(number));
         // The sheet has its new height at the next frame.
         browser::on_next_frame(move || {

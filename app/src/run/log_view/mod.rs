@@ -5,13 +5,14 @@
 
 mod line;
 mod marked;
+mod search;
 mod tools;
 mod view_menu;
 
 use leptos::{ev, html, prelude::*};
 use wasm_bindgen::{JsCast, closure::Closure};
 
-use self::{line::LineView, marked::Marked, tools::LogTools, view_menu::Times};
+use self::{line::LineView, marked::Marked, search::Search, tools::LogTools, view_menu::Times};
 use super::{
     feed::Feed,
     log_store::{Filter, Folds, ViewSettings},
@@ -45,6 +46,10 @@ pub struct LogState {
     seen: RwSignal<usize>,
     /// Number of the current hit.
     hit: RwSignal<usize>,
+    /// Search in lines that are not loaded.
+    search: RwSignal<Search>,
+    /// Number of a line that is shown as soon as it is loaded.
+    goal: RwSignal<Option<u64>>,
     scroll: NodeRef<html::Div>,
     place: RwSignal<Place>,
     /// Changes when the view is replaced, which rebuilds the line elements.
@@ -85,6 +90,8 @@ pub fn LogView(
         follow: RwSignal::new(true),
         seen: RwSignal::new(0),
         hit: RwSignal::new(0),
+        search: RwSignal::default(),
+        goal: RwSignal::new(None),
         scroll: NodeRef::new(),
         place: RwSignal::new(Place::default()),
         view: RwSignal::new(0),
@@ -101,6 +108,7 @@ pub fn LogView(
     rebuild_view(state);
     scroll_to_end(state);
     reach_back(state);
+    search::search_older(state);
     marked::follow_link(state);
 
     let rows = move || {
@@ -248,7 +256,7 @@ fn rebuild_view(state: LogState) {
             step: state.step.get(),
             filter: state.filter.get(),
             folds: state.folds.get(),
-            needle: state.query.with(|query| query.trim().to_lowercase()),
+            needle: state.needle(),
             wrap: state
                 .wrap
                 .get()
@@ -302,7 +310,7 @@ fn scroll_to_end(state: LogState) {
     });
 }
 
-/// Fetches older lines when the top of what is here comes into sight, and all of them for a search.
+/// Fetches older lines when the top of what is here comes into sight.
 fn reach_back(state: LogState) {
     Effect::new(move |_| {
         state.changed.track();
@@ -313,9 +321,8 @@ fn reach_back(state: LogState) {
             let fits = height <= place.height;
             place.height > 0.0 && (fits || !follows && place.top < AHEAD * ROW)
         });
-        let is_search = state.query.with(|query| !query.trim().is_empty());
         let step = state.step.get();
-        if (is_near || is_search) && state.feed.has_older(step.as_deref()) {
+        if is_near && state.feed.has_older(step.as_deref()) {
             state.load_older(step);
         }
     });
@@ -349,7 +356,9 @@ impl LogState {
         self.is_loading.set(true);
         leptos::task::spawn_local(async move {
             // After an error, the next move of the view tries again.
-            let _ = self.feed.load_older(step).await;
+            if self.feed.load_older(step).await.is_err() {
+                self.goal.try_set(None);
+            }
             self.is_loading.try_set(false);
         });
     }
@@ -381,32 +390,6 @@ impl LogState {
         if let Some(element) = self.scroll.get_untracked() {
             element.set_scroll_top(element.scroll_height());
             let _ = element.focus();
-        }
-    }
-
-    fn hits(self) -> usize {
-        self.changed.track();
-        self.feed
-            .log
-            .try_with_value(|log| log.hits())
-            .unwrap_or_default()
-    }
-
-    /// Moves to another hit, `step` hits ahead. Wraps around at both ends.
-    fn to_hit(self, step: isize) {
-        let count = self
-            .feed
-            .log
-            .try_with_value(|log| log.hits())
-            .unwrap_or_default();
-        if count == 0 {
-            return;
-        }
-        let next = (self.hit.get_untracked() as isize + step).rem_euclid(count as isize) as usize;
-        self.hit.set(next);
-        let place = self.feed.log.try_with_value(|log| log.hit(next));
-        if let Some(place) = place.flatten() {
-            self.scroll_to(place);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use leptos::{ev::KeyboardEvent, prelude::*};
 
-use super::{LogState, view_menu::ViewMenu};
+use super::{LogState, search::Search, view_menu::ViewMenu};
 use crate::{
     browser,
     ui::{Icon, Menu, menu, use_toasts},
@@ -106,14 +106,25 @@ pub fn LogTools(state: LogState) -> impl IntoView {
     }
     };
     let hits = move || {
-        if state.query.with(|query| query.trim().is_empty()) {
+        if state.needle().is_empty() {
             return None;
         }
         let count = state.hits();
+        let shown = match count {
+            0 => String::from("none"),
+            count => format!("{} of {count}", state.hit.get().min(count - 1) + 1),
+        };
+        let (shown, title) = match state.search.get() {
+            Search::Done => (shown, ""),
+            Search::Running if count == 0 => (String::from("searching…"), ""),
+            Search::Running => (format!("{shown} so far"), ""),
+            Search::Failed => (
+                format!("{shown} in loaded lines"),
+                "The older lines could not be searched. Change the text to try again.",
+            ),
+        };
         Some(view! {
-            <span class="log-hits" role="status">
-                {if count == 0 { String::from("none") } else { format!("{} of {count}", state.hit.get().min(count - 1) + 1) }}
-            </span>
+            <span class="log-hits" role="status" title=title>{shown}</span>
             <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Previous hit" on:click=move |_| state.to_hit(-1)>
                 <Icon name="chevron-up" />
             </button>

@@ -14,6 +14,7 @@ mod read;
 mod recover;
 mod roll_back;
 mod scale;
+mod search;
 mod servers;
 mod services;
 mod show;
@@ -27,8 +28,8 @@ mod update;
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    Check, CloudFacts, Deployment, Event, Layout, OnFailure, Plan, RepairRequest, Run, RunContent,
-    RunState, ScaleRequest, Scaling, Started, Stray,
+    Check, CloudFacts, Deployment, Event, Layout, LogHits, OnFailure, Plan, RepairRequest, Run,
+    RunContent, RunState, ScaleRequest, Scaling, Started, Stray,
 };
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
@@ -39,6 +40,7 @@ use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use check::ActiveChecks;
+pub use search::LogSearch;
 pub use update::{Hidden, Preview};
 
 use crate::{
@@ -504,6 +506,21 @@ impl Engine {
         self.run_row(tenant, run).await?;
         let store = &self.core.store;
         Ok(store.event_list_in(tenant, run, range, filter).await?)
+    }
+
+    /// Log lines that contain a text, backward from the number `before`, of one step or of all. Stops early, and says where:
+    /// see [`search`].
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn search_log(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        search: LogSearch<'_>,
+    ) -> Result<LogHits> {
+        self.run_row(tenant, run).await?;
+        Ok(search::search(&self.core.store, tenant, run, search).await?)
     }
 
     /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's

@@ -85,6 +85,10 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
     if indicator || text.starts_with("...") {
         return false;
     }
+    // A dash alone before a bracket is read as one of a list.
+    if in_flow && text.ends_with(" -") {
+        return false;
+    }
     let flow = |c: char| matches!(c, ',' | '[' | ']' | '{' | '}');
     text.chars().all(|c| {
         !c.is_control()

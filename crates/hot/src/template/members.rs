@@ -12,6 +12,20 @@ pub const SCALING_POLICY: &str = "OS::Heat::ScalingPolicy";
 /// Members of several types, created one after the other.
 pub const CHAIN: &str = "OS::Heat::ResourceChain";
 
+/// Type of the members of a group of software deployments, one for each server. `None` for other types. The names with
+/// `s` are former ones.
+pub fn member_of_deployment_group(group: &str) -> Option<&'static str> {
+    match group {
+        "OS::Heat::SoftwareDeploymentGroup" | "OS::Heat::SoftwareDeployments" => {
+            Some("OS::Heat::SoftwareDeployment")
+        }
+        "OS::Heat::StructuredDeploymentGroup" | "OS::Heat::StructuredDeployments" => {
+            Some("OS::Heat::StructuredDeployment")
+        }
+        _ => None,
+    }
+}
+
 impl Resource {
     /// Type of the resource, and the types of its members.
     pub fn types(&self) -> Vec<&str> {

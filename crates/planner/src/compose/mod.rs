@@ -41,12 +41,13 @@ use hot::{
     expr::{Budget, Expr, Scope, Unresolved, weight_of},
     merged::Merged,
     scope::Known,
-    template::members::{CHAIN, GROUP, SCALING_GROUP},
+    template::members::{CHAIN, GROUP, SCALING_GROUP, member_of_deployment_group},
 };
 use types::Registry;
 
 mod batches;
 mod chain;
+mod deployments;
 mod described;
 mod expansion;
 mod export;
@@ -216,6 +217,8 @@ enum Parent {
     Group { members: Vec<String> },
     /// Members of a scaling group, oldest first, by short name.
     ScalingGroup { members: Vec<String> },
+    /// Servers that have a member, by short name.
+    Deployments { members: Vec<String> },
     /// Expression of each output, with full names.
     Nested { outputs: BTreeMap<String, Expr> },
 }
@@ -228,7 +231,12 @@ impl Composer<'_> {
 
     /// Adds all resources of a template, or of a group.
     fn frame(&mut self, frame: &Frame<'_>, model: Model) {
-        for (name, spec) in model.into_list() {
+        // The servers of deployments can be the members of a group.
+        let is_last =
+            |spec: &ResourceSpec| member_of_deployment_group(&spec.resource_type).is_some();
+        let all = model.into_list();
+        let (last, first): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, spec)| is_last(spec));
+        for (name, spec) in first.into_iter().chain(last) {
             self.resource(frame, &name, spec);
         }
     }
@@ -251,6 +259,9 @@ impl Composer<'_> {
                 self.scaling_group(frame, name, spec);
             }
             Target::Type(target) if target == CHAIN => self.chain(frame, name, spec),
+            Target::Type(target) if let Some(member) = member_of_deployment_group(&target) => {
+                self.deployments(frame, name, spec, member);
+            }
             Target::File { name: file, from } => self.nested(frame, name, spec, &file, from),
             Target::Type(target) => {
                 let spec = frame.global(ResourceSpec {

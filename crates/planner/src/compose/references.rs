@@ -44,6 +44,14 @@ pub(super) fn replace_references(
                     .map(|(output, value)| (output.clone(), resolver.put(value)))
                     .collect::<Vec<_>>(),
                 Parent::Group { members } => resolver.of_group(name, members),
+                Parent::Deployments { members } => DEPLOYED
+                    .into_iter()
+                    .map(|(attribute, of_member)| {
+                        let of_member = Expr::text(of_member);
+                        let all = resolver.map_of_members(name, members, &of_member, &[]);
+                        (attribute.to_owned(), all)
+                    })
+                    .collect(),
                 Parent::ScalingGroup { members } => {
                     let mut given = resolver.of_group(name, members);
                     given.push(("current_size".to_owned(), size_of(members)));
@@ -64,6 +72,13 @@ pub(super) fn replace_references(
     }
     composer.resources = resources;
 }
+
+/// Attributes of a group of deployments, and what each is of a member.
+const DEPLOYED: [(&str, &str); 3] = [
+    ("deploy_stdouts", "deploy_stdout"),
+    ("deploy_stderrs", "deploy_stderr"),
+    ("deploy_status_codes", "deploy_status_code"),
+];
 
 struct Resolver<'p> {
     parents: &'p std::collections::HashMap<String, Parent>,
@@ -110,7 +125,7 @@ impl Resolver<'_> {
                 let value = outputs.get("OS::stack_id")?;
                 self.below(name, value)
             }
-            Parent::Group { .. } | Parent::ScalingGroup { .. } => None,
+            Parent::Group { .. } | Parent::ScalingGroup { .. } | Parent::Deployments { .. } => None,
         }
     }
 
@@ -137,6 +152,17 @@ impl Resolver<'_> {
                 ("attributes", None) => None,
                 _ => Some(self.list_of_members(name, members, &Expr::text(key), &rest)),
             },
+            // Any output of the members, by server.
+            Parent::Deployments { members } => {
+                let renamed = DEPLOYED
+                    .into_iter()
+                    .find(|(attribute, _)| *attribute == key);
+                let of_member = Expr::text(renamed.map_or(key, |(_, of_member)| of_member));
+                Some(
+                    self.map_of_members(name, members, &of_member, &[])
+                        .pick(rest),
+                )
+            }
             Parent::ScalingGroup { members } => match (key, rest.split_first()) {
                 ("current_size", _) => Some(size_of(members)),
                 ("refs", _) => Some(self.refs(name, members).pick(rest)),
@@ -179,7 +205,7 @@ impl Resolver<'_> {
         };
         let found = match parent {
             Parent::Nested { .. } => Some(member),
-            Parent::Group { members } => members
+            Parent::Group { members } | Parent::Deployments { members } => members
                 .iter()
                 .map(String::as_str)
                 .find(|one| *one == member),

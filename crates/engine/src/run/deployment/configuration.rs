@@ -1,12 +1,14 @@
 //! The configuration of a software deployment: its program, its inputs, and the reading of its outputs. Pure.
 //!
-//! Rules of Heat's `software_deployment.py`, and of the hooks `script` and `ansible` of its agent.
+//! Rules of Heat's `software_deployment.py`, and of the hooks of its agent.
 
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use planner::software::Tool;
+use planner::software::{Tool, UNGROUPED};
 use serde_json::{Map, Value, json};
+
+use super::structured;
 
 /// Number of lines of a program's errors in the step's error.
 const ERROR_LINES: usize = 10;
@@ -16,8 +18,8 @@ const ERROR_LINES: usize = 10;
 pub struct Configuration {
     /// The tool that runs it.
     pub tool: Tool,
-    /// The program or playbook.
-    pub text: String,
+    /// The program, playbook or map, with the inputs of a structured deployment in place.
+    pub content: Value,
     /// Options for the tool.
     pub options: Map<String, Value>,
     /// Names of the outputs.
@@ -55,10 +57,10 @@ impl Configuration {
             None if acts(deployment) => (config.get("group"), config.get("config")),
             None => return Ok(None),
         };
-        let group = group.and_then(Value::as_str).unwrap_or("Heat::Ungrouped");
+        let group = group.and_then(Value::as_str).unwrap_or(UNGROUPED);
         let Some(tool) = Tool::of_group(group) else {
             return Err(format!(
-                "its configuration is of the group `{group}`, and the groups `script` and `ansible` run here; change `group`"
+                "its configuration is of the group `{group}`, which does not run here; change `group`"
             ));
         };
         let listed = |property: &str| {
@@ -71,9 +73,9 @@ impl Configuration {
             Some(Value::String(flag)) => flag.eq_ignore_ascii_case("true"),
             _ => false,
         };
-        Ok(Some(Configuration {
+        let mut found = Configuration {
             tool,
-            text: content.map(text).unwrap_or_default(),
+            content: content.cloned().unwrap_or_default(),
             options: config
                 .get("options")
                 .and_then(Value::as_object)
@@ -93,7 +95,24 @@ impl Configuration {
                 .filter(|one| is_set(one, "replace_on_change"))
                 .filter_map(name)
                 .collect(),
-        }))
+        };
+        let inputs = found.inputs(deployment, []);
+        found.content = structured::with_inputs(&found.content, deployment, &inputs)?;
+        Ok(Some(found))
+    }
+
+    /// The program or playbook.
+    pub fn text(&self) -> String {
+        text(&self.content)
+    }
+
+    /// What the program [`tools.py`](super) runs, as JSON: the tool, the configuration, inputs and options.
+    pub fn for_tool(&self, name: &str, action: &str, inputs: &Map<String, Value>) -> String {
+        let all = json!({
+            "group": self.tool.group(), "program": self.tool.program(), "name": name, "action": action, "config": self.content,
+            "options": self.options, "inputs": inputs,
+        });
+        all.to_string()
     }
 
     /// The inputs: the deployment's values, else the defaults, then `more`.
@@ -241,7 +260,7 @@ mod tests {
     fn a_deployment_acts_on_its_actions_and_a_component_on_its_own() {
         let acts = |deployment: Value, config: &Map<String, Value>, action: &str| {
             let found = Configuration::of(&map(deployment), config, action).unwrap();
-            found.map(|found| found.text)
+            found.map(|found| found.text())
         };
         let plain = script(json!({}));
         assert!(acts(json!({}), &plain, "UPDATE").is_some());
@@ -259,8 +278,8 @@ mod tests {
 
     #[test]
     fn a_group_without_a_tool_is_refused() {
-        let refused = Configuration::of(&Map::new(), &map(json!({"group": "puppet"})), "CREATE");
-        assert!(refused.unwrap_err().contains("`puppet`"));
+        let refused = Configuration::of(&Map::new(), &map(json!({"group": "kubelet"})), "CREATE");
+        assert!(refused.unwrap_err().contains("`kubelet`"));
     }
 
     #[test]

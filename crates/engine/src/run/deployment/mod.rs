@@ -2,10 +2,11 @@
 //!
 //! A configuration of the group `script` is copied to the server and runs there, by a role of ours. One of the group
 //! `ansible` is a playbook: it runs in the sandbox, and its host `localhost` is the server, because Heat's agent would
-//! run it there. Both write outputs into files on the server. There is no agent, so nothing signals: the step's own SSH
-//! connection brings the outputs back.
+//! run it there. For every other tool, a program of ours (`role/tools.py`) runs on the server like a script: it does what the
+//! hook of Heat's agent does, and refuses before anything runs if the tool is missing. All write outputs into files on the
+//! server. There is no agent, so nothing signals: the step's own SSH connection brings the outputs back.
 //!
-//! With `signal_transport: NO_SIGNAL` the script is started and not waited for. Then the deployment has no outputs.
+//! With `signal_transport: NO_SIGNAL` a script is started and not waited for. Then the deployment has no outputs.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,7 @@ use crate::{
 use configuration::{Configuration, environment, playbook_results};
 
 mod configuration;
+mod structured;
 
 const CREATE: &str = "CREATE";
 const UPDATE: &str = "UPDATE";
@@ -40,6 +42,7 @@ const ROLE: &str = "software_deployment";
 const SCRIPT_TASKS: &str = include_str!("role/script.yml");
 const FOLDER_TASKS: &str = include_str!("role/folder.yml");
 const OUTPUT_TASKS: &str = include_str!("role/outputs.yml");
+const TOOLS: &str = include_str!("role/tools.py");
 
 impl Attempt {
     /// Runs a deployment's configuration on its server, for its creation or its change.
@@ -196,7 +199,7 @@ impl Attempt {
             "" => "CFN_SIGNAL".to_owned(),
             given => given.to_owned(),
         };
-        let waits = transport != "NO_SIGNAL" || configuration.tool == Tool::Ansible;
+        let waits = transport != "NO_SIGNAL" || configuration.tool != Tool::Script;
         let folder = self.folder(name);
         let stack = format!(
             "{}/{}",
@@ -221,30 +224,44 @@ impl Attempt {
         });
         let mut variables = own.as_object().cloned().unwrap_or_default();
         let argv = match configuration.tool {
-            Tool::Script => {
+            Tool::Ansible => {
+                variables.extend(inputs);
+                files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
+                files.extend(playbook_files(name, host, &configuration.text()));
+                playbook_command(&configuration.options)
+            }
+            tool => {
+                let is_script = tool == Tool::Script;
                 let (commands, left_out) = environment(&inputs);
-                for input in left_out {
+                for input in left_out.into_iter().filter(|_| is_script) {
                     let message =
                         format!("the input `{input}` is left out: no variable has such a name");
                     self.log.warn(message).await;
                 }
+                let (program, input) = match is_script {
+                    true => (configuration.text(), String::new()),
+                    false => (
+                        TOOLS.to_owned(),
+                        configuration.for_tool(&file_name(name), action, &inputs),
+                    ),
+                };
+                let inputs: &[&str] = match is_script {
+                    true => &["environment"],
+                    false => &["environment", "input.json"],
+                };
+                variables.insert("stackloom_inputs".to_owned(), json!(inputs));
                 files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
                 let role = [
                     ("tasks/main.yml", SCRIPT_TASKS),
                     ("tasks/outputs.yml", OUTPUT_TASKS),
-                    ("files/config", &configuration.text),
+                    ("files/config", &program),
                     ("files/environment", &commands),
+                    ("files/input.json", &input),
                 ];
                 files.extend(role.map(|(path, text)| {
                     (format!("roles/{ROLE}/{path}"), text.as_bytes().to_vec())
                 }));
                 ansible::playbook_command()
-            }
-            Tool::Ansible => {
-                variables.extend(inputs);
-                files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
-                files.extend(playbook_files(name, host, &configuration.text));
-                playbook_command(&configuration.options)
             }
         };
         let detached = self.detach(name, &route, &private_key).await?;
@@ -286,14 +303,7 @@ impl Attempt {
     fn folder(&self, name: &str) -> String {
         let run = &self.run_context.run;
         let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
-        let escaped: String = name
-            .bytes()
-            .map(|byte| match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
-                other => format!("_{other:02x}"),
-            })
-            .collect();
-        format!("/var/lib/heat-config/{escaped}-{short}")
+        format!("/var/lib/heat-config/{}-{short}", file_name(name))
     }
 
     /// Records the end of a deployment's step, and its attributes.
@@ -327,6 +337,16 @@ impl Attempt {
         )
         .await
     }
+}
+
+/// A resource's name as the name of a file.
+fn file_name(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+            other => format!("_{other:02x}"),
+        })
+        .collect()
 }
 
 /// The user's playbook, between one that makes the folder for outputs and one that reads them. The host is `localhost`,

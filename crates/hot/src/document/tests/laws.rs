@@ -78,6 +78,14 @@ fn paths(value: &Value, path: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
     }
 }
 
+#[test]
+fn a_last_word_that_is_a_dash_is_quoted_in_brackets() {
+    let document = Document::parse("k: [a]\n");
+    let edited = document.edit(&set("k", json!(["A -", "- b"]))).unwrap();
+    assert_eq!(edited.text(), "k: [\"A -\", \"- b\"]\n");
+    assert_eq!(edited.value(&["k"]), Some(json!(["A -", "- b"])));
+}
+
 proptest! {
     #[test]
     fn a_set_value_is_read_back_and_nothing_else_changes(text in text(), pick in any::<prop::sample::Index>(), value in tree()) {

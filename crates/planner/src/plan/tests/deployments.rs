@@ -92,8 +92,8 @@ fn what_cannot_run_is_refused_where_it_is_written() {
         found.retain(|one| one.code.starts_with("software"));
         listing(&found)
     };
-    insta::assert_snapshot!(said("group: puppet, config: x", ""), @r"7:57 Error software-unsupported resources.config.properties.group: `config` is of the group `puppet`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat");
-    insta::assert_snapshot!(said("config: x", ""), @r"7:3 Error software-unsupported resources.config: `config` is of the group `Heat::Ungrouped`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat");
+    insta::assert_snapshot!(said("group: kubelet, config: x", ""), @"7:57 Error software-unsupported resources.config.properties.group: `config` is of the group `kubelet`, which only an agent in the image could run; Stackloom runs the groups `script`, `ansible`, `puppet`, `salt`, `chef`, `docker-compose`, `cfn-init`, `os-apply-config`, `Heat::Ungrouped` over SSH: write it for one of them, use an item of the catalogue, or deploy it with Heat");
+    insta::assert_snapshot!(said("config: x", ""), @"7:3 Error software-unsupported resources.config: `config` names no group, so nothing would run it; set `group`, to `script` for a program");
     insta::assert_snapshot!(said(SCRIPT, ", actions: [CREATE, DELETE, SUSPEND], signal_transport: NO_SIGNAL"), @r"
     8:3 Info software-not-run resources.it: `it` acts on SUSPEND too, which never run: deployments are not suspended here
     8:3 Info software-not-run resources.it: `it` acts on DELETE if it is removed and its server stays; if the server is deleted too, nothing runs
@@ -110,13 +110,39 @@ fn what_cannot_run_is_refused_where_it_is_written() {
     ");
     let component = deploying(SCRIPT, &[("it", "")]).replace(
         &format!("SoftwareConfig, properties: {{{SCRIPT}}}"),
-        "SoftwareComponent, properties: {configs: [{tool: chef, config: a}, {tool: script, config: b, actions: [CREATE]}]}",
+        "SoftwareComponent, properties: {configs: [{tool: kubelet, config: a}, {tool: script, config: b, actions: [CREATE]}]}",
     );
     insta::assert_snapshot!(listing(&plan_of(&component).diagnostics), @r"
     6:3 Warning bastion-picked resources.web: software deployments run over SSH, and no server is public: they go through `web`, and it gets a floating IP; to choose another, mark a server public
     7:60 Error property-conflict resources.config.properties.configs: `config` has two configurations for the action CREATE; give each action one
-    7:71 Error software-unsupported resources.config.properties.configs.0.tool: `config` is of the group `chef`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat
+    7:71 Error software-unsupported resources.config.properties.configs.0.tool: `config` is of the group `kubelet`, which only an agent in the image could run; Stackloom runs the groups `script`, `ansible`, `puppet`, `salt`, `chef`, `docker-compose`, `cfn-init`, `os-apply-config`, `Heat::Ungrouped` over SSH: write it for one of them, use an item of the catalogue, or deploy it with Heat
     ");
+}
+
+#[test]
+fn a_group_that_needs_a_program_in_the_image_is_a_warning() {
+    let said = |text: &str| {
+        let mut found = plan_of(text).diagnostics;
+        found.retain(|one| one.code.starts_with("software"));
+        listing(&found)
+    };
+    let puppet = deploying("group: puppet, config: x", &[("it", ""), ("other", "")]);
+    insta::assert_snapshot!(said(&puppet), @"7:57 Warning software-tool-needed resources.config.properties.group: `config` runs by `puppet`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
+    let map = deploying(
+        "group: docker-compose, config: {db: {image: redis}}",
+        &[("it", ", signal_transport: NO_SIGNAL")],
+    );
+    insta::assert_snapshot!(said(&map.replace("SoftwareConfig", "StructuredConfig")), @"7:59 Warning software-tool-needed resources.config.properties.group: `config` runs by `docker-compose`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
+    // Nothing has to read a map without a group.
+    let ungrouped = deploying("config: {a: 1}", &[("it", "")]);
+    assert_eq!(
+        said(&ungrouped.replace("SoftwareConfig", "StructuredConfig")),
+        ""
+    );
+    let text = puppet
+        .replace("SoftwareConfig", "StructuredConfig")
+        .replace("config: x", "config: {a: 1}");
+    insta::assert_snapshot!(said(&text), @"7:12 Error software-unsupported resources.config.type: `config` is a map, and the group `puppet` runs a text; make it an OS::Heat::SoftwareConfig");
 }
 
 #[test]
@@ -159,4 +185,89 @@ fn a_removed_deployment_runs_its_removal_on_the_server_that_stays() {
     // Without the server nothing runs.
     let gone = plan_undeploy(&there, &types()).workflow.unwrap();
     assert!(!gone.steps.iter().any(|step| step.id == "it:delete"));
+}
+
+#[test]
+fn a_group_has_a_deployment_for_each_server() {
+    let text = resources(
+        "  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
+  web:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: net}}]}}
+  config: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: 'true', outputs: [{name: said}]}}
+  all:
+    type: OS::Heat::SoftwareDeploymentGroup
+    properties: {config: {get_resource: config}, servers: {get_attr: [web, refs_map]}}
+  one_by_one:
+    type: OS::Heat::SoftwareDeploymentGroup
+    update_policy: {batch_create: {max_batch_size: 1, pause_time: 5}}
+    properties: {config: {get_resource: config}, servers: {b: {get_attr: [web, resource.0]}, a: {get_attr: [web, resource.1]}}}
+outputs:
+  status: {value: {get_attr: [all, deploy_status_codes]}}
+  said: {value: {get_attr: [all, said, '1']}}
+",
+    );
+    let plan = plan_of(&text);
+    insta::assert_snapshot!(listing(&plan.diagnostics), @"9:7 Warning bastion-picked resources.web/0: software deployments run over SSH, and no server is public: they go through `web/0`, and it gets a floating IP; to choose another, mark a server public");
+    let workflow = plan.workflow.unwrap();
+    insta::assert_snapshot!(steps(&workflow), @r"
+    net:create <- 
+    config:create <- 
+    router:create <- 
+    web/0_access:create <- 
+    deployment_key:create <- 
+    sub:create <- net:create
+    web/1_access:create <- web/0_access:create
+    web/0_port:create <- net:create web/0_access:create sub:create
+    sub_interface:create <- router:create sub:create
+    web/1_port:create <- net:create web/1_access:create sub:create
+    web/0:create <- web/0_port:create net:create deployment_key:create
+    web/0_floating_ip:create <- web/0_port:create router:create sub_interface:create
+    web/1:create <- web/1_port:create net:create deployment_key:create
+    web:create <- web/0:create web/1:create net:create
+    bastion:open <- web/0:create web/0_floating_ip:create web/0_access:create
+    web/0:ssh <- web/0:create sub_interface:create bastion:open
+    web/1:ssh <- web/1:create sub_interface:create bastion:open web/0:ssh
+    all/0:configure <- web/0:ssh config:create web:create
+    all/1:configure <- web/1:ssh config:create web:create
+    one_by_one/b:configure <- web/0:ssh config:create web:create all/0:configure
+    all:create <- all/0:configure all/1:configure config:create web:create
+    one_by_one:pause-1 <- one_by_one/b:configure
+    one_by_one/a:configure <- web/1:ssh config:create web:create one_by_one/b:configure all/1:configure one_by_one:pause-1
+    one_by_one:create <- one_by_one/b:configure one_by_one/a:configure config:create web:create
+    bastion:close (always) <- web/0:ssh web/1:ssh all/0:configure all/1:configure one_by_one/b:configure one_by_one/a:configure
+    ");
+    insta::assert_json_snapshot!(workflow.outputs["status"].value.to_json(), @r#"
+    {
+      "0": {
+        "get_attr": [
+          "all/0",
+          "deploy_status_code"
+        ]
+      },
+      "1": {
+        "get_attr": [
+          "all/1",
+          "deploy_status_code"
+        ]
+      }
+    }
+    "#);
+    insta::assert_json_snapshot!(workflow.outputs["said"].value.to_json(), @r#"
+    {
+      "get_attr": [
+        "all/1",
+        "said"
+      ]
+    }
+    "#);
+    let servers = "servers: {get_attr: [web, refs_map]}";
+    let late = text.replace(servers, "servers: {get_attr: [web, refs]}");
+    insta::assert_snapshot!(listing(&plan_of(&late).diagnostics), @r"
+    9:7 Warning bastion-picked resources.web/0: software deployments run over SSH, and no server is public: they go through `web/0`, and it gets a floating IP; to choose another, mark a server public
+    13:50 Error group-definition resources.all.properties.servers: the servers of `all` must be known when the plan is made: `servers` is a map from names to `get_resource`, or `get_attr: [GROUP, refs_map]` of a group of servers
+    ");
 }

@@ -32,19 +32,6 @@ struct Example {
 
 const EXAMPLES: &[Example] = &[
     Example {
-        resource_type: "OS::Heat::SoftwareDeploymentGroup",
-        text: "properties: {config: {get_resource: script}, servers: {one: {get_resource: web}}, input_values: {word: {get_attr: [word, value]}}}
-    update_policy: {rolling_update: {max_batch_size: 2, pause_time: 1}, batch_create: {max_batch_size: 1}}",
-        after: &["script", "web", "word"],
-    },
-    Example {
-        resource_type: "OS::Heat::StructuredDeploymentGroup",
-        text: "properties: {config: {get_resource: structure}, servers: {one: {get_resource: web}}}
-    update_policy: {rolling_update: {max_batch_size: 2}}
-    depends_on: word",
-        after: &["structure", "web", "word"],
-    },
-    Example {
         resource_type: "OS::Heat::InstanceGroup",
         text: "properties: {AvailabilityZones: [nova], LaunchConfigurationName: {get_resource: launch}, Size: 2, Tags: [{Key: a, Value: {get_attr: [word, value]}}]}
     update_policy: {RollingUpdate: {MaxBatchSize: 1, PauseTime: PT1M}}",

@@ -2,8 +2,8 @@
 //!
 //! Heat leaves the work to an agent in the server's image, which has a hook for each group of configurations. Here the
 //! engine does it without an agent, in the same way as it runs catalogue items: so the deployment's server gets a login,
-//! a security group and a bastion from the passes, and two groups can run, [`Tool`]. Others are refused by the plan,
-//! before anything exists.
+//! a security group and a bastion from the passes. The groups of [`Tool`] can run; others are refused by the plan, before
+//! anything exists. A tool whose program the image may lack is a warning.
 //!
 //! A deployment acts on CREATE and UPDATE by default. DELETE runs if the deployment is removed and its server stays;
 //! SUSPEND and RESUME never run, because deployments are not suspended.
@@ -17,30 +17,19 @@ use yaql::shown;
 
 use crate::{deployed::Deployed, graph::target, passes::Model, workflow::ResourceSpec};
 
+pub use tool::Tool;
+
+mod tool;
+
 /// Code of the refusals: what cannot run over SSH.
 const UNSUPPORTED: &str = "software-unsupported";
 /// Code of the warnings: what runs at other times than with Heat.
 const NOT_RUN: &str = "software-not-run";
+/// Code of the warnings: what needs a program in the server's image.
+const TOOL_NEEDED: &str = "software-tool-needed";
 
-/// A tool that runs configurations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tool {
-    /// The configuration is a program, with a `#!` line or for the shell. It runs on the server, as root.
-    Script,
-    /// The configuration is an Ansible playbook. It runs in a sandbox of the engine, against the server.
-    Ansible,
-}
-
-impl Tool {
-    /// The tool of a group. `None` if the engine does not run it.
-    pub fn of_group(group: &str) -> Option<Tool> {
-        match group {
-            "script" => Some(Tool::Script),
-            "ansible" => Some(Tool::Ansible),
-            _ => None,
-        }
-    }
-}
+/// Group of a configuration that names none.
+pub const UNGROUPED: &str = "Heat::Ungrouped";
 
 /// The configuration that a deployment names.
 pub fn config_of(deployment: &ResourceSpec) -> Option<&str> {
@@ -143,8 +132,7 @@ fn of_config<'m>(
     spec: &ResourceSpec,
     found: &mut Vec<Diagnostic>,
 ) -> Option<&'m ResourceSpec> {
-    let mut refuse = |path: String, message: String| {
-        let one = refusal(path, message);
+    let mut add = |one: Diagnostic| {
         // Several deployments can have one configuration.
         if !found.contains(&one) {
             found.push(one);
@@ -159,7 +147,7 @@ fn of_config<'m>(
             true => format!("resources.{name}.properties.config"),
             false => format!("resources.{name}"),
         };
-        refuse(path, message);
+        add(refusal(path, message));
         return None;
     };
     let drawn = model.get(config)?;
@@ -170,22 +158,27 @@ fn of_config<'m>(
                 true => format!("resources.{config}.properties.group"),
                 false => format!("resources.{config}"),
             };
-            let group = named("group").unwrap_or_else(|| "Heat::Ungrouped".into());
-            match group.as_str().map(Tool::of_group) {
-                Some(None) => refuse(
-                    path,
-                    wrong_group(config, group.as_str().unwrap_or_default()),
-                ),
-                Some(Some(_)) if drawn.resource_type == STRUCTURED_CONFIG => {
+            let group = named("group").unwrap_or_else(|| UNGROUPED.into());
+            // A value that is known only during the run is checked there.
+            let Some(group) = group.as_str() else {
+                return Some(drawn);
+            };
+            match Tool::of_group(group) {
+                Some(tool) if !tool.takes_map() && drawn.resource_type == STRUCTURED_CONFIG => {
                     let message = format!(
-                        "`{}` is a map, and the group `{}` runs a text; make it an {SOFTWARE_CONFIG}",
+                        "`{}` is a map, and the group `{group}` runs a text; make it an {SOFTWARE_CONFIG}",
                         shown(config),
-                        group.as_str().unwrap_or_default()
                     );
-                    refuse(format!("resources.{config}.type"), message);
+                    add(refusal(format!("resources.{config}.type"), message));
                 }
-                // A value that is known only during the run is checked there.
-                Some(Some(_)) | None => {}
+                Some(Tool::Ungrouped) if drawn.resource_type == SOFTWARE_CONFIG => {
+                    let message = format!(
+                        "`{}` names no group, so nothing would run it; set `group`, to `script` for a program",
+                        shown(config)
+                    );
+                    add(refusal(path, message));
+                }
+                _ => of_group(config, group, path).into_iter().for_each(add),
             }
         }
         SOFTWARE_COMPONENT => {
@@ -193,10 +186,9 @@ fn of_config<'m>(
             let configs = configs.as_ref().and_then(Value::as_array);
             for (index, one) in configs.into_iter().flatten().enumerate() {
                 let tool = one.get("tool").and_then(Value::as_str);
-                if let Some(tool) = tool.filter(|tool| Tool::of_group(tool).is_none()) {
-                    let path = format!("resources.{config}.properties.configs.{index}.tool");
-                    refuse(path, wrong_group(config, tool));
-                }
+                let path = format!("resources.{config}.properties.configs.{index}.tool");
+                let found = tool.and_then(|tool| of_group(config, tool, path));
+                found.into_iter().for_each(&mut add);
             }
         }
         other => {
@@ -207,19 +199,37 @@ fn of_config<'m>(
                 shown(config),
                 shown(other)
             );
-            refuse(format!("resources.{name}.properties.config"), message);
+            add(refusal(
+                format!("resources.{name}.properties.config"),
+                message,
+            ));
         }
     }
     Some(drawn)
 }
 
-fn wrong_group(config: &str, group: &str) -> String {
-    format!(
-        "`{}` is of the group `{}`, which only an agent in the image could run; Stackloom runs the groups `script` and `ansible` \
-         over SSH: write it as a script or a playbook, use an item of the catalogue, or deploy it with Heat",
-        shown(config),
-        shown(group)
-    )
+/// The problem of a group: no tool runs it, or the image may lack the tool.
+fn of_group(config: &str, group: &str, path: String) -> Option<Diagnostic> {
+    let config = shown(config);
+    let Some(tool) = Tool::of_group(group) else {
+        let groups: Vec<String> = Tool::GROUPS
+            .into_iter()
+            .map(|(group, _)| format!("`{group}`"))
+            .collect();
+        let message = format!(
+            "`{config}` is of the group `{}`, which only an agent in the image could run; Stackloom runs the groups {} over SSH: \
+             write it for one of them, use an item of the catalogue, or deploy it with Heat",
+            shown(group),
+            groups.join(", ")
+        );
+        return Some(refusal(path, message));
+    };
+    let program = tool.program()?;
+    let message = format!(
+        "`{config}` runs by `{program}`, which the server's image must have, or an earlier deployment install; where it is missing, \
+         the step fails before anything runs"
+    );
+    Some(Diagnostic::warning(TOOL_NEEDED, path, message))
 }
 
 /// In Heat, each action of a component has one configuration, because two would have no order.
@@ -268,7 +278,10 @@ fn of_actions(
         .properties
         .get("signal_transport")
         .and_then(Expr::as_str);
-    if transport == Some("NO_SIGNAL") {
+    let group = config.and_then(|config| config.properties.get("group"));
+    let is_script = config.is_some_and(|config| config.resource_type == SOFTWARE_COMPONENT)
+        || group.and_then(Expr::as_str) == Some(Tool::Script.group());
+    if transport == Some("NO_SIGNAL") && is_script {
         let message = format!(
             "`{}` has NO_SIGNAL: the deployment starts it and does not wait, so its outputs stay empty and its failure is not seen",
             shown(name)
