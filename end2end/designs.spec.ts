@@ -71,6 +71,16 @@ test('a design leaves for others, with what they cannot say named on top', async
   const download = page.waitForEvent('download');
   await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
   expect(readFileSync(await (await download).path(), 'utf8')).toContain('<svg');
+
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  await page.getByRole('button', { name: 'Export as Picture (PNG)' }).click();
+  const painting = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
+  const picture = await painting;
+  expect(picture.suggestedFilename()).toBe('for-others.png');
+  const pixels = readFileSync(await picture.path());
+  expect(pixels.subarray(1, 4).toString()).toBe('PNG');
+  expect(pixels.readUInt32BE(16), 'its width').toBeGreaterThan(400);
 });
 
 test('a design of several files leaves as an archive', async ({ page }) => {

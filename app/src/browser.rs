@@ -2,6 +2,7 @@
 
 use leptos::prelude::{StoredValue, UpdateValue, on_cleanup};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, Event, HtmlElement, IdleRequestOptions, MouseEvent, Storage, Window};
 
 /// The window. `None` on the server.
@@ -156,17 +157,62 @@ pub fn fetch_file(name: &str, address: &str) {
 }
 
 fn try_download(name: &str, mime: &str, text: &str) -> Option<()> {
-    let document = document()?;
     let parts = js_sys::Array::of1(&JsValue::from_str(text));
     let options = web_sys::BlobPropertyBag::new();
     options.set_type(mime);
     let blob = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options).ok()?;
-    let url = web_sys::Url::create_object_url_with_blob(&blob).ok()?;
+    try_download_blob(name, &blob)
+}
+
+/// Saves a file on the user's machine.
+pub fn download_blob(name: &str, blob: &web_sys::Blob) {
+    let _ = try_download_blob(name, blob);
+}
+
+fn try_download_blob(name: &str, blob: &web_sys::Blob) -> Option<()> {
+    let document = document()?;
+    let url = web_sys::Url::create_object_url_with_blob(blob).ok()?;
     let link = document.create_element("a").ok()?;
     link.set_attribute("href", &url).ok()?;
     link.set_attribute("download", name).ok()?;
     link.dyn_ref::<HtmlElement>()?.click();
     web_sys::Url::revoke_object_url(&url).ok()
+}
+
+/// Longest side of a painted picture, in pixels. All browsers paint this much.
+const PICTURE_SIDE_MAX: f64 = 8192.0;
+
+/// An SVG picture painted at twice its size, or as large as browsers can. `None` if the browser cannot paint it.
+pub async fn png_of(svg: &str) -> Option<web_sys::Blob> {
+    let image = web_sys::HtmlImageElement::new().ok()?;
+    image.set_src(&format!("data:image/svg+xml,{}", encode(svg)));
+    JsFuture::from(image.decode()).await.ok()?;
+    let (width, height) = (
+        f64::from(image.natural_width()),
+        f64::from(image.natural_height()),
+    );
+    let scale = (PICTURE_SIDE_MAX / width.max(height)).min(2.0);
+    let canvas = document()?.create_element("canvas").ok()?;
+    let canvas = canvas.dyn_into::<web_sys::HtmlCanvasElement>().ok()?;
+    canvas.set_width((width * scale) as u32);
+    canvas.set_height((height * scale) as u32);
+    let context = canvas.get_context("2d").ok()??;
+    let context = context
+        .dyn_into::<web_sys::CanvasRenderingContext2d>()
+        .ok()?;
+    context
+        .draw_image_with_html_image_element_and_dw_and_dh(
+            &image,
+            0.0,
+            0.0,
+            width * scale,
+            height * scale,
+        )
+        .ok()?;
+    let painted = js_sys::Promise::new(&mut |resolve, _| {
+        let _ = canvas.to_blob(&resolve);
+    });
+    JsFuture::from(painted).await.ok()?.dyn_into().ok()
 }
 
 /// Names and texts of files chosen in an `<input type=file>` or dropped on the page.

@@ -48,11 +48,11 @@ pub fn HeaderActions(
     };
     // The export must contain the current text, so it is saved first.
     let (toasts, confirm) = (use_toasts(), use_confirm());
-    let export_as = move |format| {
+    let export_as = move |kind| {
         menu::close("design-export");
         leptos::task::spawn_local(async move {
             if !saving.is_dirty() || saving.flush(workspace).await {
-                crate::export::save(&saving.id(), format, toasts, confirm).await;
+                crate::export::save(&saving.id(), kind, toasts, confirm).await;
             }
         });
     };

@@ -327,11 +327,11 @@ fn DesignRow(page: Page, design: DesignSummary) -> impl IntoView {
             }
         });
     };
-    let export_as = move |format| {
+    let export_as = move |kind| {
         close();
         let id = stored.with_value(|design| design.id.clone());
         leptos::task::spawn_local(async move {
-            crate::export::save(&id, format, toasts, confirm).await;
+            crate::export::save(&id, kind, toasts, confirm).await;
         });
     };
     let delete = move |_| {
