@@ -184,3 +184,28 @@ test('a letter keeps the line ends of Windows, in the template and in a file bes
   const { files: now } = await api<{ files: Record<string, string> }>(page, 'GET', `/designs/${id}`);
   expect(now['script.sh']).toBe(`${files['script.sh']}x`);
 });
+
+test('undo goes on after a reload, and redo too', async ({ page }) => {
+  await login(page);
+  const id = await design(page, 'undone later');
+  for (const name of ['one', 'two']) {
+    await page.getByRole('complementary', { name: 'Palette' }).getByRole('searchbox', { name: 'Search the palette' }).fill('network');
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('button', { name: /^Undo/ })).toBeEnabled();
+    await saved(page);
+    expect((await stored(page, id)).template.match(/OS::Neutron::Net"?$/gm), name).toHaveLength(name === 'one' ? 1 : 2);
+  }
+  const both = (await stored(page, id)).template;
+  await page.reload();
+  await expectCode(page, both);
+  await page.getByRole('button', { name: /^Undo/ }).click();
+  await page.getByRole('button', { name: /^Undo/ }).click();
+  await expectCode(page, empty);
+  await saved(page);
+  await page.reload();
+  await expectCode(page, empty);
+  await page.getByRole('button', { name: /^Redo/ }).click();
+  await page.getByRole('button', { name: /^Redo/ }).click();
+  await expectCode(page, both);
+  await saved(page);
+});

@@ -76,6 +76,34 @@ pub fn forget(key: &str) {
     }
 }
 
+fn storage_of_tab() -> Option<Storage> {
+    window()?.session_storage().ok()?
+}
+
+/// A value of this tab, which outlives a reload but not the tab.
+pub fn remembered_in_tab(key: &str) -> Option<String> {
+    storage_of_tab()?
+        .get_item(&format!("stackloom.{key}"))
+        .ok()?
+}
+
+/// Keeps a value for this tab. A full storage keeps none.
+pub fn remember_in_tab(key: &str, value: &str) {
+    if let Some(storage) = storage_of_tab() {
+        let key = format!("stackloom.{key}");
+        if storage.set_item(&key, value).is_err() {
+            let _ = storage.remove_item(&key);
+        }
+    }
+}
+
+/// Forgets all values of this tab, for the next user.
+pub fn forget_tab() {
+    if let Some(storage) = storage_of_tab() {
+        let _ = storage.clear();
+    }
+}
+
 /// Milliseconds since 1970. 0 on the server.
 pub fn now_ms() -> f64 {
     if cfg!(target_arch = "wasm32") {
@@ -118,9 +146,7 @@ pub async fn copy(text: &str) -> bool {
     if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
         return false;
     }
-    wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text))
-        .await
-        .is_ok()
+    JsFuture::from(clipboard.write_text(text)).await.is_ok()
 }
 
 /// The clipboard's text. `None` if the browser refuses access.
@@ -129,7 +155,7 @@ pub async fn pasted() -> Option<String> {
     if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
         return None;
     }
-    let text = wasm_bindgen_futures::JsFuture::from(clipboard.read_text()).await;
+    let text = JsFuture::from(clipboard.read_text()).await;
     text.ok()?.as_string()
 }
 
@@ -222,7 +248,7 @@ pub async fn png_of(svg: &str) -> Option<web_sys::Blob> {
 pub async fn texts(files: web_sys::FileList) -> Result<Vec<(String, String)>, String> {
     let mut read = Vec::new();
     for file in (0..files.length()).filter_map(|at| files.get(at)) {
-        let text = wasm_bindgen_futures::JsFuture::from(file.text()).await;
+        let text = JsFuture::from(file.text()).await;
         let text = text.ok().and_then(|text| text.as_string());
         match text.filter(|text| !text.contains('\0')) {
             Some(text) => read.push((file.name(), text)),

@@ -55,6 +55,7 @@ impl Session {
             // Without a response the cookie stays, but the user still leaves the page.
             let _ = client::logout().await;
             self.me.try_set(None);
+            browser::forget_tab();
             browser::navigate("/login");
         });
     }

@@ -21,6 +21,7 @@ mod history;
 mod hover;
 mod icons;
 mod inspector;
+mod kept_history;
 mod lines;
 mod menu;
 mod merge;
@@ -105,6 +106,7 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
         name.try_set(Some(workspace.saving.name.get()));
     });
     workspace.saving.restore_draft(workspace, &design.layout);
+    workspace.restore_history();
     workspace.saving.follow(workspace);
     let has_loaded_cloud = load_cloud(workspace);
     keep_on_leaving(workspace);
@@ -170,7 +172,10 @@ fn keep_on_leaving(workspace: Workspace) {
                 event.prevent_default();
             }
         });
-        let goes = window_event_listener_untyped("pagehide", move |_| saving.leave(workspace));
+        let goes = window_event_listener_untyped("pagehide", move |_| {
+            workspace.keep_history();
+            saving.leave(workspace);
+        });
         // A hidden tab may never become visible again. On a phone most visits end like this.
         let hides = window_event_listener_untyped("visibilitychange", move |_| {
             saving.keep_now(workspace);
@@ -181,5 +186,8 @@ fn keep_on_leaving(workspace: Workspace) {
             hides.remove();
         });
     });
-    on_cleanup(move || saving.leave(workspace));
+    on_cleanup(move || {
+        workspace.keep_history();
+        saving.leave(workspace);
+    });
 }

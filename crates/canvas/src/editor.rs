@@ -79,6 +79,16 @@ impl Editor {
         &self.bundle
     }
 
+    /// Changes that can be undone and redone.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Replaces the changes that can be undone and redone, for a design that was open before.
+    pub fn set_history(&mut self, history: History) {
+        self.history = history;
+    }
+
     /// Label of the change that undo reverts.
     pub fn undo_label(&self) -> Option<&str> {
         self.history.undo_label()

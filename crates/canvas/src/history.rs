@@ -105,6 +105,36 @@ impl History {
         Some((entry.other, entry.label))
     }
 
+    /// A history of these changes, with the state that each replaced: those that can be undone, and undone ones. The last
+    /// of a list comes first.
+    pub fn of(past: Vec<(String, Snapshot)>, future: Vec<(String, Snapshot)>) -> History {
+        let entries = |changes: Vec<(String, Snapshot)>| {
+            let entry = |(label, other)| Entry {
+                label,
+                key: None,
+                other,
+            };
+            changes.into_iter().map(entry).collect()
+        };
+        History {
+            past: entries(past),
+            future: entries(future),
+            sealed: true,
+        }
+    }
+
+    /// Changes that can be undone, as in [`History::of`].
+    pub fn past(&self) -> impl DoubleEndedIterator<Item = (&str, &Snapshot)> {
+        self.past.iter().map(|entry| (&*entry.label, &entry.other))
+    }
+
+    /// Undone changes, as in [`History::of`].
+    pub fn future(&self) -> impl DoubleEndedIterator<Item = (&str, &Snapshot)> {
+        self.future
+            .iter()
+            .map(|entry| (&*entry.label, &entry.other))
+    }
+
     /// Label of the change that undo reverts.
     pub fn undo_label(&self) -> Option<&str> {
         self.past.last().map(|entry| entry.label.as_str())
