@@ -111,13 +111,13 @@ fn search_results_are_counted_in_the_filtered_log() {
         needle: String::from("error"),
         ..ViewSettings::default()
     });
-    assert_eq!((store.hits(), store.hit(1)), (2, Some(2)));
+    assert_eq!((store.hits(), store.hit(1)), (2, Some(Hit::Loaded(2))));
     store.set_view(ViewSettings {
         needle: String::from("error"),
         step: Some(String::from("a")),
         ..ViewSettings::default()
     });
-    assert_eq!((store.hits(), store.hit(1)), (2, Some(1)));
+    assert_eq!((store.hits(), store.hit(1)), (2, Some(Hit::Loaded(1))));
 }
 
 #[test]
