@@ -287,7 +287,7 @@ async fn a_log_is_searched_from_its_end() {
     let (_, run) = deploy(&browser, "shop").await;
     let (all, _) = watch(&browser, &run, 0).await;
     let lines = || all.iter().filter(|event| event["type"] == "log");
-    let word = "CREAT";
+    let word = "NET";
     let contains = |event: &&Value| {
         let text = event["text"].as_str().unwrap();
         text.to_lowercase().contains(&word.to_lowercase())
