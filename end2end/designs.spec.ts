@@ -134,7 +134,7 @@ test('every starter opens without a problem', async ({ page }) => {
   await open();
   await shoot(page, 'starters');
   const starters = await dialog.locator('.card-title').allTextContents();
-  expect(starters).toEqual(expect.arrayContaining(['Two networks', 'WordPress with its database', 'Monitored servers']));
+  expect(starters).toEqual(expect.arrayContaining(['Two networks', 'WordPress with its database', 'Queue with workers', 'Monitored servers']));
   for (const starter of starters.filter((name) => name !== 'Empty')) {
     await dialog.getByRole('button', { name: starter }).click();
     await expect(page).toHaveURL(/\/designs\/[^/]+$/);

@@ -22,7 +22,7 @@ pub const EMPTY: Starter = Starter {
 };
 
 /// Starters, from small to large.
-pub const STARTERS: [Starter; 7] = [
+pub const STARTERS: [Starter; 8] = [
     Starter {
         name: "Web server behind a proxy",
         summary: "HAProxy on a public server, nginx on a private one. The output is a page to open.",
@@ -58,6 +58,12 @@ pub const STARTERS: [Starter; 7] = [
         summary: "PostgreSQL on one server, a streaming replica on another, a bastion in front.",
         icon: "database",
         template: include_str!("starters/replica.yaml"),
+    },
+    Starter {
+        name: "Queue with workers",
+        summary: "RabbitMQ on one server, and two servers that take tasks from it. The password is made at deploy.",
+        icon: "layers",
+        template: include_str!("starters/queue.yaml"),
     },
     Starter {
         name: "Monitored servers",

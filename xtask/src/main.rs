@@ -19,6 +19,7 @@ mod disk;
 mod docker;
 mod doctor;
 mod http;
+mod item;
 mod lab;
 mod needs;
 mod package;
@@ -65,6 +66,8 @@ enum Command {
     Package(package::Options),
     /// Show present and missing requirements. Changes nothing.
     Doctor,
+    /// Commands for authors of catalogue items: docs/items.md.
+    Item(item::Options),
     /// Commands for the lab cloud.
     Lab(lab::Options),
 }
@@ -82,6 +85,7 @@ fn main() -> std::process::ExitCode {
         Command::Build(options) => build::run(&options),
         Command::Package(options) => package::run(&options),
         Command::Doctor => doctor::run(),
+        Command::Item(options) => item::run(&options),
         Command::Lab(options) => lab::run(&options),
     };
     match result {

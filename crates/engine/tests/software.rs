@@ -14,8 +14,12 @@ mod bench;
 mod authors;
 #[path = "software/health.rs"]
 mod health;
+#[path = "software/items.rs"]
+mod items;
 #[path = "software/live.rs"]
 mod live;
+#[path = "software/removal.rs"]
+mod removal;
 #[path = "software/starters.rs"]
 mod starters;
 
@@ -317,170 +321,6 @@ async fn scripts_show_their_output_and_run_once() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(said().await, "at last: 3 {{ 7 * 7 }} ***\n1");
     all_goes(bench, &started.deployment).await;
-}
-
-/// An item on a server, and a client of it on another.
-struct Case {
-    item: &'static str,
-    /// Properties of the item: of the first deployment, then of the update.
-    properties: [&'static str; 2],
-    /// Packages of the client.
-    packages: &'static str,
-    /// The client: a Bash script that gets the server's address and the number of the round, 1 or 2.
-    client: &'static str,
-    /// The client's output in each round.
-    said: [&'static str; 2],
-}
-
-const CASES: [Case; 8] = [
-    Case {
-        item: "apache",
-        properties: ["page_text: one", "page_text: two"],
-        packages: "",
-        client: "curl -fsS http://$1/ | grep -oE 'one|two'",
-        said: ["one", "two"],
-    },
-    Case {
-        item: "postgresql",
-        properties: ["password: secret-1", "password: secret-2"],
-        packages: "postgresql-client",
-        client: "export PGPASSWORD=secret-$2; psql -qtA -h $1 -U app app -c 'CREATE TABLE IF NOT EXISTS t (i int)' -c 'INSERT INTO t VALUES (1)' -c 'SELECT count(*) FROM t'",
-        said: ["1", "2"],
-    },
-    Case {
-        item: "mariadb",
-        properties: ["password: secret-1", "password: secret-2"],
-        packages: "mariadb-client",
-        client: "export MYSQL_PWD=secret-$2; mariadb -N -h $1 -u app app -e 'CREATE TABLE IF NOT EXISTS t (i int); INSERT INTO t VALUES (1); SELECT count(*) FROM t'",
-        said: ["1", "2"],
-    },
-    Case {
-        item: "redis",
-        properties: [
-            "password: secret-1",
-            "password: secret-2, persistence: log",
-        ],
-        packages: "redis-tools",
-        client: "export REDISCLI_AUTH=secret-$2; redis-cli -h $1 INCR n",
-        said: ["1", "2"],
-    },
-    Case {
-        item: "memcached",
-        properties: ["memory_mib: 32", "memory_mib: 48"],
-        packages: "",
-        client: "printf 'stats\\r\\nquit\\r\\n' | nc $1 11211 | tr -d '\\r' | sed -n 's/STAT limit_maxbytes //p'",
-        said: ["33554432", "50331648"],
-    },
-    Case {
-        item: "rabbitmq",
-        properties: ["password: secret-1", "password: secret-2"],
-        packages: "python3-pika",
-        client: "python3 -c \"
-import pika, sys
-login = pika.PlainCredentials('app', 'secret-' + sys.argv[2])
-channel = pika.BlockingConnection(pika.ConnectionParameters(sys.argv[1], 5672, 'app', login)).channel()
-print(channel.queue_declare('q', durable=True).method.message_count)
-channel.confirm_delivery()
-channel.basic_publish('', 'q', b'kept', pika.BasicProperties(delivery_mode=2))\" $1 $2",
-        said: ["0", "1"],
-    },
-    Case {
-        item: "node_exporter",
-        properties: ["listen_port: 9101", "listen_port: 9102"],
-        packages: "",
-        client: "curl -fsS http://$1:910$2/metrics | grep -c '^node_load1 '",
-        said: ["1", "1"],
-    },
-    Case {
-        item: "prometheus",
-        properties: ["listen_port: 9091", "listen_port: 9092"],
-        packages: "",
-        client: "curl -fsS http://$1:909$2/api/v1/query?query=vector%283%29 | grep -o '\"3\"'",
-        said: ["\"3\"", "\"3\""],
-    },
-];
-
-impl Case {
-    /// The design of a round, 0 or 1.
-    fn design(&self, round: usize) -> String {
-        let Case { item, packages, .. } = self;
-        let number = round + 1;
-        let properties = self.properties[round];
-        let install = if packages.is_empty() {
-            String::new()
-        } else {
-            format!(
-                "(apt-get update -qq && apt-get install -y -qq --no-install-recommends {packages}) >/dev/null\n"
-            )
-        };
-        let script = format!("set -euo pipefail\n{install}{}\n", self.client);
-        format!(
-            "heat_template_version: 2021-04-16
-resources:
-  front: {{type: OS::Neutron::Net}}
-  front_subnet:
-    type: OS::Neutron::Subnet
-    properties: {{network: {{get_resource: front}}, cidr: 10.48.1.0/24}}
-  serving:
-    type: OS::Nova::Server
-    metadata: {{stackloom: {{public: true}}}}
-    properties: {{image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: front}}}}]}}
-  asking:
-    type: OS::Nova::Server
-    metadata: {{stackloom: {{public: true}}}}
-    properties: {{image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: front}}}}]}}
-  service:
-    type: Stackloom::Catalog::{item}
-    properties: {{host: {{get_resource: serving}}, {properties}}}
-  client:
-    type: Stackloom::Catalog::script
-    depends_on: service
-    properties:
-      host: {{get_resource: asking}}
-      arguments: [{{get_attr: [serving, first_address]}}, '{number}']
-      script: {script:?}
-outputs:
-  said: {{value: {{get_attr: [client, stdout]}}}}
-"
-        )
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
-async fn items_serve_their_clients_before_and_after_a_change() {
-    for case in &CASES {
-        let bench = on_docker("engine-items", "172.31.48.0/24", BOOT).await;
-        let started = bench.start(&case.design(0)).await;
-        let said = async || {
-            let id = &started.deployment;
-            let deployment = bench.engine.deployment(&bench.tenant, id).await.unwrap();
-            deployment.outputs["said"].value.clone().unwrap()
-        };
-        let (run, events) = story(&bench, &started.run).await;
-        assert_eq!(run.state, RunState::Succeeded, "{}: {run:#?}", case.item);
-        assert_eq!(said().await, case.said[0], "{}", case.item);
-        assert!(
-            !events
-                .iter()
-                .any(|event| format!("{event:?}").contains("secret-1")),
-            "{}: a secret is in the log",
-            case.item
-        );
-
-        let changes = engine::Changes {
-            template: case.design(1),
-            cloud: bench::facts(),
-            ..engine::Changes::default()
-        };
-        let update = bench
-            .engine
-            .update(&bench.actor, &started.deployment, changes);
-        let (run, _) = story(&bench, &update.await.unwrap().run).await;
-        assert_eq!(run.state, RunState::Succeeded, "{}: {run:#?}", case.item);
-        assert_eq!(said().await, case.said[1], "{}", case.item);
-        all_goes(bench, &started.deployment).await;
-    }
 }
 
 async fn on_docker(name: &str, public_cidr: &str, ssh_timeout: Duration) -> Bench {

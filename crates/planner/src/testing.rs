@@ -24,8 +24,32 @@ pub(crate) fn types() -> Registry {
          requires: [{name: backends, capability: http, min: 1, summary: The servers.}]\n",
         "argument_specs:\n  main:\n    options:\n      listen_port: {type: int, default: 80, description: The port.}\n",
     );
-    Registry::openstack()
-        .with_catalog([nginx.expect("nginx reads"), haproxy.expect("haproxy reads")])
+    let store = CatalogItem::parse(
+        "name: store\ntitle: Store\nversion: 1.0.0\nsummary: A store.\ncategory: databases\n\
+         listens: [{port: listen_port}, {port: peer_port, peers: true}]\n\
+         provides: [{name: store, port: listen_port}]\n\
+         requires: [{name: members, capability: store, summary: Other members.}]\n",
+        "argument_specs:\n  main:\n    options:\n      listen_port: {type: int, default: 2379, description: The port.}\n      peer_port: {type: int, default: 2380, description: The port.}\n",
+    );
+    let names = CatalogItem::parse(
+        "name: names\ntitle: Names\nversion: 1.0.0\nsummary: A name server.\ncategory: network\n\
+         requires: [{name: services, capability: http, opens: false, summary: Its services.}]\n",
+        "argument_specs: {main: {}}\n",
+    );
+    let items = [nginx, haproxy, store, names];
+    Registry::openstack().with_catalog(items.map(|item| item.expect("the item reads")))
+}
+
+/// The same, with items that bring a removal.
+pub(crate) fn types_with_removal() -> Registry {
+    let types = types();
+    let items = types.iter().filter_map(|one| one.component.clone());
+    let items = items.map(|item| CatalogItem {
+        removes: true,
+        ..item
+    });
+    let items: Vec<CatalogItem> = items.collect();
+    types.with_catalog(items)
 }
 
 pub(crate) fn cloud() -> CloudFacts {

@@ -96,6 +96,11 @@ impl ResourceType {
         self.is_component() || self.executable == Executable::Server
     }
 
+    /// True for a component that can take its software off a server that stays.
+    pub fn has_removal(&self) -> bool {
+        self.component.as_ref().is_some_and(|item| item.removes)
+    }
+
     /// The reason why a plan cannot create a resource of this type. `None` if it can.
     pub fn refusal(&self, resource: &str) -> Option<String> {
         let (resource, name) = (shown(resource), &self.name);

@@ -151,7 +151,7 @@ impl Stage {
 
 /// The tests of all host crates. `frontend` has features that exclude the server's. With xtask in the selection, its
 /// dependencies would be compiled again, with other features than in the running xtask.
-const ALL: &[&str] = &[
+pub const ALL: &[&str] = &[
     "test",
     "--workspace",
     "--exclude",
@@ -171,6 +171,7 @@ const SAMPLE: &[&str] = &[
     "it_reaches_its_own_server_through_the_bastion_and_nothing_else",
     "ten_ticks_in_ten_seconds_arrive_one_by_one",
     "a_crash_in_the_middle_of_a_script_repeats_neither_the_script_nor_a_line",
+    "items::nginx",
 ];
 
 /// The tests of xtask.

@@ -58,9 +58,16 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     let listens = item
         .listens
         .iter()
-        .map(|it| format!("{}/{}", it.port, it.protocol))
+        .map(|it| {
+            let whose = if it.peers { " (for its cluster)" } else { "" };
+            format!("{}/{}{whose}", it.port, it.protocol)
+        })
         .collect::<Vec<_>>()
         .join(", ");
+    let removal = match item.removes {
+        true => "Its software is removed from the server.",
+        false => "Its software stays on the server.",
+    };
     let name = item.name.clone();
     view! {
         <header class="item-head">
@@ -100,6 +107,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 {fact("Category", item.category.clone())}
                 {fact("Resource type", format!("Stackloom::Catalog::{}", item.name))}
                 {(!listens.is_empty()).then(|| fact("Listens on", listens))}
+                {fact("Taken out of a design", removal.to_owned())}
                 {(!item.tested.is_empty()).then(|| view! {
                     <div>
                         <dt>"Tested on"</dt>

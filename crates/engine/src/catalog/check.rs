@@ -1,7 +1,7 @@
 //! Checks if files form an item. The rules are the same for the server's own items and for uploads.
 
 use hot::diagnostic::Diagnostic;
-use types::catalog::CatalogItem;
+use types::catalog::{CatalogItem, REMOVAL_TASKS};
 
 use super::Files;
 
@@ -63,6 +63,7 @@ pub fn item(files: &Files) -> Result<CatalogItem, Vec<Diagnostic>> {
         Ok(item) if problems.is_empty() => Ok(CatalogItem {
             icon,
             readme,
+            removes: files.contains_key(REMOVAL_TASKS),
             ..item
         }),
         Ok(_) => Err(problems),

@@ -156,20 +156,25 @@ mod tests {
         let catalog = Catalog::load(&folder).unwrap();
         assert!(catalog.problems.is_empty(), "{:?}", catalog.problems);
         for name in [
+            "alertmanager",
             "apache",
             "application",
             "baseline",
+            "dnsmasq",
+            "etcd",
             "haproxy",
             "job",
             "mariadb",
             "memcached",
             "nginx",
             "node_exporter",
+            "playbook",
             "postgresql",
             "postgresql_replica",
             "prometheus",
             "rabbitmq",
             "redis",
+            "redis_replica",
             "script",
             "wordpress",
         ] {
@@ -185,6 +190,11 @@ mod tests {
                 let given = |line: &str| line.starts_with(&format!("{}:", input.name));
                 assert!(defaults.lines().any(given), "{name}: {}", input.name);
             }
+            // Scripts and playbooks do what only their authors can take back.
+            assert_eq!(
+                item.described.removes,
+                !["script", "playbook"].contains(&name)
+            );
             let named = format!("Stackloom::Catalog::{name}");
             assert!(catalog.registry().get(&named).is_some());
         }

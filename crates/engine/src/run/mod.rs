@@ -17,6 +17,7 @@ mod log;
 mod origin;
 mod outcome;
 mod parameters;
+mod removal;
 mod remove;
 mod requested;
 mod signals;

@@ -38,11 +38,7 @@ impl Attempt {
         }
         let spec = self.spec()?;
         if crate::catalog::item_name(&spec.resource_type).is_some() {
-            self.log
-                .warn(format!(
-                    "`{name}` stays installed on its server; only its server's end removes it"
-                ))
-                .await;
+            self.remove_component(name, &spec).await?;
             return self.gone(name).await;
         }
         if types::is_software_deployment(&spec.resource_type) {

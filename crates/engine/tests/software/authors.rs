@@ -15,41 +15,14 @@ fn write_example(folder: &std::path::Path) {
     }
 }
 
+/// The example, or the item in the folder that `cargo xtask item test` names.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
-async fn the_example_for_authors_runs() {
-    let catalog = tempfile::tempdir().unwrap();
-    write_example(catalog.path());
-    let folder = catalog.path().to_str().unwrap();
-    let bench = on_docker_with(folder, "engine-authors", "172.31.40.0/24", BOOT).await;
-    let template = "heat_template_version: 2021-04-16
-resources:
-  front: {type: OS::Neutron::Net}
-  front_subnet:
-    type: OS::Neutron::Subnet
-    properties: {network: {get_resource: front}, cidr: 10.40.1.0/24}
-  gate:
-    type: OS::Nova::Server
-    metadata: {stackloom: {public: true}}
-    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}
-  proxy:
-    type: Stackloom::Catalog::tinyproxy
-    properties: {host: {get_resource: gate}, allowed_networks: [0.0.0.0/0]}
-outputs:
-  url: {value: {get_attr: [proxy, url]}}
-";
-    let started = bench.start(template).await;
-    let (run, _) = story(&bench, &started.run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let shown = bench
-        .engine
-        .deployment(&bench.tenant, &started.deployment)
-        .await
-        .unwrap();
-    let url = shown.outputs["url"].value.clone().unwrap();
-    // Tinyproxy's own page, which it serves to those who ask through it.
-    let statistics = "GET http://tinyproxy.stats/ HTTP/1.0";
-    let page = ask(url.as_str().unwrap(), statistics, "").await;
-    assert!(page.contains("tinyproxy version"), "{page}");
-    all_goes(bench, &started.deployment).await;
+async fn an_item_of_an_author_passes_its_test() {
+    if let Some(folder) = std::env::var_os("STACKLOOM_ITEM") {
+        return items::test_item(folder.as_ref()).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write_example(folder.path());
+    items::test_item(&folder.path().join("tinyproxy")).await;
 }

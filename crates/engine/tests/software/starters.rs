@@ -7,6 +7,7 @@ use super::*;
 const WORDPRESS: &str = include_str!("../../../../app/src/starters/wordpress.yaml");
 const REPLICA: &str = include_str!("../../../../app/src/starters/replica.yaml");
 const MONITORING: &str = include_str!("../../../../app/src/starters/monitoring.yaml");
+const QUEUE: &str = include_str!("../../../../app/src/starters/queue.yaml");
 
 fn small(template: &str) -> String {
     template.replace("m1.small", "m1.tiny")
@@ -163,5 +164,49 @@ async fn a_row_written_on_the_primary_is_read_on_its_replica() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let said = output(&bench, &started.deployment, "said").await;
     assert!(said.starts_with("the replica has 1\n"), "{said}");
+    all_goes(bench, &started.deployment).await;
+}
+
+/// A client beside the broker: it leaves tasks in the queue, and waits until both workers have taken some of them.
+const SENDER: &str = r#"
+  sender:
+    type: Stackloom::Catalog::script
+    depends_on: [work1, work2]
+    properties:
+      host: {get_resource: broker}
+      secret_variables: {PASSWORD: {get_attr: [password, value]}}
+      script: |
+        set -euo pipefail
+        apt-get install -y -qq --no-install-recommends python3-pika >/dev/null 2>&1
+        python3 - <<'END'
+        import os, pika, time
+        login = pika.PlainCredentials('app', os.environ['PASSWORD'])
+        channel = pika.BlockingConnection(pika.ConnectionParameters('127.0.0.1', 5672, 'app', login)).channel()
+        for queue in ('tasks', 'results'):
+            channel.queue_declare(queue, durable=True)
+        sent, results, end = 0, [], time.time() + 150
+        while time.time() < end and len({result.split()[0] for result in results}) < 2:
+            channel.basic_publish('', 'tasks', 'task %d' % sent)
+            sent += 1
+            for method, _, body in channel.consume('results', auto_ack=True, inactivity_timeout=0.2):
+                if not method:
+                    break
+                results.append(body.decode())
+        print(*sorted({result.split()[0] for result in results}))
+        END
+outputs:
+  said: {value: {get_attr: [sender, stdout]}}
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images, the sandbox image and Debian's packages"]
+async fn workers_take_the_tasks_of_a_queue() {
+    let bench = on_docker("engine-queue", "172.31.57.0/24", BOOT).await;
+    let template = small(QUEUE).replace("\noutputs:\n", SENDER);
+    let started = bench.start(&template).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let said = output(&bench, &started.deployment, "said").await;
+    assert_eq!(said, "shop-worker1 shop-worker2");
     all_goes(bench, &started.deployment).await;
 }

@@ -2,7 +2,7 @@
 //!
 //! Each such server gets a group, on all its ports. The ports of its components are open to everybody if the server is
 //! public. Otherwise they are open to the servers whose components are connected to it or, without connections, to its
-//! own subnets. SSH is open to the bastion's group only. The bastion itself has no SSH rule, since the engine adds one
+//! own subnets. Ports for peers are open to the servers of peers only. SSH is open to the bastion's group only. The bastion itself has no SSH rule, since the engine adds one
 //! during a run.
 //!
 //! Rules are inside their group, except where two groups would wait for each other: groups are created in a fixed
@@ -226,6 +226,7 @@ fn openings(
     public.extend(reachability::servers_in_external_networks(model, context));
     let by_network = subnets_by_network(model);
     let connected = connections(model, context);
+    let peers = peers(model, context);
     let mut diagnostics = Vec::new();
     let mut openings: BTreeMap<String, Vec<Opening>> = BTreeMap::new();
     for (name, spec) in model.iter() {
@@ -236,20 +237,23 @@ fn openings(
             let Some(port) = spec.properties.get(&listen.port) else {
                 continue;
             };
-            let from = if public.contains(server) {
+            let others = |sources: &BTreeSet<String>| {
+                let others = sources.iter().filter(|source| source.as_str() != server);
+                From::Servers(others.cloned().collect())
+            };
+            let from = if listen.peers {
+                let Some(servers) = peers.get(name) else {
+                    continue;
+                };
+                others(servers)
+            } else if public.contains(server) {
                 let mut versions = vec![V4];
                 if has_v6(model, server, &by_network) {
                     versions.push(V6);
                 }
                 From::Everybody(versions)
             } else if let Some(sources) = connected.get(name) {
-                From::Servers(
-                    sources
-                        .iter()
-                        .filter(|source| source.as_str() != server)
-                        .cloned()
-                        .collect(),
-                )
+                others(sources)
             } else {
                 let ranges = own_ranges(model, server, &by_network);
                 if ranges.is_empty() {
@@ -284,7 +288,7 @@ fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTr
         let (Some(item), Some(server)) = (component(context, spec), host(model, spec)) else {
             continue;
         };
-        for requirement in &item.requires {
+        for requirement in item.requires.iter().filter(|one| one.opens) {
             let value = spec.properties.get(&requirement.name);
             let all = list(spec, &requirement.name).iter().chain(value);
             for to in all.filter_map(target) {
@@ -296,6 +300,48 @@ fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTr
         }
     }
     connected
+}
+
+/// For each component that is connected to others of its item, the servers of all of them. The connections lead to a
+/// capability that the item itself provides, and connect directly or through others.
+fn peers(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTreeSet<String>> {
+    // Groups of components that are connected.
+    let mut clusters: Vec<BTreeSet<&str>> = Vec::new();
+    for (name, spec) in model.iter() {
+        let Some(item) = component(context, spec) else {
+            continue;
+        };
+        let provides = |capability: &str| item.provides.iter().any(|one| one.name == capability);
+        let among_peers = item.requires.iter().filter(|one| provides(&one.capability));
+        let connected = among_peers.flat_map(|requirement| {
+            let value = spec.properties.get(&requirement.name);
+            let all = list(spec, &requirement.name).iter().chain(value);
+            all.filter_map(target).collect::<Vec<_>>()
+        });
+        let is_same = |other: &&str| {
+            let other = model.get(other);
+            other.is_some_and(|other| other.resource_type == spec.resource_type)
+        };
+        let mut cluster: BTreeSet<&str> = connected.filter(is_same).collect();
+        if cluster.is_empty() {
+            continue;
+        }
+        cluster.insert(name);
+        let (joined, apart) = clusters
+            .into_iter()
+            .partition(|other: &BTreeSet<&str>| !other.is_disjoint(&cluster));
+        clusters = apart;
+        cluster.extend(Vec::into_iter(joined).flatten());
+        clusters.push(cluster);
+    }
+    let server = |name: &&str| host(model, model.get(name)?).map(str::to_owned);
+    let each = clusters.iter().flat_map(|cluster| {
+        let servers: BTreeSet<String> = cluster.iter().filter_map(server).collect();
+        cluster
+            .iter()
+            .map(move |name| ((*name).to_owned(), servers.clone()))
+    });
+    each.collect()
 }
 
 /// CIDRs of a server's own subnets.

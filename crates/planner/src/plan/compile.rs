@@ -7,13 +7,14 @@
 //! completing steps of their resource's requirements. Servers with software are checked over SSH once the bastion is
 //! open. A replaced resource has a `create` step like a new one, and a `delete-old` step on its older copy; the order
 //! of removals is in [`remove`](super::remove). A software deployment is one like a component; its steps on one server
-//! follow each other, as with Heat's agent, and its removal runs on its server too if it acts on DELETE. Each list is built by one traversal in dependency order, so the steps
-//! are ordered.
+//! follow each other, as with Heat's agent. Removals of software that run on its server are in [`last_runs`]. Each list
+//! is built by one traversal in dependency order, so the steps are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     diff::Diff,
+    last_runs::{self, LastRun},
     ordering::Ordering,
     pauses,
     remove::{CREATE_SECONDS, Removals, delete_old_id},
@@ -25,7 +26,8 @@ use crate::{
 };
 use hot::expr::Expr;
 use types::{
-    ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, is_software_deployment, is_wait_condition,
+    ROUTER_INTERFACE, ResourceType, SECURITY_GROUP_RULE, SERVER, is_software_deployment,
+    is_wait_condition,
 };
 
 const SERVER_SECONDS: u32 = 1200;
@@ -47,7 +49,7 @@ pub(super) fn workflow(
     let ordering = Ordering::of(&model, &diff.deployed, &diff.changes)?;
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
     removals.steps(true, &|_| None, &mut steps);
-    let last_runs = software::last_runs(&model, &diff.deployed);
+    let last_runs = software::last_runs(&model, &diff.deployed, types);
     let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &ordering);
     compiler.steps(&last_runs, &mut steps);
     if last_runs.is_empty() {
@@ -57,7 +59,7 @@ pub(super) fn workflow(
     removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
     drop(done);
     if !last_runs.is_empty() {
-        compiler.run_last(&last_runs, &mut steps);
+        compiler.run_last(&last_runs, &diff.deployed, &mut steps);
         compiler.close(&mut steps);
     }
     drop(compiler);
@@ -203,23 +205,19 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Removals of software that run on its server.
-    fn run_last(&self, last_runs: &[(String, String)], steps: &mut [Step]) {
-        for (name, server) in last_runs {
-            let Some(ssh) = self.ssh.get(server.as_str()) else {
-                continue;
-            };
-            let opened = steps.iter().position(|step| step.id == *ssh);
-            let own =
-                |step: &Step| step.kind == StepKind::Delete && step.resource.as_ref() == Some(name);
-            // A removal that something else waits for comes before the connection to the server.
-            if let Some(at) = steps.iter().position(own)
-                && Some(at) > opened
-            {
-                steps[at].after.push(ssh.clone());
-                steps[at].timeout_seconds = CONFIGURE_SECONDS;
-            }
-        }
+    /// Connects removals of software to its server, which stays.
+    fn run_last(&self, last_runs: &[(String, String)], gone: &Deployed, steps: &mut [Step]) {
+        let runs = last_runs.iter().map(|(name, server)| LastRun {
+            resource: name,
+            server,
+            is_component: gone.resources.get(name).is_some_and(|spec| {
+                let described = self.types.get(&spec.resource_type);
+                described.is_some_and(ResourceType::is_component)
+            }),
+        });
+        let host_of = |name: &str| self.model.get(name)?.host();
+        let runs: Vec<LastRun<'_>> = runs.collect();
+        last_runs::connect(&runs, &self.ssh, &host_of, CONFIGURE_SECONDS, steps);
     }
 
     fn close(&self, steps: &mut Vec<Step>) {

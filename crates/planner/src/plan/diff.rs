@@ -303,18 +303,19 @@ pub(super) fn problems(
             diagnostics.push(Diagnostic::error("external-id-changed", path, message));
             continue;
         }
-        let is_component = types
-            .get(&change.resource_type)
-            .is_some_and(ResourceType::is_component);
-        if !is_component {
+        let described = types.get(&change.resource_type);
+        let Some(described) = described.filter(|described| described.is_component()) else {
             continue;
-        }
+        };
         let host = |spec: Option<&ResourceSpec>| {
             let host = spec?.host()?;
             Some(host.to_owned())
         };
         let (before, after) = (host(old), host(new));
-        let leaves = change.action == Action::Delete || (before.is_some() && before != after);
+        let leaves = match change.action {
+            Action::Delete => !described.has_removal(),
+            _ => before.is_some() && before != after,
+        };
         if let Some(host) = before.filter(|host| leaves && model.get(host).is_some()) {
             let message = match change.action {
                 Action::Delete => format!(

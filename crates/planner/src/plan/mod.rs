@@ -33,6 +33,7 @@ mod compare;
 mod compile;
 mod diff;
 mod exclusive;
+mod last_runs;
 mod locks;
 mod nested;
 mod ordering;
@@ -149,7 +150,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
     found.extend(software::problems(&model));
-    let last_runs = software::last_runs(&model, deployed);
+    let last_runs = software::last_runs(&model, deployed, types);
     model.last_runs = last_runs.into_iter().map(|(_, server)| server).collect();
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
     found.extend(services::missing(&model, cloud));

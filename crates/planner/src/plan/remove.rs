@@ -12,8 +12,9 @@
 //! There is one order beyond the requirements: a floating IP is deleted after the servers at its port. If it were
 //! removed from an existing server, Nova would read the server's whole network again, which increases the work by half.
 //!
-//! Components are removed with their server, or only from the stored state: in both cases the cloud has no object for
-//! them. A software deployment that acts on DELETE runs once more if its server stays.
+//! Components are removed with their server, or from the stored state: in both cases the cloud has no object for them.
+//! If the server stays, a component whose item brings a removal runs it, and so does a software deployment that acts on
+//! DELETE ([`last_runs`](super::last_runs)).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -478,7 +479,7 @@ fn in_order<'a>(
 }
 
 /// Sorts the steps so that predecessors come first.
-fn sort(steps: &mut [Step]) {
+pub(super) fn sort(steps: &mut [Step]) {
     let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
     let after = steps
         .iter()

@@ -8,10 +8,13 @@
 //! A deployment acts on CREATE and UPDATE by default. DELETE runs if the deployment is removed and its server stays;
 //! SUSPEND and RESUME never run, because deployments are not suspended.
 
+use std::collections::BTreeMap;
+
 use hot::{diagnostic::Diagnostic, expr::Expr};
 use serde_json::Value;
 use types::{
-    SERVER, SOFTWARE_COMPONENT, SOFTWARE_CONFIG, STRUCTURED_CONFIG, is_software_deployment,
+    Registry, ResourceType, SERVER, SOFTWARE_COMPONENT, SOFTWARE_CONFIG, STRUCTURED_CONFIG,
+    is_software_deployment,
 };
 use yaql::shown;
 
@@ -67,21 +70,33 @@ fn actions(deployment: &ResourceSpec, config: Option<&ResourceSpec>) -> Vec<Stri
     }
 }
 
-/// Deployed software deployments that a plan removes and that run once more, with their server, which stays.
-pub(crate) fn last_runs(model: &Model, deployed: &Deployed) -> Vec<(String, String)> {
+/// Deployed software that a plan removes and that runs once more, with its server, which stays: software deployments
+/// that act on DELETE, and components whose item brings a removal.
+pub(crate) fn last_runs(
+    model: &Model,
+    deployed: &Deployed,
+    types: &Registry,
+) -> Vec<(String, String)> {
     let resources = &deployed.resources;
-    let leaving = resources.iter().filter(|(name, spec)| {
-        is_software_deployment(&spec.resource_type) && model.get(name).is_none()
-    });
-    let last = leaving.filter_map(|(name, spec)| {
-        let config = config_of(spec).and_then(|config| resources.get(config));
-        let server = spec.host()?;
-        let stays = model
-            .get(server)
-            .is_some_and(|server| server.resource_type == SERVER);
-        (stays && acts_on(spec, config, "DELETE")).then(|| (name.clone(), server.to_owned()))
+    let last = resources.iter().filter_map(|(name, spec)| {
+        let server = spec.host().filter(|_| model.get(name).is_none())?;
+        let stays = model.get(server)?.resource_type == SERVER;
+        (stays && has_removal(spec, resources, types)).then(|| (name.clone(), server.to_owned()))
     });
     last.collect()
+}
+
+fn has_removal(
+    spec: &ResourceSpec,
+    resources: &BTreeMap<String, ResourceSpec>,
+    types: &Registry,
+) -> bool {
+    if is_software_deployment(&spec.resource_type) {
+        let config = config_of(spec).and_then(|config| resources.get(config));
+        return acts_on(spec, config, "DELETE");
+    }
+    let described = types.get(&spec.resource_type);
+    described.is_some_and(ResourceType::has_removal)
 }
 
 /// Errors for deployments that cannot run, and warnings for actions that do not.

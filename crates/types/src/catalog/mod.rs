@@ -18,6 +18,8 @@ pub use health::{HealthCheck, Probe};
 pub const STATS: &str = "stats.";
 /// The folder of a role's tasks.
 const TASKS: &str = "tasks/";
+/// The tasks that run when a component is taken out of the design and its server stays.
+pub const REMOVAL_TASKS: &str = "tasks/remove.yml";
 
 /// A software component for servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +63,9 @@ pub struct CatalogItem {
     /// Checks that tell whether a component works, in the order in which they run after the role.
     #[serde(default)]
     pub health: Vec<HealthCheck>,
+    /// True if the role has [`REMOVAL_TASKS`], which take the software off its server.
+    #[serde(default)]
+    pub removes: bool,
     /// Images that the item was tested on.
     #[serde(default)]
     pub tested: Vec<String>,
@@ -73,6 +78,10 @@ pub struct Listen {
     pub port: String,
     /// `tcp` or `udp`.
     pub protocol: String,
+    /// True for a port that only peers use: components of the same item that are connected to each other, directly or
+    /// through others. It is open in both directions, and to nobody else.
+    #[serde(default)]
+    pub peers: bool,
 }
 
 /// A capability that a component provides.
@@ -106,6 +115,13 @@ pub struct Requirement {
     /// Summary in one sentence.
     #[serde(default)]
     pub summary: String,
+    /// False if only the addresses of the others are used, as by a name server: no port is opened for the connection.
+    #[serde(default = "yes")]
+    pub opens: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// An attribute of a running component.
@@ -171,7 +187,7 @@ fn dotted(one: &str, other: &str) -> Ordering {
 }
 
 impl CatalogItem {
-    /// Parses the texts of `item.yml` and `meta/argument_specs.yml`. The caller sets icon and readme.
+    /// Parses the texts of `item.yml` and `meta/argument_specs.yml`. The caller sets icon, readme and `removes`.
     ///
     /// # Errors
     /// All problems of both texts. A path begins with the name of the file.

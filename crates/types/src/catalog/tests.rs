@@ -344,3 +344,20 @@ fn a_wrong_health_check_is_told_with_its_place() {
     let many = "  - {title: x, tcp: listen_port}\n".repeat(9);
     assert!(health(&many).unwrap_err()[0].contains("at most 8"));
 }
+
+#[test]
+fn ports_of_peers_and_connections_for_addresses_only_are_marked() {
+    let plain = CatalogItem::parse(MANIFEST, SPECS).unwrap();
+    assert!(!plain.listens[0].peers && plain.requires[0].opens);
+    let manifest = MANIFEST
+        .replace("protocol: tcp}", "protocol: tcp, peers: true}")
+        .replace("min: 0", "opens: false, min: 0");
+    let marked = CatalogItem::parse(&manifest, SPECS).unwrap();
+    assert!(marked.listens[0].peers && !marked.requires[0].opens);
+    let wrong = manifest.replace("peers: true", "peers: some");
+    let problems = CatalogItem::parse(&wrong, SPECS).unwrap_err();
+    assert_eq!(
+        listing(&problems),
+        "7:47 Error item-invalid item.yml.listens.0: item.yml: `peers` takes `true` or `false`"
+    );
+}

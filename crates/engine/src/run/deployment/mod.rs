@@ -99,12 +99,7 @@ impl Attempt {
         let Some(configuration) = configuration.map_err(Ended::lasting)? else {
             return Ok(());
         };
-        let server = spec.host().unwrap_or_default();
-        // The plan leads to the server first, if it stays.
-        let is_connected = self.step.after.contains(&format!("{server}:ssh"));
-        let there = self.run_context.known.get(server);
-        let reference = there.and_then(|server| server.reference);
-        if !is_connected || reference.as_ref() != work.properties.get("server") {
+        if !self.is_led_to_server(spec, work.properties.get("server")) {
             let message = format!("`{name}` does not run on DELETE: its server goes too");
             self.log.info(message).await;
             return Ok(());

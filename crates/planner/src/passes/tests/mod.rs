@@ -50,6 +50,7 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
 }
 
 mod edges;
+mod peers;
 
 const NET: &str = "
   net: {type: OS::Neutron::Net}

@@ -11,6 +11,7 @@ use hot::diagnostic::listing;
 mod circles;
 mod deployments;
 mod messages;
+mod removal;
 mod repair;
 mod signals;
 mod simulate;

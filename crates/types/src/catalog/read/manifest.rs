@@ -34,6 +34,7 @@ impl Reader<'_> {
             outputs: Vec::new(),
             commands: Vec::new(),
             health: Vec::new(),
+            removes: false,
             tested: Vec::new(),
         };
         let Some(root) = self.root.take().filter(|root| root.entries().is_some()) else {
@@ -75,7 +76,7 @@ impl Reader<'_> {
             self.unknown_keys(
                 &path,
                 node.entries().unwrap_or_default(),
-                &["port", "protocol"],
+                &["port", "protocol", "peers"],
             );
             let port = self.required(node, "port", &path);
             let protocol = self
@@ -88,7 +89,12 @@ impl Reader<'_> {
                     format!("`{}` is not one of `tcp` and `udp`", shown(&protocol)),
                 );
             }
-            item.listens.push(Listen { port, protocol });
+            let peers = self.flag(node, "peers", &path);
+            item.listens.push(Listen {
+                port,
+                protocol,
+                peers,
+            });
         }
         for (index, node) in self.items(&root, "provides").into_iter().enumerate() {
             let path = format!("provides.{index}");
@@ -105,7 +111,7 @@ impl Reader<'_> {
             self.unknown_keys(
                 &path,
                 node.entries().unwrap_or_default(),
-                &["name", "capability", "min", "max", "summary"],
+                &["name", "capability", "min", "max", "summary", "opens"],
             );
             item.requires.push(Requirement {
                 name: self.required(node, "name", &path),
@@ -113,6 +119,7 @@ impl Reader<'_> {
                 min: self.number(node, "min", &path).unwrap_or(0),
                 max: self.number(node, "max", &path),
                 summary: self.text(node, "summary", &path).unwrap_or_default(),
+                opens: node.entry("opens").is_none() || self.flag(node, "opens", &path),
             });
         }
         item.commands = self.commands(&root);

@@ -122,7 +122,7 @@ impl Reader<'_> {
         Some(property)
     }
 
-    fn flag(&mut self, node: &Node, key: &str, path: &str) -> bool {
+    pub(super) fn flag(&mut self, node: &Node, key: &str, path: &str) -> bool {
         let Some(entry) = node.entry(key) else {
             return false;
         };

@@ -1,0 +1,82 @@
+//! A component that is taken out of the design while its server stays.
+
+use super::*;
+
+const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
+
+/// A server, and what is on it.
+fn template(software: &str) -> String {
+    format!(
+        "heat_template_version: 2021-04-16
+resources:
+  front: {{type: OS::Neutron::Net}}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {{network: {{get_resource: front}}, cidr: 10.56.1.0/24}}
+  web:
+    type: OS::Nova::Server
+    metadata: {{stackloom: {{public: true}}}}
+    properties: {{image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: front}}}}]}}
+{software}"
+    )
+}
+
+const COMPONENT: &str = "  word: {type: OS::Heat::RandomString}
+  note:
+    type: Stackloom::Catalog::leaving
+    properties: {host: {get_resource: web}, word: {get_attr: [word, value]}}
+";
+
+const LOOK: &str = "  look:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: 'test ! -e /root/note && test -e /root/tried'}
+  looked:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: look}, server: {get_resource: web}}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_removal_that_failed_is_tried_again_until_the_component_is_off_its_server() {
+    let bench = on_docker_with(ITEMS, "engine-removal", "172.31.56.0/24", BOOT).await;
+    let started = bench.start(&template(COMPONENT)).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let update = async |software: &str| {
+        let changes = engine::Changes {
+            template: template(software),
+            cloud: bench::facts(),
+            ..engine::Changes::default()
+        };
+        let update = bench
+            .engine
+            .update(&bench.actor, &started.deployment, changes);
+        story(&bench, &update.await.unwrap().run).await.0
+    };
+    let recorded = async || {
+        let shown = bench.engine.deployment(&bench.tenant, &started.deployment);
+        let resources = shown.await.unwrap().resources.into_iter();
+        let names = resources.map(|one| one.name);
+        names
+            .filter(|name| name == "note" || name == "word")
+            .count()
+    };
+
+    let run = update("").await;
+    assert_eq!(run.state, RunState::Failed);
+    let error = error_of(&run, "note:delete");
+    assert!(error.contains("the file is in use"), "{error}");
+    assert_eq!(
+        recorded().await,
+        2,
+        "the value that it was set up with stays too"
+    );
+
+    let run = update("").await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(recorded().await, 0);
+    let run = update(LOOK).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}
