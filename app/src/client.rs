@@ -13,9 +13,9 @@ use api::{
     AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CommandRequest, ConsoleLog,
     CurrentUser, DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion,
     DesignVersionLabel, DesignVersionSummary, Event, ExportFormat, Exported, GraphicalConsole,
-    ImportRequest, Imported, LogHits, LoginRequest, LoginSession, Plan, PlanRequest, Problem,
-    RepairRequest, Run, RunContent, ScaleRequest, Started, Stray, ValidateRequest,
-    ValidateResponse,
+    ImportRequest, Imported, LogHits, LoginRequest, LoginSession, Permission, PermissionRequest,
+    Plan, PlanRequest, Problem, RepairRequest, Run, RunContent, ScaleRequest, Started, Stray,
+    ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -237,6 +237,18 @@ pub async fn scale(id: &str, group: &str, request: &ScaleRequest) -> Answer<Star
     let (id, group) = (browser::encode(id), browser::encode(group));
     let path = format!("/deployments/{id}/groups/{group}/scale");
     send("POST", &path, Some(request)).await
+}
+
+/// `POST /deployments/{id}/permission`.
+pub async fn permission_give(id: &str, request: &PermissionRequest) -> Answer<Permission> {
+    let path = format!("/deployments/{}/permission", browser::encode(id));
+    send("POST", &path, Some(request)).await
+}
+
+/// `DELETE /deployments/{id}/permission`.
+pub async fn permission_revoke(id: &str) -> Answer<()> {
+    let path = format!("/deployments/{}/permission", browser::encode(id));
+    done("DELETE", &path).await
 }
 
 /// `POST /deployments/{id}/check`.

@@ -143,6 +143,16 @@ struct Recorded<'a> {
 }
 
 impl Recorder {
+    /// For actions on a deployment that no request of a person started.
+    pub fn unattended(services: &Services, deployment: &str) -> Recorder {
+        Recorder {
+            services: services.clone(),
+            address: None,
+            path: format!("/api/v1/deployments/{deployment}"),
+            request_id: String::new(),
+        }
+    }
+
     /// Records an action of a user on the object of the request.
     pub async fn record(
         &self,

@@ -90,6 +90,7 @@ impl Caller {
                 .iter()
                 .any(|role| session.has_role(role)),
             expires: session.expires_at().to_string(),
+            is_restricted: session.is_restricted(),
             quotas: Default::default(),
         };
         let tenant = Tenant {

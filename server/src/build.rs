@@ -35,7 +35,7 @@ use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 use crate::{
     attempts::Attempts, audit::EVENTS_MAX, auth, config::Config, designs::Designs, doors::Doors,
     facts::Facts, headers, metrics, pages, problem::Error, rates::Rates, routes, serve,
-    services::Services, session_store::SealedStore, token_logins::TokenLogins,
+    services::Services, session_store::SealedStore, token_logins::TokenLogins, unattended,
 };
 
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
@@ -74,6 +74,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         attempts: Attempts::new(config.address_failures),
         wrong_signals: Attempts::new(config.address_failures),
         signals: Rates::new(routes::SIGNAL_BURST, routes::SIGNAL_EVERY),
+        policy_signals: Rates::new(routes::POLICY_BURST, routes::POLICY_EVERY),
         doors: Doors::new(config.logins, config.address_logins),
         designs: Designs::new(store.clone(), engine.clone(), config.project_designs),
         sockets: Slots::new(config.project_sockets),
@@ -87,6 +88,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         config,
     };
     tokio::spawn(check_regions(services.clouds.clone()));
+    tokio::spawn(unattended::check_deployments(services.clone()));
     let days = (services.config.audit_days, services.config.log_days);
     let (sessions, closing) = (services.sessions.clone(), services.closing.clone());
     tokio::spawn(sweep(operator, sessions, days, closing));

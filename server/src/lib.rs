@@ -23,6 +23,7 @@ mod problem;
 mod rates;
 mod session_store;
 mod token_logins;
+mod unattended;
 
 // Content of responses.
 mod catalog;

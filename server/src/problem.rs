@@ -239,6 +239,7 @@ impl From<engine::Error> for Error {
             engine::Error::Cooldown { .. } => "Scaled a short time ago",
             engine::Error::SignalRefused => "Signal refused",
             engine::Error::SignalInvalid(_) => "Not a signal",
+            engine::Error::NotPermitted(_) => "Not permitted",
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::ProjectComputes => "Too many templates at once",
             engine::Error::ServerComputes => "Server busy",

@@ -45,6 +45,9 @@ pub struct Services {
     /// Rate limits for signals to one resource.
     #[from_ref(skip)]
     pub signals: Rates<String>,
+    /// Rate limits for signals to one policy.
+    #[from_ref(skip)]
+    pub policy_signals: Rates<String>,
     /// Limits for logins in progress.
     pub doors: Doors,
     /// Stored designs.

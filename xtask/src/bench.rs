@@ -224,6 +224,7 @@ fn memory() -> Result<()> {
         clouds: clouds_file,
         data: dir.join("data"),
         catalog: paths::root().join("catalog"),
+        signal_url: None,
         log: Some(dir.join("server.log")),
     };
     let _daemon = docker::ensure_daemon()?;

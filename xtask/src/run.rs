@@ -89,6 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
         clouds: clouds_file,
         data,
         catalog: paths::root().join("catalog"),
+        signal_url: None,
         log: None,
     };
     running.push(server.start(&programs.server)?);

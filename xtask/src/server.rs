@@ -21,6 +21,8 @@ pub struct Server {
     pub data: PathBuf,
     /// The folder of its catalogue.
     pub catalog: PathBuf,
+    /// The URL at which alarms and the cloud's servers reach it. `None` takes it from the environment.
+    pub signal_url: Option<String>,
     /// The file of its output. `None` uses the output of xtask.
     pub log: Option<PathBuf>,
 }
@@ -45,6 +47,9 @@ impl Server {
             .env("STACKLOOM_SITE", paths::site());
         if let Some(database) = &self.database {
             command.env("STACKLOOM_DATABASE", database);
+        }
+        if let Some(url) = &self.signal_url {
+            command.env("STACKLOOM_SIGNAL_URL", url);
         }
         if let Some(log) = &self.log {
             children::write_output_to(&mut command, log)?;

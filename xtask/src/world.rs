@@ -56,8 +56,10 @@ impl TestEnvironment {
         std::fs::write(&clouds_file, clouds::text(Some(LAB), Some(&more))?)?;
 
         let mut running = vec![lab.start(&programs.lab, Some(&dir.join("lab.log")))?];
+        let address = format!("127.0.0.1:{}", http::free_port()?);
         let server = Server {
-            address: format!("127.0.0.1:{}", http::free_port()?),
+            signal_url: Some(format!("http://{address}")),
+            address,
             database: None,
             clouds: clouds_file,
             data: dir.join("data"),

@@ -8,6 +8,7 @@ pub mod deployments;
 pub mod designs;
 pub mod login;
 pub mod not_found;
+pub mod permission;
 pub mod plan;
 pub mod sessions;
 pub mod terminal;

@@ -28,4 +28,4 @@ pub use palette::{Command, use_palette};
 pub use problem::{Diagnostics, Empty, ProblemCard, ProblemNote};
 pub use prose::prose;
 pub use state::StateBadge;
-pub use toast::use_toasts;
+pub use toast::{ToastList, use_toasts};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Check, Layout, Run, ScalingGroup, Service, TemplateFiles};
+use crate::{Check, Layout, Permission, Run, ScalingGroup, Service, TemplateFiles};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -118,6 +118,9 @@ pub struct Deployment {
     /// The last check. Absent in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
+    /// The standing permission. Absent in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<Permission>,
     /// Resolved outputs. Empty in lists.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, OutputValue>,

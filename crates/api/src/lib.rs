@@ -14,6 +14,7 @@ mod deployment;
 mod design;
 mod event;
 mod import;
+mod permission;
 mod problem;
 mod run;
 mod scaling;
@@ -39,6 +40,10 @@ pub use design::{
 pub use event::{Event, EventBody, LogHits, LogLevel, LogLine, LogPosition, LogStream};
 pub use hot::diagnostic::{Diagnostic, Severity};
 pub use import::{ImportNote, ImportRequest, Imported};
+pub use permission::{
+    CHECK_MINUTES, CHECK_MINUTES_MAX, PERMISSION_DAYS_MAX, Permission, PermissionRequest,
+    PermittedActions,
+};
 pub use planner::{
     cloud::{CloudFacts, Quota},
     plan::{Action, Change, Plan, PropertyChange, QuotaUse},

@@ -81,6 +81,9 @@ pub struct CurrentUser {
     pub can_change: bool,
     /// Time at which the token expires, in RFC 3339.
     pub expires: String,
+    /// True for a login by a restricted application credential, which cannot create another one.
+    #[serde(default)]
+    pub is_restricted: bool,
     /// Limit (-1 for unlimited) and usage by quota name (`cores`, `instances`, `floatingip` ...), without quotas that
     /// the cloud does not report.
     #[serde(default)]

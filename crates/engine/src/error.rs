@@ -33,6 +33,7 @@ pub const CODES: &[&str] = &[
     "command-invalid",
     "signal-refused",
     "signal-invalid",
+    "not-permitted",
 ];
 
 /// The reason why an operation was refused or failed.
@@ -159,6 +160,9 @@ pub enum Error {
     /// The body of a signal is not one, or the resource takes no more.
     #[error("{0}")]
     SignalInvalid(String),
+    /// No standing permission lets the server do it while nobody is logged in.
+    #[error("{0}")]
+    NotPermitted(String),
     /// The engine is stopping, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
@@ -203,6 +207,7 @@ impl Error {
             Error::Cooldown { .. } => "group-cooldown",
             Error::SignalRefused => "signal-refused",
             Error::SignalInvalid(_) => "signal-invalid",
+            Error::NotPermitted(_) => "not-permitted",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
             Error::ProjectComputes => "project-busy",
@@ -216,8 +221,8 @@ impl Error {
     /// The HTTP status of the error.
     pub fn status(&self) -> u16 {
         match self {
-            Error::NotFound { .. } => 404,
-            Error::ItemOwned { .. } | Error::SignalRefused => 403,
+            Error::NotFound { .. } | Error::SignalRefused => 404,
+            Error::ItemOwned { .. } | Error::NotPermitted(_) => 403,
             Error::NameTaken(_)
             | Error::QuotaExceeded(_)
             | Error::Busy(_)
@@ -260,7 +265,7 @@ impl Error {
             Error::Busy(_) => {
                 "A deployment has one active run, commands included. Wait until it ends, or cancel it."
             }
-            Error::NotPossibleNow(_) | Error::Lost(_) => return None,
+            Error::NotPossibleNow(_) | Error::Lost(_) | Error::NotPermitted(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",
             Error::ItemRefused(_) => {
                 "Mend the problems that are listed, pack it and upload it again."

@@ -95,7 +95,10 @@ pub mod catalog;
 mod testing;
 
 pub use config::Config;
-pub use engine::{Changes, Engine, Force, Hidden, LogSearch, NewDeployment, Preview};
+pub use engine::{
+    Changes, DueCheck, Engine, Force, Hidden, LogSearch, NewDeployment, PermittedCheck,
+    PermittedScaling, PolicySignal, Preview, SignalReceiver,
+};
 pub use error::{CODES, Error, Result};
 pub use store::{EventFilter, LogQuota, Page, Range};
 pub use tenant::{Actor, Tenant, VaultKey};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openstack::Session;
+use openstack::{CloudConfig, Session};
 use store::{Operator, RunRow, Store};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -114,13 +114,20 @@ impl Core {
     /// # Errors
     /// As [`Core::session_behind`].
     pub async fn session_of_token(&self, tenant: &Tenant, token: &str) -> Result<Session> {
+        Ok(Session::from_token(self.cloud(tenant)?, token.into()).await?)
+    }
+
+    /// The cloud of a project.
+    ///
+    /// # Errors
+    /// If it is missing in the configuration.
+    pub fn cloud(&self, tenant: &Tenant) -> Result<&CloudConfig> {
         let cloud = self.config.clouds.get(&tenant.cloud);
-        let cloud = cloud.ok_or_else(|| {
+        cloud.ok_or_else(|| {
             let name = &tenant.cloud;
             Error::NotPossibleNow(format!(
                 "the cloud `{name}` is none of this server's any more"
             ))
-        })?;
-        Ok(Session::from_token(cloud, token.into()).await?)
+        })
     }
 }

@@ -40,7 +40,9 @@ pub use reqwest::Method;
 pub use services::block_storage::{self, messages, volume_types};
 pub use services::compute::{self, flavors, server_actions};
 pub use services::network::{self, nested, qos};
-pub use services::{collection, identity, image, key_manager, load_balancer, quota_sets};
+pub use services::{
+    application_credentials, collection, identity, image, key_manager, load_balancer, quota_sets,
+};
 pub use wire::answer::Answer;
 pub use wire::call::Call;
 pub use wire::client::{ConnectionSettings, Tls};

@@ -11,7 +11,10 @@ use serde_json::Value;
 
 pub use hot::template::members::SCALING_GROUP;
 
-use crate::{graph::target, workflow::ResourceSpec};
+use crate::{
+    graph::target,
+    workflow::{ResourceSpec, Workflow},
+};
 
 /// A deployed scaling group.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +100,29 @@ impl Adjustment {
 /// True for the types that [`groups`] reads.
 pub fn is_part(resource_type: &str) -> bool {
     matches!(resource_type, SCALING_GROUP | SCALING_POLICY)
+}
+
+/// True if a workflow passes the address of a policy on: then something is to apply the policy while nobody is logged in.
+pub fn passes_addresses_on(workflow: &Workflow) -> bool {
+    let is_policy = |name: &str| {
+        let spec = workflow.resources.get(name);
+        spec.is_some_and(|spec| spec.resource_type == SCALING_POLICY)
+    };
+    let mut is_passed_on = false;
+    let mut visit = |expr: &Expr| {
+        if let Expr::GetAttr(name, path) = expr {
+            let attribute = path.first().and_then(Expr::as_str);
+            let is_address = matches!(attribute, Some("signal_url" | "alarm_url"));
+            is_passed_on |= is_address && is_policy(name);
+        }
+    };
+    let specs = workflow.resources.values();
+    let properties = specs.flat_map(|spec| spec.properties.values());
+    let outputs = workflow.outputs.values().map(|output| &output.value);
+    properties
+        .chain(outputs)
+        .for_each(|value| value.walk(&mut visit));
+    is_passed_on
 }
 
 /// The scaling groups among recorded resources, by name.

@@ -488,6 +488,7 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         groups: Vec::new(),
         services: Vec::new(),
         check: None,
+        permission: None,
         outputs: BTreeMap::new(),
     })
 }
@@ -537,6 +538,7 @@ fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
             groups: Vec::new(),
             services: Vec::new(),
             check: from_json_column(row.try_get("last_check")?)?,
+            permission: None,
             outputs: BTreeMap::new(),
         },
         good,

@@ -52,6 +52,7 @@ const SQLITE: &[(&str, &str)] = &files! {
     "1031_deployment_checks"
     "1101_run_commands"
     "1111_run_parameters"
+    "1121_permissions"
 };
 
 const POSTGRES: &[(&str, &str)] = &files! {
@@ -72,6 +73,7 @@ const POSTGRES: &[(&str, &str)] = &files! {
     "1031_deployment_checks"
     "1101_run_commands"
     "1111_run_parameters"
+    "1121_permissions"
 };
 
 pub(crate) fn migrator(kind: Kind) -> Migrator {

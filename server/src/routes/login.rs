@@ -135,6 +135,13 @@ async fn resume_paused(services: Services, caller: Caller) {
     if let Err(error) = services.engine.close_bastions(&caller.actor).await {
         tracing::warn!("bastions that were left open cannot be closed: {error}");
     }
+    if let Err(error) = services
+        .engine
+        .delete_unused_credentials(&caller.actor)
+        .await
+    {
+        tracing::warn!("unused application credentials cannot be deleted: {error}");
+    }
     match services.engine.resume_paused(&caller.actor).await {
         Ok(runs) if runs.is_empty() => {}
         Ok(runs) => tracing::info!(runs = runs.len(), "paused runs continue"),

@@ -19,6 +19,7 @@ mod import;
 mod login;
 mod me;
 pub mod openapi;
+mod permission;
 mod plan;
 mod resource_types;
 mod runs;
@@ -35,7 +36,7 @@ use axum::{
     routing::{delete, get, post},
 };
 
-pub use signal::{BURST as SIGNAL_BURST, EVERY as SIGNAL_EVERY};
+pub use signal::{BURST as SIGNAL_BURST, EVERY as SIGNAL_EVERY, POLICY_BURST, POLICY_EVERY};
 
 use crate::{codes, headers, origin, problem::Error, services::Services};
 
@@ -80,6 +81,10 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/deployments/{id}/strays", get(deployments::strays))
         .route("/deployments/{id}/check", post(checks::check))
         .route("/deployments/{id}/repair", post(checks::repair))
+        .route(
+            "/deployments/{id}/permission",
+            post(permission::give).delete(permission::revoke),
+        )
         .route("/deployments/{id}/rollback", post(deployments::roll_back))
         .route(
             "/deployments/{id}/groups/{name}/scale",

@@ -2,23 +2,29 @@
 //!
 //! The signature is checked first, because that is cheaper than any limit. So wrong signatures at an address, such as
 //! those of a server whose handle was replaced, do not delay right ones from there.
+//!
+//! A signal to a policy scales its group with the standing permission of the deployment.
 
 use std::time::{Duration, Instant};
 
 use axum::{
     body::Body,
     extract::{Path, Query, State},
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
 };
+use engine::{PolicySignal, SignalReceiver};
 use serde::Deserialize;
+use store::SignalTarget;
 
 use crate::{
     attempts::AddressKey,
+    audit::Recorder,
     auth::TOKEN_HEADER,
     client::ClientAddress,
     codes,
     extract::read,
-    problem::{Error, Result},
+    problem::{Error, Result, sentence},
     services::Services,
 };
 
@@ -26,9 +32,18 @@ use crate::{
 pub const BURST: u32 = 100;
 /// Interval of the signals to one resource after that.
 pub const EVERY: Duration = Duration::from_millis(50);
+/// Signals to one policy at once. Each can cost the cloud a login.
+pub const POLICY_BURST: u32 = 10;
+/// Interval of the signals to one policy after that.
+pub const POLICY_EVERY: Duration = Duration::from_secs(6);
 
-/// Largest body of a signal, in bytes.
+/// Time after which a sender can repeat a signal that came during a run.
+const RUNS_FOR: Duration = Duration::from_secs(30);
+
+/// Largest body of a signal to a handle, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024;
+/// Largest body of a signal to a policy, in bytes. Alertmanager sends all alerts of a group in one.
+const ALARM_BYTES_MAX: usize = 256 * 1024;
 
 /// The signature in the query, for senders that set no headers.
 #[derive(Deserialize)]
@@ -44,7 +59,7 @@ pub async fn receive(
     Query(query): Query<Signature>,
     headers: HeaderMap,
     body: Body,
-) -> Result<&'static str> {
+) -> Result<Response> {
     let now = Instant::now();
     let header = headers.get(TOKEN_HEADER);
     let header = header.and_then(|token| token.to_str().ok());
@@ -58,20 +73,74 @@ pub async fn receive(
             Ok(()) => error,
             Err(wait) => too_many(wait),
         };
+    let failed = |error: engine::Error| match error {
+        engine::Error::SignalRefused => refused(error.into()),
+        engine::Error::Busy(_) => Error::from(error).retry_after(RUNS_FOR),
+        _ => error.into(),
+    };
     let target = services.engine.signal_target(&name, token);
-    let target = target.map_err(|error| refused(error.into()))?;
-    services.signals.take(name, now).map_err(too_many)?;
-    let body = read(
-        body,
-        BODY_BYTES_MAX,
-        "Leave the data of the signal on the server.",
-    )
-    .await?;
-    match services.engine.signal(&target, &body).await {
-        Ok(()) => Ok("signalled\n"),
-        Err(error @ engine::Error::SignalRefused) => Err(refused(error.into())),
-        Err(error) => Err(error.into()),
+    let target = target.map_err(failed)?;
+    services.signals.take(name.clone(), now).map_err(too_many)?;
+    let receiver = services.engine.signal_receiver(&target).await;
+    match receiver.map_err(failed)? {
+        SignalReceiver::Handle => {
+            let hint = "Leave the data of the signal on the server.";
+            let body = read(body, BODY_BYTES_MAX, hint).await?;
+            let stored = services.engine.signal(&target, &body).await;
+            stored.map_err(failed)?;
+            Ok("signalled\n".into_response())
+        }
+        SignalReceiver::Policy => {
+            services.policy_signals.take(name, now).map_err(too_many)?;
+            let hint = "Group the alerts into smaller notifications.";
+            let body = read(body, ALARM_BYTES_MAX, hint).await?;
+            let signalled = services.engine.policy_signal(&target, &body).await;
+            match signalled.map_err(failed)? {
+                PolicySignal::Nothing(why) => Ok(told(StatusCode::OK, &why)),
+                PolicySignal::Scaling(scaling) => {
+                    scale(&services, &target, *scaling).await?.map_err(failed)
+                }
+            }
+        }
     }
+}
+
+/// Scales with a permission. The outer error is that of reading the cloud's facts.
+async fn scale(
+    services: &Services,
+    target: &SignalTarget,
+    scaling: engine::PermittedScaling,
+) -> Result<engine::Result<Response>> {
+    let (engine, actor, id) = (&services.engine, &scaling.actor, &scaling.deployment);
+    let deployment = engine.deployment(&target.tenant, id).await?;
+    let bundle = deployment.beside.bundle();
+    let cloud = services
+        .facts
+        .for_template(engine, actor, &deployment.template, &bundle)
+        .await?;
+    let started = engine
+        .scale(actor, id, &scaling.group, scaling.request, cloud)
+        .await;
+    let code = started.as_ref().err().map(|error| error.code().to_owned());
+    let status = match &started {
+        Ok(_) => StatusCode::ACCEPTED,
+        Err(error) => {
+            StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    };
+    let action = format!("signal: {}", scaling.summary);
+    Recorder::unattended(services, id)
+        .record((actor.user.as_str(), &actor.tenant), &action, status, code)
+        .await;
+    Ok(started.map(|started| {
+        let text = format!("{}; run {}", scaling.summary, started.run);
+        told(StatusCode::ACCEPTED, &text)
+    }))
+}
+
+/// A response for people who look at their alarm's log.
+fn told(status: StatusCode, text: &str) -> Response {
+    (status, format!("{}\n", sentence(text))).into_response()
 }
 
 fn too_many(wait: Duration) -> Error {

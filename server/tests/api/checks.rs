@@ -17,7 +17,7 @@ resources:
 ";
 
 /// A session of `demo` at the cloud itself.
-async fn session(auth_url: &str) -> Session {
+pub async fn session(auth_url: &str) -> Session {
     let cloud = CloudConfig::new("lab", auth_url);
     let credentials = Credentials::password("demo", "Default", "demo");
     let scope = Scope::project("demo", "Default");

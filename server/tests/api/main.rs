@@ -20,6 +20,7 @@ mod lab;
 mod limits;
 mod login;
 mod pages;
+mod permission;
 mod pulse;
 mod requests;
 mod runs;

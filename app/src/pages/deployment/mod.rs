@@ -5,6 +5,7 @@ mod command;
 pub mod compare;
 mod console;
 mod groups;
+mod permission;
 pub mod remove;
 pub mod roll_back;
 pub mod runs;
@@ -114,6 +115,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         groups: Vec::new(),
         services: Vec::new(),
         check: None,
+        permission: None,
         outputs: Default::default(),
         template: String::new(),
         beside: Default::default(),
@@ -135,6 +137,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <services::Services deployment />
             <groups::Groups deployment />
             <check::CheckSection deployment />
+            <permission::PermissionSection deployment />
             <Drawing deployment />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();

@@ -15,8 +15,8 @@ mod values;
 use std::collections::BTreeMap;
 
 use api::{
-    DeployRequest, Deployment, DeploymentState, OnFailure, Plan, PlanRequest, Problem, Run,
-    Severity,
+    DeployRequest, Deployment, DeploymentState, OnFailure, PermissionRequest, Plan, PlanRequest,
+    Problem, Run, Severity,
 };
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_meta::Title;
@@ -31,7 +31,10 @@ use self::{
     quota::QuotaLine,
     source::{Origin, Source},
 };
-use super::designs::file_stem;
+use super::{
+    designs::file_stem,
+    permission::{PermissionForm, PermissionNotes, can_give},
+};
 use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
@@ -40,8 +43,8 @@ use crate::{
     session::use_session,
     time::Ago,
     ui::{
-        Command, Confirm, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, Question, skeleton,
-        state::run_title, use_confirm, use_palette,
+        Command, Confirm, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, Question, ToastList,
+        skeleton, state::run_title, use_confirm, use_palette, use_toasts,
     },
 };
 
@@ -60,6 +63,8 @@ struct Page {
     busy: RwSignal<bool>,
     /// Reaction to a failed update.
     on_failure: RwSignal<OnFailure>,
+    /// The standing permission that is given with the deployment, if the design needs one.
+    permission: PermissionForm,
     /// True if the run shall start although a quota is too small.
     despite_quota: RwSignal<bool>,
     /// True for the drawing, false for the workflow.
@@ -138,6 +143,7 @@ impl Page {
             refused: RwSignal::new(None),
             busy: RwSignal::new(false),
             on_failure: RwSignal::new(OnFailure::Stop),
+            permission: PermissionForm::empty(),
             despite_quota: RwSignal::new(false),
             shows_drawing: RwSignal::new(false),
         };
@@ -218,6 +224,24 @@ impl Page {
     }
 }
 
+impl Page {
+    /// True if the plan hands out the address of a policy. Tracks.
+    fn needs_permission(self) -> bool {
+        self.plan.with(|plan| match plan {
+            Loaded::Ready(plan) => plan
+                .workflow
+                .as_ref()
+                .is_some_and(planner::scaling::passes_addresses_on),
+            _ => false,
+        })
+    }
+
+    /// The permission that is given with the deployment.
+    fn permission_untracked(self) -> Option<PermissionRequest> {
+        untrack(|| self.needs_permission().then(|| self.permission.request())?)
+    }
+}
+
 /// Reaction to an insufficient quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OverQuota {
@@ -275,6 +299,7 @@ fn deployer(page: Page) -> Callback<()> {
     let starter = Starter {
         page,
         confirm,
+        toasts: use_toasts(),
         navigate: StoredValue::new_local(Box::new(use_navigate())),
     };
     Callback::new(move |()| {
@@ -312,6 +337,7 @@ type Navigate = Box<dyn Fn(&str, NavigateOptions)>;
 struct Starter {
     page: Page,
     confirm: Confirm,
+    toasts: ToastList,
     navigate: StoredValue<Navigate, LocalStorage>,
 }
 
@@ -327,6 +353,10 @@ impl Starter {
             Loaded::Ready(plan) => plan.base_run.clone(),
             _ => None,
         });
+        let permission = page.permission_untracked();
+        if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {
+            return self.toasts.warn(format!("Not started: {problem}."));
+        }
         page.busy.set(true);
         page.refused.set(None);
         leptos::task::spawn_local(async move {
@@ -358,6 +388,12 @@ impl Starter {
             page.busy.try_set(false);
             match answer {
                 Ok(started) => {
+                    if let Some(permission) = permission {
+                        let given = client::permission_give(&started.deployment, &permission);
+                        if let Err(problem) = given.await {
+                            self.toasts.problem(&problem);
+                        }
+                    }
                     self.navigate.try_with_value(|navigate| {
                         navigate(&format!("/runs/{}", started.run), Default::default())
                     });
@@ -452,6 +488,7 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
         <div class="plan-body">
             <section class="plan-side" aria-label="Changes">
                 <Parameters form=page.form />
+                <PermissionQuestion page />
                 {left}
             </section>
             <section class="plan-graph" aria-label=move || if page.shows_drawing.get() { "Drawing" } else { "Workflow" }>
@@ -472,6 +509,26 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
                 {right}
             </section>
         </div>
+    }
+}
+
+/// Asks for a standing permission if the plan passes the address of a policy on, to whatever is to signal it.
+#[component]
+fn PermissionQuestion(page: Page) -> impl IntoView {
+    let session = use_session();
+    let is_needed = Memo::new(move |_| page.needs_permission());
+    let locked = Signal::derive(move || page.busy.get() || !can_give(session));
+    move || {
+        is_needed.get().then(|| {
+            view! {
+                <fieldset class="parameters permission">
+                    <legend>"While nobody is here"</legend>
+                    <p>"This design hands out the address of a scaling policy. Signals to it are refused unless you permit the deployment to scale by itself."</p>
+                    <PermissionNotes />
+                    {page.permission.fields(locked)}
+                </fieldset>
+            }
+        })
     }
 }
 

@@ -214,10 +214,17 @@ impl Engine {
             workflow,
             secrets,
         };
+        let tenant = &actor.tenant;
+        let permission = self.core.store.permission_find(tenant, deployment).await?;
         let mut transaction = self.core.store.begin("storing an undeploy").await?;
         let run = self.store_run(&mut transaction, &run).await?;
+        // Nothing is left to act on.
+        let revoked = transaction.permission_revoke(tenant, deployment).await?;
         transaction.commit().await?;
         self.go(actor, &run).await?;
+        if let Some(permission) = permission.filter(|_| revoked == Outcome::Done) {
+            self.delete_own_credential(actor, &permission).await;
+        }
         Ok(Started {
             deployment: deployment.to_owned(),
             run,

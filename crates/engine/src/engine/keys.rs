@@ -3,7 +3,7 @@
 use super::{Engine, terminals};
 use crate::{
     Error, Result,
-    secrets::{attributes, run_purpose},
+    secrets::{attributes, permission_purpose, run_purpose},
 };
 
 impl Engine {
@@ -34,6 +34,19 @@ impl Engine {
                 Err(_unsealable) => lost += 1,
             }
         }
+        for permission in operator.permission_list_sealed().await? {
+            let sealed = permission.sealed.as_deref().unwrap_or_default();
+            match keys.reseal(&permission_purpose(&permission.credential), sealed) {
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    operator
+                        .permission_replace_sealed(&permission, &text)
+                        .await?;
+                    anew += 1;
+                }
+                Err(_unsealable) => lost += 1,
+            }
+        }
         for mut resource in operator.resource_list_sealed().await? {
             match attributes::reseal(keys, &mut resource) {
                 Ok(false) => {}
@@ -51,9 +64,9 @@ impl Engine {
             return Ok(());
         }
         let why = format!(
-            "{lost} stored secrets of runs, terminals and resources are sealed with a key that this server does not have; it has {}. \
+            "{lost} stored secrets of runs, terminals, permissions and resources are sealed with a key that this server does not have; it has {}. \
              Start it with their key as well (STACKLOOM_KEY_FILE). If that key is lost, start it with --despite-lost-keys: \
-             runs then pause until their users log in, and secret attributes count as unknown",
+             runs then pause until their users log in, permissions must be given again, and secret attributes count as unknown",
             keys.ids().join(", ")
         );
         if self.core.config.despite_lost_keys {

@@ -10,6 +10,7 @@ mod health;
 mod hidden;
 mod keys;
 mod outputs;
+mod permission;
 mod read;
 mod recover;
 mod roll_back;
@@ -23,13 +24,15 @@ mod start;
 mod strays;
 mod sweeps;
 mod terminals;
+mod unattended;
 mod update;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    Check, CloudFacts, Deployment, Event, Layout, LogHits, OnFailure, Plan, RepairRequest, Run,
-    RunContent, RunState, ScaleRequest, Scaling, Started, Stray,
+    Check, CloudFacts, Deployment, Event, Layout, LogHits, OnFailure, Permission,
+    PermissionRequest, Plan, RepairRequest, Run, RunContent, RunState, ScaleRequest, Scaling,
+    Started, Stray,
 };
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
@@ -41,6 +44,8 @@ use tracing::Instrument;
 
 use check::ActiveChecks;
 pub use search::LogSearch;
+pub use signal::{PermittedScaling, PolicySignal, SignalReceiver};
+pub use unattended::{DueCheck, PermittedCheck};
 pub use update::{Hidden, Preview};
 
 use crate::{
@@ -260,11 +265,8 @@ impl Engine {
     ) -> Result<Started> {
         let (engine, actor) = (self.clone(), actor.clone());
         let (id, group) = (deployment.to_owned(), group.to_owned());
-        let begun = async move {
-            engine
-                .begin_scale(&actor, &id, &group, request, cloud)
-                .await
-        };
+        let begun =
+            async move { Box::pin(engine.begin_scale(&actor, &id, &group, request, cloud)).await };
         self.run_to_completion(Box::pin(begun)).await
     }
 
@@ -288,8 +290,43 @@ impl Engine {
         cloud: CloudFacts,
     ) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
-        let begun = async move { engine.begin_repair(&actor, &id, request, cloud).await };
+        let begun = async move { Box::pin(engine.begin_repair(&actor, &id, request, cloud)).await };
         self.run_to_completion(Box::pin(begun)).await
+    }
+
+    /// Lets the server act on a deployment while nobody is logged in, with an application credential of this user. An
+    /// earlier permission ends.
+    ///
+    /// # Errors
+    /// If the deployment is undeployed, the user cannot create application credentials, or is no member of the project.
+    pub async fn give_permission(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        request: PermissionRequest,
+    ) -> Result<Permission> {
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        let given = async move { engine.give(&actor, &id, request).await };
+        self.run_to_completion(Box::pin(given)).await
+    }
+
+    /// Ends the permission of a deployment. The secret is destroyed, and the application credential deleted now if it is
+    /// this user's, else at its owner's next login.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub async fn revoke_permission(&self, actor: &Actor, deployment: &str) -> Result<()> {
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        let revoked = async move { engine.revoke(&actor, &id).await };
+        self.run_to_completion(Box::pin(revoked)).await
+    }
+
+    /// Deletes the user's application credentials whose permissions have ended. Call it at login.
+    ///
+    /// # Errors
+    /// If the database cannot be read. A credential that the cloud does not delete stays until the next login.
+    pub async fn delete_unused_credentials(&self, actor: &Actor) -> Result<()> {
+        self.delete_unused(actor).await
     }
 
     /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.

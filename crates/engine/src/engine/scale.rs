@@ -64,7 +64,7 @@ impl Engine {
     }
 
     /// End of a group's cooldown, in RFC 3339. `None` if there is none now.
-    async fn cooldown_until(
+    pub(super) async fn cooldown_until(
         &self,
         tenant: &Tenant,
         deployment: &str,
@@ -112,7 +112,8 @@ impl Engine {
     }
 }
 
-fn groups(there: &[ResourceRow]) -> Vec<ScalingGroup> {
+/// The scaling groups among a deployment's resources.
+pub(super) fn groups(there: &[ResourceRow]) -> Vec<ScalingGroup> {
     let relevant = there
         .iter()
         .filter(|row| scaling::is_part(&row.spec.resource_type));

@@ -31,11 +31,13 @@ impl Engine {
         } else {
             BTreeMap::new()
         };
+        let permission = self.core.store.permission_find(tenant, id).await?;
         Ok(Deployment {
             resources: shown,
             groups,
             services,
             outputs,
+            permission: permission.map(|row| row.given),
             ..Arc::unwrap_or_clone(row).shown
         })
     }

@@ -1,9 +1,48 @@
 //! Receives signals to resources. The sender has no login: the signature of the address is its permission.
+//!
+//! A signal to a policy scales its group with the standing permission of the deployment. Everything that needs no login
+//! is checked first, so that a flood of signals costs the cloud nothing.
 
+use api::ScaleRequest;
+use planner::scaling::ScalingGroup;
 use store::{SIGNALS_MAX, SignalOutcome, SignalTarget};
 
-use super::Engine;
-use crate::{Error, Result, signals};
+use super::{Engine, permission::PermittedAction, scale::groups};
+use crate::{
+    Actor, Error, Result,
+    signals::{self, Alarm},
+};
+
+/// The kind of a resource that takes signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalReceiver {
+    /// A wait condition handle, which stores them.
+    Handle,
+    /// A scaling policy, which scales its group.
+    Policy,
+}
+
+/// The effect of a signal to a policy.
+pub enum PolicySignal {
+    /// None, for this reason.
+    Nothing(String),
+    /// A scaling, for [`Engine::scale`].
+    Scaling(Box<PermittedScaling>),
+}
+
+/// A scaling with a standing permission.
+pub struct PermittedScaling {
+    /// The user who gave the permission.
+    pub actor: Actor,
+    /// Id of the deployment.
+    pub deployment: String,
+    /// The group.
+    pub group: String,
+    /// The policy.
+    pub request: ScaleRequest,
+    /// The scaling in words.
+    pub summary: String,
+}
 
 impl Engine {
     /// The resource of a signed address: its last part, and its token. Reads nothing from the database.
@@ -14,22 +53,26 @@ impl Engine {
         signals::target(&self.core.keys, name, token).ok_or(Error::SignalRefused)
     }
 
-    /// Receives a signal to a resource, as the body of a request.
+    /// The kind of a target's resource.
     ///
     /// # Errors
-    /// If the resource is gone or was replaced, takes no signals, or cannot take this one.
+    /// If the resource is gone or was replaced, or takes no signals.
+    pub async fn signal_receiver(&self, target: &SignalTarget) -> Result<SignalReceiver> {
+        let found = self.core.store.signal_target_type(target).await?;
+        match found.as_deref() {
+            Some(hot::template::members::SCALING_POLICY) => Ok(SignalReceiver::Policy),
+            Some(other) if types::is_wait_condition_handle(other) => Ok(SignalReceiver::Handle),
+            _ => Err(Error::SignalRefused),
+        }
+    }
+
+    /// Receives a signal to a wait condition handle, as the body of a request.
+    ///
+    /// # Errors
+    /// If the handle is gone or was replaced, or cannot take this signal.
     pub async fn signal(&self, target: &SignalTarget, body: &[u8]) -> Result<()> {
         let store = &self.core.store;
-        let resource_type = store.signal_target_type(target).await?;
-        let resource_type = resource_type.ok_or(Error::SignalRefused)?;
-        if resource_type == hot::template::members::SCALING_POLICY {
-            return Err(Error::NotPossibleNow(format!(
-                "nobody has permitted this deployment to scale by itself. A member of the project can apply `{}` on the \
-                 deployment's page",
-                target.resource
-            )));
-        }
-        if !types::is_wait_condition_handle(&resource_type) {
+        if self.signal_receiver(target).await? != SignalReceiver::Handle {
             return Err(Error::SignalRefused);
         }
         let signal = signals::parse(body).map_err(Error::SignalInvalid)?;
@@ -41,4 +84,68 @@ impl Engine {
             ))),
         }
     }
+
+    /// Receives a signal to a policy, as the body of a request.
+    ///
+    /// # Errors
+    /// If the policy is gone, no permission lets it scale its group, or a run is active on the deployment.
+    pub async fn policy_signal(&self, target: &SignalTarget, body: &[u8]) -> Result<PolicySignal> {
+        let SignalTarget {
+            tenant,
+            deployment,
+            resource: policy,
+            ..
+        } = target;
+        if signals::parse_alarm(body).map_err(Error::SignalInvalid)? == Alarm::Quiet {
+            let why = "the alarm is not raised, so the group stays as it is";
+            return Ok(PolicySignal::Nothing(why.to_owned()));
+        }
+        let row = self.live_row(tenant, deployment).await?;
+        let permission = self
+            .permission_for(tenant, deployment, PermittedAction::Scale)
+            .await?;
+        // Sizes are uncertain during a run.
+        self.check_idle(&row).await?;
+        let there = self.core.store.resource_list(tenant, deployment).await?;
+        let (group, to) = scaled(groups(&there), policy).ok_or(Error::SignalRefused)?;
+        let ScalingGroup {
+            name,
+            size,
+            min_size,
+            max_size,
+            ..
+        } = group;
+        if let Some(until) = self.cooldown_until(tenant, deployment, &name).await? {
+            return Ok(PolicySignal::Nothing(format!(
+                "`{name}` was scaled a short time ago, so it stays as it is until {until}"
+            )));
+        }
+        if to == size {
+            return Ok(PolicySignal::Nothing(format!(
+                "`{policy}` changes nothing now: `{name}` has {size} members, and may have {min_size} to {max_size}"
+            )));
+        }
+        Ok(PolicySignal::Scaling(Box::new(PermittedScaling {
+            actor: self.log_in_with(&permission).await?,
+            deployment: deployment.clone(),
+            summary: format!("`{policy}` scales `{name}` from {size} to {to} members"),
+            group: name,
+            request: ScaleRequest {
+                policy: Some(policy.clone()),
+                base_run: row.shown.last_run,
+                ..ScaleRequest::default()
+            },
+        })))
+    }
+}
+
+/// The group of a policy, and the size that the policy asks for.
+fn scaled(groups: Vec<ScalingGroup>, policy: &str) -> Option<(ScalingGroup, u64)> {
+    groups.into_iter().find_map(|group| {
+        let policy = group.policies.iter().find(|one| one.name == policy)?;
+        let to = policy
+            .adjustment
+            .new_size(group.size, group.min_size, group.max_size);
+        Some((group, to))
+    })
 }

@@ -3,13 +3,15 @@
 //! There are two keys with two lifetimes. Secrets of a *run* (the token, hidden parameters, the vault key) are sealed under the
 //! server's own key ([`SealingKeys`]) and removed when the run ends. Secrets of a *deployment* (private keys, hidden parameters) are in the cloud's
 //! key manager under the user's token, or sealed under a key that only the user can derive: without them, neither the server nor
-//! its operator can open these secrets.
+//! its operator can open these secrets. A standing permission ([`PermissionSecrets`]) is the exception that its giver makes: while
+//! it lasts, the server's key opens what the giver could open.
 
 pub(crate) mod attributes;
 mod command;
 pub(crate) mod hidden_parameters;
 mod keys;
 mod mask;
+mod permission;
 mod run;
 mod seal;
 mod vault;
@@ -17,6 +19,7 @@ mod vault;
 pub(crate) use command::CommandContent;
 pub use keys::{KeySource, SealingKeys};
 pub use mask::Mask;
+pub(crate) use permission::{PermissionSecrets, purpose as permission_purpose};
 pub use run::RunSecrets;
 pub(crate) use run::{load_run, purpose as run_purpose, seal_run};
 pub use seal::{SealingKey, Unsealable};

@@ -7,7 +7,9 @@
 //! address, as Heat's token is: it is sent as `X-Auth-Token` or in the query, which logs do not contain.
 
 mod address;
+mod alarm;
 mod body;
 
 pub(crate) use address::{address, target};
+pub(crate) use alarm::{Alarm, parse as parse_alarm};
 pub(crate) use body::parse;

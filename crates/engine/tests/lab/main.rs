@@ -23,6 +23,7 @@ mod marked;
 mod measure;
 mod names;
 mod people;
+mod permission;
 mod random;
 mod rare;
 mod repair;

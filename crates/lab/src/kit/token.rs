@@ -20,6 +20,12 @@ pub struct Token {
     /// Whether it comes from an unrestricted application credential, which can create further ones.
     #[serde(default)]
     pub unrestricted: bool,
+    /// The id of the application credential that it comes from.
+    #[serde(default)]
+    pub credential: Option<String>,
+    /// The calls that it may make. `None` permits all.
+    #[serde(default)]
+    pub access_rules: Option<Vec<AccessRule>>,
     /// The authentication methods: `password`, `token`, `application_credential`.
     pub methods: Vec<String>,
     /// A random id for logs.
@@ -31,6 +37,39 @@ pub struct Token {
 }
 
 keyed_by_id!(Token);
+
+/// A call that an application credential may make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessRule {
+    /// The type of the service.
+    pub service: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path, with `*` for a segment and `**` for any number of them.
+    pub path: String,
+}
+
+impl AccessRule {
+    /// Whether the rule permits a call.
+    pub fn permits(&self, service: &str, method: &str, path: &str) -> bool {
+        self.service == service && self.method == method && matches(&self.path, path)
+    }
+}
+
+fn matches(pattern: &str, path: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else {
+        return pattern == path;
+    };
+    let Some(rest) = path.strip_prefix(before) else {
+        return false;
+    };
+    let (after, longest) = match after.strip_prefix('*') {
+        Some(after) => (after, rest.len()),
+        None => (after, rest.find('/').unwrap_or(rest.len())),
+    };
+    let mut ends = (0..=longest).filter(|end| rest.is_char_boundary(*end));
+    ends.any(|end| matches(after, &rest[end..]))
+}
 
 impl Token {
     /// Whether the user has the role `admin`.
@@ -54,5 +93,25 @@ impl Member {
     /// Whether the caller can see and change resources of this project.
     pub fn can_access(&self, project_id: &str) -> bool {
         self.admin || self.project_id == project_id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_a_segment_and_two_are_any_number() {
+        for (pattern, path, expected) in [
+            ("/v2.1/servers", "/v2.1/servers", true),
+            ("/v2.1/servers", "/v2.1/servers/1", false),
+            ("/v2.1/servers/*", "/v2.1/servers/1", true),
+            ("/v2.1/servers/*", "/v2.1/servers/1/action", false),
+            ("/v2.1/*/1/action", "/v2.1/servers/1/action", true),
+            ("/**", "/v2.1/servers/1/action", true),
+            ("/v2.0/**", "/v2.1/servers", false),
+        ] {
+            assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
+        }
     }
 }

@@ -59,6 +59,20 @@ fn reader_refusal(cloud: &App, service: &str, rest: &str, request: &Request) -> 
     })
 }
 
+/// The refusal of a call that the application credential of the token does not permit.
+fn access_refusal(cloud: &App, service: &str, rest: &str, request: &Request) -> Option<Refusal> {
+    let text = request.headers().get("x-auth-token")?.to_str().ok()?;
+    let method = request.method().as_str();
+    // A token can always be validated.
+    if (service, method, rest) == ("identity", "GET", "/v3/auth/tokens") {
+        return None;
+    }
+    let token = cloud.read(|model| model.identity.token(text))?;
+    let mut rules = token.access_rules?.into_iter();
+    let permitted = rules.any(|rule| rule.permits(service, method, rest));
+    (!permitted).then(Refusal::unauthorized)
+}
+
 /// Executes a call with its microversion, and adds the version to the response.
 async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next) -> Response {
     // Version documents have no microversion: clients read the range there.
@@ -97,7 +111,9 @@ impl ReceivedCall {
     }
 
     pub(crate) async fn answer(self) -> Response {
-        let denied = reader_refusal(&self.cloud, self.service, &self.path, &self.request);
+        let (cloud, path, request) = (&self.cloud, &self.path, &self.request);
+        let denied = access_refusal(cloud, self.service, path, request)
+            .or_else(|| reader_refusal(cloud, self.service, path, request));
         if let Some(refusal) = denied {
             return refusal.answer(self.service);
         }

@@ -82,6 +82,23 @@ impl Client {
         client
     }
 
+    /// The same user with the token of another identity, such as an application credential.
+    pub async fn with_login(&self, auth: Value) -> Self {
+        let path = "/identity/v3/auth/tokens";
+        let answer = self.post(path, json!({ "auth": auth })).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        Self {
+            http: self.http.clone(),
+            base: self.base.clone(),
+            token: answer.headers["x-subject-token"]
+                .to_str()
+                .unwrap()
+                .to_owned(),
+            project_id: self.project_id.clone(),
+            user_id: self.user_id.clone(),
+        }
+    }
+
     /// Uses the same token at another lab.
     pub fn move_to(&mut self, lab: &Lab) {
         self.base = lab.url();

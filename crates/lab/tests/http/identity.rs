@@ -159,6 +159,42 @@ async fn an_application_credential_is_bound_to_its_project() {
 }
 
 #[tokio::test]
+async fn an_application_credential_makes_the_calls_of_its_rules_only() {
+    let (lab, client) = memory().await;
+    let path = format!(
+        "/identity/v3/users/{}/application_credentials",
+        client.user_id
+    );
+    let rule = json!({"service": "network", "method": "GET", "path": "/v2.0/**"});
+    let wanted = json!({"name": "reads", "access_rules": [rule]});
+    let made = client
+        .post(&path, json!({ "application_credential": wanted }))
+        .await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(
+        made.at("/application_credential/access_rules"),
+        &json!([rule])
+    );
+    let id = made.at("/application_credential/id").clone();
+    let credential = json!({"id": id, "secret": made.at("/application_credential/secret")});
+    let identity =
+        json!({"methods": ["application_credential"], "application_credential": credential});
+    let program = client.with_login(json!({ "identity": identity })).await;
+    assert_eq!(program.get("/network/v2.0/networks").await.status, 200);
+    let network = json!({"network": {"name": "n"}});
+    let refused = program.post("/network/v2.0/networks", network).await;
+    assert_eq!(refused.status, 401);
+    for elsewhere in ["/compute/v2.1/servers", path.as_str()] {
+        assert_eq!(program.get(elsewhere).await.status, 401, "{elsewhere}");
+    }
+    // Its tokens end with it.
+    let there = format!("{path}/{}", id.as_str().unwrap());
+    assert_eq!(client.delete(&there).await.status, 204);
+    assert_eq!(program.get("/network/v2.0/networks").await.status, 401);
+    drop(lab);
+}
+
+#[tokio::test]
 async fn a_credential_of_another_user_is_not_found() {
     let (lab, demo) = memory().await;
     let seed = json!({"user_id": demo.user_id, "type": "totp", "blob": "GEZDGNBVGY3TQOJQ"});

@@ -44,7 +44,16 @@ pub(crate) struct TokenInfo {
     #[serde(default)]
     roles: Vec<Role>,
     #[serde(default)]
+    application_credential: Option<UsedCredential>,
+    #[serde(default)]
     catalog: Catalog,
+}
+
+/// The application credential of a login.
+#[derive(Clone, Debug, Deserialize)]
+struct UsedCredential {
+    #[serde(default)]
+    restricted: bool,
 }
 
 impl TokenInfo {
@@ -144,6 +153,13 @@ impl Session {
         self.roles()
             .iter()
             .any(|role| role.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the session comes from a restricted application credential. Keystone refuses to create or delete
+    /// application credentials with it.
+    pub fn is_restricted(&self) -> bool {
+        let used = self.0.info.application_credential.as_ref();
+        used.is_some_and(|used| used.restricted)
     }
 
     /// The service catalogue.

@@ -1,5 +1,6 @@
 //! Keystone: logins, tokens, projects.
 
+use openstack::application_credentials::NewApplicationCredential;
 use openstack::{Credentials, Error, LoginMethod, Method, Scope, Service, Session};
 use serde_json::json;
 
@@ -246,6 +247,66 @@ async fn application_credentials() {
             matches!(error, Error::WrongCredentials { .. }),
             true,
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn application_credentials_of_programs() {
+    case("credentials", &[], async |w| {
+        let me = &w.session;
+        let name = format!("{}-credential", w.name);
+        let roles: Vec<&str> = me.roles().iter().map(|role| role.name.as_str()).collect();
+        let has_rules = me.identity().has_access_rules().await.unwrap();
+        let rules = me.access_rules();
+        let new = NewApplicationCredential {
+            name: &name,
+            description: "of a test",
+            roles: &roles[..1],
+            expires_at: jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1),
+            access_rules: if has_rules { &rules } else { &[] },
+        };
+        let made = me
+            .identity()
+            .application_credential_create(&new)
+            .await
+            .unwrap();
+        let again = me.identity().application_credential_create(&new).await;
+        w.is("the name is taken", again.unwrap_err().status(), 409);
+        let credentials = Credentials::application_credential(&made.id, made.secret.clone());
+        let program = Session::login(me.cloud(), &credentials, None)
+            .await
+            .unwrap();
+        w.is("the login is restricted", program.is_restricted(), true);
+        w.is("a login by password is not", me.is_restricted(), false);
+        w.is(
+            "it acts in the project",
+            program.project().map(|project| project.id.as_str()),
+            me.project().map(|project| project.id.as_str()),
+        );
+        w.is("its roles", program.has_role(roles[0]), true);
+        let token = Session::from_token(me.cloud(), program.token().clone()).await;
+        w.is(
+            "its token is validated",
+            token.unwrap().is_restricted(),
+            true,
+        );
+        let more = NewApplicationCredential {
+            name: "more",
+            ..new
+        };
+        let more = program
+            .identity()
+            .application_credential_create(&more)
+            .await;
+        w.is("it creates no other one", more.is_err(), true);
+        let identity = me.identity();
+        identity.application_credential_delete(&name).await.unwrap();
+        identity.application_credential_delete(&name).await.unwrap();
+        let error = program.network().external_networks().await.unwrap_err();
+        w.is("its token ends with it", error.status(), 401);
+        let late = Session::login(me.cloud(), &credentials, None).await;
+        w.is("a deleted one", late.is_err(), true);
     })
     .await;
 }

@@ -423,6 +423,12 @@ async fn count(store: &Store, query: &'static str) -> i64 {
         .expect("a number")
 }
 
+/// Makes the next checks of all permissions due now.
+pub async fn permission_make_due(store: &Store) {
+    let due = sqlx::query("UPDATE permissions SET next_check = '2026-01-02T00:00:00.000Z'");
+    execute(store, due).await;
+}
+
 /// Tables of SQLite with a reference to one of two tables, and what a deletion there does to their rows.
 pub async fn references_to(store: &Store, tables: [&str; 2]) -> Vec<(String, String)> {
     sqlx::query_as(

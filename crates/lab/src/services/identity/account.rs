@@ -11,7 +11,7 @@ use crate::kit::ids::{digest, micros, new_hex_id, stable_hex_id};
 use crate::kit::record::{Attributes, Record};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
-use crate::kit::token::Token;
+use crate::kit::token::{AccessRule, Token};
 use crate::services::identity::grants::Assignment;
 use crate::services::identity::{DOMAIN_ID, DOMAIN_NAME, Identity};
 
@@ -30,6 +30,10 @@ pub struct Grant {
     /// Names of the user's roles in the project.
     pub roles: Vec<String>,
     pub unrestricted: bool,
+    /// The id of the application credential.
+    pub credential: Option<String>,
+    /// The permitted calls. `None` permits all.
+    pub access_rules: Option<Vec<AccessRule>>,
     /// The authentication methods.
     pub methods: Vec<String>,
     /// The time of expiry. `None` means after [`TOKEN_LIFETIME`].
@@ -234,6 +238,8 @@ impl Identity {
             project_id: grant.project_id,
             roles: grant.roles,
             unrestricted: grant.unrestricted,
+            credential: grant.credential,
+            access_rules: grant.access_rules,
             methods: grant.methods,
             audit_id: new_hex_id()[..22].to_owned(),
             issued_at,

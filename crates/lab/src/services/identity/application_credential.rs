@@ -7,7 +7,7 @@ use crate::kit::ids::{digest, new_hex_id};
 use crate::kit::record::{Attributes, Record};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::keyed_by_id;
-use crate::kit::token::Token;
+use crate::kit::token::{AccessRule, Token};
 use crate::services::identity::Identity;
 
 /// A secret of a program for one project.
@@ -27,6 +27,9 @@ pub struct ApplicationCredential {
     /// Whether it can create further application credentials.
     #[serde(default)]
     pub unrestricted: bool,
+    /// The calls that its tokens may make. `None` permits all.
+    #[serde(default)]
+    pub access_rules: Option<Vec<AccessRule>>,
     /// The time of expiry. `None` never expires.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
@@ -42,6 +45,8 @@ pub struct CreateCredential {
     /// Names or ids of roles. `None` takes all roles of the creator.
     pub roles: Option<Vec<String>>,
     pub unrestricted: bool,
+    /// The permitted calls. `None` permits all.
+    pub access_rules: Option<Vec<AccessRule>>,
     pub expires_at: Option<Timestamp>,
 }
 
@@ -127,6 +132,7 @@ impl Identity {
             project_id: project_id.into(),
             roles,
             unrestricted: wanted.unrestricted,
+            access_rules: wanted.access_rules,
             expires_at: wanted.expires_at,
         };
         self.application_credentials.insert(row.clone());

@@ -7,6 +7,7 @@ use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::ids::micros;
 use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
+use crate::kit::token::{AccessRule, Token};
 use crate::services::identity::application_credential::{ApplicationCredential, CreateCredential};
 use crate::services::identity::{forbidden, list, needed, not_found, own, own_or_admin, text};
 use crate::services::{Call, Model, Routes};
@@ -41,7 +42,7 @@ fn credential_document(model: &Model, row: &ApplicationCredential, base: &str) -
         .map(|role| json!({"id": role.id, "name": role.text("name"), "domain_id": null, "description": null, "options": {}}))
         .collect();
     let path = format!("users/{}/application_credentials/{}", row.user_id, row.id);
-    json!({
+    let mut document = json!({
         "id": row.id,
         "name": row.name,
         "description": row.description,
@@ -53,7 +54,19 @@ fn credential_document(model: &Model, row: &ApplicationCredential, base: &str) -
         "unrestricted": row.unrestricted,
         "system": null,
         "links": {"self": format!("{base}/identity/v3/{path}")},
-    })
+    });
+    if let Some(rules) = &row.access_rules {
+        document["access_rules"] = json!(rules);
+    }
+    document
+}
+
+/// The refusal of a restricted application credential, which manages no application credentials.
+fn unrestricted(token: &Token, rule: &str) -> Result<(), Refusal> {
+    match token.credential.is_some() && !token.unrestricted {
+        true => Err(forbidden(rule)),
+        false => Ok(()),
+    }
 }
 
 async fn create_application_credential(call: Call, body: Bytes) -> Answer {
@@ -61,15 +74,7 @@ async fn create_application_credential(call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let token = call.token()?;
     own(&call, user, "create_application_credential")?;
-    // A restricted application credential cannot create further ones.
-    if token
-        .methods
-        .iter()
-        .any(|method| method == "application_credential")
-        && !token.unrestricted
-    {
-        return Err(forbidden("create_application_credential"));
-    }
+    unrestricted(token, "create_application_credential")?;
     let body = read_json(&body)?;
     let wanted = needed(&body, "application_credential")?;
     let name = text(wanted, "name")
@@ -89,6 +94,7 @@ async fn create_application_credential(call: Call, body: Bytes) -> Answer {
         secret: owned("secret"),
         roles,
         unrestricted: wanted["unrestricted"] == true,
+        access_rules: read_rules(wanted)?,
         expires_at,
     };
     let base = &call.base;
@@ -120,6 +126,18 @@ fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
             "The 'expires_at' must not be before now. {MALFORMED}"
         )))
     }
+}
+
+fn read_rules(wanted: &Value) -> Result<Option<Vec<AccessRule>>, Refusal> {
+    let Some(rules) = wanted.get("access_rules").filter(|rules| !rules.is_null()) else {
+        return Ok(None);
+    };
+    let rules = serde_json::from_value(rules.clone());
+    rules.map(Some).map_err(|_| {
+        Refusal::bad_request(
+            "Invalid input for field 'access_rules': each has 'service', 'method' and 'path'.",
+        )
+    })
 }
 
 async fn application_credentials(call: Call) -> Answer {
@@ -163,12 +181,16 @@ async fn application_credential(call: Call) -> Answer {
 async fn delete_application_credential(call: Call) -> Answer {
     let (user, id) = (call.part("user"), call.part("id"));
     own(&call, user, "delete_application_credential")?;
+    unrestricted(call.token()?, "delete_application_credential")?;
     let gone = call.app.change(|model| {
         let mine = model
             .identity
             .application_credentials
             .get(id)
             .is_some_and(|row| row.user_id == user);
+        // Its tokens end with it.
+        let is_of = |token: &Token| mine && token.credential.as_deref() == Some(id);
+        model.identity.remove_tokens(is_of);
         mine && model.identity.application_credentials.remove(id).is_some()
     });
     if gone {

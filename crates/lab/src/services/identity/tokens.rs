@@ -8,7 +8,7 @@ use crate::kit::answer::{Answer, empty, json_answer, read_json};
 use crate::kit::ids::micros;
 use crate::kit::record::Attributes;
 use crate::kit::refusal::Refusal;
-use crate::kit::token::Token;
+use crate::kit::token::{AccessRule, Token};
 use crate::services::identity::account::{Grant, ScopeRequest};
 use crate::services::identity::catalog::catalog;
 use crate::services::identity::second_factor::Receipt;
@@ -81,6 +81,8 @@ async fn create_token(call: Call, body: Bytes) -> Answer {
             project_id,
             roles,
             unrestricted: login.unrestricted,
+            credential: login.credential,
+            access_rules: login.access_rules,
             methods: login.methods,
             expires: login.expires,
         });
@@ -124,6 +126,9 @@ struct Login {
     /// The roles of an application credential. `None` gives the token the user's roles.
     roles: Option<Vec<String>>,
     unrestricted: bool,
+    /// The id of the application credential.
+    credential: Option<String>,
+    access_rules: Option<Vec<AccessRule>>,
 }
 
 fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, Refusal> {
@@ -156,6 +161,8 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                     bound_to: None,
                     roles: None,
                     unrestricted: false,
+                    credential: None,
+                    access_rules: None,
                 }
             }
             "token" => {
@@ -173,7 +180,9 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                     expires: Some(old.expires_at),
                     bound_to: None,
                     roles: None,
-                    unrestricted: false,
+                    unrestricted: old.unrestricted,
+                    credential: old.credential.clone(),
+                    access_rules: old.access_rules.clone(),
                 }
             }
             "application_credential" => {
@@ -198,6 +207,8 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                     bound_to: Some(row.project_id.clone()),
                     roles: Some(row.roles.clone()),
                     unrestricted: row.unrestricted,
+                    credential: Some(row.id.clone()),
+                    access_rules: row.access_rules.clone(),
                 }
             }
             _ => return Err(Refusal::unauthorized()),
@@ -268,6 +279,11 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
         "expires_at": token.expires_text(),
         "issued_at": token.issued_text(),
     });
+    let credential = token.credential.as_deref();
+    if let Some(row) = credential.and_then(|id| model.identity.application_credentials.get(id)) {
+        let shown = json!({"id": row.id, "name": row.name, "restricted": !row.unrestricted});
+        document["application_credential"] = shown;
+    }
     if let Some(project) = token
         .project_id
         .as_ref()
