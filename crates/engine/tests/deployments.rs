@@ -233,7 +233,7 @@ const TOOLS: &str = "  front: {type: OS::Neutron::Net}
     metadata: {stackloom: {public: true}}
     properties:
       image: debian-12
-      flavor: m1.small
+      flavor: m1.tiny
       user_data_format: SOFTWARE_CONFIG
       networks: [{network: {get_resource: front}}]
   programs:
