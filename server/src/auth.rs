@@ -18,7 +18,11 @@ use openstack::CloudConfig;
 use serde::{Deserialize, Serialize};
 use store::SessionOwner;
 use time::OffsetDateTime;
-use tower_sessions::{Expiry, Session, session::Id};
+use tower_sessions::{
+    Expiry, Session,
+    session::{self, Id},
+    session_store,
+};
 
 use crate::{
     attempts::AddressKey,
@@ -148,7 +152,7 @@ pub async fn login_of(parts: &Parts) -> Result<(Login, Option<Id>)> {
     }
     let session = parts.extensions.get::<Session>();
     let session = session.ok_or_else(not_signed_in)?;
-    let login = Login::of_session(session).await;
+    let login = Login::of_session(session).await?;
     Ok((login.ok_or_else(not_signed_in)?, session.id()))
 }
 
@@ -235,9 +239,9 @@ pub async fn sign_in(
     Ok(())
 }
 
-/// True if the session has a login. The HTML shell of a page needs no more.
+/// True if the session has a login, or cannot be read now. The HTML shell of a page needs no more.
 pub async fn is_signed_in(session: &Session) -> bool {
-    Login::of_session(session).await.is_some()
+    !matches!(Login::of_session(session).await, Ok(None))
 }
 
 /// The record of a session. Has no `Debug`, so that it cannot be logged.
@@ -261,13 +265,23 @@ impl Login {
         }
     }
 
-    async fn of_session(session: &Session) -> Option<Login> {
-        session.get(SESSION_KEY).await.unwrap_or_else(|error| {
-            tracing::warn!(
-                "a session could not be read, so its owner has to log in again: {error}"
-            );
-            None
-        })
+    /// The login of a session. `None` if it has none, or one that nobody can read.
+    ///
+    /// # Errors
+    /// If the database fails. That does not end a session.
+    async fn of_session(session: &Session) -> Result<Option<Login>> {
+        match session.get(SESSION_KEY).await {
+            Ok(login) => Ok(login),
+            Err(session::Error::Store(session_store::Error::Backend(cause))) => {
+                Err(Error::internal("reading a session", cause))
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "a session could not be read, so its owner has to log in again: {error}"
+                );
+                Ok(None)
+            }
+        }
     }
 
     fn of_headers(headers: &HeaderMap) -> Result<Option<Login>> {

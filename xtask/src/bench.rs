@@ -15,7 +15,7 @@ use crate::{build, clouds, docker, http, needs, paths, progress, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The figures to measure. The default is all except `canvas`, `long-log`, `heat`, `lab` and `engine`.
+    /// The figures to measure. The default is all except `canvas`, `long-log`, `heat`, `lab`, `engine` and `viewers`.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -29,6 +29,9 @@ pub struct Options {
     /// For `heat`: measure only the time that the services need for the indispensable calls.
     #[arg(long)]
     floor: bool,
+    /// For `engine` and `viewers`: with a PostgreSQL server, and not a database file.
+    #[arg(long)]
+    postgres: bool,
     /// For `canvas`: numbers of nodes, measured one after the other.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [100, 500, 1000, 2000, 5000])]
     nodes: Vec<u32>,
@@ -57,8 +60,11 @@ enum Figure {
     Heat,
     /// Ten thousand servers in the lab, in memory.
     Lab,
-    /// Thousands of servers in the lab, deployed and undeployed by the engine.
+    /// Thousands of servers in the lab, deployed and undeployed by the engine; many deployments at once; waiting steps;
+    /// log lines.
     Engine,
+    /// A thousand viewers of one run.
+    Viewers,
 }
 
 /// Measures the figures.
@@ -76,11 +82,14 @@ pub fn run(options: &Options) -> Result<()> {
     };
     // These need only a toolchain.
     let plain = |figure: &Figure| {
-        use Figure::{Compile, Engine, Heat, Lab};
-        matches!(figure, Compile | Heat | Lab | Engine)
+        use Figure::{Compile, Engine, Heat, Lab, Viewers};
+        matches!(figure, Compile | Heat | Lab | Engine | Viewers)
     };
     if !figures.iter().all(plain) {
         needs::ensure(&needs::for_running())?;
+    }
+    if options.postgres {
+        needs::ensure(&[needs::POSTGRES])?;
     }
     for figure in figures {
         match figure {
@@ -92,11 +101,22 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Log => log()?,
             Figure::LongLog => long_log()?,
             Figure::Heat => heat(options)?,
-            Figure::Lab => test_figures("lab", &["--test", "scale"], "ten_thousand_servers")?,
+            Figure::Lab => {
+                test_figures("lab", &["--test", "scale"], "ten_thousand_servers", options)?;
+            }
             Figure::Engine => {
-                test_figures("engine", &["--test", "lab"], "thousands_of_servers")?;
-                test_figures("engine", &["--lib"], "run::figures")?;
-                test_figures("store", &["--test", "log"], "a_line_on_the_disk")?;
+                test_figures(
+                    "engine",
+                    &["--test", "lab"],
+                    "thousands_of_servers",
+                    options,
+                )?;
+                test_figures("engine", &["--test", "lab"], "figures::", options)?;
+                test_figures("engine", &["--lib"], "run::figures", options)?;
+                test_figures("store", &["--test", "log"], "a_line_on_the_disk", options)?;
+            }
+            Figure::Viewers => {
+                test_figures("server", &["--test", "kill"], "viewers::", options)?;
             }
         }
     }
@@ -121,10 +141,14 @@ fn heat(options: &Options) -> Result<()> {
 }
 
 /// Prints the figures from a test of a crate. Their lines begin with the crate's name: name, value, unit.
-fn test_figures(package: &str, target: &[&str], name: &str) -> Result<()> {
+fn test_figures(package: &str, target: &[&str], name: &str, options: &Options) -> Result<()> {
     let mut test = shell::cargo(["test", "--quiet", "--release", "--package", package]);
     test.args(target).args(["--", name]);
-    test.args(["--include-ignored", "--nocapture"]);
+    // One after the other: each has the machine for itself.
+    test.args(["--include-ignored", "--nocapture", "--test-threads=1"]);
+    if options.postgres {
+        test.env("STACKLOOM_TEST_POSTGRES", "yes");
+    }
     let said = shell::read(&mut test)?;
     let start = format!("{package}, ");
     let mut figures = said
@@ -226,6 +250,7 @@ fn memory() -> Result<()> {
         catalog: paths::root().join("catalog"),
         signal_url: None,
         log: Some(dir.join("server.log")),
+        settings: Vec::new(),
     };
     let _daemon = docker::ensure_daemon()?;
     let process = server.start(&programs.server)?;

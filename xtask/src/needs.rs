@@ -97,7 +97,8 @@ const CHROMIUM: Need = Need {
     packages: &["chromium"],
 };
 
-const POSTGRES: Need = Need {
+/// The requirement of benchmarks with `--postgres`.
+pub const POSTGRES: Need = Need {
     name: "PostgreSQL",
     purpose: "the other database, in tests and for `run --postgres`",
     is_there: || {
@@ -106,6 +107,25 @@ const POSTGRES: Need = Need {
         versions.is_ok_and(|all| all.flatten().any(has_server))
     },
     packages: &["postgresql"],
+};
+
+const PATRONI: Need = Need {
+    name: "Patroni",
+    purpose: "a highly available database, in tests and for `run --servers`",
+    is_there: || shell::has("patroni"),
+    packages: &["patroni"],
+};
+const ETCD: Need = Need {
+    name: "etcd",
+    purpose: "Patroni's choice of a primary",
+    is_there: || shell::has("etcd"),
+    packages: &["etcd-server"],
+};
+const HAPROXY: Need = Need {
+    name: "HAProxy",
+    purpose: "the way to the primary, and to several servers",
+    is_there: || shell::has("haproxy"),
+    packages: &["haproxy"],
 };
 
 /// The requirements of `build`.
@@ -127,9 +147,16 @@ pub fn for_running_on_postgres() -> Vec<Need> {
     needs
 }
 
+/// The requirements of `run --servers`.
+pub fn for_running_servers() -> Vec<Need> {
+    let mut needs = for_running_on_postgres();
+    needs.extend([PATRONI, ETCD, HAPROXY]);
+    needs
+}
+
 /// The requirements of `test`.
 pub fn for_testing() -> Vec<Need> {
-    let mut needs = for_running_on_postgres();
+    let mut needs = for_running_servers();
     needs.extend([CHROMIUM, SQLITE]);
     needs
 }

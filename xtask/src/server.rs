@@ -1,5 +1,6 @@
 //! The server as a child process.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub struct Server {
     pub signal_url: Option<String>,
     /// The file of its output. `None` uses the output of xtask.
     pub log: Option<PathBuf>,
+    /// More settings, as environment variables.
+    pub settings: Vec<(&'static str, OsString)>,
 }
 
 impl Server {
@@ -44,7 +47,8 @@ impl Server {
             .env("STACKLOOM_CLOUDS", &self.clouds)
             .env("STACKLOOM_DATA", &self.data)
             .env("STACKLOOM_CATALOG", &self.catalog)
-            .env("STACKLOOM_SITE", paths::site());
+            .env("STACKLOOM_SITE", paths::site())
+            .envs(self.settings.iter().map(|(name, value)| (name, value)));
         if let Some(database) = &self.database {
             command.env("STACKLOOM_DATABASE", database);
         }

@@ -65,6 +65,7 @@ impl TestEnvironment {
             data: dir.join("data"),
             catalog: catalog.to_owned(),
             log: Some(dir.join("server.log")),
+            settings: Vec::new(),
         };
         running.push(server.start(&programs.server)?);
         Ok(TestEnvironment {

@@ -192,4 +192,17 @@ mod tests {
         let error = error.unwrap_err();
         assert!(error.is_transient() && !told(&error).contains("sesam"));
     }
+
+    #[tokio::test]
+    async fn a_proxy_without_a_primary_may_have_one_later() {
+        let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = proxy.local_addr().unwrap().port();
+        let closing = tokio::spawn(async move {
+            let (connection, _) = proxy.accept().await.unwrap();
+            drop(connection);
+        });
+        let error = connect(&url(&format!("postgres://u:sesam@127.0.0.1:{port}/x"))).await;
+        closing.await.unwrap();
+        assert!(error.unwrap_err().is_transient());
+    }
 }

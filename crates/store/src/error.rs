@@ -26,7 +26,8 @@ impl Error {
     ///
     /// SQLite (result codes): busy (5), locked (6), I/O error (10), full (13), cannot open (14). PostgreSQL (SQLSTATE):
     /// connection (08), read-only standby (25006), rollback because of other transactions (40), resources (53),
-    /// operator (57), operating system (58). Both: no free connection.
+    /// operator (57), operating system (58). A proxy without a primary accepts connections and closes them, which the client
+    /// reports as an answer against the protocol. Both: no free connection.
     pub fn is_transient(&self) -> bool {
         match &*self.source {
             sqlx::Error::Database(error) => error.code().is_some_and(|code| {
@@ -39,7 +40,7 @@ impl Error {
                         .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14)),
                 }
             }),
-            sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) => true,
+            sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
             _ => false,
         }
     }

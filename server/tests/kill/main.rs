@@ -13,8 +13,10 @@
 
 mod backup;
 mod belongings;
+mod failover;
 mod program;
 mod servers;
+mod viewers;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -187,13 +189,7 @@ async fn ends_well(
     );
 
     let begun = Instant::now();
-    let gone = program
-        .delete(&format!("/api/v1/deployments/{deployment}"))
-        .await;
-    let run = text(&gone, "run");
-    program.until_over(&run).await;
-    let ended = program.get(&format!("/api/v1/runs/{run}")).await;
-    assert_eq!(ended["state"], "succeeded", "{label}: {ended:#}");
+    program.undeploy(&deployment).await;
     assert_eq!(
         Belongings::of(&target.session).await,
         *before,

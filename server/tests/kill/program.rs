@@ -96,7 +96,8 @@ impl Program {
         std::fs::copy(data.join("engine.key"), folder.join("engine.key")).unwrap();
     }
 
-    async fn until_ready(&mut self) {
+    /// Waits until it is ready for requests.
+    pub async fn until_ready(&mut self) {
         let ready = async {
             loop {
                 let asked = self.http.get(format!("http://{}/readyz", self.address));
@@ -155,13 +156,24 @@ impl Program {
         assert!(sent.unwrap().success());
     }
 
+    /// Resident memory of the process, in KiB.
+    pub fn memory_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+        kib.unwrap()
+    }
+
+    /// True if the log has this text.
+    pub fn has_logged(&self, text: &str) -> bool {
+        let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
+        log.contains(text)
+    }
+
     /// Waits until the log has this text.
     pub async fn until_logged(&self, text: &str) {
         let logged = async {
-            while !std::fs::read_to_string(self.folder.join("log"))
-                .unwrap()
-                .contains(text)
-            {
+            while !self.has_logged(text) {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         };
@@ -198,9 +210,33 @@ impl Program {
             .await
     }
 
+    /// The JSON response to a POST. `None` if it fails, or if there is none for a while.
+    pub async fn try_post(&self, path: &str, body: &Value) -> Option<Value> {
+        let request = self.request(Method::POST, path).json(body);
+        let answer = request.timeout(Duration::from_secs(5)).send().await.ok()?;
+        let answer = answer.error_for_status().ok()?;
+        answer.json().await.ok()
+    }
+
     /// The JSON response to a DELETE.
     pub async fn delete(&self, path: &str) -> Value {
         self.answer(self.request(Method::DELETE, path)).await
+    }
+
+    /// Cancels a run.
+    pub async fn cancel(&self, run: &str) {
+        let request = self.request(Method::POST, &format!("/api/v1/runs/{run}/cancel"));
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+
+    /// Undeploys a deployment. The run succeeds.
+    pub async fn undeploy(&self, deployment: &str) {
+        let path = format!("/api/v1/deployments/{deployment}");
+        let run = self.delete(&path).await["run"].as_str().unwrap().to_owned();
+        self.until_over(&run).await;
+        let ended = self.get(&format!("/api/v1/runs/{run}")).await;
+        assert_eq!(ended["state"], "succeeded", "{ended:#}");
     }
 
     /// Reads the events since the last call. Pauses if there are none.

@@ -1,16 +1,15 @@
-//! Two servers on one PostgreSQL database: one is killed, or stopped for longer than its lease, in the middle of
-//! deployments.
+//! Two servers on one PostgreSQL database: one is killed, stopped for longer than its lease, or cut off from the database,
+//! in the middle of deployments.
 //!
 //! The other one takes its runs. Each run ends well, each resource exists once, and a viewer who reconnects misses
 //! nothing. A server that was thought dead and comes back does nothing more for the runs that it held.
 
 use std::{
     collections::BTreeSet,
-    path::Path,
     time::{Duration, Instant},
 };
 
-use futures::StreamExt;
+use futures::{StreamExt, future::join_all};
 use openstack::{Clouds, Credentials, Scope, Session};
 use serde_json::{Value, json};
 use store::testing::Postgres;
@@ -33,22 +32,25 @@ const IN_FLIGHT: usize = 2;
 const LEASE: u64 = 6;
 const TIMEOUT: u64 = 5;
 
-/// The key of both servers.
-const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+/// Pause of a viewer who finds no server.
+const RECONNECT: Duration = Duration::from_millis(100);
 
-/// A lab that answers late, a database, and two servers.
-struct Place {
-    lab: lab::Lab,
+/// The key of both servers.
+pub const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+
+/// A lab that answers late, and two servers on a database.
+pub struct Place {
+    pub lab: lab::Lab,
     session: Session,
-    servers: [Program; 2],
+    pub servers: [Program; 2],
     before: Belongings,
     // Dropped last.
-    _database: Postgres,
     _folders: [TempDir; 2],
 }
 
 impl Place {
-    async fn new() -> Place {
+    /// Servers with a lease of that many seconds, each with its address of the database.
+    pub async fn new(databases: [String; 2], lease: u64) -> Place {
         program::install_tls_provider();
         let lab = lab::Lab::memory().await.unwrap();
         lab.faults().add(lab::Fault::Call(lab::CallFault {
@@ -70,19 +72,18 @@ impl Place {
         .await
         .unwrap();
         let before = Belongings::of(&session).await;
-        let database = Postgres::start();
         let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let settings = [
-            ("STACKLOOM_DATABASE", database.address("postgres")),
-            ("STACKLOOM_KEYS", KEY.to_owned()),
-            ("STACKLOOM_LEASE", LEASE.to_string()),
-        ];
-        let start = async |folder: &Path| {
+        let start = async |number: usize| {
+            let settings = vec![
+                ("STACKLOOM_DATABASE", databases[number].clone()),
+                ("STACKLOOM_KEYS", KEY.to_owned()),
+                ("STACKLOOM_LEASE", lease.to_string()),
+            ];
             let horizon = Duration::from_secs(3);
-            Program::start_with(folder, &clouds, horizon, settings.to_vec()).await
+            Program::start_with(folders[number].path(), &clouds, horizon, settings).await
         };
-        let mut first = start(folders[0].path()).await;
-        let mut second = start(folders[1].path()).await;
+        let mut first = start(0).await;
+        let mut second = start(1).await;
         let login = json!({"cloud": "lab", "user": "demo", "password": "demo", "project": "demo"});
         first.login(&login).await;
         second.continue_session_of(&first);
@@ -91,13 +92,12 @@ impl Place {
             session,
             servers: [first, second],
             before,
-            _database: database,
             _folders: folders,
         }
     }
 
     /// Starts deployments, in turn at these servers. Returns ids of deployments and runs.
-    async fn deploy(&self, count: usize, at: &[usize]) -> Vec<(String, String)> {
+    pub async fn deploy(&self, count: usize, at: &[usize]) -> Vec<(String, String)> {
         let mut started = Vec::new();
         for number in 0..count {
             let server = &self.servers[at[number % at.len()]];
@@ -109,7 +109,7 @@ impl Place {
     }
 
     /// Waits until a run has requests in flight.
-    async fn until_in_flight(&self, run: &str) {
+    pub async fn until_in_flight(&self, run: &str) {
         let mut watched = Watched::default();
         while watched.creating().len() < IN_FLIGHT {
             assert!(
@@ -121,7 +121,7 @@ impl Place {
     }
 
     /// Checks by a server that all runs ended well and that each resource exists once.
-    async fn check(&self, server: &Program, started: &[(String, String)]) {
+    pub async fn check(&self, server: &Program, started: &[(String, String)]) {
         let mut recorded = BTreeSet::new();
         for (deployment, run) in started {
             server.until_over(run).await;
@@ -147,20 +147,21 @@ impl Place {
     }
 
     /// Undeploys everything by a server, and checks that nothing is left.
-    async fn undeploy(&self, server: &Program, started: &[(String, String)]) {
-        let mut runs = Vec::new();
-        for (deployment, _) in started {
-            let gone = server
-                .delete(&format!("/api/v1/deployments/{deployment}"))
-                .await;
-            runs.push(text(&gone, "run"));
-        }
-        for run in runs {
-            server.until_over(&run).await;
-            let ended = server.get(&format!("/api/v1/runs/{run}")).await;
-            assert_eq!(ended["state"], "succeeded", "{ended:#}");
-        }
+    pub async fn undeploy(&self, server: &Program, started: &[(String, String)]) {
+        join_all(
+            started
+                .iter()
+                .map(|(deployment, _)| server.undeploy(deployment)),
+        )
+        .await;
         assert_eq!(Belongings::of(&self.session).await, self.before);
+    }
+
+    /// Number of calls of a service with a method.
+    fn calls(&self, service: &str, method: &str) -> usize {
+        let calls = self.lab.faults().calls();
+        let is_one = |call: &&lab::Call| call.service == service && call.method == method;
+        calls.iter().filter(is_one).count()
     }
 
     /// Number of calls that may have changed something.
@@ -170,6 +171,16 @@ impl Place {
         calls.iter().filter(is_change).count()
     }
 }
+
+/// A server that does not become active in these tests.
+const WAITING: &str = "heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.99.0.0/24}}
+  waits:
+    type: OS::Nova::Server
+    properties: {name: waits, image: debian-12, flavor: m1.tiny, networks: [{subnet: {get_resource: sub}}]}
+";
 
 fn template(number: usize) -> String {
     let mut text = format!(
@@ -187,39 +198,55 @@ resources:
     text
 }
 
-/// Numbers of a run's events as a viewer gets them over a websocket, first from one server, and from the other one
-/// after the first is gone.
-async fn view(
+/// Numbers of a run's events as a viewer gets them over a websocket until the run ends. When a connection breaks, the
+/// viewer connects to the other server.
+pub async fn view(
     requests: [tokio_tungstenite::tungstenite::http::Request<()>; 2],
-    path: String,
+    run: String,
 ) -> Vec<u64> {
     let mut seen = Vec::new();
-    for mut request in requests {
+    for request in requests.iter().cycle() {
         let after = seen.last().copied().unwrap_or(0);
-        let uri = format!(
-            "ws://{}{path}?after={after}",
-            request.uri().authority().unwrap()
-        );
+        let mut request = request.clone();
+        let server = request.uri().authority().unwrap();
+        let uri = format!("ws://{server}/api/v1/runs/{run}/stream?after={after}");
         *request.uri_mut() = uri.parse().unwrap();
-        let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        let Ok((mut socket, _)) = tokio_tungstenite::connect_async(request).await else {
+            tokio::time::sleep(RECONNECT).await;
+            continue;
+        };
         while let Some(Ok(message)) = socket.next().await {
-            if let Message::Text(text) = message {
-                let events: Vec<Value> = serde_json::from_str(&text).unwrap();
-                seen.extend(events.iter().map(|event| event["seq"].as_u64().unwrap()));
+            let Message::Text(text) = message else {
+                continue;
+            };
+            let events: Vec<Value> = serde_json::from_str(&text).unwrap();
+            seen.extend(events.iter().map(|event| event["seq"].as_u64().unwrap()));
+            let is_end = |event: &Value| event["type"] == "run" && event["state"] == "succeeded";
+            if events.iter().any(is_end) {
+                return seen;
             }
         }
     }
-    seen
+    unreachable!("the servers are tried in turn until the end")
+}
+
+/// Checks that a viewer has seen each event of a run once.
+pub async fn check_view(server: &Program, run: &str, seen: &[u64]) {
+    let events = server
+        .get(&format!("/api/v1/runs/{run}/events?limit=10000"))
+        .await;
+    let all: Vec<u64> = (1..=events.as_array().unwrap().len() as u64).collect();
+    assert_eq!(seen, all, "the viewer has seen each event once");
 }
 
 async fn one_of_two_is_killed(deployments: usize) {
-    let mut place = Place::new().await;
+    let database = Postgres::start();
+    let mut place = Place::new([(); 2].map(|()| database.address("postgres")), LEASE).await;
     let started = place.deploy(deployments, &[0, 1]).await;
     // The newest one at the server that will be killed: others may be over.
     let run = &started[(deployments - 1) / 2 * 2].1;
-    let path = format!("/api/v1/runs/{run}/stream");
     let requests = [0, 1].map(|server| place.servers[server].websocket());
-    let viewer = tokio::spawn(view(requests, path));
+    let viewer = tokio::spawn(view(requests, run.clone()));
     place.until_in_flight(run).await;
     place.servers[0].kill();
     let killed = Instant::now();
@@ -229,12 +256,7 @@ async fn one_of_two_is_killed(deployments: usize) {
         "{deployments} deployments ended well {:.1} s after one of two servers was killed",
         killed.elapsed().as_secs_f32()
     );
-    let seen = viewer.await.unwrap();
-    let events = survivor
-        .get(&format!("/api/v1/runs/{run}/events?limit=10000"))
-        .await;
-    let all: Vec<u64> = (1..=events.as_array().unwrap().len() as u64).collect();
-    assert_eq!(seen, all, "the viewer has seen each event once");
+    check_view(survivor, run, &viewer.await.unwrap()).await;
     place.undeploy(survivor, &started).await;
 }
 
@@ -251,7 +273,8 @@ async fn one_of_two_servers_is_killed_with_twenty_deployments() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_was_stopped_beyond_its_lease_does_nothing_more() {
-    let place = Place::new().await;
+    let database = Postgres::start();
+    let place = Place::new([(); 2].map(|()| database.address("postgres")), LEASE).await;
     let started = place.deploy(2, &[0]).await;
     for (_, run) in &started {
         place.until_in_flight(run).await;
@@ -280,4 +303,88 @@ async fn a_server_that_was_stopped_beyond_its_lease_does_nothing_more() {
     place.check(stopped, &started).await;
     // It has joined again.
     place.undeploy(stopped, &started).await;
+}
+
+/// A packet filter between one server and the database, until it is dropped. It drops packets, so that no connection
+/// fails: they are silent.
+struct Cut(u16);
+
+impl Cut {
+    /// The address of the database that is cut off.
+    const ADDRESS: &str = "127.0.0.2";
+
+    fn new(port: u16) -> Cut {
+        Cut::filter("-I", port);
+        Cut(port)
+    }
+
+    fn filter(change: &str, port: u16) {
+        let mut command = std::process::Command::new("sudo");
+        if rustix::process::geteuid().is_root() {
+            command = std::process::Command::new("env");
+        }
+        let done = command
+            .args(["iptables", "--wait", change, "OUTPUT", "-p", "tcp"])
+            .args(["-d", Cut::ADDRESS, "--dport", &port.to_string()])
+            .args(["-j", "DROP"])
+            .status();
+        assert!(done.unwrap().success());
+    }
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        Cut::filter("-D", self.0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_database_is_cut_off_stops_its_work() {
+    let database = Postgres::start();
+    let address = database.address("postgres");
+    let behind_filter = address.replace("127.0.0.1", Cut::ADDRESS);
+    let mut place = Place::new([behind_filter, address], LEASE).await;
+    place.lab.faults().add(lab::Fault::Server(lab::ServerFault {
+        name: "waits".into(),
+        fault: lab::ServerTrouble::NeverActive,
+        times: None,
+    }));
+    let [first, second] = &place.servers;
+    // The first server asks the cloud every two seconds whether this one is active.
+    let waiting = json!({"name": "waiting", "template": WAITING, "parameters": {}});
+    let waiting = first.post("/api/v1/deployments", &waiting).await;
+    while place.lab.model(|model| model.servers.is_empty()) {
+        tokio::time::sleep(RECONNECT).await;
+    }
+    let started = place.deploy(2, &[0]).await;
+    for (_, run) in &started {
+        place.until_in_flight(run).await;
+    }
+
+    let cut = Cut::new(database.port());
+    let polls = || place.calls("compute", "GET");
+    first.until_logged("the lease of this server is lost").await;
+    let (changes, polls_then) = (place.changes(), polls());
+    let mut until_takeover = (changes, polls_then);
+    loop {
+        let now = (place.changes(), polls());
+        if second.has_logged("a server is gone; its runs are free") {
+            break;
+        }
+        until_takeover = now;
+        tokio::time::sleep(RECONNECT).await;
+    }
+    assert_eq!(until_takeover, (changes, polls_then), "it called nobody");
+    let run = text(&waiting, "run");
+    second.cancel(&run).await;
+    second.until_over(&run).await;
+    second.undeploy(&text(&waiting, "deployment")).await;
+    place.check(second, &started).await;
+
+    drop(cut);
+    // It joins again.
+    place.servers[0].until_ready().await;
+    let [first, _] = &place.servers;
+    place.check(first, &started).await;
+    place.undeploy(first, &started).await;
 }

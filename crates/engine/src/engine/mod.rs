@@ -384,8 +384,11 @@ impl Engine {
         let row = self.run_row(tenant, run).await?;
         // If it cannot come here, its holder cancels it.
         let row = self.bring(row.clone()).await.unwrap_or(row);
-        if !self.core.store.holds(&row) && !row.shown.state.is_final() {
+        // A run that was taken over a moment ago has no task yet.
+        let is_here = self.core.store.holds(&row) && self.active_runs.task_of(run).is_some();
+        if !is_here && !row.shown.state.is_final() {
             let asked = self.core.store.run_ask_to_cancel(tenant, run).await?;
+            self.core.wake.notify_one();
             self.tell_others().await;
             return match asked {
                 Outcome::Done => Ok(()),

@@ -23,7 +23,7 @@ const PIECE: Duration = Duration::from_millis(10);
 
 /// A journal in a database of its own, with a run `r`.
 async fn journal() -> (Journal, Database) {
-    let database = Database::new().await;
+    let database = Database::measured().await;
     let store = &database.store;
     deployment_insert(store, &tenant(), "d").await;
     let workflow = serde_json::from_value(json!({"steps": [], "resources": {}})).unwrap();
@@ -40,9 +40,9 @@ fn log(journal: &Journal) -> StepLog {
     }
 }
 
-/// Delays of lines between a step and the frame of a socket, shortest first.
-async fn delays(lines_per_second: usize) -> Vec<Duration> {
-    let (journal, _database) = journal().await;
+/// Delays of lines between a step and the frame of a socket, shortest first, and the start of the figure's name.
+async fn delays(lines_per_second: usize) -> (Vec<Duration>, String) {
+    let (journal, database) = journal().await;
     let log = log(&journal);
     let began = Instant::now();
     let lines_per_piece = lines_per_second / 100;
@@ -74,19 +74,19 @@ async fn delays(lines_per_second: usize) -> Vec<Duration> {
     }
     writer.await.unwrap();
     delays.sort();
-    delays
+    (delays, database.figure("engine"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures for ten seconds"]
 async fn log_lines_reach_their_viewers() {
     for (rate, p50_ms, p99_ms) in [(1_000, 50, 200), (10_000, 100, 400)] {
-        let delays = delays(rate).await;
+        let (delays, figure) = delays(rate).await;
         for (name, percent, aim_ms) in [("p50", 50, p50_ms), ("p99", 99, p99_ms)] {
             let delay = delays[(delays.len() - 1) * percent / 100];
             let delay_ms = delay.as_secs_f64() * 1e3;
             println!(
-                "engine, log line from step to socket, {rate}/s, {name}\t{delay_ms:.1}\tms (aim: {aim_ms})"
+                "{figure}, log line from step to socket, {rate}/s, {name}\t{delay_ms:.1}\tms (aim: {aim_ms})"
             );
         }
     }
@@ -123,6 +123,7 @@ async fn the_end_of_a_long_log_is_read_at_once() {
         let events = database.store.event_list_in(&tenant, "r", range, filter);
         assert_eq!(events.await.unwrap().len(), 2_000);
         let took_ms = began.elapsed().as_secs_f64() * 1e3;
-        println!("engine, 2,000 of 100,000 log lines, {name}\t{took_ms:.1}\tms");
+        let figure = database.figure("engine");
+        println!("{figure}, 2,000 of 100,000 log lines, {name}\t{took_ms:.1}\tms");
     }
 }

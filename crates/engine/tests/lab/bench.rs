@@ -15,7 +15,7 @@ use futures::StreamExt;
 use lab::Lab;
 use openstack::{Clouds, Credentials, Scope, Session};
 use serde_json::{Value, json};
-use store::{Operator, SealedKind, Store};
+use store::{DatabaseUrl, Operator, SealedKind, Store, testing::Postgres};
 use tempfile::TempDir;
 
 /// A network behind a router, a public server and a private one.
@@ -60,10 +60,46 @@ pub struct Bench {
     pub operator: Operator,
     pub store: Store,
     clouds: Clouds,
+    database: Database,
     folder: TempDir,
     catalog: PathBuf,
     patience: Duration,
     ssh_timeout: Duration,
+}
+
+/// The database of a bench: a file in its folder, or on a PostgreSQL server ([`Postgres::measured`]).
+enum Database {
+    File(PathBuf),
+    Server {
+        address: DatabaseUrl,
+        _server: Postgres,
+    },
+}
+
+impl Database {
+    async fn new(folder: &TempDir) -> Database {
+        match Postgres::measured() {
+            None => Database::File(folder.path().join("test.db")),
+            Some(server) => Database::Server {
+                address: server.create().await,
+                _server: server,
+            },
+        }
+    }
+
+    fn open(&self) -> impl Future<Output = Operator> + Send + use<> {
+        let (file, address) = match self {
+            Database::File(file) => (Some(file.clone()), None),
+            Database::Server { address, .. } => (None, Some(address.clone())),
+        };
+        async move {
+            let opened = match (file, address) {
+                (Some(file), _) => store::open(&file).await,
+                (_, address) => store::connect(&address.unwrap()).await,
+            };
+            opened.unwrap()
+        }
+    }
 }
 
 fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path, ssh_timeout: Duration) -> Config {
@@ -105,16 +141,28 @@ impl Bench {
         patience: Duration,
         ssh_timeout: Duration,
     ) -> Bench {
+        Bench::with_config(lab, catalog, patience, ssh_timeout, |_| {}).await
+    }
+
+    /// The same with a change of the settings until the first crash.
+    pub async fn with_config(
+        lab: Lab,
+        catalog: &Path,
+        patience: Duration,
+        ssh_timeout: Duration,
+        change: impl FnOnce(&mut Config),
+    ) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
             "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
             lab.auth_url()
         );
         let clouds = Clouds::from_yaml(&text).unwrap();
-        let file = folder.path().join("test.db");
-        let operator = store::open(&file).await.unwrap();
+        let database = Database::new(&folder).await;
+        let operator = database.open().await;
         let actor = log_in(&clouds, "demo").await;
-        let config = config(&folder, &clouds, catalog, ssh_timeout);
+        let mut config = config(&folder, &clouds, catalog, ssh_timeout);
+        change(&mut config);
         let engine = Engine::start(config, operator.clone()).await.unwrap();
         Bench {
             lab,
@@ -124,6 +172,7 @@ impl Bench {
             store: operator.store().clone(),
             operator,
             clouds,
+            database,
             folder,
             catalog: catalog.to_owned(),
             patience,
@@ -190,11 +239,8 @@ impl Bench {
     /// Starts another engine on this one's data.
     pub fn starter(&self) -> impl Future<Output = Engine> + Send + use<> {
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
-        let file = self.folder.path().join("test.db");
-        async move {
-            let operator = store::open(&file).await.unwrap();
-            Engine::start(config, operator).await.unwrap()
-        }
+        let operator = self.database.open();
+        async move { Engine::start(config, operator.await).await.unwrap() }
     }
 
     /// Starts another engine on this one's data, waits until it has taken up its runs, and kills it without a word.
@@ -309,11 +355,22 @@ impl Bench {
         self.lab.leftovers().remove("demo").unwrap_or_default()
     }
 
-    /// The database's size on the disk, including its write-ahead log.
-    pub fn database_bytes(&self) -> u64 {
+    /// The database's size on the disk, for a file including its write-ahead log.
+    pub async fn database_bytes(&self) -> u64 {
+        if let Database::Server { .. } = self.database {
+            return store::testing::postgres_bytes(&self.store).await;
+        }
         let files = ["test.db", "test.db-wal"].map(|name| self.folder.path().join(name));
         let sizes = files.iter().filter_map(|file| file.metadata().ok());
         sizes.map(|file| file.len()).sum()
+    }
+
+    /// The start of a figure's name.
+    pub fn figure(&self) -> &'static str {
+        match self.database {
+            Database::File(_) => "engine",
+            Database::Server { .. } => "engine, PostgreSQL",
+        }
     }
 
     /// Number of sealed rows of a kind.

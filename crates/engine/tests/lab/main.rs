@@ -10,6 +10,7 @@ mod compose;
 mod configs;
 mod endings;
 mod faults;
+mod figures;
 mod foresight;
 mod groups;
 mod hand_over;

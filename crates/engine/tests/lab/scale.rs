@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A network and servers on it.
-fn template(servers: usize) -> String {
+pub fn template(servers: usize) -> String {
     let mut text = String::from(
         "heat_template_version: 2021-04-16
 resources:
@@ -41,6 +41,10 @@ struct Cost {
     memory_mib: u64,
     /// Size of the database with its write-ahead log at the end, in KiB.
     database_kib: u64,
+    /// Steps of the deployment.
+    steps: u32,
+    /// The start of a figure's name.
+    name: &'static str,
 }
 
 async fn round(servers: usize) -> Cost {
@@ -55,6 +59,7 @@ async fn round(servers: usize) -> Cost {
     let memory_mib = memory_mib().saturating_sub(before);
     assert_eq!(run.state, RunState::Succeeded);
     assert_eq!(bench.lab.model(|model| model.servers.len()), servers);
+    let steps = u32::try_from(run.steps.len()).unwrap();
     let clock = Clock::start();
     let run = bench.undeploy(&started.deployment).await;
     let undeploy = clock.took();
@@ -66,7 +71,9 @@ async fn round(servers: usize) -> Cost {
         undeploy,
         calls: counts.values().flat_map(|methods| methods.values()).sum(),
         memory_mib,
-        database_kib: bench.database_bytes() / 1024,
+        steps,
+        name: bench.figure(),
+        database_kib: bench.database_bytes().await / 1024,
     };
     println!("{servers} servers: {cost:?}, {counts:?}");
     cost
@@ -92,13 +99,20 @@ async fn thousands_of_servers_are_deployed_in_linear_time() {
         for (what, figure) in [
             ("made", seconds(cost.deploy.time)),
             ("made, processors", seconds(cost.deploy.work)),
+            (
+                "processors for a step",
+                format!(
+                    "{:.2}\tms",
+                    (cost.deploy.work / cost.steps).as_secs_f64() * 1e3
+                ),
+            ),
             ("removed", seconds(cost.undeploy.time)),
             ("removed, processors", seconds(cost.undeploy.work)),
             ("calls for both", format!("{}\t", cost.calls)),
             ("memory", format!("{}\tMiB", cost.memory_mib)),
             ("database", format!("{}\tKiB", cost.database_kib)),
         ] {
-            println!("engine, {servers} servers: {what}\t{figure}");
+            println!("{}, {servers} servers: {what}\t{figure}", cost.name);
         }
         costs.push((servers, cost));
     }

@@ -2,7 +2,9 @@
 //! program version or of a manual change.
 
 mod breaking;
+mod ha;
 mod postgres;
+mod script;
 
 use api::{DeploymentState, Workflow};
 use jiff::Timestamp;
@@ -18,6 +20,7 @@ use crate::{
 };
 
 pub use breaking::{BreakingWay, Lost};
+pub use ha::HighlyAvailable;
 pub use postgres::Postgres;
 
 /// A separate database, which is removed on drop or when the process ends.
@@ -28,6 +31,8 @@ pub struct Database {
     pub store: Store,
     /// The folder with the file.
     pub folder: TempDir,
+    /// Its own server.
+    server: Option<Postgres>,
 }
 
 impl Database {
@@ -44,6 +49,27 @@ impl Database {
         let operator = crate::connect(&url).await;
         let folder = tempfile::tempdir().expect("a folder");
         Database::of(operator.expect("a database"), folder)
+    }
+
+    /// An empty database for figures: a file, or on a PostgreSQL server of its own ([`Postgres::measured`]).
+    pub async fn measured() -> Database {
+        let Some(server) = Postgres::measured() else {
+            return Database::new().await;
+        };
+        let operator = crate::connect(&server.create().await).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        Database {
+            server: Some(server),
+            ..Database::of(operator.expect("a database"), folder)
+        }
+    }
+
+    /// The start of the name of a figure of a package.
+    pub fn figure(&self, package: &str) -> String {
+        match self.server {
+            Some(_) => format!("{package}, PostgreSQL"),
+            None => package.to_owned(),
+        }
     }
 
     /// An empty database of each kind, for tests of the whole store.
@@ -65,6 +91,7 @@ impl Database {
             store: operator.store().clone(),
             operator,
             folder,
+            server: None,
         }
     }
 }
@@ -360,6 +387,12 @@ pub async fn item_delete(store: &Store, version: &str) {
         sqlx::query("DELETE FROM catalog_items WHERE version = $1").bind(version),
     )
     .await;
+}
+
+/// Size of a database on a PostgreSQL server in bytes.
+pub async fn postgres_bytes(store: &Store) -> u64 {
+    let bytes = count(store, "SELECT pg_database_size(current_database())").await;
+    bytes.unsigned_abs()
 }
 
 /// All rows of a table as text, a line each.

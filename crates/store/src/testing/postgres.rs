@@ -1,15 +1,8 @@
 //! PostgreSQL servers for tests.
-//!
-//! The script `postgres.sh` runs the server and stops it when its standard input ends. So a server never outlives the
-//! process that started it, even if that process panics or is killed.
 
-use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, Command, Stdio},
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering},
-    },
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU32, Ordering},
 };
 
 use sqlx::{
@@ -17,52 +10,45 @@ use sqlx::{
     any::{AnyConnectOptions, install_default_drivers},
 };
 
+use super::script::Script;
 use crate::DatabaseUrl;
 
 /// A PostgreSQL server with its own folder. The server stops, and the folder is removed, on drop or when the process
 /// ends.
 #[derive(Debug)]
 pub struct Postgres {
-    script: Child,
-    port: u16,
+    script: Script,
 }
 
 impl Postgres {
-    /// Starts a server.
+    /// Starts a server on 127.0.0.1 and 127.0.0.2.
     ///
     /// # Panics
     /// If PostgreSQL is not installed.
     pub fn start() -> Postgres {
-        const SCRIPT: &str = concat!(
-            include_str!("postgres.sh"),
-            "\ncd / && rm -rf -- \"$folder\"\n"
-        );
         // The data is not needed after the test, so it does not have to be on the disk.
-        const SETTINGS: [&str; 4] = [
-            "fsync=off",
-            "full_page_writes=off",
+        Postgres::start_with(&["fsync=off", "full_page_writes=off"])
+    }
+
+    /// Starts a server whose commits wait for the disk, if `STACKLOOM_TEST_POSTGRES` wants figures on PostgreSQL.
+    ///
+    /// # Panics
+    /// If PostgreSQL is not installed.
+    pub fn measured() -> Option<Postgres> {
+        let is_wanted = std::env::var_os("STACKLOOM_TEST_POSTGRES").is_some();
+        is_wanted.then(|| Postgres::start_with(&[]))
+    }
+
+    fn start_with(more: &[&str]) -> Postgres {
+        const SETTINGS: [&str; 3] = [
             "shared_buffers=32MB",
             "max_connections=400",
+            "listen_addresses=127.0.0.1,127.0.0.2",
         ];
-        let folder = tempfile::tempdir().expect("a folder").keep();
-        let mut script = Command::new("sh")
-            .args(["-c", SCRIPT, "postgres.sh"])
-            .arg(&folder)
-            .arg("0")
-            .args(SETTINGS)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        let mut ready = String::new();
-        let output = script.stdout.take().expect("a pipe");
-        BufReader::new(output)
-            .read_line(&mut ready)
-            .expect("a line");
-        let port = ready.trim().strip_prefix("ready ");
-        let port = port.and_then(|port| port.parse().ok());
-        let port = port.expect("PostgreSQL starts; install Debian's package `postgresql`");
-        Postgres { script, port }
+        let settings = [&SETTINGS, more].concat();
+        Postgres {
+            script: Script::start(include_str!("postgres.sh"), &settings),
+        }
     }
 
     /// The shared server of this process's tests.
@@ -73,7 +59,7 @@ impl Postgres {
 
     /// Creates an empty database.
     pub async fn create(&self) -> DatabaseUrl {
-        self.create_behind(self.port).await
+        self.create_behind(self.port()).await
     }
 
     /// Creates an empty database that is used over another port.
@@ -93,23 +79,15 @@ impl Postgres {
 
     /// The server's port.
     pub fn port(&self) -> u16 {
-        self.port
+        self.script.port()
     }
 
     /// The address of a database in clear text, for another program.
     pub fn address(&self, database: &str) -> String {
-        address(self.port, database)
+        address(self.port(), database)
     }
 }
 
 fn address(port: u16, database: &str) -> String {
     format!("postgres://postgres:postgres@127.0.0.1:{port}/{database}")
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        drop(self.script.stdin.take());
-        // The script ends by itself.
-        let _ended = self.script.wait();
-    }
 }
