@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use openstack::collection::Record;
-use openstack::network::{self as api, Network, Subnet};
+use openstack::network::{self as api, Network, SecurityGroup, Subnet};
 use serde_json::{Map, Value, json};
 
 use super::described::{Hooks, Occasion};
@@ -11,6 +11,8 @@ use super::properties::Properties;
 use super::record::done_if_gone;
 use super::trunk;
 use crate::driver::{Context, DriverError, Handover, OnDemand, Progress};
+
+const GROUPS: &str = "security_groups";
 
 pub(super) struct Port;
 
@@ -32,9 +34,16 @@ impl Hooks for Port {
         &self,
         context: &Context<'_>,
         body: &mut Record,
-        _occasion: Occasion,
+        occasion: Occasion,
     ) -> Result<(), DriverError> {
         let properties = Properties::of(context.properties);
+        // Neutron keeps the groups of a port if the request names none. As in Heat, it gets the project's own one then.
+        let has_lost_groups = properties.get(GROUPS).is_none()
+            && context.changed.iter().any(|property| property == GROUPS);
+        if occasion == Occasion::Update && has_lost_groups {
+            let group = properties.id_named::<SecurityGroup>(context.session, GROUPS, "default");
+            body.insert(GROUPS.into(), json!([group.await?]));
+        }
         let mut addresses = Vec::new();
         let is_without = properties.boolean("no_fixed_ips")? == Some(true);
         for (index, address) in properties.list("fixed_ips").iter().enumerate() {

@@ -316,3 +316,40 @@ async fn a_wait_before_deletion_that_is_too_long_is_refused_at_once() {
         assert!(reason.contains("540 seconds at most"), "{reason}");
     }
 }
+
+#[tokio::test]
+async fn a_port_that_loses_its_security_group_lets_it_go() {
+    let bench = Bench::new().await;
+    let template = |groups: &str, group: &str| {
+        format!(
+            "heat_template_version: 2021-04-16
+resources:
+  net: {{type: OS::Neutron::Net}}
+  port: {{type: OS::Neutron::Port, properties: {{network: {{get_resource: net}}{groups}}}}}
+{group}outputs:
+  groups: {{value: {{get_attr: [port, security_groups]}}}}
+"
+        )
+    };
+    let with_group = template(
+        ", security_groups: [{get_resource: group}]",
+        "  group: {type: OS::Neutron::SecurityGroup}\n",
+    );
+    let (started, run) = bench.deploy(&with_group).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let before = bench.ids(&started.deployment).await;
+    let run = bench
+        .update(&started.deployment, to(&template("", "")))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let shown = bench.engine.deployment(&bench.tenant, &started.deployment);
+    let groups = shown.await.unwrap().outputs["groups"]
+        .value
+        .clone()
+        .unwrap();
+    // The project's own group, as for a port that was made without one.
+    assert_eq!(groups.as_array().unwrap().len(), 1);
+    assert_ne!(groups[0], before["group"].as_str());
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}

@@ -1,8 +1,8 @@
 //! The test that an item brings along: `tests/design.yaml`, a design with the item and with clients that fail if it does
 //! not serve them, and `tests/change.yaml`, other values of the design's parameters.
 //!
-//! The design is deployed. Then the role of each component runs again, and must change nothing. The parameters get their
-//! other values, and the clients try again. Last, the components are taken out while their servers stay, and nothing may
+//! The design is deployed. Then the role of each component runs again, and must change nothing, and the item's commands
+//! run. The parameters get their other values, and the clients try again. Last, the components are taken out while their servers stay, and nothing may
 //! listen any more on the ports of those with a removal.
 
 use std::{
@@ -77,6 +77,7 @@ pub(super) async fn test_item(folder: &Path) {
     };
     deployed.succeeds(&started.run).await;
     deployed.changes_nothing_when_it_runs_again().await;
+    deployed.carries_out_its_commands().await;
     deployed.update(deployed.test.design.clone(), 1).await;
     deployed.is_taken_out().await;
     all_goes(deployed.bench, &deployed.id).await;
@@ -129,6 +130,8 @@ struct Component {
 }
 
 struct ItemTest {
+    /// Name of the tested item.
+    item: String,
     design: Value,
     /// Values of parameters for the second round.
     changed: BTreeMap<String, Value>,
@@ -164,6 +167,7 @@ impl ItemTest {
             "the design has no component of the item"
         );
         ItemTest {
+            item: own.to_owned(),
             components,
             changed: changed.into_iter().collect(),
             design,
@@ -271,13 +275,17 @@ impl Deployed {
         self.succeeds(&update.await.unwrap().run).await
     }
 
+    async fn run_command(&self, component: &str, command: &str) -> Vec<Event> {
+        let request = json!({"component": component, "command": command});
+        let request = serde_json::from_value(request).unwrap();
+        let (engine, actor) = (&self.bench.engine, &self.bench.actor);
+        let started = engine.command(actor, &self.id, request).await;
+        self.succeeds(&started.unwrap().run).await
+    }
+
     async fn changes_nothing_when_it_runs_again(&self) {
         for Component { name, .. } in &self.test.components {
-            let request = json!({"component": name, "command": AGAIN});
-            let request = serde_json::from_value(request).unwrap();
-            let engine = &self.bench.engine;
-            let started = engine.command(&self.bench.actor, &self.id, request).await;
-            let events = self.succeeds(&started.unwrap().run).await;
+            let events = self.run_command(name, AGAIN).await;
             let recap = events.iter().find_map(|event| match &event.body {
                 EventBody::Log(line) => line.text.strip_prefix("RECAP "),
                 _ => None,
@@ -287,6 +295,14 @@ impl Deployed {
                 counts.any(|count| count == "changed=0"),
                 "`{name}` changes something when it runs again: {recap:?}"
             );
+        }
+    }
+
+    async fn carries_out_its_commands(&self) {
+        let mut own = self.test.components.iter();
+        let Component { name, item } = own.find(|one| one.item.name == self.test.item).unwrap();
+        for command in item.commands.iter().filter(|one| one.name != AGAIN) {
+            self.run_command(name, &command.name).await;
         }
     }
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     diff::Diff,
-    last_runs::{self, LastRun},
+    last_runs::{self, Around, LastRun},
     ordering::Ordering,
     pauses,
     remove::{CREATE_SECONDS, Removals, delete_old_id},
@@ -215,9 +215,36 @@ impl<'a> Compiler<'a> {
                 described.is_some_and(ResourceType::is_component)
             }),
         });
-        let host_of = |name: &str| self.model.get(name)?.host();
         let runs: Vec<LastRun<'_>> = runs.collect();
-        last_runs::connect(&runs, &self.ssh, &host_of, CONFIGURE_SECONDS, steps);
+        let around = Around {
+            ssh: &self.ssh,
+            host_of: &|name| self.model.get(name)?.host(),
+            closes: &|step| self.closes_ports(step, gone),
+            timeout_seconds: CONFIGURE_SECONDS,
+        };
+        last_runs::connect(&runs, &around, steps);
+    }
+
+    /// True if a step only closes ports that the pass `access` had opened.
+    fn closes_ports(&self, step: &Step, before: &Deployed) -> bool {
+        let Some(name) = step.resource.as_deref() else {
+            return false;
+        };
+        let Some(old) = before.resources.get(name).filter(|spec| is_access(spec)) else {
+            return false;
+        };
+        let rules = |spec: &ResourceSpec| match spec.properties.get("rules") {
+            Some(Expr::List(rules)) => rules.clone(),
+            _ => Vec::new(),
+        };
+        match step.kind {
+            StepKind::Delete => old.resource_type == SECURITY_GROUP_RULE,
+            StepKind::Update => self.model.get(name).is_some_and(|new| {
+                let before = rules(old);
+                rules(new).iter().all(|rule| before.contains(rule))
+            }),
+            _ => false,
+        }
     }
 
     fn close(&self, steps: &mut Vec<Step>) {
@@ -480,4 +507,9 @@ impl<'a> Compiler<'a> {
         });
         self.done.insert(name, id);
     }
+}
+
+/// True for security groups and rules that open the ports of software.
+fn is_access(spec: &ResourceSpec) -> bool {
+    matches!(&spec.origin, Origin::Derived { pass, .. } if pass == "access")
 }

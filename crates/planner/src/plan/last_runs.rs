@@ -2,7 +2,8 @@
 //!
 //! Like other removals they are late: what refers to the software is changed first. But a component goes before anything
 //! is set up on its server in the same run, because its successor can need its port or its packages. Where both
-//! conditions contradict each other, the second one holds.
+//! conditions contradict each other, the second one holds. Ports are closed after that: a member that leaves its cluster has
+//! to tell the others.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,15 +17,21 @@ pub(super) struct LastRun<'a> {
     pub is_component: bool,
 }
 
-/// Connects removals to their servers, and orders those of components before the set-up of others. `ssh` contains the SSH
-/// step of each server, `host_of` returns the server of a component.
-pub(super) fn connect<'a>(
-    last_runs: &[LastRun<'_>],
-    ssh: &HashMap<&str, String>,
-    host_of: &dyn Fn(&str) -> Option<&'a str>,
-    timeout_seconds: u32,
-    steps: &mut [Step],
-) {
+/// What the order of removals depends on.
+pub(super) struct Around<'a> {
+    /// The SSH step of each server.
+    pub ssh: &'a HashMap<&'a str, String>,
+    /// The server of a component.
+    pub host_of: &'a dyn Fn(&str) -> Option<&'a str>,
+    /// True if a step closes ports of servers with software, and opens none.
+    pub closes: &'a dyn Fn(&Step) -> bool,
+    /// Time limit of a removal.
+    pub timeout_seconds: u32,
+}
+
+/// Connects removals to their servers, and orders those of components before the set-up of others and before ports are
+/// closed.
+pub(super) fn connect(last_runs: &[LastRun<'_>], around: &Around<'_>, steps: &mut [Step]) {
     let mut is_moved = false;
     // Dependents come before their requirements.
     for at in 0..steps.len() {
@@ -35,7 +42,7 @@ pub(super) fn connect<'a>(
         let Some(run) = last_runs.iter().find(own) else {
             continue;
         };
-        let Some(ssh) = ssh.get(run.server) else {
+        let Some(ssh) = around.ssh.get(run.server) else {
             continue;
         };
         // A removal that something else waits for comes before the connection to the server.
@@ -43,9 +50,18 @@ pub(super) fn connect<'a>(
             continue;
         }
         steps[at].after.push(ssh.clone());
-        steps[at].timeout_seconds = timeout_seconds;
+        steps[at].timeout_seconds = around.timeout_seconds;
         if run.is_component {
-            is_moved |= put_before_successors(at, run.server, host_of, steps);
+            let is_successor = |step: &Step| {
+                let resource = step.resource.as_deref();
+                let host = resource.and_then(around.host_of);
+                step.kind == StepKind::Configure && host == Some(run.server)
+            };
+            is_moved |= put_before(at, &is_successor, steps);
+            // What the connection itself waits for comes before.
+            let needed = needed_by(ssh, steps);
+            let closes = |step: &Step| !needed.contains(&step.id) && (around.closes)(step);
+            is_moved |= put_before(at, &closes, steps);
         }
     }
     if is_moved {
@@ -53,34 +69,40 @@ pub(super) fn connect<'a>(
     }
 }
 
-/// Lets the components that are set up on the server wait for a removal. True if there are any.
-fn put_before_successors<'a>(
-    at: usize,
-    server: &str,
-    host_of: &dyn Fn(&str) -> Option<&'a str>,
-    steps: &mut [Step],
-) -> bool {
-    let is_successor = |step: &Step| {
-        let resource = step.resource.as_deref();
-        step.kind == StepKind::Configure && resource.and_then(host_of) == Some(server)
-    };
+/// Lets other steps wait for a removal, which then waits neither for them nor for what waits for them. True if there are
+/// any.
+fn put_before(at: usize, is_later: &dyn Fn(&Step) -> bool, steps: &mut [Step]) -> bool {
     let after = {
-        let successors = steps.iter().filter(|step| is_successor(step));
-        let waiting = waiting_for(successors.map(|step| step.id.as_str()), steps);
-        let free = steps[at]
-            .after
-            .iter()
-            .filter(|id| !waiting.contains(id.as_str()));
+        let later = steps.iter().filter(|step| is_later(step));
+        let waiting = waiting_for(later.map(|step| step.id.as_str()), steps);
+        let after = steps[at].after.iter();
+        let free = after.filter(|id| !waiting.contains(id.as_str()));
         free.cloned().collect()
     };
     steps[at].after = after;
     let id = steps[at].id.clone();
     let mut any = false;
-    for step in steps.iter_mut().filter(|step| is_successor(step)) {
+    for step in steps.iter_mut().filter(|step| is_later(step)) {
         step.after.push(id.clone());
         any = true;
     }
     any
+}
+
+/// The steps that a step waits for, directly and indirectly.
+fn needed_by(id: &str, steps: &[Step]) -> HashSet<String> {
+    let by_id: HashMap<&str, &Step> = steps.iter().map(|step| (step.id.as_str(), step)).collect();
+    let mut needed = HashSet::new();
+    let mut open = vec![id];
+    while let Some(id) = open.pop() {
+        let after = by_id.get(id).into_iter().flat_map(|step| &step.after);
+        open.extend(
+            after
+                .filter(|id| needed.insert((*id).clone()))
+                .map(String::as_str),
+        );
+    }
+    needed
 }
 
 /// The given steps, and those that wait for one of them directly or indirectly.
