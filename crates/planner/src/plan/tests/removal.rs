@@ -47,11 +47,11 @@ fn a_removed_component_is_taken_off_its_server() {
             .any(|one| one.code == "software-stays")
     );
     insta::assert_snapshot!(steps(&plan.workflow.unwrap()), @r"
-    inner_access:update <- 
     bastion:open <- 
     gate:ssh <- bastion:open
     inner:ssh <- bastion:open gate:ssh
-    nginx:delete <- inner_access:update inner:ssh
+    nginx:delete <- inner:ssh
+    inner_access:update <- nginx:delete
     bastion:close (always) <- gate:ssh inner:ssh nginx:delete
     ");
 }
@@ -63,12 +63,12 @@ fn what_was_connected_to_it_is_set_up_without_it_first() {
     let before = with(&[("nginx", NGINX), ("far", far), ("proxy", &proxy("nginx"))]);
     let after = with(&[("far", far), ("proxy", &proxy("far"))]);
     insta::assert_snapshot!(steps(&from(&before, &after).workflow.unwrap()), @r"
-    inner_access:update <- 
     bastion:open <- 
     gate:ssh <- bastion:open
     inner:ssh <- bastion:open gate:ssh
     proxy:configure <- gate:ssh
-    nginx:delete <- inner_access:update proxy:configure inner:ssh
+    nginx:delete <- proxy:configure inner:ssh
+    inner_access:update <- nginx:delete
     bastion:close (always) <- gate:ssh inner:ssh proxy:configure nginx:delete
     ");
 }
