@@ -26,7 +26,7 @@ const VIEWERS: usize = 1000;
 const CONNECTING: usize = 50;
 
 /// Ports of the run, made one after the other.
-const PORTS: usize = 20;
+const PORTS: usize = 80;
 
 /// Time of a call that makes something, in milliseconds.
 const CALL_MS: u64 = 500;

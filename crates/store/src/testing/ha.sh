@@ -124,7 +124,7 @@ defaults
     default-server inter 1s fall 3 rise 1 on-marked-down shutdown-sessions
 
 # Only the primary answers 200. Connections to a former primary are cut. A Patroni that has hung says for a second that its server
-# is still the primary: `rise 3`.
+# is still the primary, hence three checks.
 listen database
     mode tcp
     default-server rise 3
