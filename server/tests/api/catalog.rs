@@ -8,20 +8,25 @@ use crate::stack::{Client, Stack, json, problem};
 
 /// The server's own items, by name.
 const OWN: &[&str] = &[
+    "alertmanager",
     "apache",
     "application",
     "baseline",
+    "dnsmasq",
+    "etcd",
     "haproxy",
     "job",
     "mariadb",
     "memcached",
     "nginx",
     "node_exporter",
+    "playbook",
     "postgresql",
     "postgresql_replica",
     "prometheus",
     "rabbitmq",
     "redis",
+    "redis_replica",
     "script",
     "wordpress",
 ];
