@@ -129,7 +129,9 @@ fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
 }
 
 fn read_rules(wanted: &Value) -> Result<Option<Vec<AccessRule>>, Refusal> {
-    let Some(rules) = wanted.get("access_rules").filter(|rules| !rules.is_null()) else {
+    // As in Keystone, an empty list is none.
+    let is_given = |rules: &&Value| !rules.is_null() && **rules != json!([]);
+    let Some(rules) = wanted.get("access_rules").filter(is_given) else {
         return Ok(None);
     };
     let rules = serde_json::from_value(rules.clone());
