@@ -122,7 +122,6 @@ resources:
   });
 
   await test.step('the log is filtered, folded, linked to and downloaded', async () => {
-    await page.getByRole('button', { name: 'Show all steps' }).click();
     const log = page.getByRole('log');
     const menu = page.getByRole('button', { name: 'Filter and times' });
     await menu.click();
