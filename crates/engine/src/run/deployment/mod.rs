@@ -75,7 +75,7 @@ impl Attempt {
             _ => CREATE,
         };
         let mut attributes = before.map(|thing| thing.attributes).unwrap_or_default();
-        match Configuration::of(&work.properties, &config, action).map_err(Ended::lasting)? {
+        match configuration(&work, &config, action)? {
             Some(configuration) => {
                 let outcome = self.execute(&name, &work, &configuration, action).await;
                 if outcome.is_err() {
@@ -95,8 +95,7 @@ impl Attempt {
     pub(super) async fn act_on_delete(&self, name: &str, spec: &ResourceSpec) -> StepResult {
         let work = self.work_on_what_is_there(name, spec.clone());
         let config = self.config(&work)?;
-        let configuration = Configuration::of(&work.properties, &config, DELETE);
-        let Some(configuration) = configuration.map_err(Ended::lasting)? else {
+        let Some(configuration) = configuration(&work, &config, DELETE)? else {
             return Ok(());
         };
         if !self.is_led_to_server(spec, work.properties.get("server")) {
@@ -130,8 +129,9 @@ impl Attempt {
         if before.get("server") != work.properties.get("server") {
             return Ok(true);
         }
-        let of = Configuration::of(&work.properties, config, UPDATE).map_err(Ended::lasting)?;
-        let Some(of) = of else { return Ok(false) };
+        let Some(of) = configuration(work, config, UPDATE)? else {
+            return Ok(false);
+        };
         let (before, now) = (of.inputs(&before, []), of.inputs(&work.properties, []));
         Ok(of
             .replacing
@@ -332,6 +332,20 @@ impl Attempt {
         )
         .await
     }
+}
+
+/// What a deployment runs on an action. Structured deployments have inputs in their configuration.
+fn configuration(
+    work: &DriverInput,
+    config: &Map<String, Value>,
+    action: &str,
+) -> StepResult<Option<Configuration>> {
+    let mut deployment = work.properties.clone();
+    if work.spec.resource_type == types::STRUCTURED_DEPLOYMENT {
+        let key = deployment.entry("input_key");
+        key.or_insert_with(|| "get_input".into());
+    }
+    Configuration::of(&deployment, config, action).map_err(Ended::lasting)
 }
 
 /// A resource's name as the name of a file.

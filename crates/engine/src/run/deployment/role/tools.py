@@ -122,7 +122,12 @@ def docker_compose(job, folder):
 
 def cfn_init(job, folder):
     write("/var/cache/heat-cfntools/last_metadata", json.dumps({"AWS::CloudFormation::Init": parsed(job["config"])}))
-    return run(["cfn-init"])
+    status = run(["cfn-init"])
+    log = "/var/log/cfn-init.log"
+    if status and os.path.exists(log):
+        with open(log) as file:
+            print("".join(file.readlines()[-20:]), file=sys.stderr)
+    return status
 
 
 def os_apply_config(job, folder):
