@@ -37,7 +37,7 @@ test('a million lines', async ({ page }) => {
   });
   await login(page);
   const template = firehose(`, rates: [${RATE}], seconds: ${LINES / RATE}`);
-  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'long log', template });
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'long-log', template });
   await ended(page, started.run);
 
   await page.goto(`/runs/${started.run}`);
