@@ -24,7 +24,7 @@ pub enum SignalReceiver {
 
 /// The effect of a signal to a policy.
 pub enum PolicySignal {
-    /// None, for this reason.
+    /// No effect, with the reason.
     Nothing(String),
     /// A scaling, for [`Engine::scale`].
     Scaling(Box<PermittedScaling>),

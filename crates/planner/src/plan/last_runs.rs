@@ -17,7 +17,7 @@ pub(super) struct LastRun<'a> {
     pub is_component: bool,
 }
 
-/// What the order of removals depends on.
+/// Facts of the plan that decide the order of removals.
 pub(super) struct Around<'a> {
     /// The SSH step of each server.
     pub ssh: &'a HashMap<&'a str, String>,

@@ -106,7 +106,7 @@ impl Configuration {
         text(&self.content)
     }
 
-    /// What the program [`tools.py`](super) runs, as JSON: the tool, the configuration, inputs and options.
+    /// Input of the program `role/tools.py`, as JSON: the tool, the configuration, inputs and options.
     pub fn for_tool(&self, name: &str, action: &str, inputs: &Map<String, Value>) -> String {
         let all = json!({
             "group": self.tool.group(), "program": self.tool.program(), "name": name, "action": action, "config": self.content,

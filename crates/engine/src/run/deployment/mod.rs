@@ -334,7 +334,7 @@ impl Attempt {
     }
 }
 
-/// What a deployment runs on an action. Structured deployments have inputs in their configuration.
+/// The configuration that a deployment runs on an action. Structured deployments have inputs in it.
 fn configuration(
     work: &DriverInput,
     config: &Map<String, Value>,
