@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect, test, type Page } from '@playwright/test';
 import { alert, api, login, newDesign, node, shoot } from './support/app.ts';
 import { add, inspect, saved, tab } from './support/draw.ts';
+import { ended } from './support/runs.ts';
 import { leftovers } from './support/tidy.ts';
 
 const manifest = (version: string) => `name: greeter
@@ -118,19 +119,6 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     expect(await leftovers(request)).toEqual({});
   });
 });
-
-/** Waits for the end of a run, which must succeed. */
-async function ended(page: Page, run: string): Promise<{ deployment: string }> {
-  let state = '';
-  let shown: { deployment: string; state: string } | undefined;
-  await expect.poll(async () => {
-    shown = await api(page, 'GET', `/runs/${run}`);
-    state = shown!.state;
-    return state;
-  }, { timeout: 3 * 60_000 }).toMatch(/succeeded|failed|cancelled|paused/);
-  expect(state, JSON.stringify(shown)).toBe('succeeded');
-  return shown!;
-}
 
 test('an item\'s page tells when a component of it is healthy', async ({ page }) => {
   await login(page);

@@ -19,7 +19,7 @@ use api::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use types::{Registry, ResourceType};
+use types::{Registry, ResourceType, catalog::recipe::Recipe};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, RequestInit, Response};
@@ -416,6 +416,16 @@ pub async fn catalog_upload(archive: &web_sys::File) -> Answer<CatalogEntry> {
     };
     let text = call("POST", "/catalog", Some(body), Page::Stays).await?;
     serde_json::from_str(&text).map_err(|error| unreadable("/catalog", &error.to_string()))
+}
+
+/// `GET /catalog/{item}/recipe`.
+pub async fn recipe(item: &str) -> Answer<Recipe> {
+    get(&format!("/catalog/{}/recipe", browser::encode(item))).await
+}
+
+/// `POST /recipes`: publishes the item of a form.
+pub async fn recipe_publish(recipe: &Recipe) -> Answer<CatalogEntry> {
+    send("POST", "/recipes", Some(recipe)).await
 }
 
 /// `GET /resource-types`, including those of the catalogue. The browser caches the response and revalidates it.

@@ -14,7 +14,9 @@ use leptos_router::LazyRoute;
 use crate::{
     browser, client, designer,
     opening::Missing,
-    pages::{audit, catalog, catalog_item, deployment, deployments, plan, sessions, terminal},
+    pages::{
+        audit, catalog, catalog_item, deployment, deployments, new_item, plan, sessions, terminal,
+    },
     run,
     ui::ProblemCard,
 };
@@ -33,6 +35,7 @@ enum Page {
     Run,
     Catalog,
     CatalogItem,
+    NewItem,
     Audit,
     Sessions,
     Terminal,
@@ -54,6 +57,7 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
         Page::Run => view! { <run::RunPage /> }.into_any(),
         Page::Catalog => view! { <catalog::CatalogPage /> }.into_any(),
         Page::CatalogItem => view! { <catalog_item::CatalogItemPage /> }.into_any(),
+        Page::NewItem => view! { <new_item::NewItemPage /> }.into_any(),
         Page::Sessions => view! { <sessions::SessionsPage /> }.into_any(),
         Page::Terminal => view! { <terminal::TerminalPage /> }.into_any(),
         Page::Audit => view! { <audit::AuditPage /> }.into_any(),
@@ -140,6 +144,8 @@ routes! {
     Catalog: "pages", fetch_pages, pages_piece(Page::Catalog);
     /// `/catalog/:item`
     CatalogItem: "pages", fetch_pages, pages_piece(Page::CatalogItem);
+    /// `/items/new`
+    NewItem: "pages", fetch_pages, pages_piece(Page::NewItem);
     /// `/sessions`
     Sessions: "pages", fetch_pages, pages_piece(Page::Sessions);
     /// `/audit`

@@ -74,6 +74,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/deployments/:id/terminal/:server") view={Lazy::<lazy::Terminal>::new()} />
                     <Route path=path!("/runs/:id") view={Lazy::<lazy::Run>::new()} />
                     <Route path=path!("/catalog") view={Lazy::<lazy::Catalog>::new()} />
+                    <Route path=path!("/items/new") view={Lazy::<lazy::NewItem>::new()} />
                     <Route path=path!("/sessions") view={Lazy::<lazy::Sessions>::new()} />
                     <Route path=path!("/audit") view={Lazy::<lazy::Audit>::new()} />
                     <Route path=path!("/catalog/:item") view={Lazy::<lazy::CatalogItem>::new()} />

@@ -7,6 +7,7 @@ pub mod deployment;
 pub mod deployments;
 pub mod designs;
 pub mod login;
+pub mod new_item;
 pub mod not_found;
 pub mod permission;
 pub mod plan;

@@ -23,4 +23,7 @@ pub struct Uploaded {
     pub time: String,
     /// All versions, newest first. Deployments keep the version of their creation.
     pub versions: Vec<String>,
+    /// True if this version was made from a form, so that the form of the next version can be filled.
+    #[serde(default)]
+    pub from_form: bool,
 }

@@ -8,6 +8,8 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use engine::catalog::Published;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     auth::{Caller, Member},
@@ -74,19 +76,33 @@ pub async fn upload(
         ));
     }
     // Before the body is read, because it is kept in memory.
+    let _slot = upload_slot(&services, &caller)?;
+    let limit = services.config.upload_mib as usize * 1024 * 1024;
+    let hint = "Leave large files out of the role. It can download them when it runs.";
+    let archive = read(request.into_body(), limit, hint).await?;
+    Ok(answer(
+        services.engine.publish(&caller.actor, archive).await?,
+    ))
+}
+
+/// A place among the uploads of the caller's project.
+///
+/// # Errors
+/// If the project has as many uploads under way as it may have.
+pub(super) fn upload_slot(services: &Services, caller: &Caller) -> Result<OwnedSemaphorePermit> {
     let slots = services.uploads.of(caller.tenant());
-    let _slot = slots.try_acquire_owned().map_err(|_| {
+    slots.try_acquire_owned().map_err(|_| {
         Error::new(
             codes::TOO_MANY_UPLOADS,
             "This project uploads as many items as it may upload at once.",
         )
         .hint("Wait until the other upload has ended, then try again.")
         .retry_after(UPLOAD_PAUSE)
-    })?;
-    let limit = services.config.upload_mib as usize * 1024 * 1024;
-    let hint = "Leave large files out of the role. It can download them when it runs.";
-    let archive = read(request.into_body(), limit, hint).await?;
-    let published = services.engine.publish(&caller.actor, archive).await?;
+    })
+}
+
+/// The published item with its address: 201, or 200 if the project already had it.
+pub(super) fn answer(published: Published) -> Response {
     let status = if published.was_there {
         StatusCode::OK
     } else {
@@ -94,5 +110,5 @@ pub async fn upload(
     };
     let item = published.item.entry();
     let place = format!("/api/v1/catalog/{}", item.item.name);
-    Ok((status, [(header::LOCATION, place)], Json(item)).into_response())
+    (status, [(header::LOCATION, place)], Json(item)).into_response()
 }

@@ -21,6 +21,7 @@ mod me;
 pub mod openapi;
 mod permission;
 mod plan;
+mod recipes;
 mod resource_types;
 mod runs;
 mod sessions;
@@ -108,6 +109,8 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/runs/{id}/stream", get(stream::open))
         .route("/catalog", get(catalog::list).post(catalog::upload))
         .route("/catalog/{item}", get(catalog::get))
+        .route("/catalog/{item}/recipe", get(recipes::get))
+        .route("/recipes", post(recipes::publish))
         .route("/resource-types", get(resource_types::list))
         .route("/resource-types/{type}", get(resource_types::get))
         .route("/openapi.json", get(openapi::get))

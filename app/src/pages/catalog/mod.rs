@@ -11,6 +11,7 @@ use crate::{
     browser, client,
     frame::{Crumb, use_frame},
     load::Load,
+    pages::new_item,
     ui::{Empty, Icon, skeleton},
 };
 
@@ -30,7 +31,7 @@ pub fn CatalogPage() -> impl IntoView {
                 return view! {
                     <Empty
                         icon="blocks" title="The catalogue is empty"
-                        text="An item is an Ansible role with a small manifest, `item.yml`. Pack its folder as tar.gz and upload it, or drop it here."
+                        text="An item is an Ansible role with a small manifest, `item.yml`. Make one from packages and files, or pack the folder of a role as tar.gz and drop it here."
                     />
                 }
                 .into_any();
@@ -57,7 +58,13 @@ pub fn CatalogPage() -> impl IntoView {
                     <h1>"Catalogue"</h1>
                     <p>"Software for your servers: Ansible roles, installed over SSH, without an agent."</p>
                 </div>
-                <UploadButton upload />
+                <div class="page-actions">
+                    <a class="button" href=new_item::address(None)>
+                        <Icon name="plus" />
+                        "Make an item"
+                    </a>
+                    <UploadButton upload />
+                </div>
             </header>
             <UploadState upload />
             {list}

@@ -84,16 +84,14 @@ pub fn UploadButton(
     let session = use_session();
     let is_off = move || !session.can_change() || upload.sending.with(Option::is_some);
     view! {
-        <div class="page-actions">
-            <button type="button" class="button" data-look="primary" disabled=is_off on:click=move |_| upload.choose()>
-                <Icon name="file-up" />
-                "Upload an item"
-            </button>
-            <input
-                type="file" hidden multiple accept=".gz,.tgz,application/gzip" aria-label="Catalogue item (tar.gz)" node_ref=upload.input
-                on:change=move |_| upload.chosen()
-            />
-        </div>
+        <button type="button" class="button" data-look="primary" disabled=is_off on:click=move |_| upload.choose()>
+            <Icon name="file-up" />
+            "Upload an item"
+        </button>
+        <input
+            type="file" hidden multiple accept=".gz,.tgz,application/gzip" aria-label="Catalogue item (tar.gz)" node_ref=upload.input
+            on:change=move |_| upload.chosen()
+        />
     }
 }
 

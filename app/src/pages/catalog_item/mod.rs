@@ -14,7 +14,7 @@ use types::{
 };
 
 use self::add::AddToDesign;
-use super::catalog::ItemIcon;
+use super::{catalog::ItemIcon, new_item};
 use crate::{
     client,
     frame::{Crumb, use_frame},
@@ -69,6 +69,8 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
         false => "Its software stays on the server.",
     };
     let name = item.name.clone();
+    let has_form = uploaded.as_ref().is_some_and(|it| it.from_form);
+    let next = has_form.then(|| new_item::address(Some(&name)));
     view! {
         <header class="item-head">
             <ItemIcon icon=item.icon.clone() size="large" />
@@ -76,6 +78,12 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
                 <h1>{item.title.clone()}</h1>
                 <p class="quiet">{item.summary.clone()}</p>
             </div>
+            {next.map(|href| view! {
+                <a class="button" href=href>
+                    <Icon name="pencil" />
+                    "Next version"
+                </a>
+            })}
             <button
                 type="button" class="button" data-look="primary" disabled=move || !session.can_change() on:click=move |_| adding.set(true)
             >
@@ -129,8 +137,12 @@ fn without_title(readme: &str) -> String {
     }
 }
 
+/// The options as a table.
 #[component]
-fn Inputs(inputs: Vec<Property>) -> impl IntoView {
+pub fn Inputs(
+    /// The options.
+    inputs: Vec<Property>,
+) -> impl IntoView {
     (!inputs.is_empty()).then(|| {
         let rows = inputs
             .into_iter()

@@ -17,6 +17,7 @@
 mod catalogs;
 mod check;
 mod folder;
+mod pack;
 mod unpack;
 
 use std::{
@@ -31,6 +32,7 @@ use sha2::{Digest, Sha256};
 use types::{Registry, catalog::CatalogItem};
 
 pub use catalogs::{Catalogs, Published, Publisher, Rank};
+pub use pack::pack;
 pub use unpack::{Limits, unpack};
 
 /// The files of a role, by path inside its folder.

@@ -1,6 +1,7 @@
 //! The facade: the operations that the server calls.
 
 mod begin;
+mod catalog;
 mod check;
 mod command;
 mod compare;
@@ -50,7 +51,6 @@ pub use update::{Hidden, Preview};
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
-    catalog::{Catalog, Published, Publisher, Rank},
     run::{ActiveRuns, Command},
     shared::Core,
     terminal::Terminals,
@@ -159,35 +159,6 @@ impl Engine {
     async fn reseal_and_recover(&self) -> Result<()> {
         self.reseal_all().await?;
         self.recover().await
-    }
-
-    /// The catalogue of a project: the server's own items and the project's uploads.
-    ///
-    /// # Errors
-    /// If the database cannot be read.
-    pub async fn catalog(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
-        self.core.catalogs.of(tenant).await
-    }
-
-    /// Adds an item from a tar.gz to the project's catalogue.
-    ///
-    /// # Errors
-    /// If the archive is not an item, or its name or version is taken. Then nothing has changed.
-    pub async fn publish(&self, actor: &Actor, archive: Vec<u8>) -> Result<Published> {
-        self.core.check_running()?;
-        let catalogs = &self.core.catalogs;
-        let is_administrator = actor.session.has_role("admin");
-        let rank = if is_administrator {
-            Rank::Administrator
-        } else {
-            Rank::Member
-        };
-        let publisher = Publisher {
-            user: &actor.user,
-            user_id: &actor.session.user().id,
-            rank,
-        };
-        catalogs.publish(&actor.tenant, publisher, archive).await
     }
 
     /// Computes on a project's template, within the limits of [`crate::compute`].

@@ -11,6 +11,7 @@ use crate::property::Property;
 
 mod health;
 mod read;
+pub mod recipe;
 
 pub use health::{HealthCheck, Probe};
 

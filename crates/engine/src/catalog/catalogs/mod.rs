@@ -22,7 +22,7 @@ use std::{
 use sha2::{Digest, Sha256};
 use store::{ItemRow, Outcome, Pin, Store, Transaction};
 use tokio::sync::{Mutex, Semaphore};
-use types::catalog::precedence;
+use types::catalog::{precedence, recipe::RECIPE_FILE};
 
 use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
 use crate::{Error, Result, Tenant};
@@ -360,6 +360,7 @@ fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<I
             author: row.author.clone(),
             time: row.uploaded.clone(),
             versions,
+            from_form: files.contains_key(RECIPE_FILE),
         }),
         content: Content::Stored(place, row.digest.clone()),
     })
@@ -389,6 +390,19 @@ fn newest(rows: Vec<ItemRow>) -> Vec<(ItemRow, Vec<String>)> {
         Some((rows.into_iter().next()?, versions))
     });
     newest.collect()
+}
+
+impl Item {
+    /// As [`Item::files`], for async callers.
+    ///
+    /// # Errors
+    /// If files are missing or differ from the upload.
+    pub async fn read_files(self: &Arc<Item>) -> Result<Files> {
+        let item = self.clone();
+        blocking(move || item.files()).await?.map_err(|error| {
+            Error::Unavailable(format!("the item's files cannot be read: {error}"))
+        })
+    }
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {

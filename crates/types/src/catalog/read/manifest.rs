@@ -250,7 +250,7 @@ impl Reader<'_> {
 }
 
 /// Whether the text is valid as the name of an item. It becomes a folder name, here and in the sandbox.
-fn is_item_name(name: &str) -> bool {
+pub(in crate::catalog) fn is_item_name(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
@@ -265,7 +265,7 @@ fn is_tasks_file(path: &str) -> bool {
     stem.is_some_and(is_item_name)
 }
 
-fn is_version(version: &str) -> bool {
+pub(in crate::catalog) fn is_version(version: &str) -> bool {
     let core = version.split(['-', '+']).next().unwrap_or_default();
     let parts: Vec<&str> = core.split('.').collect();
     let is_number =

@@ -14,6 +14,7 @@ use yaql::shown;
 
 #[cfg(test)]
 pub(super) use manifest::MANIFEST_KEYS;
+pub(super) use manifest::{is_item_name, is_version};
 
 const MANIFEST: &str = "item.yml";
 const SPECS: &str = "argument_specs.yml";

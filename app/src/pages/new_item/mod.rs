@@ -1,0 +1,155 @@
+//! The form that makes a catalogue item without writing Ansible: packages, files, a service, ports and options.
+
+mod fields;
+mod form;
+mod preview;
+mod sections;
+
+use api::{CatalogEntry, Problem};
+use leptos::{ev::SubmitEvent, prelude::*};
+use leptos_meta::Title;
+use leptos_router::hooks::{use_navigate, use_query_map};
+use types::catalog::recipe::Recipe;
+
+use self::{
+    form::Form,
+    preview::Preview,
+    sections::{About, Files, Options, Ports, Software},
+};
+use crate::{
+    browser, client,
+    frame::{Crumb, use_frame},
+    load::Load,
+    session::use_session,
+    ui::{Icon, ProblemNote, Question, skeleton, use_confirm, use_toasts},
+};
+
+/// The address of the form: for a new item, or for the next version of one.
+pub fn address(next_of: Option<&str>) -> String {
+    match next_of {
+        Some(name) => format!("/items/new?next={}", browser::encode(name)),
+        None => "/items/new".to_owned(),
+    }
+}
+
+/// The page of `/items/new`.
+#[component]
+pub fn NewItemPage() -> impl IntoView {
+    let query = use_query_map();
+    let next_of = Memo::new(move |_| query.with(|query| query.get("next")));
+    use_frame().crumbs(move || {
+        let here = Crumb::here(match next_of.get() {
+            Some(name) => format!("Next version of {name}"),
+            None => "Make an item".to_owned(),
+        });
+        vec![Crumb::link("Catalogue", "/catalog"), here]
+    });
+    let start = Load::new(move || {
+        let next_of = next_of.get();
+        async move {
+            match next_of {
+                Some(name) => client::recipe(&name).await.map(Recipe::next),
+                None => Ok(Recipe::new()),
+            }
+        }
+    });
+    let body = start.view(
+        || skeleton::rows(8),
+        move |recipe| {
+            let form = Form::continued(recipe, next_of.get_untracked().is_some());
+            view! { <Editor form /> }
+        },
+    );
+    view! {
+        <Title text="Make an item" />
+        <div class="page">{body}</div>
+    }
+}
+
+#[component]
+fn Editor(form: Form) -> impl IntoView {
+    let navigate = StoredValue::new_local(use_navigate());
+    let (session, confirm, toasts) = (use_session(), use_confirm(), use_toasts());
+    let problem = RwSignal::new(None::<Problem>);
+    let is_busy = RwSignal::new(false);
+    let publish = move |event: SubmitEvent| {
+        event.prevent_default();
+        if is_busy.get_untracked() {
+            return;
+        }
+        let Some(recipe) = form.finished() else {
+            return;
+        };
+        is_busy.set(true);
+        problem.set(None);
+        leptos::task::spawn_local(async move {
+            let published = client::recipe_publish(&recipe).await;
+            is_busy.try_set(false);
+            match published {
+                Ok(CatalogEntry { item, .. }) => {
+                    form.forget_draft();
+                    toasts.done(format!(
+                        "{} {} is in the catalogue",
+                        item.title, item.version
+                    ));
+                    let place = format!("/catalog/{}", browser::encode(&item.name));
+                    navigate.try_with_value(|navigate| navigate(&place, Default::default()));
+                }
+                Err(refused) => {
+                    problem.try_set(Some(refused));
+                }
+            }
+        });
+    };
+    let start_over = move |_| {
+        let question = Question {
+            title: "Start over?".to_owned(),
+            body: vec!["What you typed here is lost.".to_owned()],
+            items: Vec::new(),
+            action: "Start over".to_owned(),
+            danger: true,
+        };
+        confirm.ask(question, move || {
+            problem.set(None);
+            form.start_over();
+        });
+    };
+    let title = if form.is_next {
+        "Next version"
+    } else {
+        "Make an item"
+    };
+    view! {
+        <form on:submit=publish novalidate=true>
+            <header class="page-head">
+                <div>
+                    <h1>{title}</h1>
+                    <p>"Packages, files, a service and ports become an Ansible role that everybody in the project can drop on a server."</p>
+                </div>
+                <div class="page-actions">
+                    {move || form.is_changed().then(|| view! {
+                        <button type="button" class="button" on:click=start_over>
+                            <Icon name="undo-2" />
+                            "Start over"
+                        </button>
+                    })}
+                    <button type="submit" class="button" data-look="primary" disabled=move || is_busy.get() || !session.can_change()>
+                        <Icon name="file-up" />
+                        "Publish"
+                    </button>
+                </div>
+            </header>
+            <ProblemNote problem />
+            <div class="item-form">
+                <div class="item-parts">
+                    <About form />
+                    <Software form />
+                    <Files form />
+                    <Ports form />
+                    <Options form />
+                </div>
+                <Preview form />
+            </div>
+        </form>
+    }
+}

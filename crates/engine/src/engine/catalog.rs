@@ -1,0 +1,73 @@
+//! The catalogue of a project: reading it, and publishing items from archives and from forms.
+
+use std::sync::Arc;
+
+use types::catalog::recipe::{RECIPE_FILE, Recipe};
+
+use super::Engine;
+use crate::{
+    Actor, Error, Result, Tenant,
+    catalog::{Catalog, Published, Publisher, Rank, pack},
+};
+
+impl Engine {
+    /// The catalogue of a project: the server's own items and the project's uploads.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn catalog(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
+        self.core.catalogs.of(tenant).await
+    }
+
+    /// Adds an item from a tar.gz to the project's catalogue.
+    ///
+    /// # Errors
+    /// If the archive is not an item, or its name or version is taken. Then nothing has changed.
+    pub async fn publish(&self, actor: &Actor, archive: Vec<u8>) -> Result<Published> {
+        self.core.check_running()?;
+        let catalogs = &self.core.catalogs;
+        let is_administrator = actor.session.has_role("admin");
+        let rank = if is_administrator {
+            Rank::Administrator
+        } else {
+            Rank::Member
+        };
+        let publisher = Publisher {
+            user: &actor.user,
+            user_id: &actor.session.user().id,
+            rank,
+        };
+        catalogs.publish(&actor.tenant, publisher, archive).await
+    }
+
+    /// Adds the item of a form to the project's catalogue.
+    ///
+    /// # Errors
+    /// If the recipe has problems, or the item's name or version is taken. Then nothing has changed.
+    pub async fn publish_recipe(&self, actor: &Actor, recipe: &Recipe) -> Result<Published> {
+        let problems = recipe.check();
+        if !problems.is_empty() {
+            return Err(Error::ItemRefused(problems));
+        }
+        let files = recipe.files().into_iter();
+        let files = files.map(|(path, text)| (path, text.into_bytes()));
+        let archive = pack(&files.collect())
+            .map_err(|error| Error::Unavailable(format!("the item cannot be packed: {error}")))?;
+        self.publish(actor, archive).await
+    }
+
+    /// The recipe of an item's newest version. `None` if the item was not made from a form.
+    ///
+    /// # Errors
+    /// If the item does not exist, or its files cannot be read.
+    pub async fn recipe(&self, tenant: &Tenant, name: &str) -> Result<Option<Recipe>> {
+        let catalog = self.catalog(tenant).await?;
+        let item = catalog.get(name).cloned().ok_or_else(|| Error::NotFound {
+            what: "item",
+            id: name.to_owned(),
+        })?;
+        let files = item.read_files().await?;
+        let recipe = files.get(RECIPE_FILE);
+        Ok(recipe.and_then(|json| serde_json::from_slice(json).ok()))
+    }
+}

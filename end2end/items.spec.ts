@@ -1,0 +1,92 @@
+// A catalogue item from a form: problems at their fields, preview, draft, publishing, deployment, next version.
+import { expect, test } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+import { ended } from './support/runs.ts';
+import { leftovers } from './support/tidy.ts';
+
+test('an item is made from a form, published and deployed', async ({ page, request }) => {
+  test.setTimeout(5 * 60_000);
+  await login(page);
+  await page.goto('/catalog');
+  await page.getByRole('link', { name: 'Make an item' }).click();
+  const field = (label: string) => page.getByLabel(label, { exact: true });
+  const preview = page.getByRole('complementary', { name: 'Preview' });
+
+  await test.step('problems stand at their fields', async () => {
+    await field('Title').fill('Word keeper');
+    await expect(field('Name')).toHaveValue('word-keeper');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await expect(page.getByText('The item does nothing yet')).toBeVisible();
+    await expect(field('Summary')).toHaveAttribute('aria-invalid', 'true');
+    await expect(field('Summary')).toBeFocused();
+  });
+
+  await test.step('the preview follows what is typed', async () => {
+    await field('Summary').fill('Keeps a word in a file.');
+    await page.getByRole('button', { name: 'Add a file' }).click();
+    const file = page.getByRole('group', { name: 'file 1' });
+    await file.getByLabel('Path').fill('/srv/word');
+    await file.getByLabel('Content').fill('the word is {{ word }}\n');
+    await page.getByRole('button', { name: 'Add an option' }).click();
+    const option = page.getByRole('group', { name: 'option 1' });
+    await option.getByLabel('Name').fill('word');
+    await option.getByLabel('Default').fill('hello');
+    await option.getByLabel('Description').fill('The word.');
+    await expect(preview.getByRole('region', { name: 'Inputs' })).toContainText('The word.');
+    await expect(preview.getByLabel('File', { exact: true })).toContainText('dest: "/srv/word"');
+    await shoot(page, 'item-form');
+  });
+
+  await test.step('what was typed outlives a reload', async () => {
+    await page.reload();
+    await expect(field('Title')).toHaveValue('Word keeper');
+    await expect(page.getByRole('group', { name: 'file 1' }).getByLabel('Path')).toHaveValue('/srv/word');
+  });
+
+  await test.step('publish', async () => {
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await expect(page.getByText('Word keeper 1.0.0 is in the catalogue')).toBeVisible();
+    await expect(page).toHaveURL(/\/catalog\/word-keeper$/);
+  });
+
+  const deployment = await test.step('deploy', async () => {
+    const started = await api<{ run: string }>(page, 'POST', '/deployments', { name: 'word-keeper', template, parameters: {} });
+    return (await ended(page, started.run)).deployment;
+  });
+
+  await test.step('the next version begins with the values of this one', async () => {
+    await page.getByRole('link', { name: 'Next version' }).click();
+    await expect(field('Version')).toHaveValue('1.1.0');
+    await expect(field('Name')).toBeDisabled();
+    await page.getByRole('group', { name: 'file 1' }).getByLabel('Content').fill('the new word is {{ word }}\n');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await expect(page.getByText('Word keeper 1.1.0 is in the catalogue')).toBeVisible();
+  });
+
+  await test.step('undeploy', async () => {
+    const { run } = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+    await ended(page, run);
+    expect(await leftovers(request)).toEqual({});
+  });
+});
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.49.1.0/24}
+  server:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+  keeper:
+    type: Stackloom::Catalog::word-keeper
+    properties: {host: {get_resource: server}, word: good morning}
+  reader:
+    type: Stackloom::Catalog::script
+    depends_on: keeper
+    properties:
+      host: {get_resource: server}
+      script: grep -x 'the word is good morning' /srv/word
+`;
