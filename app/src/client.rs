@@ -13,9 +13,9 @@ use api::{
     AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CommandRequest, ConsoleLog,
     CurrentUser, DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion,
     DesignVersionLabel, DesignVersionSummary, Event, ExportFormat, Exported, GraphicalConsole,
-    ImportRequest, Imported, LogHits, LoginRequest, LoginSession, Permission, PermissionRequest,
-    Plan, PlanRequest, Problem, RepairRequest, Run, RunContent, ScaleRequest, Started, Stray,
-    ValidateRequest, ValidateResponse,
+    ImportRequest, Imported, ItemComparison, LogHits, LoginRequest, LoginSession, Permission,
+    PermissionRequest, Plan, PlanRequest, Problem, RepairRequest, Run, RunContent, ScaleRequest,
+    Started, Stray, UpgradeRequest, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -237,6 +237,18 @@ pub async fn scale(id: &str, group: &str, request: &ScaleRequest) -> Answer<Star
     let (id, group) = (browser::encode(id), browser::encode(group));
     let path = format!("/deployments/{id}/groups/{group}/scale");
     send("POST", &path, Some(request)).await
+}
+
+/// `POST /deployments/{id}/upgrade`.
+pub async fn upgrade(id: &str, request: &UpgradeRequest) -> Answer<Started> {
+    let path = format!("/deployments/{}/upgrade", browser::encode(id));
+    send("POST", &path, Some(request)).await
+}
+
+/// `GET /catalog/{item}/compare`.
+pub async fn item_comparison(item: &str, from: &str, to: &str) -> Answer<ItemComparison> {
+    let [item, from, to] = [item, from, to].map(browser::encode);
+    get(&format!("/catalog/{item}/compare?from={from}&to={to}")).await
 }
 
 /// `POST /deployments/{id}/permission`.

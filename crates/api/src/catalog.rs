@@ -1,5 +1,6 @@
 //! The items of a project's catalogue.
 
+use crate::OnFailure;
 use serde::{Deserialize, Serialize};
 use types::catalog::CatalogItem;
 
@@ -26,4 +27,57 @@ pub struct Uploaded {
     /// True if this version was made from a form, so that the form of the next version can be filled.
     #[serde(default)]
     pub from_form: bool,
+}
+
+/// An item of the project that a deployment uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeployedItem {
+    /// Name of the item.
+    pub name: String,
+    /// The version that the deployment uses.
+    pub version: String,
+    /// All versions in the catalogue, newest first.
+    pub versions: Vec<String>,
+    /// Its components in the deployment, by name.
+    pub components: Vec<String>,
+}
+
+/// `POST /api/v1/deployments/{id}/upgrade`: sets components up with another version of their item.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UpgradeRequest {
+    /// Name of the item.
+    pub item: String,
+    /// The version, which can also be an older one.
+    pub version: String,
+    /// Reaction to a failure, such as a component that is not healthy with the version.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// The `base_run` of the plan that the user has seen. Refused with `deployment-changed` if the deployment has a
+    /// newer run. Without it, nothing is checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_run: Option<String>,
+}
+
+/// The files that differ between two versions of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ItemComparison {
+    /// Files that differ, by path.
+    pub files: Vec<FileChange>,
+}
+
+/// A file of an item in two versions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FileChange {
+    /// Path inside the item.
+    pub path: String,
+    /// The text in the one version. Absent if that has no such file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<String>,
+    /// The text in the other version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<String>,
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Check, Layout, Permission, Run, ScalingGroup, Service, TemplateFiles};
+use crate::{
+    Check, DeployedItem, Layout, Permission, PlanRequest, Run, ScalingGroup, Service, TemplateFiles,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -115,6 +117,9 @@ pub struct Deployment {
     /// Services of its software. Empty in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<Service>,
+    /// Catalogue items of the project that it uses. Empty in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<DeployedItem>,
     /// The last check. Absent in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
@@ -127,6 +132,16 @@ pub struct Deployment {
 }
 
 impl Deployment {
+    /// The request for the plan of an update that leaves template and parameters as they are.
+    pub fn plan_request(&self) -> PlanRequest {
+        PlanRequest {
+            template: self.template.clone(),
+            beside: self.beside.clone(),
+            deployment: Some(self.id.clone()),
+            ..PlanRequest::default()
+        }
+    }
+
     /// The last check, if no run has come after it.
     pub fn present_check(&self) -> Option<&Check> {
         let check = self.check.as_ref();

@@ -159,7 +159,7 @@ pub struct ValidateResponse {
 }
 
 /// `POST /api/v1/plan`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlanRequest {
     /// The template's text, in HOT.
@@ -179,6 +179,9 @@ pub struct PlanRequest {
     /// Repairs what the last check of the deployment has found, unless a run has come after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repair: bool,
+    /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<String, String>,
 }
 
 /// Format of an export.

@@ -24,7 +24,9 @@ mod terminal;
 
 pub use audit::AuditEvent;
 pub use beside::TemplateFiles;
-pub use catalog::{CatalogEntry, Uploaded};
+pub use catalog::{
+    CatalogEntry, DeployedItem, FileChange, ItemComparison, UpgradeRequest, Uploaded,
+};
 pub use check::{ChangedProperty, Check, Finding, FindingKind, RepairRequest};
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
 pub use console::{ConsoleLog, GraphicalConsole};

@@ -47,5 +47,6 @@ pub fn resource<'a>(
         requires: Vec::new(),
         deletion_policy: Default::default(),
         external_id: None,
+        version: None,
     }
 }

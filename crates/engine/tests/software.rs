@@ -22,6 +22,8 @@ mod live;
 mod removal;
 #[path = "software/starters.rs"]
 mod starters;
+#[path = "software/upgrade.rs"]
+mod upgrade;
 
 use std::time::{Duration, Instant};
 

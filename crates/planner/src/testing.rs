@@ -40,16 +40,20 @@ pub(crate) fn types() -> Registry {
     Registry::openstack().with_catalog(items.map(|item| item.expect("the item reads")))
 }
 
-/// The same, with items that bring a removal.
-pub(crate) fn types_with_removal() -> Registry {
+/// The same, with changed items.
+pub(crate) fn types_with(change: impl Fn(CatalogItem) -> CatalogItem) -> Registry {
     let types = types();
     let items = types.iter().filter_map(|one| one.component.clone());
-    let items = items.map(|item| CatalogItem {
+    let items: Vec<CatalogItem> = items.map(change).collect();
+    types.with_catalog(items)
+}
+
+/// The same, with items that bring a removal.
+pub(crate) fn types_with_removal() -> Registry {
+    types_with(|item| CatalogItem {
         removes: true,
         ..item
-    });
-    let items: Vec<CatalogItem> = items.collect();
-    types.with_catalog(items)
+    })
 }
 
 pub(crate) fn cloud() -> CloudFacts {

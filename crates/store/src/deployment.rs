@@ -50,6 +50,9 @@ pub struct LastGoodContent {
     /// Names of the members of each scaling group.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
+    /// Versions of the project's catalogue items.
+    #[serde(default)]
+    pub items: BTreeMap<String, String>,
     /// Name of the secret with the hidden parameters; a column of its own.
     #[serde(skip)]
     pub hidden: Option<String>,
@@ -430,6 +433,7 @@ pub(crate) async fn set_state(
         layout: from_json(row.try_get("layout")?)?,
         parameters: from_json(row.try_get("parameters")?)?,
         groups: group_members(connection, id).await?,
+        items: item_versions(connection, id).await?,
         hidden: None,
         design_version: design_version(&row)?,
     };
@@ -439,6 +443,21 @@ pub(crate) async fn set_state(
         .execute(connection)
         .await
         .map(drop)
+}
+
+/// Versions of the catalogue items that a deployment uses.
+async fn item_versions(
+    connection: &mut Connection,
+    deployment: &str,
+) -> sqlx::Result<BTreeMap<String, String>> {
+    let rows = sqlx::query("SELECT item, version FROM deployment_items WHERE deployment = $1")
+        .bind(deployment)
+        .fetch_all(connection)
+        .await?;
+    let versions = rows
+        .iter()
+        .map(|row| Ok((row.try_get("item")?, row.try_get("version")?)));
+    versions.collect()
 }
 
 /// Names of the members of a deployment's scaling groups.
@@ -487,6 +506,7 @@ fn listed(row: &Row) -> sqlx::Result<Deployment> {
         resources: Vec::new(),
         groups: Vec::new(),
         services: Vec::new(),
+        items: Vec::new(),
         check: None,
         permission: None,
         outputs: BTreeMap::new(),
@@ -537,6 +557,7 @@ fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
             resources: Vec::new(),
             groups: Vec::new(),
             services: Vec::new(),
+            items: Vec::new(),
             check: from_json_column(row.try_get("last_check")?)?,
             permission: None,
             outputs: BTreeMap::new(),

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use api::CatalogEntry;
+use api::{CatalogEntry, ItemComparison};
 use axum::{
     extract::{Path, Request, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use engine::catalog::Published;
+use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     auth::{Caller, Member},
     codes,
-    extract::{Json, media_type, read},
+    extract::{Json, Query, media_type, read},
     problem::{Error, Result},
     services::Services,
 };
@@ -48,6 +49,30 @@ pub async fn get(
         )
         .hint("`/api/v1/catalog` lists all items.")
     })
+}
+
+/// `?from=...&to=...`
+#[derive(Deserialize)]
+pub struct CompareQuery {
+    from: String,
+    to: String,
+}
+
+/// The files that differ between two versions of an item of the project.
+#[utoipa::path(
+    get, path = "/api/v1/catalog/{item}/compare", tag = "catalogue",
+    params(("item" = String, Path), ("from" = String, Query), ("to" = String, Query)), responses((status = 200, body = ItemComparison))
+)]
+pub async fn compare(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Query(CompareQuery { from, to }): Query<CompareQuery>,
+) -> Result<Json<ItemComparison>> {
+    let compared = services
+        .engine
+        .compare_versions(caller.tenant(), &name, (&from, &to));
+    Ok(Json(compared.await?))
 }
 
 /// Uploads an item of the project as tar.gz: an Ansible role with an `item.yml`.

@@ -1,6 +1,9 @@
 //! Deployments of templates.
 
-use api::{DeployRequest, Deployment, Layout, Run, ScaleRequest, Started, Stray, TemplateFiles};
+use api::{
+    DeployRequest, Deployment, Layout, Run, ScaleRequest, Started, Stray, TemplateFiles,
+    UpgradeRequest,
+};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
@@ -143,6 +146,24 @@ pub async fn scale(
         )
         .await?;
     let started = engine.scale(&caller.actor, &id, &group, request, cloud);
+    Ok(accepted(started.await?))
+}
+
+/// Sets the components of a catalogue item up with another version of it, one after the other.
+#[utoipa::path(post, path = "/api/v1/deployments/{id}/upgrade", tag = "deployments", params(("id" = String, Path)), request_body = UpgradeRequest, responses((status = 202, body = Started)))]
+pub async fn upgrade(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    Json(request): Json<UpgradeRequest>,
+) -> Result<impl IntoResponse> {
+    let engine = &services.engine;
+    let deployment = engine.deployment(caller.tenant(), &id).await?;
+    let (template, bundle) = (&deployment.template, deployment.beside.bundle());
+    let cloud = services
+        .facts
+        .for_template(engine, &caller.actor, template, &bundle);
+    let started = engine.upgrade(&caller.actor, &id, request, cloud.await?);
     Ok(accepted(started.await?))
 }
 

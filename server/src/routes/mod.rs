@@ -91,6 +91,7 @@ pub fn api(services: &Services) -> Router<Services> {
             "/deployments/{id}/groups/{name}/scale",
             post(deployments::scale),
         )
+        .route("/deployments/{id}/upgrade", post(deployments::upgrade))
         .route("/deployments/{id}/command", post(command::run))
         .route(
             "/deployments/{id}/servers/{name}/terminal",
@@ -109,6 +110,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/runs/{id}/stream", get(stream::open))
         .route("/catalog", get(catalog::list).post(catalog::upload))
         .route("/catalog/{item}", get(catalog::get))
+        .route("/catalog/{item}/compare", get(catalog::compare))
         .route("/catalog/{item}/recipe", get(recipes::get))
         .route("/recipes", post(recipes::publish))
         .route("/resource-types", get(resource_types::list))

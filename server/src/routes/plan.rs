@@ -25,6 +25,7 @@ pub async fn plan(
         deployment,
         groups,
         repair,
+        versions,
     } = request;
     let bundle = beside.files.is_some().then(|| beside.bundle());
     let facts = services
@@ -49,6 +50,7 @@ pub async fn plan(
         hidden,
         groups,
         repairs: repair,
+        versions,
     };
     let plan = services
         .engine

@@ -2,22 +2,20 @@
 //!
 //! A repair starts after a confirmation that lists the changes of its plan.
 
-use std::collections::BTreeMap;
-
 use api::{
     Action, ChangedProperty, Check, Deployment, DeploymentState, Finding, FindingKind, Plan,
-    PlanRequest, RepairRequest, Severity,
+    PlanRequest, RepairRequest,
 };
 use leptos::prelude::*;
-use leptos_router::hooks::use_navigate;
 use serde_json::Value;
 
+use super::proposal::{Proposals, changed, problems};
 use crate::{
     client,
     load::Load,
     session::use_session,
     time::Ago,
-    ui::{Icon, Question, prose, state::StateBadge, use_confirm, use_toasts},
+    ui::{Icon, Question, prose, state::StateBadge, use_toasts},
 };
 
 /// The section with the last check. Nothing for a deployment without resources in the cloud.
@@ -157,55 +155,35 @@ fn difference(one: &ChangedProperty) -> AnyView {
 
 /// Shows the plan of a repair, and starts it.
 fn repairer(deployment: Load<Deployment>) -> Callback<()> {
-    let confirm = use_confirm();
-    let toasts = use_toasts();
-    let navigate = StoredValue::new_local(use_navigate());
+    let proposals = Proposals::new();
     Callback::new(move |()| {
         let Some(it) = deployment.peek() else { return };
         let Some(check) = it.present_check().map(|check| check.id.clone()) else {
             return;
         };
         let request = PlanRequest {
-            template: it.template.clone(),
-            beside: it.beside.clone(),
-            parameters: BTreeMap::new(),
-            deployment: Some(it.id.clone()),
-            groups: BTreeMap::new(),
             repair: true,
+            ..it.plan_request()
         };
-        leptos::task::spawn_local(async move {
-            let plan = match client::plan(&request).await {
-                Ok(plan) => plan,
-                Err(problem) => return toasts.problem(&problem),
-            };
-            let request = RepairRequest {
-                check,
-                despite_quota: plan.exceeds_quota(),
-            };
-            confirm.ask(question(&it.name, &plan), move || {
-                let (id, request) = (it.id.clone(), request.clone());
-                leptos::task::spawn_local(async move {
-                    match client::repair(&id, &request).await {
-                        Ok(started) => {
-                            navigate.try_with_value(|navigate| {
-                                navigate(&format!("/runs/{}", started.run), Default::default());
-                            });
-                        }
-                        Err(problem) => toasts.problem(&problem),
-                    }
-                });
-            });
-        });
+        let name = it.name.clone();
+        proposals.propose(
+            request,
+            move |plan| question(&name, plan),
+            move |plan| {
+                let request = RepairRequest {
+                    check: check.clone(),
+                    despite_quota: plan.exceeds_quota(),
+                };
+                let id = it.id.clone();
+                async move { client::repair(&id, &request).await }
+            },
+        );
     })
 }
 
 /// The confirmation with the plan's changes and problems.
 fn question(name: &str, plan: &Plan) -> Question {
-    let changed = || {
-        let changes = plan.changes.iter();
-        changes.filter(|change| change.action != Action::None)
-    };
-    let replaces = changed().any(|change| change.action == Action::Replace);
+    let replaces = changed(plan).any(|change| change.action == Action::Replace);
     let mut body = vec![String::from(
         "The template stays as it is. These resources are brought back to it:",
     )];
@@ -214,10 +192,8 @@ fn question(name: &str, plan: &Plan) -> Question {
             "What is replaced is deleted in the end, with the data in it.",
         ));
     }
-    let problems = plan.diagnostics.iter();
-    let problems = problems.filter(|one| one.severity != Severity::Info);
-    body.extend(problems.map(|one| format!("{}.", one.message)));
-    let items = changed().map(|change| {
+    body.extend(problems(plan));
+    let items = changed(plan).map(|change| {
         let because = change.because.as_deref().unwrap_or("changed");
         format!("{}: {}", change.resource, because.replace('`', ""))
     });

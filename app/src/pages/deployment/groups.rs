@@ -4,18 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use api::{
-    Action, Deployment, DeploymentState, Plan, PlanRequest, ScaleRequest, ScalingGroup, Severity,
-};
+use api::{Action, Deployment, DeploymentState, Plan, PlanRequest, ScaleRequest, ScalingGroup};
 use leptos::{ev::SubmitEvent, prelude::*};
-use leptos_router::hooks::use_navigate;
 
+use super::proposal::{Proposals, problems};
 use crate::{
     browser, client,
     load::Load,
     session::use_session,
     time,
-    ui::{Icon, Question, use_confirm, use_toasts},
+    ui::{Icon, Question},
 };
 
 /// The section of the deployment's scaling groups, or nothing if it has none.
@@ -126,47 +124,31 @@ fn GroupRow(
 
 /// Shows the plan of a scaling, and starts it: the group, the policy, and the new size.
 fn scaler(deployment: Load<Deployment>) -> Callback<(ScalingGroup, Option<String>, u64)> {
-    let confirm = use_confirm();
-    let toasts = use_toasts();
-    let navigate = StoredValue::new_local(use_navigate());
+    let proposals = Proposals::new();
     Callback::new(
         move |(group, policy, to): (ScalingGroup, Option<String>, u64)| {
             let Some(it) = deployment.peek() else { return };
             let request = PlanRequest {
-                template: it.template.clone(),
-                beside: it.beside.clone(),
-                parameters: BTreeMap::new(),
-                deployment: Some(it.id.clone()),
                 groups: BTreeMap::from([(group.name.clone(), to)]),
-                repair: false,
+                ..it.plan_request()
             };
-            leptos::task::spawn_local(async move {
-                let plan = match client::plan(&request).await {
-                    Ok(plan) => plan,
-                    Err(problem) => return toasts.problem(&problem),
-                };
-                let scaling = ScaleRequest {
-                    size: policy.is_none().then_some(to),
-                    force: policy.is_some() && group.cooldown_until.is_some(),
-                    policy,
-                    base_run: plan.base_run.clone(),
-                    despite_quota: plan.exceeds_quota(),
-                };
-                let name = group.name.clone();
-                confirm.ask(question(&group, &scaling, to, &plan), move || {
-                    let (id, name, scaling) = (it.id.clone(), name.clone(), scaling.clone());
-                    leptos::task::spawn_local(async move {
-                        match client::scale(&id, &name, &scaling).await {
-                            Ok(started) => {
-                                navigate.try_with_value(|navigate| {
-                                    navigate(&format!("/runs/{}", started.run), Default::default())
-                                });
-                            }
-                            Err(problem) => toasts.problem(&problem),
-                        }
-                    });
-                });
-            });
+            let scaling = move |group: &ScalingGroup, plan: &Plan| ScaleRequest {
+                size: policy.is_none().then_some(to),
+                force: policy.is_some() && group.cooldown_until.is_some(),
+                policy: policy.clone(),
+                base_run: plan.base_run.clone(),
+                despite_quota: plan.exceeds_quota(),
+            };
+            let (asked, requested) = (group.clone(), scaling.clone());
+            proposals.propose(
+                request,
+                move |plan| question(&asked, &requested(&asked, plan), to, plan),
+                move |plan| {
+                    let (id, group, scaling) =
+                        (it.id.clone(), group.name.clone(), scaling(&group, &plan));
+                    async move { client::scale(&id, &group, &scaling).await }
+                },
+            );
         },
     )
 }
@@ -204,11 +186,7 @@ fn question(group: &ScalingGroup, scaling: &ScaleRequest, to: u64, plan: &Plan) 
             moment(until)
         ));
     }
-    let problems = plan
-        .diagnostics
-        .iter()
-        .filter(|one| one.severity != Severity::Info);
-    body.extend(problems.map(|one| format!("{}.", one.message)));
+    body.extend(problems(plan));
     let items = plan.changes.iter().filter_map(|change| {
         let how = match change.action {
             Action::Create => "created",

@@ -5,7 +5,9 @@ mod command;
 pub mod compare;
 mod console;
 mod groups;
+mod items;
 mod permission;
+mod proposal;
 pub mod remove;
 pub mod roll_back;
 pub mod runs;
@@ -114,6 +116,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         resources: Vec::new(),
         groups: Vec::new(),
         services: Vec::new(),
+        items: Vec::new(),
         check: None,
         permission: None,
         outputs: Default::default(),
@@ -136,6 +139,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <services::Services deployment />
             <groups::Groups deployment />
+            <items::Items deployment />
             <check::CheckSection deployment />
             <permission::PermissionSection deployment />
             <Drawing deployment />

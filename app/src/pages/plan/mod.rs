@@ -12,8 +12,6 @@ mod quota;
 mod source;
 mod values;
 
-use std::collections::BTreeMap;
-
 use api::{
     DeployRequest, Deployment, DeploymentState, OnFailure, PermissionRequest, Plan, PlanRequest,
     Problem, Run, Severity,
@@ -264,8 +262,7 @@ fn keep_planned(page: Page) {
             beside,
             parameters: page.form.values(),
             deployment: page.target.get(),
-            groups: BTreeMap::new(),
-            repair: false,
+            ..PlanRequest::default()
         };
         let number = request_number.get_value() + 1;
         request_number.set_value(number);

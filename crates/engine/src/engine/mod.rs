@@ -27,13 +27,14 @@ mod sweeps;
 mod terminals;
 mod unattended;
 mod update;
+mod versions;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
     Check, CloudFacts, Deployment, Event, Layout, LogHits, OnFailure, Permission,
     PermissionRequest, Plan, RepairRequest, Run, RunContent, RunState, ScaleRequest, Scaling,
-    Started, Stray,
+    Started, Stray, UpgradeRequest,
 };
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
@@ -114,6 +115,8 @@ pub struct Changes {
     pub groups: BTreeMap<String, GroupRequest>,
     /// True to repair what the last check has found.
     pub repairs: bool,
+    /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
+    pub versions: BTreeMap<String, String>,
     /// The scaling that the update carries out, if it was started for one.
     pub scaling: Option<Scaling>,
     /// Reaction to a failure of the update.
@@ -238,6 +241,23 @@ impl Engine {
         let (id, group) = (deployment.to_owned(), group.to_owned());
         let begun =
             async move { Box::pin(engine.begin_scale(&actor, &id, &group, request, cloud)).await };
+        self.run_to_completion(Box::pin(begun)).await
+    }
+
+    /// Sets the components of an item up with another version of it, one after the other.
+    ///
+    /// # Errors
+    /// As [`Engine::update`], and if the deployment does not use the item, or the project has no such version.
+    pub async fn upgrade(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        request: UpgradeRequest,
+        cloud: CloudFacts,
+    ) -> Result<Started> {
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        let begun =
+            async move { Box::pin(engine.begin_upgrade(&actor, &id, request, cloud)).await };
         self.run_to_completion(Box::pin(begun)).await
     }
 

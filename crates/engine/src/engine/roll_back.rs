@@ -60,6 +60,7 @@ impl Engine {
             layout,
             parameters,
             groups,
+            items,
             hidden: _,
             design_version,
         } = good;
@@ -77,6 +78,7 @@ impl Engine {
                 .into_iter()
                 .map(|(name, members)| (name, GroupRequest::Members(members)))
                 .collect(),
+            versions: items,
             despite_quota: true,
             ..Changes::default()
         };

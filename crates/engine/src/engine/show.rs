@@ -23,6 +23,7 @@ impl Engine {
         let resources = self.core.store.resource_list(tenant, id).await?;
         let shown = resources.iter().map(|resource| resource.shown()).collect();
         let groups = self.show_groups(&row, &resources).await?;
+        let items = self.items_in_use(tenant, id, &resources).await?;
         let row = Arc::new(row);
         let services = self.services(&row, &resources).await?;
         let is_there = row.shown.state != DeploymentState::Undeployed;
@@ -36,6 +37,7 @@ impl Engine {
             resources: shown,
             groups,
             services,
+            items,
             outputs,
             permission: permission.map(|row| row.given),
             ..Arc::unwrap_or_clone(row).shown

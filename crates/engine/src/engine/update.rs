@@ -60,6 +60,8 @@ pub struct Preview {
     pub groups: BTreeMap<String, u64>,
     /// True to repair what the last check has found.
     pub repairs: bool,
+    /// Versions of catalogue items, by name. Of the other items, the deployment keeps its versions.
+    pub versions: BTreeMap<String, String>,
 }
 
 /// The use of the stored values of hidden parameters in a plan.
@@ -127,7 +129,13 @@ impl Engine {
             }
         };
         // Only after the check that the deployment belongs to this project.
-        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
+        let catalog = match deployment {
+            Some(id) => {
+                self.catalog_of_change(&actor.tenant, id, &preview.versions)
+                    .await?
+            }
+            None => self.catalog(&actor.tenant).await?,
+        };
         let engine = self.clone();
         let work = move || engine.plan_now(preview, stored, &catalog);
         self.compute(&actor.tenant, work).await
@@ -238,7 +246,9 @@ impl Engine {
             true => Some(self.roll_back_hidden(actor, &stored.row).await?),
             false => None,
         };
-        let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
+        let catalog = self
+            .catalog_of_change(&actor.tenant, deployment, &changes.versions)
+            .await?;
         let (engine, types) = (self.clone(), catalog.clone());
         let work = move || {
             let planned = engine.planned(&changes, good, &stored, &types)?;

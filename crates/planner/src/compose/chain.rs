@@ -61,6 +61,7 @@ impl Composer<'_> {
                 requires: Vec::new(),
                 deletion_policy: Default::default(),
                 external_id: None,
+                version: None,
             };
             let place = Place {
                 file: frame.file.map(str::to_owned),

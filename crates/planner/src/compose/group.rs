@@ -264,6 +264,7 @@ impl Composer<'_> {
                 requires: Vec::new(),
                 deletion_policy: deletion_policy.unwrap_or_default(),
                 external_id: None,
+                version: None,
             };
             self.places.insert(frame.full(&short), place.clone());
             if let Some(metadata) = definition.get("metadata") {

@@ -148,6 +148,7 @@ impl Model {
                         .external_id
                         .as_ref()
                         .map(|id| id.simplify(scope).unwrap_or_else(|_| id.clone())),
+                    version: None,
                 },
             );
         }
@@ -176,6 +177,16 @@ impl Model {
     /// A resource by name.
     pub fn get(&self, name: &str) -> Option<&ResourceSpec> {
         self.index.get(name).map(|index| &self.resources[*index].1)
+    }
+
+    /// Records the version of the catalogue item of each component.
+    pub(crate) fn set_versions(&mut self, types: &Registry) {
+        for (_, spec) in &mut self.resources {
+            let described = types.get(&spec.resource_type);
+            let item = described.and_then(|described| described.component.as_ref());
+            let item = item.filter(|item| item.versioned);
+            spec.version = item.map(|item| item.version.clone());
+        }
     }
 
     fn get_mut(&mut self, name: &str) -> Option<&mut ResourceSpec> {
@@ -226,6 +237,7 @@ impl Model {
             requires: Vec::new(),
             deletion_policy: DeletionPolicy::default(),
             external_id: None,
+            version: None,
         };
         self.insert(name.clone(), spec);
         name

@@ -27,6 +27,10 @@ pub struct Change {
     /// new one is created.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_goes_first: bool,
+    /// True if the update sets a component up with another version of its item. Such updates follow one another, so that
+    /// a version that does not work reaches one component only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub upgrades: bool,
     /// True if the update restores properties that were changed in the cloud.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repairs: bool,

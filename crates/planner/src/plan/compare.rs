@@ -197,6 +197,7 @@ impl Comparison<'_> {
             let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
             format!("`{property}` {verb}{why}{end}")
         };
+        let upgrade = upgrade(old, new);
         let others = properties.len().saturating_sub(1);
         let (action, may, because) = if let Some(cause) = replaced_by {
             let because = sentence(cause, "changes", ": it will be replaced");
@@ -204,6 +205,8 @@ impl Comparison<'_> {
         } else if let Some(cause) = maybe_replaced_by {
             let because = sentence(cause, "may change", ": then it will be replaced");
             (Action::Replace, true, Some(because))
+        } else if let Some(because) = &upgrade {
+            (Action::Update, false, Some(because.clone()))
         } else if let Some(cause) = differs {
             let because = match others {
                 0 => sentence(cause, "changes", ""),
@@ -232,6 +235,7 @@ impl Comparison<'_> {
         Change {
             properties,
             may,
+            upgrades: upgrade.is_some() && action == Action::Update,
             ..change(action, name, new, because)
         }
     }
@@ -426,9 +430,17 @@ pub(super) fn change(
         because,
         may: false,
         old_goes_first: false,
+        upgrades: false,
         repairs: false,
         properties: Vec::new(),
     }
+}
+
+/// The reason of an update if the component was set up with another version of its item. A component without a recorded
+/// version is not upgraded.
+fn upgrade(old: &ResourceSpec, new: &ResourceSpec) -> Option<String> {
+    let (before, after) = (old.version.as_ref()?, new.version.as_ref()?);
+    (before != after).then(|| format!("its item changes from version {before} to {after}"))
 }
 
 /// Purpose of a derived resource.

@@ -106,6 +106,8 @@ struct Compiler<'a> {
     reach: HashMap<&'a str, Vec<&'a str>>,
     bastion: Option<&'a str>,
     opened: bool,
+    /// Id of the last step that sets a component up with another version of its item.
+    last_upgrade: Option<String>,
     /// Id of the last step of a software deployment on each server.
     last_on: HashMap<&'a str, String>,
 }
@@ -136,6 +138,7 @@ impl<'a> Compiler<'a> {
             reach: HashMap::new(),
             bastion,
             opened: false,
+            last_upgrade: None,
             last_on: HashMap::new(),
         }
     }
@@ -489,6 +492,10 @@ impl<'a> Compiler<'a> {
             .filter(|required| Some(*required) != host);
         after.extend(self.done_steps(others));
         let id = format!("{name}:configure");
+        if self.changes.get(name).is_some_and(|change| change.upgrades) {
+            let last = self.last_upgrade.replace(id.clone());
+            after.extend(last.filter(|last| !after.contains(last)));
+        }
         let mut kind = StepKind::Configure;
         if is_software_deployment(&spec.resource_type) {
             let last = host.and_then(|host| self.last_on.insert(host, id.clone()));

@@ -147,6 +147,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     };
     let mut flat = compose::flatten(&input, model, outputs.collect());
     let mut model = std::mem::take(&mut flat.model);
+    model.set_versions(types);
     found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
     found.extend(software::problems(&model));

@@ -67,6 +67,10 @@ pub struct CatalogItem {
     /// True if the role has [`REMOVAL_TASKS`], which take the software off its server.
     #[serde(default)]
     pub removes: bool,
+    /// True for an item of a project: a deployment stays on the version that its components were set up with, until an
+    /// upgrade. Items of Stackloom itself have only the version that this release brings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub versioned: bool,
     /// Images that the item was tested on.
     #[serde(default)]
     pub tested: Vec<String>,

@@ -13,6 +13,8 @@
 //!
 //! Only the server's operator removes an item: first its row, then its folder, then a restart.
 
+mod versions;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
@@ -22,7 +24,7 @@ use std::{
 use sha2::{Digest, Sha256};
 use store::{ItemRow, Outcome, Pin, Store, Transaction};
 use tokio::sync::{Mutex, Semaphore};
-use types::catalog::{precedence, recipe::RECIPE_FILE};
+use types::catalog::{CatalogItem, precedence, recipe::RECIPE_FILE};
 
 use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
 use crate::{Error, Result, Tenant};
@@ -122,36 +124,6 @@ impl Catalogs {
         if is_whole {
             seen.insert(tenant.clone(), (rows, catalog.clone()));
         }
-        Ok(catalog)
-    }
-
-    /// The catalogue of a deployment: as [`Catalogs::of`], but with the deployment's versions of the items.
-    ///
-    /// A deleted version is missing here. It is not replaced by another one.
-    ///
-    /// # Errors
-    /// If the database cannot be read.
-    pub async fn of_deployment(&self, tenant: &Tenant, deployment: &str) -> Result<Arc<Catalog>> {
-        let catalog = self.of(tenant).await?;
-        let pinned = self.store.pin_list(tenant, deployment).await?;
-        let is_newest = |pin: &Pin| {
-            let newest = catalog.get(&pin.item);
-            let newest = newest.filter(|item| item.uploaded.is_some());
-            newest.is_some_and(|item| item.described.version == pin.version)
-        };
-        if pinned.iter().all(is_newest) {
-            return Ok(catalog);
-        }
-        let rows = self.store.item_list(tenant).await?.into_iter();
-        let is_pinned = |row: &ItemRow| {
-            let mut pinned = pinned.iter();
-            pinned.any(|pin| pin.item == row.name && pin.version == row.version)
-        };
-        let mut without = catalog.items.clone();
-        without.retain(|name, _| !pinned.iter().any(|pin| pin.item == *name));
-        let without = Arc::new(Catalog::of(without, Vec::new()));
-        let versions = rows.filter(is_pinned).map(|row| (row, Vec::new()));
-        let (catalog, _) = self.read(tenant, without, versions.collect()).await?;
         Ok(catalog)
     }
 
@@ -355,7 +327,10 @@ fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<I
         messages.join("; ")
     })?;
     Ok(Item {
-        described,
+        described: CatalogItem {
+            versioned: true,
+            ..described
+        },
         uploaded: Some(api::Uploaded {
             author: row.author.clone(),
             time: row.uploaded.clone(),

@@ -94,6 +94,17 @@ async fn a_deployment_keeps_the_version_that_it_was_made_with() {
         "first"
     ));
 
+    // A change can ask for another version, and only for one that is there.
+    let wanted = |version: &str| BTreeMap::from([("hello".to_owned(), version.to_owned())]);
+    let second = catalogs.with_versions(&demo, "d", &wanted("1.10.0")).await;
+    assert!(says(&second.unwrap(), "second"));
+    let missing = catalogs.with_versions(&demo, "d", &wanted("2.0.0")).await;
+    assert_eq!(missing.unwrap_err().code(), "not-found");
+    let first = catalogs.version(&demo, "hello", "1.9.0").await.unwrap();
+    assert_eq!(first.described.version, "1.9.0");
+    let foreign = catalogs.version(&tenant("other"), "hello", "1.9.0").await;
+    assert_eq!(foreign.unwrap_err().code(), "not-found");
+
     // A deleted version does not become another version.
     store::testing::item_delete(&catalogs.store, "1.9.0").await;
     let without = catalogs.of_deployment(&demo, "d").await.unwrap();

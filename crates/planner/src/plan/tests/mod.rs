@@ -17,6 +17,7 @@ mod signals;
 mod simulate;
 mod software;
 mod update;
+mod upgrade;
 
 pub(super) use update::{from_to, made};
 

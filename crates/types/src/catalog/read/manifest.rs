@@ -35,6 +35,7 @@ impl Reader<'_> {
             commands: Vec::new(),
             health: Vec::new(),
             removes: false,
+            versioned: false,
             tested: Vec::new(),
         };
         let Some(root) = self.root.take().filter(|root| root.entries().is_some()) else {

@@ -1,0 +1,235 @@
+//! The project's catalogue items that the deployment uses, their versions, and the change to another version.
+//!
+//! A change shows which files of the item differ, and then its plan. It starts after a confirmation.
+
+use std::collections::BTreeMap;
+
+use api::{
+    DeployedItem, Deployment, DeploymentState, FileChange, OnFailure, Plan, PlanRequest,
+    UpgradeRequest,
+};
+use leptos::{ev::SubmitEvent, prelude::*};
+
+use super::proposal::{Proposals, changed, problems};
+use crate::{
+    browser, client,
+    load::Load,
+    session::use_session,
+    ui::{Icon, Modal, Question, line_diff, skeleton},
+};
+
+/// The section of the items, or nothing if the deployment uses none of the project.
+#[component]
+pub fn Items(deployment: Load<Deployment>) -> impl IntoView {
+    let proposals = Proposals::new();
+    let items = Memo::new(move |_| {
+        deployment.with(|it| {
+            it.map(|it| (it.items.clone(), it.state))
+                .unwrap_or((Vec::new(), DeploymentState::Busy))
+        })
+    });
+    move || {
+        let (items, state) = items.get();
+        (!items.is_empty()).then(|| {
+            let is_busy = state == DeploymentState::Busy;
+            let rows = items
+                .into_iter()
+                .map(|item| view! { <ItemRow item is_busy deployment proposals /> })
+                .collect_view();
+            view! {
+                <section class="section" aria-label="Catalogue items">
+                    <h2>"Catalogue items"</h2>
+                    <div class="table">
+                        <table>
+                            <thead>
+                                <tr>
+                                    <th scope="col">"Item"</th><th scope="col">"Version"</th><th scope="col">"Components"</th>
+                                    <th scope="col"><span class="sr-only">"Actions"</span></th>
+                                </tr>
+                            </thead>
+                            <tbody>{rows}</tbody>
+                        </table>
+                    </div>
+                </section>
+            }
+        })
+    }
+}
+
+#[component]
+fn ItemRow(
+    item: DeployedItem,
+    /// True while a run is active on the deployment.
+    is_busy: bool,
+    deployment: Load<Deployment>,
+    proposals: Proposals,
+) -> impl IntoView {
+    let session = use_session();
+    let open = RwSignal::new(false);
+    let others = item.versions.iter().any(|version| *version != item.version);
+    let newest = item.versions.first();
+    let newest = newest.filter(|newest| **newest != item.version).cloned();
+    let title = format!("Another version of {}", item.name);
+    let shown = item.clone();
+    view! {
+        <tr data-item=item.name.clone()>
+            <td><a class="link" href=format!("/catalog/{}", browser::encode(&item.name))>{item.name.clone()}</a></td>
+            <td class="fit">
+                {item.version.clone()}
+                {newest.map(|newest| view! { " " <span class="pill">{format!("{newest} is there")}</span> })}
+            </td>
+            <td class="quiet">{item.components.join(", ")}</td>
+            <td class="fit">
+                {others.then(|| view! {
+                    <button
+                        type="button" class="button" data-size="small" disabled=move || is_busy || !session.can_change()
+                        on:click=move |_| open.set(true)
+                    >
+                        <Icon name="refresh-cw" />
+                        "Change version"
+                    </button>
+                    <Modal open title=title size="large">
+                        <Form item=shown.clone() open deployment proposals />
+                    </Modal>
+                })}
+            </td>
+        </tr>
+    }
+}
+
+#[component]
+fn Form(
+    item: DeployedItem,
+    open: RwSignal<bool>,
+    deployment: Load<Deployment>,
+    proposals: Proposals,
+) -> impl IntoView {
+    let others = item.versions.iter();
+    let others = others.filter(|version| **version != item.version).cloned();
+    let others: Vec<String> = others.collect();
+    let version = RwSignal::new(others.first().cloned().unwrap_or_default());
+    let goes_back = RwSignal::new(true);
+    let item = StoredValue::new(item);
+    let comparison = Load::new(move || {
+        let (item, to) = (item.get_value(), version.get());
+        async move { client::item_comparison(&item.name, &item.version, &to).await }
+    });
+    let files = comparison.view(
+        || skeleton::rows(4),
+        |comparison| comparison.files.into_iter().map(file).collect_view(),
+    );
+    let options = others.into_iter().map(|other| {
+        let (own, shown) = (other.clone(), other.clone());
+        view! { <option value=other selected=move || version.with(|version| *version == own)>{shown}</option> }
+    });
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        open.set(false);
+        let Some(it) = deployment.peek() else { return };
+        let on_failure = if goes_back.get_untracked() {
+            OnFailure::Rollback
+        } else {
+            OnFailure::Stop
+        };
+        propose(
+            proposals,
+            &it,
+            item.get_value(),
+            version.get_untracked(),
+            on_failure,
+        );
+    };
+    view! {
+        <form class="dialog-form" on:submit=submit>
+            <div class="field">
+                <label for="item-version">"Version"</label>
+                <select class="input" id="item-version" on:change=move |event| version.set(event_target_value(&event))>
+                    {options.collect_view()}
+                </select>
+                <p class="help">{format!("Now it is {}.", item.with_value(|item| item.version.clone()))}</p>
+            </div>
+            <section aria-label="What changes in the item">{files}</section>
+            <label class="check">
+                <input type="checkbox" prop:checked=goes_back on:change=move |event| goes_back.set(event_target_checked(&event)) />
+                "Roll back if a component fails or is not healthy"
+            </label>
+            <div class="dialog-actions">
+                <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
+                <button type="submit" class="button" data-look="primary">"Plan the change"</button>
+            </div>
+        </form>
+    }
+}
+
+/// A file of the item that differs.
+fn file(change: FileChange) -> AnyView {
+    let how = match (&change.old, &change.new) {
+        (None, _) => "added",
+        (_, None) => "removed",
+        _ => "changed",
+    };
+    let diff = line_diff(
+        change.old.as_deref().unwrap_or_default(),
+        change.new.as_deref().unwrap_or_default(),
+    );
+    view! {
+        <details class="item-change">
+            <summary><code>{change.path}</code>" "<span class="meta">{how}</span></summary>
+            {diff}
+        </details>
+    }
+    .into_any()
+}
+
+fn propose(
+    proposals: Proposals,
+    deployment: &Deployment,
+    item: DeployedItem,
+    version: String,
+    on_failure: OnFailure,
+) {
+    let request = PlanRequest {
+        versions: BTreeMap::from([(item.name.clone(), version.clone())]),
+        ..deployment.plan_request()
+    };
+    let id = deployment.id.clone();
+    let (named, wanted) = (item.clone(), version.clone());
+    let start = move |plan: Plan| {
+        let request = UpgradeRequest {
+            item: item.name.clone(),
+            version: version.clone(),
+            on_failure,
+            base_run: plan.base_run,
+        };
+        let id = id.clone();
+        async move { client::upgrade(&id, &request).await }
+    };
+    proposals.propose(
+        request,
+        move |plan| question(&named, &wanted, on_failure, plan),
+        start,
+    );
+}
+
+/// The confirmation with the plan's changes and problems.
+fn question(item: &DeployedItem, version: &str, on_failure: OnFailure, plan: &Plan) -> Question {
+    let mut body = vec![
+        "The components are set up with the other version, one after the other. The next one begins when the one before is healthy."
+            .to_owned(),
+    ];
+    if on_failure == OnFailure::Rollback {
+        body.push(format!("If one fails, all return to {}.", item.version));
+    }
+    body.extend(problems(plan));
+    let items = changed(plan).map(|change| {
+        let because = change.because.as_deref().unwrap_or("changed");
+        format!("{}: {}", change.resource, because.replace('`', ""))
+    });
+    Question {
+        title: format!("{}: {} → {version}?", item.name, item.version),
+        body,
+        items: items.collect(),
+        action: "Change version".to_owned(),
+        danger: false,
+    }
+}

@@ -1,0 +1,142 @@
+//! Another version of a project's item on a deployment: it reaches one server after the other, and goes back if it fails.
+
+use api::{OnFailure, UpgradeRequest};
+use types::catalog::recipe::{Recipe, RecipeFile, RecipeOption};
+
+use super::*;
+
+const ITEMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/software/items");
+
+const TEMPLATE: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.57.1.0/24}
+  one:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}
+  two:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}
+  word1:
+    type: Stackloom::Catalog::word
+    properties: {host: {get_resource: one}}
+  word2:
+    type: Stackloom::Catalog::word
+    properties: {host: {get_resource: two}}
+";
+
+/// An item that writes a file.
+fn word(version: &str, content: &str) -> Recipe {
+    Recipe {
+        name: "word".into(),
+        title: "Word".into(),
+        version: version.into(),
+        summary: "Writes a word.".into(),
+        files: vec![RecipeFile {
+            path: "/srv/word".into(),
+            mode: "0644".into(),
+            content: content.into(),
+        }],
+        options: vec![RecipeOption {
+            name: "tone".into(),
+            kind: Default::default(),
+            default: "quiet".into(),
+            summary: String::new(),
+        }],
+        ..Recipe::new()
+    }
+}
+
+/// Changes the deployment to a version, and waits for the end of the run.
+async fn upgrade(bench: &Bench, deployment: &str, version: &str) -> Run {
+    let request = UpgradeRequest {
+        item: "word".into(),
+        version: version.into(),
+        on_failure: OnFailure::Rollback,
+        base_run: None,
+    };
+    let (engine, actor) = (&bench.engine, &bench.actor);
+    let started = engine.upgrade(actor, deployment, request, bench::facts());
+    story(bench, &started.await.unwrap().run).await.0
+}
+
+/// Fails unless each server has this text in its file.
+async fn each_server_has(bench: &Bench, deployment: &str, text: &str) {
+    let request =
+        serde_json::json!({"servers": "all", "script": format!("grep -x '{text}' /srv/word")});
+    let request = serde_json::from_value(request).unwrap();
+    let (engine, actor) = (&bench.engine, &bench.actor);
+    let started = engine.command(actor, deployment, request).await.unwrap();
+    let (run, _) = story(bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+}
+
+/// The version in use, and all versions.
+async fn versions(bench: &Bench, deployment: &str) -> (String, Vec<String>) {
+    let shown = bench.engine.deployment(&bench.tenant, deployment).await;
+    let [item] = shown.unwrap().items.try_into().unwrap();
+    assert_eq!(item.components, ["word1", "word2"]);
+    (item.version, item.versions)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_new_version_rolls_out_and_a_bad_one_goes_back() {
+    let bench = on_docker_with(ITEMS, "engine-upgrade", "172.31.57.0/24", BOOT).await;
+    let publish = async |recipe: Recipe| {
+        let published = bench.engine.publish_recipe(&bench.actor, &recipe);
+        published.await.unwrap();
+    };
+    publish(word("1.0.0", "first, {{ tone }}\n")).await;
+    let started = bench.start(TEMPLATE).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let id = started.deployment.as_str();
+
+    publish(word("1.1.0", "second, {{ tone }}\n")).await;
+    let both = || vec!["1.1.0".to_owned(), "1.0.0".to_owned()];
+    assert_eq!(versions(&bench, id).await, ("1.0.0".to_owned(), both()));
+    each_server_has(&bench, id, "first, quiet").await;
+    let run = upgrade(&bench, id, "1.1.0").await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let ended = |step: &str| {
+        run.steps
+            .iter()
+            .find(|one| one.id == step)
+            .unwrap()
+            .ended
+            .clone()
+    };
+    let began = |step: &str| {
+        run.steps
+            .iter()
+            .find(|one| one.id == step)
+            .unwrap()
+            .started
+            .clone()
+    };
+    assert!(began("word2:configure") >= ended("word1:configure"));
+    assert_eq!(versions(&bench, id).await, ("1.1.0".to_owned(), both()));
+    each_server_has(&bench, id, "second, quiet").await;
+
+    publish(word("1.2.0", "third, {{ no_such_option }}\n")).await;
+    let run = upgrade(&bench, id, "1.2.0").await;
+    assert_eq!(run.state, RunState::Failed);
+    let reached = run.steps.iter().find(|one| one.id == "word2:configure");
+    assert!(
+        reached.unwrap().started.is_none(),
+        "only the first one is reached"
+    );
+    bench
+        .eventually("the deployment returns to 1.1.0", async || {
+            let shown = bench.engine.deployment(&bench.tenant, id).await.unwrap();
+            shown.state == api::DeploymentState::Deployed
+        })
+        .await;
+    assert_eq!(versions(&bench, id).await.0, "1.1.0");
+    each_server_has(&bench, id, "second, quiet").await;
+    all_goes(bench, id).await;
+}
