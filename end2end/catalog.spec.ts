@@ -113,6 +113,26 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     expect(now.outputs['said']?.value).toBe('good evening of 1.0.0');
   });
 
+  await test.step('the newer version is compared, planned and rolled out', async () => {
+    await page.goto(`/deployments/${deployment}`);
+    const items = page.getByRole('region', { name: 'Catalogue items' });
+    await expect(items.locator('[data-item="greeter"]')).toContainText('1.1.0 is there');
+    await items.scrollIntoViewIfNeeded();
+    await items.getByRole('button', { name: 'Change version' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Another version of greeter' });
+    await dialog.getByText('tasks/main.yml').click();
+    await expect(dialog).toContainText('{{ word }} of 1.1.0');
+    await shoot(page, 'item-versions');
+    await dialog.getByRole('button', { name: 'Plan the change' }).click();
+    const question = page.getByRole('dialog', { name: 'greeter: 1.0.0 → 1.1.0?' });
+    await expect(question).toContainText('its item changes from version 1.0.0 to 1.1.0');
+    await question.getByRole('button', { name: 'Change version' }).click();
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
+    await ended(page, new URL(page.url()).pathname.split('/').pop() ?? '');
+    const now = await api<{ outputs: Record<string, { value: unknown }> }>(page, 'GET', `/deployments/${deployment}`);
+    expect(now.outputs['said']?.value).toBe('good evening of 1.1.0');
+  });
+
   await test.step('undeploy', async () => {
     const { run } = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
     await ended(page, run);
@@ -144,4 +164,28 @@ test('an archive that is no item is refused in words, with the place', async ({ 
   writeFileSync(text, 'not packed at all');
   await upload(page, text);
   await expect(alert(page)).toContainText('no whole tar.gz archive');
+});
+
+test('a role of Galaxy is described by a form, and published', async ({ page }) => {
+  await login(page);
+  await page.goto('/catalog');
+  const role = {
+    'meta/main.yml': 'galaxy_info:\n  role_name: pager\n  description: Pages for everybody.\n  platforms: [{name: EL}]\n',
+    'defaults/main.yml': 'pager_port: 8080\npager_title: Hello\n',
+    'tasks/main.yml': '- ansible.builtin.debug: {msg: "{{ pager_title }}"}\n',
+  };
+  await upload(page, pack('pager', role));
+  const dialog = page.getByRole('dialog', { name: 'Describe the role' });
+  await expect(dialog.getByLabel('Name', { exact: true })).toHaveValue('pager');
+  await expect(dialog).toContainText('The role was made for EL.');
+  await expect(dialog.getByRole('group', { name: 'port 1' }).getByLabel('Option')).toHaveValue('pager_port');
+  await dialog.getByLabel('Title').fill('');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await expect(dialog.getByLabel('Title')).toHaveAttribute('aria-invalid', 'true');
+  await dialog.getByLabel('Title').fill('Pager');
+  await shoot(page, 'catalog-role');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await expect(page.getByText('Pager 1.0.0 is in the catalogue')).toBeVisible();
+  await page.locator('[data-item="pager"]').getByRole('link', { name: 'Pager' }).click();
+  await expect(page.getByRole('region', { name: 'Inputs' })).toContainText('pager_title');
 });

@@ -19,7 +19,10 @@ use api::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use types::{Registry, ResourceType, catalog::recipe::Recipe};
+use types::{
+    Registry, ResourceType,
+    catalog::{recipe::Recipe, role::RoleDraft},
+};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, RequestInit, Response};
@@ -419,15 +422,28 @@ pub async fn catalog_item(name: &str) -> Answer<CatalogEntry> {
     get(&format!("/catalog/{}", browser::encode(name))).await
 }
 
-/// `POST /catalog`: uploads a tar.gz from the user's disk.
-pub async fn catalog_upload(archive: &web_sys::File) -> Answer<CatalogEntry> {
+/// `POST /catalog`: uploads a tar.gz from the user's disk, with the manifest of a role that has none.
+pub async fn catalog_upload(
+    archive: &web_sys::File,
+    manifest: Option<&str>,
+) -> Answer<CatalogEntry> {
+    let query = manifest.map(|text| format!("?manifest={}", browser::encode(text)));
+    send_archive(&format!("/catalog{}", query.unwrap_or_default()), archive).await
+}
+
+/// `POST /roles`: what a role without a manifest says of itself.
+pub async fn role_draft(archive: &web_sys::File) -> Answer<RoleDraft> {
+    send_archive("/roles", archive).await
+}
+
+async fn send_archive<T: DeserializeOwned>(path: &str, archive: &web_sys::File) -> Answer<T> {
     let body = Body {
         kind: "application/gzip",
         is_short: false,
         value: JsValue::from(archive.clone()),
     };
-    let text = call("POST", "/catalog", Some(body), Page::Stays).await?;
-    serde_json::from_str(&text).map_err(|error| unreadable("/catalog", &error.to_string()))
+    let text = call("POST", path, Some(body), Page::Stays).await?;
+    serde_json::from_str(&text).map_err(|error| unreadable(path, &error.to_string()))
 }
 
 /// `GET /catalog/{item}/recipe`.

@@ -44,6 +44,7 @@ pub const CODES: &[&str] = &[
     "group-size",
     "hidden-value-lost",
     "item-invalid",
+    "manifest-missing",
     "kept-in-the-way",
     "merge-key-invalid",
     "nested-recursion",

@@ -11,6 +11,7 @@ use axum::{
 use engine::catalog::Published;
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
+use types::catalog::role::RoleDraft;
 
 use crate::{
     auth::{Caller, Member},
@@ -75,21 +76,50 @@ pub async fn compare(
     Ok(Json(compared.await?))
 }
 
+/// `?manifest=...`
+#[derive(Deserialize)]
+pub struct UploadQuery {
+    manifest: Option<String>,
+}
+
 /// Uploads an item of the project as tar.gz: an Ansible role with an `item.yml`.
 ///
 /// The archive contains the item itself or one folder with it. Its files are stored unchanged and run in the sandbox
 /// only. A version never changes: the same files again change nothing (200), other files under the same version are
-/// refused (409). Deployments keep the version of their creation.
+/// refused (409). Deployments keep the version of their creation. A role without an `item.yml` gets the text in `manifest`,
+/// and options from its defaults if it describes none.
 #[utoipa::path(
     post, path = "/api/v1/catalog", tag = "catalogue",
-    request_body(content = Vec<u8>, content_type = "application/gzip"),
+    params(("manifest" = Option<String>, Query)), request_body(content = Vec<u8>, content_type = "application/gzip"),
     responses((status = 201, body = Object), (status = 200, description = "The project has it already", body = Object))
 )]
 pub async fn upload(
     State(services): State<Services>,
     Member(caller): Member,
+    Query(UploadQuery { manifest }): Query<UploadQuery>,
     request: Request,
 ) -> Result<Response> {
+    let archive = archive(&services, &caller, request).await?;
+    let published = services.engine.publish(&caller.actor, archive, manifest);
+    Ok(answer(published.await?))
+}
+
+/// What a role without an `item.yml` says of itself: the values with which a form of its manifest begins.
+#[utoipa::path(
+    post, path = "/api/v1/roles", tag = "catalogue",
+    request_body(content = Vec<u8>, content_type = "application/gzip"), responses((status = 200, body = Object))
+)]
+pub async fn role(
+    State(services): State<Services>,
+    Member(caller): Member,
+    request: Request,
+) -> Result<Json<RoleDraft>> {
+    let archive = archive(&services, &caller, request).await?;
+    Ok(Json(services.engine.role_draft(archive).await?))
+}
+
+/// The archive in the body of a request.
+async fn archive(services: &Services, caller: &Caller, request: Request) -> Result<Vec<u8>> {
     let kind = media_type(request.headers());
     if !matches!(kind.as_str(), "application/gzip" | "application/x-gzip") {
         return Err(Error::new(
@@ -101,13 +131,10 @@ pub async fn upload(
         ));
     }
     // Before the body is read, because it is kept in memory.
-    let _slot = upload_slot(&services, &caller)?;
+    let _slot = upload_slot(services, caller)?;
     let limit = services.config.upload_mib as usize * 1024 * 1024;
     let hint = "Leave large files out of the role. It can download them when it runs.";
-    let archive = read(request.into_body(), limit, hint).await?;
-    Ok(answer(
-        services.engine.publish(&caller.actor, archive).await?,
-    ))
+    read(request.into_body(), limit, hint).await
 }
 
 /// A place among the uploads of the caller's project.

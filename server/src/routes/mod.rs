@@ -113,6 +113,7 @@ pub fn api(services: &Services) -> Router<Services> {
         .route("/catalog/{item}/compare", get(catalog::compare))
         .route("/catalog/{item}/recipe", get(recipes::get))
         .route("/recipes", post(recipes::publish))
+        .route("/roles", post(catalog::role))
         .route("/resource-types", get(resource_types::list))
         .route("/resource-types/{type}", get(resource_types::get))
         .route("/openapi.json", get(openapi::get))

@@ -69,7 +69,7 @@ async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
     });
     let request = browser.request(method.clone(), path);
     let request = match path.as_str() {
-        "/api/v1/catalog" if method == Method::POST => {
+        "/api/v1/catalog" | "/api/v1/roles" if method == Method::POST => {
             request.header(header::CONTENT_TYPE, "application/gzip")
         }
         _ if path.ends_with("/search") => request.query(&[("text", "x")]),

@@ -1,12 +1,16 @@
 //! The service catalogue: software that can be dropped on a server.
 
+mod role;
 mod upload;
 
 use api::CatalogEntry;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use self::upload::{Upload, UploadButton, UploadState};
+use self::{
+    role::DescribeRole,
+    upload::{Upload, UploadButton, UploadState},
+};
 use crate::{
     browser, client,
     frame::{Crumb, use_frame},
@@ -67,6 +71,7 @@ pub fn CatalogPage() -> impl IntoView {
                 </div>
             </header>
             <UploadState upload />
+            <DescribeRole upload />
             {list}
         </div>
     }

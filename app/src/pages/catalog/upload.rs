@@ -3,6 +3,7 @@
 use api::{CatalogEntry, Problem};
 use leptos::{html::Input, prelude::*};
 
+use super::role::BareRole;
 use crate::{
     client,
     load::Load,
@@ -20,6 +21,8 @@ pub struct Upload {
     /// Name of the file that is being sent. `None` if there is no upload.
     sending: RwSignal<Option<String>>,
     problem: RwSignal<Option<Problem>>,
+    /// A role without a manifest, which a form asks for.
+    pub bare: RwSignal<Option<BareRole>, LocalStorage>,
     input: NodeRef<Input>,
     toasts: ToastList,
 }
@@ -31,6 +34,7 @@ impl Upload {
             items,
             sending: RwSignal::new(None),
             problem: RwSignal::new(None),
+            bare: RwSignal::new_local(None),
             input: NodeRef::new(),
             toasts: use_toasts(),
         }
@@ -45,11 +49,26 @@ impl Upload {
         leptos::task::spawn_local(async move {
             for file in (0..files.length()).filter_map(|at| files.get(at)) {
                 self.sending.try_set(Some(file.name()));
-                match client::catalog_upload(&file).await {
+                match client::catalog_upload(&file, None).await {
                     Ok(CatalogEntry { item, .. }) => {
                         let text = format!("{} {} is in the catalogue", item.title, item.version);
                         self.toasts.done(text);
                         self.items.reload();
+                    }
+                    Err(problem) if has_no_manifest(&problem) => {
+                        match client::role_draft(&file).await {
+                            Ok(draft) => {
+                                let role = BareRole {
+                                    archive: file,
+                                    draft,
+                                };
+                                self.bare.try_set(Some(role));
+                            }
+                            Err(problem) => {
+                                self.problem.try_set(Some(problem));
+                            }
+                        }
+                        break;
                     }
                     Err(problem) => {
                         self.problem.try_set(Some(problem));
@@ -59,6 +78,11 @@ impl Upload {
             }
             self.sending.try_set(None);
         });
+    }
+
+    /// Reads the list of items again.
+    pub fn reload(self) {
+        self.items.reload();
     }
 
     fn choose(self) {
@@ -73,6 +97,11 @@ impl Upload {
             self.send(files);
         }
     }
+}
+
+fn has_no_manifest(problem: &Problem) -> bool {
+    let mut diagnostics = problem.diagnostics.iter();
+    diagnostics.any(|one| one.code == "manifest-missing")
 }
 
 /// The button that opens the file chooser.

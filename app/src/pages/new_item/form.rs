@@ -4,17 +4,28 @@ use std::collections::BTreeSet;
 
 use hot::diagnostic::Diagnostic;
 use leptos::prelude::*;
-use types::catalog::recipe::Recipe;
+use types::catalog::{recipe::Recipe, role};
 
 use crate::browser;
+
+/// What a form makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A new item.
+    New,
+    /// The next version of an item, whose name is fixed.
+    Next,
+    /// The manifest of an uploaded role, which brings its options.
+    Role,
+}
 
 /// The form of an item.
 #[derive(Clone, Copy)]
 pub struct Form {
     /// The values.
     pub recipe: RwSignal<Recipe>,
-    /// True for the next version of an item, whose name is fixed.
-    pub is_next: bool,
+    /// What it makes.
+    pub kind: Kind,
     /// The key of the draft in the browser's storage.
     draft: StoredValue<String>,
     /// What the form begins with when nothing has been typed.
@@ -26,23 +37,36 @@ pub struct Form {
 }
 
 impl Form {
-    /// A form that continues the draft in the browser's storage, or begins with `start`. The draft is kept up to date.
-    pub fn continued(start: Recipe, is_next: bool) -> Form {
-        let key = draft_key(is_next.then_some(start.name.as_str()));
-        let draft = browser::remembered(&key).and_then(|json| serde_json::from_str(&json).ok());
-        let recipe = RwSignal::new(draft.unwrap_or_else(|| start.clone()));
-        let form = Form {
+    /// A form that begins with these values.
+    pub fn new(kind: Kind, start: Recipe) -> Form {
+        let recipe = RwSignal::new(start.clone());
+        let check = match kind {
+            Kind::New | Kind::Next => Recipe::check,
+            Kind::Role => role::check,
+        };
+        Form {
             recipe,
-            is_next,
-            draft: StoredValue::new(key),
+            kind,
+            draft: StoredValue::new(draft_key(kind, &start.name)),
             start: StoredValue::new(start),
-            problems: Memo::new(move |_| recipe.with(Recipe::check)),
+            problems: Memo::new(move |_| recipe.with(check)),
             left: RwSignal::default(),
             shows_all: RwSignal::new(false),
-        };
+        }
+    }
+
+    /// A form that continues the draft in the browser's storage, or begins with `start`. The draft is kept up to date.
+    pub fn continued(kind: Kind, start: Recipe) -> Form {
+        let form = Form::new(kind, start);
+        let draft = form.draft.with_value(|key| browser::remembered(key));
+        if let Some(draft) = draft.and_then(|json| serde_json::from_str(&json).ok()) {
+            form.recipe.set(draft);
+        }
         Effect::new(move |_| {
             if form.is_changed() {
-                let json = recipe.with(|recipe| serde_json::to_string(recipe).unwrap_or_default());
+                let json = form
+                    .recipe
+                    .with(|recipe| serde_json::to_string(recipe).unwrap_or_default());
                 form.draft.with_value(|key| browser::remember(key, &json));
             } else {
                 form.forget_draft();
@@ -133,10 +157,10 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The key of the draft: of a new item, or of the next version of one.
-fn draft_key(next_of: Option<&str>) -> String {
-    match next_of {
-        Some(name) => format!("item.next.{name}"),
-        None => "item.new".to_owned(),
+fn draft_key(kind: Kind, name: &str) -> String {
+    match kind {
+        Kind::New => "item.new".to_owned(),
+        Kind::Next | Kind::Role => format!("item.next.{name}"),
     }
 }
 

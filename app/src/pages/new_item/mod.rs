@@ -1,9 +1,9 @@
 //! The form that makes a catalogue item without writing Ansible: packages, files, a service, ports and options.
 
 mod fields;
-mod form;
+pub mod form;
 mod preview;
-mod sections;
+pub mod sections;
 
 use api::{CatalogEntry, Problem};
 use leptos::{ev::SubmitEvent, prelude::*};
@@ -12,7 +12,7 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 use types::catalog::recipe::Recipe;
 
 use self::{
-    form::Form,
+    form::{Form, Kind},
     preview::Preview,
     sections::{About, Files, Options, Ports, Software},
 };
@@ -56,7 +56,11 @@ pub fn NewItemPage() -> impl IntoView {
     let body = start.view(
         || skeleton::rows(8),
         move |recipe| {
-            let form = Form::continued(recipe, next_of.get_untracked().is_some());
+            let kind = match next_of.get_untracked() {
+                Some(_) => Kind::Next,
+                None => Kind::New,
+            };
+            let form = Form::continued(kind, recipe);
             view! { <Editor form /> }
         },
     );
@@ -114,10 +118,9 @@ fn Editor(form: Form) -> impl IntoView {
             form.start_over();
         });
     };
-    let title = if form.is_next {
-        "Next version"
-    } else {
-        "Make an item"
+    let title = match form.kind {
+        Kind::Next => "Next version",
+        _ => "Make an item",
     };
     view! {
         <form on:submit=publish novalidate=true>

@@ -5,7 +5,7 @@ use types::catalog::recipe::{OptionKind, Protocol, Recipe, RecipeFile, RecipeOpt
 
 use super::{
     fields::{Control, Field},
-    form::{Form, name_of},
+    form::{Form, Kind, name_of},
 };
 use crate::ui::{Icon, Question, use_confirm};
 
@@ -25,7 +25,10 @@ const KINDS: &[(&str, &str)] = &[
 
 /// Name, version, summary and category.
 #[component]
-pub fn About(form: Form) -> impl IntoView {
+pub fn About(
+    /// The form.
+    form: Form,
+) -> impl IntoView {
     let title = Field::line(
         "Title",
         |it, _| it.title.clone(),
@@ -37,7 +40,7 @@ pub fn About(form: Form) -> impl IntoView {
         |it, _, text| it.name = text,
     )
     .help("Names the resource type in templates. It cannot be changed later.");
-    let (title, name) = if form.is_next {
+    let (title, name) = if form.kind == Kind::Next {
         (title, name.control(Control::Fixed))
     } else {
         (
@@ -86,7 +89,10 @@ pub fn About(form: Form) -> impl IntoView {
 
 /// Packages and the service that they bring.
 #[component]
-pub fn Software(form: Form) -> impl IntoView {
+pub fn Software(
+    /// The form.
+    form: Form,
+) -> impl IntoView {
     let packages = Field::line(
         "Packages",
         |it, _| it.packages.join(" "),
@@ -111,7 +117,10 @@ pub fn Software(form: Form) -> impl IntoView {
 
 /// Configuration files.
 #[component]
-pub fn Files(form: Form) -> impl IntoView {
+pub fn Files(
+    /// The form.
+    form: Form,
+) -> impl IntoView {
     let rows = Rows {
         list: "files",
         title: "Files",
@@ -163,7 +172,10 @@ pub fn Files(form: Form) -> impl IntoView {
 
 /// Ports that the service listens on.
 #[component]
-pub fn Ports(form: Form) -> impl IntoView {
+pub fn Ports(
+    /// The form.
+    form: Form,
+) -> impl IntoView {
     let rows = Rows {
         list: "ports",
         title: "Ports",
@@ -217,7 +229,7 @@ pub fn Ports(form: Form) -> impl IntoView {
         view! {
             <div class="item-row">
                 {option.row(index).example("listen_port").view(form, &at("option"))}
-                {number.row(index).example("80").help("Empty if everybody must choose one.").view(form, &at("number"))}
+                {(form.kind != Kind::Role).then(|| number.row(index).example("80").help("Empty if everybody must choose one.").view(form, &at("number")))}
                 {protocol.row(index).control(Control::Choice(PROTOCOLS)).view(form, &at("protocol"))}
                 {capability.row(index).example("http").help("What other items connect to, if any.").view(form, &at("capability"))}
             </div>
@@ -228,7 +240,10 @@ pub fn Ports(form: Form) -> impl IntoView {
 
 /// Further options.
 #[component]
-pub fn Options(form: Form) -> impl IntoView {
+pub fn Options(
+    /// The form.
+    form: Form,
+) -> impl IntoView {
     let rows = Rows {
         list: "options",
         title: "Options",

@@ -1,7 +1,7 @@
 //! Checks if files form an item. The rules are the same for the server's own items and for uploads.
 
 use hot::diagnostic::Diagnostic;
-use types::catalog::{CatalogItem, REMOVAL_TASKS};
+use types::catalog::{CatalogItem, REMOVAL_TASKS, role::MANIFEST_FILE};
 
 use super::Files;
 
@@ -49,6 +49,15 @@ pub fn item(files: &Files) -> Result<CatalogItem, Vec<Diagnostic>> {
             "tasks/main.yml",
             "it is missing: the role does nothing without".to_owned(),
         ));
+    }
+    if !files.contains_key(MANIFEST_FILE) {
+        let message = "the role has no `item.yml`, which tells what others need to know about it";
+        problems.push(Diagnostic::error(
+            "manifest-missing",
+            MANIFEST_FILE,
+            message,
+        ));
+        return Err(problems);
     }
     let parsed = CatalogItem::parse(&manifest, &specs);
     let commands = parsed.iter().flat_map(|item| &item.commands);

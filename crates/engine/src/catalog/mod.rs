@@ -18,6 +18,7 @@ mod catalogs;
 mod check;
 mod folder;
 mod pack;
+mod role;
 mod unpack;
 
 use std::{

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use types::catalog::recipe::{RECIPE_FILE, Recipe};
+use types::catalog::{
+    recipe::{RECIPE_FILE, Recipe},
+    role::RoleDraft,
+};
 
 use super::Engine;
 use crate::{
@@ -19,11 +22,24 @@ impl Engine {
         self.core.catalogs.of(tenant).await
     }
 
-    /// Adds an item from a tar.gz to the project's catalogue.
+    /// What a role without a manifest says of itself, for the form of its manifest.
+    ///
+    /// # Errors
+    /// If the archive is not a role.
+    pub async fn role_draft(&self, archive: Vec<u8>) -> Result<RoleDraft> {
+        self.core.catalogs.draft(archive).await
+    }
+
+    /// Adds an item from a tar.gz to the project's catalogue. A role without a manifest gets `manifest`.
     ///
     /// # Errors
     /// If the archive is not an item, or its name or version is taken. Then nothing has changed.
-    pub async fn publish(&self, actor: &Actor, archive: Vec<u8>) -> Result<Published> {
+    pub async fn publish(
+        &self,
+        actor: &Actor,
+        archive: Vec<u8>,
+        manifest: Option<String>,
+    ) -> Result<Published> {
         self.core.check_running()?;
         let catalogs = &self.core.catalogs;
         let is_administrator = actor.session.has_role("admin");
@@ -37,7 +53,9 @@ impl Engine {
             user_id: &actor.session.user().id,
             rank,
         };
-        catalogs.publish(&actor.tenant, publisher, archive).await
+        catalogs
+            .publish(&actor.tenant, publisher, archive, manifest)
+            .await
     }
 
     /// Adds the item of a form to the project's catalogue.
@@ -53,7 +71,7 @@ impl Engine {
         let files = files.map(|(path, text)| (path, text.into_bytes()));
         let archive = pack(&files.collect())
             .map_err(|error| Error::Unavailable(format!("the item cannot be packed: {error}")))?;
-        self.publish(actor, archive).await
+        self.publish(actor, archive, None).await
     }
 
     /// The recipe of an item's newest version. `None` if the item was not made from a form.

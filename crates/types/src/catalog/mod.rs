@@ -12,6 +12,7 @@ use crate::property::Property;
 mod health;
 mod read;
 pub mod recipe;
+pub mod role;
 
 pub use health::{HealthCheck, Probe};
 

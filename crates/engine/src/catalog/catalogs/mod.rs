@@ -21,12 +21,15 @@ use std::{
     sync::Arc,
 };
 
+use hot::diagnostic::Diagnostic;
 use sha2::{Digest, Sha256};
 use store::{ItemRow, Outcome, Pin, Store, Transaction};
 use tokio::sync::{Mutex, Semaphore};
-use types::catalog::{CatalogItem, precedence, recipe::RECIPE_FILE};
+use types::catalog::{CatalogItem, precedence, recipe::RECIPE_FILE, role::RoleDraft};
 
-use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
+use super::{
+    Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, pack, role, unpack,
+};
 use crate::{Error, Result, Tenant};
 
 /// Maximum disk space of a project's items, all versions together, in bytes.
@@ -145,7 +148,17 @@ impl Catalogs {
         Ok(transaction.pin_replace(tenant, deployment, &pins).await?)
     }
 
-    /// Adds an item from a tar.gz to a project's catalogue.
+    /// What a role says of itself, for the form of its manifest.
+    ///
+    /// # Errors
+    /// If the archive is not a role.
+    pub async fn draft(&self, archive: Vec<u8>) -> Result<RoleDraft> {
+        let _slot = self.unpacking.acquire().await;
+        let unpacked = blocking(move || unpack(archive.as_slice(), &Limits::default())).await?;
+        Ok(role::draft(&unpacked.map_err(Error::ItemRefused)?))
+    }
+
+    /// Adds an item from a tar.gz to a project's catalogue. A role without a manifest gets `manifest`.
     ///
     /// # Errors
     /// If the archive is not an item, its name is one of the server's own, its version exists with other files, somebody else
@@ -155,15 +168,12 @@ impl Catalogs {
         tenant: &Tenant,
         publisher: Publisher<'_>,
         archive: Vec<u8>,
+        manifest: Option<String>,
     ) -> Result<Published> {
         let turn = self.unpacking.acquire().await;
-        let archive = Arc::new(archive);
-        let packed = archive.clone();
-        let checked = blocking(move || {
-            let files = unpack(packed.as_slice(), &Limits::default())?;
-            check::item(&files).map(|described| (described, digest(&files), files))
-        });
-        let (described, digest, files) = checked.await?.map_err(Error::ItemRefused)?;
+        let checked = blocking(move || checked(archive, manifest.as_deref()));
+        let (described, files, archive) = checked.await?.map_err(Error::ItemRefused)?;
+        let digest = digest(&files);
         drop(turn);
         let (name, version) = (described.name.clone(), described.version.clone());
 
@@ -339,6 +349,23 @@ fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<I
         }),
         content: Content::Stored(place, row.digest.clone()),
     })
+}
+
+/// The item of an upload, its files, and the archive to store.
+fn checked(
+    archive: Vec<u8>,
+    manifest: Option<&str>,
+) -> Result<(CatalogItem, Files, Vec<u8>), Vec<Diagnostic>> {
+    let mut files = unpack(archive.as_slice(), &Limits::default())?;
+    let is_added = manifest.is_some_and(|manifest| role::complete(&mut files, manifest));
+    let described = check::item(&files)?;
+    let archive = if is_added {
+        pack(&files)
+            .map_err(|error| vec![Diagnostic::error("archive-invalid", "", error.to_string())])?
+    } else {
+        archive
+    };
+    Ok((described, files, archive))
 }
 
 /// Disk space of the files, in bytes: whole blocks, plus a block for each folder and for the item's own folder.

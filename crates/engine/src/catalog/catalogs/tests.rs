@@ -58,7 +58,7 @@ async fn a_deployment_keeps_the_version_that_it_was_made_with() {
     let publish = async |version: &str, word: &str| {
         let archive = archive("hello", version, word);
         catalogs
-            .publish(&demo, member("ada"), archive)
+            .publish(&demo, member("ada"), archive, None)
             .await
             .unwrap()
     };
@@ -122,7 +122,7 @@ async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |name: &str, word: &str| {
         let archive = archive(name, "1.0.0", word);
-        catalogs.publish(&demo, member("ada"), archive).await
+        catalogs.publish(&demo, member("ada"), archive, None).await
     };
     assert!(!publish("hello", "first").await.unwrap().was_there);
     assert!(publish("hello", "first").await.unwrap().was_there);
@@ -132,7 +132,9 @@ async fn a_version_never_changes_and_names_of_the_servers_own_are_taken() {
         publish("nginx", "x").await.unwrap_err().code(),
         "item-name-taken"
     );
-    let refused = catalogs.publish(&demo, member("ada"), b"PK".to_vec()).await;
+    let refused = catalogs
+        .publish(&demo, member("ada"), b"PK".to_vec(), None)
+        .await;
     assert_eq!(refused.unwrap_err().code(), "item-refused");
     assert!(says(&catalogs.of(&demo).await.unwrap(), "first"));
     assert!(
@@ -151,7 +153,7 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let first = archive("hello", "1.0.0", "first");
     let item = catalogs
-        .publish(&demo, member("ada"), first.clone())
+        .publish(&demo, member("ada"), first.clone(), None)
         .await
         .unwrap()
         .item;
@@ -160,7 +162,10 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
     };
     std::fs::write(place.join("tasks/main.yml"), "- evil").unwrap();
     assert!(item.files().is_err());
-    catalogs.publish(&demo, member("ada"), first).await.unwrap();
+    catalogs
+        .publish(&demo, member("ada"), first, None)
+        .await
+        .unwrap();
     assert!(
         says(&catalogs.of(&demo).await.unwrap(), "first"),
         "an upload mends it"
@@ -173,7 +178,7 @@ async fn an_item_whose_folder_is_gone_is_unpacked_again() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let archive = archive("hello", "1.0.0", "first");
     let item = catalogs
-        .publish(&demo, member("ada"), archive)
+        .publish(&demo, member("ada"), archive, None)
         .await
         .unwrap()
         .item;
@@ -190,7 +195,10 @@ async fn small_files_count_with_their_size_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let first = archive("hello", "1.0.0", "first");
-    catalogs.publish(&demo, member("ada"), first).await.unwrap();
+    catalogs
+        .publish(&demo, member("ada"), first, None)
+        .await
+        .unwrap();
     let bytes = catalogs.store.item_bytes(&demo).await.unwrap();
     let block = BLOCK_BYTES as i64;
     assert_eq!(bytes, 6 * block, "three files in three folders");
@@ -204,7 +212,7 @@ async fn the_number_of_versions_of_an_item_is_limited() {
     let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
     let publish = async |name: &str, version: &str| {
         let archive = archive(name, version, "first");
-        catalogs.publish(&demo, member("ada"), archive).await
+        catalogs.publish(&demo, member("ada"), archive, None).await
     };
     publish("hello", "1.0.0").await.unwrap();
     for minor in 1..VERSIONS_MAX {
@@ -231,7 +239,7 @@ async fn only_the_owner_and_administrators_publish_versions() {
             rank,
             ..member(user)
         };
-        catalogs.publish(&demo, publisher, archive).await
+        catalogs.publish(&demo, publisher, archive, None).await
     };
     publish("ada", Rank::Member, "1.0.0").await.unwrap();
     let refused = publish("eve", Rank::Member, "2.0.0").await.unwrap_err();
@@ -247,7 +255,10 @@ async fn only_the_owner_and_administrators_publish_versions() {
         ..member("ada")
     };
     let archive = archive("hello", "5.0.0", "x");
-    let refused = catalogs.publish(&demo, other, archive).await.unwrap_err();
+    let refused = catalogs
+        .publish(&demo, other, archive, None)
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), "item-owned");
 }
 
@@ -262,7 +273,51 @@ async fn another_server_has_what_was_uploaded_here() {
     assert!(there.of(&demo).await.unwrap().get("hello").is_none());
     for (version, word) in [("1.0.0", "first"), ("1.1.0", "second")] {
         let archive = archive("hello", version, word);
-        here.publish(&demo, member("ada"), archive).await.unwrap();
+        here.publish(&demo, member("ada"), archive, None)
+            .await
+            .unwrap();
         assert!(says(&there.of(&demo).await.unwrap(), word));
     }
+}
+
+#[tokio::test]
+async fn a_role_without_a_manifest_gets_one_and_its_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let (catalogs, demo) = (catalogs(&folder).await, tenant("demo"));
+    let role = Files::from([
+        (
+            "role/tasks/main.yml".to_owned(),
+            b"- debug: {msg: hi}".to_vec(),
+        ),
+        (
+            "role/defaults/main.yml".to_owned(),
+            b"web_port: 8080\n".to_vec(),
+        ),
+    ]);
+    let archive = pack(&role).unwrap();
+    let draft = catalogs.draft(archive.clone()).await.unwrap();
+    assert_eq!(draft.recipe.ports[0].option, "web_port");
+    let publish = async |manifest: Option<String>| {
+        let archive = archive.clone();
+        catalogs
+            .publish(&demo, member("ada"), archive, manifest)
+            .await
+    };
+    let Err(Error::ItemRefused(problems)) = publish(None).await else {
+        panic!("it has no manifest")
+    };
+    assert_eq!(problems[0].code, "manifest-missing");
+    let manifest = "{name: hello, title: T, version: 1.0.0, summary: s, category: c, listens: [{port: web_port}]}";
+    let published = publish(Some(manifest.to_owned())).await.unwrap();
+    assert_eq!(published.item.described.inputs[0].name, "web_port");
+    // The stored archive has the added files too.
+    let row = catalogs.store.item_list(&demo).await.unwrap().remove(0);
+    let archive = catalogs
+        .store
+        .item_archive(&demo, ("hello", &row.version))
+        .await
+        .unwrap()
+        .unwrap();
+    let files = unpack(archive.as_slice(), &Limits::default()).unwrap();
+    assert_eq!(digest(&files), row.digest);
 }

@@ -217,7 +217,7 @@ fn item_in(files: Files) -> Result<Files, Vec<Diagnostic>> {
             return problem(both, format!("{both}: it is a file and a folder"));
         }
     }
-    if files.contains_key("item.yml") {
+    if is_role(&files, "") {
         return Ok(files);
     }
     let Some((top, _)) = files.keys().next().and_then(|path| path.split_once('/')) else {
@@ -225,15 +225,22 @@ fn item_in(files: Files) -> Result<Files, Vec<Diagnostic>> {
     };
     let top = format!("{top}/");
     let is_alone = files.keys().all(|path| path.starts_with(&top));
-    if !is_alone || !files.contains_key(&format!("{top}item.yml")) {
+    if !is_alone || !is_role(&files, &top) {
         return problem("item.yml", nothing_there());
     }
     let inside = |(path, content): (String, Vec<u8>)| (path[top.len()..].to_owned(), content);
     Ok(files.into_iter().map(inside).collect())
 }
 
+/// True if a manifest or the tasks of a role are in a folder of the archive.
+fn is_role(files: &Files, folder: &str) -> bool {
+    let mut marks = ["item.yml", "tasks/main.yml", "tasks/main.yaml"].iter();
+    marks.any(|path| files.contains_key(&format!("{folder}{path}")))
+}
+
 fn nothing_there() -> String {
-    "there is no `item.yml`, neither in the archive itself nor in its only folder".to_owned()
+    "there is neither an `item.yml` nor a role's `tasks/main.yml`, neither in the archive itself nor in its only folder"
+        .to_owned()
 }
 
 fn too_large(limits: &Limits) -> Diagnostic {

@@ -120,8 +120,10 @@ fn paths_out_of_the_folder_and_special_files_are_refused() {
         assert!(message.contains(why), "{why}: {message}");
     }
     let two = [file("a/item.yml", MANIFEST), file("b/item.yml", MANIFEST)];
-    assert!(taken(&two).unwrap_err().contains("no `item.yml`"));
-    assert!(taken(&[]).unwrap_err().contains("no `item.yml`"));
+    assert!(taken(&two).unwrap_err().contains("neither an `item.yml`"));
+    assert!(taken(&[]).unwrap_err().contains("neither an `item.yml`"));
+    let bare = [file("hello/tasks/main.yml", b"")];
+    assert_eq!(taken(&bare).unwrap(), ["tasks/main.yml"]);
 }
 
 #[test]

@@ -18,16 +18,23 @@ const ROWS_MAX: usize = 50;
 impl Recipe {
     /// All problems of the recipe. If there are none, [`Recipe::files`] makes a valid item.
     pub fn check(&self) -> Vec<Diagnostic> {
-        let mut found = Problems(Vec::new());
-        self.check_head(&mut found);
+        let mut found = Problems(self.check_manifest());
         self.check_rows(&mut found);
-        self.check_names(&mut found);
         if self.packages.is_empty() && self.files.is_empty() && self.service.is_empty() {
             found.add(
                 "packages",
                 "The item does nothing yet: add a package, a file or a service.",
             );
         }
+        found.0
+    }
+
+    /// The problems of what stands in the manifest: name, version, texts, ports and names of options.
+    pub(in crate::catalog) fn check_manifest(&self) -> Vec<Diagnostic> {
+        let mut found = Problems(Vec::new());
+        self.check_head(&mut found);
+        self.check_ports(&mut found);
+        self.check_names(&mut found);
         found.0
     }
 
@@ -82,6 +89,26 @@ impl Recipe {
                 );
             }
         }
+        for (index, option) in self.options.iter().enumerate() {
+            let default = option.default.as_str();
+            let problem = match option.kind {
+                OptionKind::Number if default.is_empty() || default.parse::<i64>().is_ok() => None,
+                OptionKind::Number => Some("The default is a whole number, or empty."),
+                OptionKind::Switch if matches!(default, "true" | "false") => None,
+                OptionKind::Switch => Some("The default is `true` or `false`."),
+                OptionKind::Secret if default.is_empty() => None,
+                OptionKind::Secret => {
+                    Some("A secret has no default: everybody in the project could read it.")
+                }
+                OptionKind::Text => None,
+            };
+            if let Some(message) = problem {
+                found.add(&format!("options.{index}.default"), message);
+            }
+        }
+    }
+
+    fn check_ports(&self, found: &mut Problems) {
         for (index, port) in self.ports.iter().enumerate() {
             let is_port = port.number.parse::<u16>().is_ok_and(|number| number > 0);
             if !(port.number.is_empty() || is_port) {
@@ -101,23 +128,6 @@ impl Recipe {
                     &format!("ports.{index}.capability"),
                     "Another port offers this capability.",
                 );
-            }
-        }
-        for (index, option) in self.options.iter().enumerate() {
-            let default = option.default.as_str();
-            let problem = match option.kind {
-                OptionKind::Number if default.is_empty() || default.parse::<i64>().is_ok() => None,
-                OptionKind::Number => Some("The default is a whole number, or empty."),
-                OptionKind::Switch if matches!(default, "true" | "false") => None,
-                OptionKind::Switch => Some("The default is `true` or `false`."),
-                OptionKind::Secret if default.is_empty() => None,
-                OptionKind::Secret => {
-                    Some("A secret has no default: everybody in the project could read it.")
-                }
-                OptionKind::Text => None,
-            };
-            if let Some(message) = problem {
-                found.add(&format!("options.{index}.default"), message);
             }
         }
     }

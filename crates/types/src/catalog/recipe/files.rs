@@ -82,7 +82,8 @@ impl Recipe {
         ports.chain(options).collect()
     }
 
-    fn manifest(&self) -> String {
+    /// The text of `item.yml`.
+    pub fn manifest(&self) -> String {
         let mut text = String::new();
         for (key, value) in [
             ("name", &self.name),

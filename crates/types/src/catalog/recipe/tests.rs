@@ -188,12 +188,12 @@ fn problems_stand_at_their_values() {
             "title",
             "name",
             "version",
+            "ports.0.number",
+            "options.1.name",
             "packages.1",
             "files.0.path",
             "files.1.mode",
-            "ports.0.number",
             "options.0.default",
-            "options.1.name"
         ]
     );
     let empty = Recipe::default();

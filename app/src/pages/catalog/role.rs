@@ -1,0 +1,96 @@
+//! The manifest of an uploaded role that has none: a form, filled from what the role says of itself.
+
+use api::{CatalogEntry, Problem};
+use leptos::{ev::SubmitEvent, prelude::*};
+use types::catalog::role::RoleDraft;
+
+use super::upload::Upload;
+use crate::{
+    client,
+    pages::new_item::{
+        form::{Form, Kind},
+        sections::{About, Ports},
+    },
+    ui::{Icon, Modal, ProblemNote, use_toasts},
+};
+
+/// An uploaded role without a manifest.
+#[derive(Clone)]
+pub struct BareRole {
+    /// The archive.
+    pub archive: web_sys::File,
+    /// What the role says of itself.
+    pub draft: RoleDraft,
+}
+
+/// The dialog, open while the upload has such a role.
+#[component]
+pub fn DescribeRole(
+    /// The upload.
+    upload: Upload,
+) -> impl IntoView {
+    let open = RwSignal::new(false);
+    Effect::new(move |_| open.set(upload.bare.with(Option::is_some)));
+    view! {
+        <Modal open title="Describe the role" size="large">
+            {upload.bare.get_untracked().map(|role| view! { <Describe role open upload /> })}
+        </Modal>
+    }
+}
+
+#[component]
+fn Describe(role: BareRole, open: RwSignal<bool>, upload: Upload) -> impl IntoView {
+    let toasts = use_toasts();
+    let BareRole { archive, draft } = role;
+    let form = Form::new(Kind::Role, draft.recipe);
+    let archive = StoredValue::new_local(archive);
+    let problem = RwSignal::new(None::<Problem>);
+    let is_busy = RwSignal::new(false);
+    let publish = move |event: SubmitEvent| {
+        event.prevent_default();
+        if is_busy.get_untracked() {
+            return;
+        }
+        let Some(recipe) = form.finished() else {
+            return;
+        };
+        is_busy.set(true);
+        problem.set(None);
+        let archive = archive.get_value();
+        leptos::task::spawn_local(async move {
+            let published = client::catalog_upload(&archive, Some(&recipe.manifest())).await;
+            is_busy.try_set(false);
+            match published {
+                Ok(CatalogEntry { item, .. }) => {
+                    open.try_set(false);
+                    toasts.done(format!(
+                        "{} {} is in the catalogue",
+                        item.title, item.version
+                    ));
+                    upload.reload();
+                }
+                Err(refused) => {
+                    problem.try_set(Some(refused));
+                }
+            }
+        });
+    };
+    let notes = draft.notes.into_iter();
+    let notes = notes.map(|note| view! { <li><Icon name="info" /><span>{note}</span></li> });
+    view! {
+        <form class="dialog-form" on:submit=publish novalidate=true>
+            <p class="quiet">"The archive is an Ansible role without a manifest. Say what others need to know about it."</p>
+            <ul class="role-notes">{notes.collect_view()}</ul>
+            <About form />
+            <Ports form />
+            <ProblemNote problem />
+            <div class="dialog-actions">
+                <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
+                <button type="submit" class="button" data-look="primary" disabled=move || is_busy.get()>
+                    <Icon name="file-up" />
+                    "Publish"
+                </button>
+            </div>
+        </form>
+    }
+}
