@@ -29,7 +29,6 @@ pub(crate) mod server_switch;
 pub(crate) mod server_volumes;
 pub(crate) mod server_watch;
 pub(crate) mod servers;
-pub(crate) mod usage;
 pub(crate) mod view;
 pub(crate) mod volume_plug;
 pub(crate) mod volume_plug_progress;
@@ -77,7 +76,6 @@ fn v2_1() -> Routes {
         .and(server_parts::routes())
         .and(server_security::routes())
         .and(server_console::routes())
-        .and(usage::routes())
         .and(server_volumes::routes())
 }
 

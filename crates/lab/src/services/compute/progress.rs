@@ -15,15 +15,6 @@ use crate::services::image::record::ImageStatus;
 use crate::substrate::{Power, ServerSpec, Ssh};
 use crate::wiring::ServerWiring;
 
-/// The backups of a server that are kept.
-#[derive(Debug, Clone)]
-pub struct Rotation {
-    /// The type of the backups, in the person's own words.
-    pub backup_type: String,
-    /// The number of backups of that type.
-    pub keep: usize,
-}
-
 impl Cloud {
     /// Carry a server from BUILD to ACTIVE.
     pub fn spawn_build(self: &Arc<Self>, id: String) {
@@ -143,8 +134,8 @@ impl Cloud {
         }
     }
 
-    /// Keep a server's disk as an image. Of backups, the oldest go then.
-    pub fn spawn_snapshot(self: &Arc<Self>, id: String, image: String, rotation: Option<Rotation>) {
+    /// Saves a server's disk as an image.
+    pub fn spawn_snapshot(self: &Arc<Self>, id: String, image: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&id).await;
@@ -158,8 +149,7 @@ impl Cloud {
             if let Err(error) = &made {
                 tracing::error!(server = %id, %image, %error, "an image could not be made of a server");
             }
-            let rotation = rotation.filter(|_| made.is_ok());
-            let old = cloud.change(|model| {
+            cloud.change(|model| {
                 model.server_stays(&id, made.as_ref().err().map(String::as_str));
                 match (made, model.images.get_mut(&image)) {
                     (Ok(()), Some(row)) => {
@@ -173,15 +163,7 @@ impl Cloud {
                     }
                     (Ok(()), None) => {}
                 }
-                let rotation = rotation.iter();
-                let old = rotation.flat_map(|rotation| {
-                    model.rotate_backups(&id, &rotation.backup_type, rotation.keep)
-                });
-                old.collect::<Vec<String>>()
             });
-            for image in old {
-                cloud.spawn_image_remove(image);
-            }
         });
     }
 

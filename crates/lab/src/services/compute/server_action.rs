@@ -46,7 +46,6 @@ impl ServerAction {
             "create" => &["compute__do_build_and_run_instance"],
             "delete" => &["compute_terminate_instance"],
             "createImage" => &["compute_snapshot_instance"],
-            "createBackup" => &["compute_backup_instance"],
             "resize" if self.message.is_some() => &["cold_migrate", "conductor_migrate_server"],
             "resize" => &[
                 "compute_finish_resize",

@@ -12,7 +12,7 @@ use crate::services::compute::server::Status;
 use crate::services::compute::server_body::read_metadata;
 use crate::services::compute::server_changes::Membership;
 use crate::services::compute::server_security::regroup;
-use crate::services::compute::server_snapshot::{create_backup, create_image};
+use crate::services::compute::server_snapshot::create_image;
 use crate::services::compute::server_switch::{lock, reboot, reset_state, switch_of, unlock};
 use crate::services::compute::view::server_document;
 use crate::services::compute::{invalid, policy};
@@ -37,7 +37,6 @@ async fn action(call: Call, body: Bytes) -> Answer {
         "unlock" => unlock(&call)?,
         "os-resetState" => reset_state(&call, details)?,
         "createImage" => create_image(&call, details)?,
-        "createBackup" => create_backup(&call, details)?,
         "addSecurityGroup" => regroup(&call, details, Membership::In).await?,
         "removeSecurityGroup" => regroup(&call, details, Membership::Out).await?,
         "resize" => resize(&call, details)?,

@@ -3,7 +3,7 @@
 pub(crate) mod data;
 pub(crate) mod fields;
 pub(crate) mod record;
-pub(crate) mod schemas;
+pub(crate) mod versions;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -20,18 +20,16 @@ use crate::services::{App, Call, Model, Routes};
 
 pub fn routes() -> Routes {
     Routes::below("/image")
-        .get("", schemas::versions)
-        .get("/", schemas::versions)
-        .get("/versions", schemas::versions)
+        .get("", versions::versions)
+        .get("/", versions::versions)
+        .get("/versions", versions::versions)
         .and(v2())
 }
 
 fn v2() -> Routes {
     Routes::below("/image/v2")
-        .get("", schemas::versions)
-        .get("/", schemas::versions)
-        .get("/schemas/image", schemas::image)
-        .get("/schemas/images", schemas::images)
+        .get("", versions::versions)
+        .get("/", versions::versions)
         .get("/images", list)
         .post("/images", create)
         .get("/images/{id}", show)

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::ids::{new_id, now, stable_id};
 use crate::kit::table::keyed_by_id;
-use crate::services::Model;
 
 /// An image.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -83,26 +82,6 @@ pub enum Origin {
 }
 
 keyed_by_id!(Image);
-
-impl Model {
-    /// Delete the oldest backups of a server of one type, but for as many as are kept. Answers the ids of those deleted.
-    pub fn rotate_backups(&mut self, server: &str, backup_type: &str, keep: usize) -> Vec<String> {
-        let is = |image: &Image, name: &str, wanted: &str| {
-            let value = image.properties.get(name);
-            value.is_some_and(|value| value == wanted)
-        };
-        let backups = self.images.iter().rev().filter(|image| {
-            is(image, "image_type", "backup")
-                && is(image, "backup_type", backup_type)
-                && is(image, "instance_uuid", server)
-        });
-        let old: Vec<String> = backups.skip(keep).map(|image| image.id.clone()).collect();
-        for id in &old {
-            self.images.remove(id);
-        }
-        old
-    }
-}
 
 impl Image {
     /// The Debian image that every lab has.

@@ -9,8 +9,8 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::kit::token::Member;
 use crate::services::key_manager::collection::{self, Resource};
-use crate::services::key_manager::secret::{Guard, Held, Secret, SecretContainer};
-use crate::services::key_manager::{guard, made, schema};
+use crate::services::key_manager::secret::{Held, Owner, Secret, SecretContainer};
+use crate::services::key_manager::{made, owner, schema};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
@@ -37,12 +37,8 @@ impl Resource for SecretContainer {
         &mut model.secret_containers
     }
 
-    fn guard(&self) -> &Guard {
-        &self.guard
-    }
-
-    fn guard_mut(&mut self) -> &mut Guard {
-        &mut self.guard
+    fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     fn document(&self, base: &str) -> Value {
@@ -53,7 +49,7 @@ impl Resource for SecretContainer {
             "name": self.name,
             "type": self.kind,
             "status": "ACTIVE",
-            "creator_id": self.guard.creator_id,
+            "creator_id": self.owner.creator_id,
             "created": self.created.trim_end_matches('Z'),
             "updated": self.updated.trim_end_matches('Z'),
             "secret_refs": held.collect::<Value>(),
@@ -142,7 +138,7 @@ fn read_create(member: &Member, body: &Value, base: &str) -> Result<SecretContai
     Ok(SecretContainer {
         id: new_id(),
         name: body.get("name").and_then(Value::as_str).map(str::to_owned),
-        guard: guard(member),
+        owner: owner(member),
         kind: kind.to_owned(),
         secrets: held,
         created: now(),
@@ -153,7 +149,7 @@ fn read_create(member: &Member, body: &Value, base: &str) -> Result<SecretContai
 /// The secrets of a container are the project's.
 fn secret_is_there(model: &Model, member: &Member, held: &Held) -> Result<(), Refusal> {
     let there = model.secrets.get(&held.secret_id);
-    let ours = there.is_some_and(|row| row.guard.project_id == member.project_id);
+    let ours = there.is_some_and(|row| row.owner.project_id == member.project_id);
     ours.then_some(()).ok_or_else(|| {
         let name = held.name.as_deref().unwrap_or("None");
         Refusal::not_found(
@@ -184,7 +180,7 @@ async fn add(call: Call, body: Bytes) -> Answer {
     let base = &call.base;
     let held = held(&read_json(&body)?, base, "ContainerSecret")?;
     call.app.change(|model| {
-        let row = SecretContainer::owned(model, &member, id, "Secret creation")?;
+        let row = SecretContainer::find_mut(model, &member, id, "Secret creation")?;
         if row.kind != "generic" {
             return Err(Refusal::bad_request(
                 "Only 'generic' containers can be modified.",
@@ -198,7 +194,7 @@ async fn add(call: Call, body: Bytes) -> Answer {
             ));
         }
         secret_is_there(model, &member, &held)?;
-        let row = SecretContainer::owned(model, &member, id, "Secret creation")?;
+        let row = SecretContainer::find_mut(model, &member, id, "Secret creation")?;
         row.secrets.push(held);
         row.updated = now();
         Ok(())
@@ -211,17 +207,17 @@ async fn remove(call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let held = held(&read_json(&body)?, &call.base, "ContainerSecret")?;
     call.app.change(|model| {
-        let row = SecretContainer::owned(model, &member, id, "Secret deletion")?;
+        let row = SecretContainer::find_mut(model, &member, id, "Secret deletion")?;
         let before = row.secrets.len();
         row.secrets.retain(|one| *one != held);
         row.updated = now();
-        match row.secrets.len() < before {
-            true => Ok(()),
-            false => Err(Refusal::not_found(
+        if row.secrets.len() == before {
+            return Err(Refusal::not_found(
                 "NotFound",
                 "Secret provided is not in the container",
-            )),
+            ));
         }
+        Ok(())
     })?;
     empty(204)
 }

@@ -17,8 +17,8 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::kit::token::Member;
 use crate::services::key_manager::collection::{self, Resource};
-use crate::services::key_manager::secret::{Guard, Held, Order, Outcome, Secret, SecretContainer};
-use crate::services::key_manager::{Way, guard, made, may, not_allowed, schema};
+use crate::services::key_manager::secret::{Held, Order, Outcome, Owner, Secret, SecretContainer};
+use crate::services::key_manager::{check_access, made, not_allowed, owner, schema};
 use crate::services::{Call, Model, Routes};
 
 /// The algorithms of keys, as in Barbican's own plugin.
@@ -57,24 +57,23 @@ impl Resource for Order {
         &mut model.secret_orders
     }
 
-    fn guard(&self) -> &Guard {
-        &self.guard
+    fn owner(&self) -> &Owner {
+        &self.owner
     }
 
-    fn guard_mut(&mut self) -> &mut Guard {
-        &mut self.guard
-    }
-
-    fn may_delete(&self, member: &Member, what: &str) -> Result<(), Refusal> {
-        may(&self.guard, member, Way::Read, "Order retrieval")?;
-        member.admin.then_some(()).ok_or_else(|| not_allowed(what))
+    fn check_delete(&self, member: &Member, attempt: &str) -> Result<(), Refusal> {
+        check_access(&self.owner, member, "Order retrieval")?;
+        member
+            .admin
+            .then_some(())
+            .ok_or_else(|| not_allowed(attempt))
     }
 
     fn document(&self, base: &str) -> Value {
         let mut document = json!({
             "type": self.kind,
             "meta": self.meta,
-            "creator_id": self.guard.creator_id,
+            "creator_id": self.owner.creator_id,
             "created": self.created.trim_end_matches('Z'),
             "updated": self.created.trim_end_matches('Z'),
             "order_ref": Self::reference(&self.id, base),
@@ -171,7 +170,7 @@ fn secret(
     Secret {
         id: new_id(),
         name: text("name"),
-        guard: guard(member),
+        owner: owner(member),
         secret_type: kind.into(),
         algorithm: Some(algorithm.to_owned()),
         bit_length: Some(bits),
@@ -226,7 +225,7 @@ impl Things {
         let container = SecretContainer {
             id: new_id(),
             name: meta.get("name").and_then(Value::as_str).map(str::to_owned),
-            guard: guard(member),
+            owner: owner(member),
             kind: algorithm.to_lowercase(),
             secrets: held.collect(),
             created: now(),
@@ -260,7 +259,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let outcome = things.outcome(&kind);
     let order = Order {
         id: new_id(),
-        guard: guard(&member),
+        owner: owner(&member),
         kind,
         meta,
         outcome,

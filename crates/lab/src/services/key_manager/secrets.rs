@@ -14,8 +14,8 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::kit::token::Member;
 use crate::services::key_manager::collection::{self, Resource};
-use crate::services::key_manager::secret::{Guard, Secret};
-use crate::services::key_manager::{guard, made};
+use crate::services::key_manager::secret::{Owner, Secret};
+use crate::services::key_manager::{made, owner};
 use crate::services::{Call, Model, Routes};
 
 /// Barbican's own limit on a payload.
@@ -53,12 +53,8 @@ impl Resource for Secret {
         &mut model.secrets
     }
 
-    fn guard(&self) -> &Guard {
-        &self.guard
-    }
-
-    fn guard_mut(&mut self) -> &mut Guard {
-        &mut self.guard
+    fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     fn document(&self, base: &str) -> Value {
@@ -70,7 +66,7 @@ impl Resource for Secret {
             "bit_length": self.bit_length,
             "mode": self.mode,
             "expiration": self.expiration,
-            "creator_id": self.guard.creator_id,
+            "creator_id": self.owner.creator_id,
             "created": self.created.trim_end_matches('Z'),
             "updated": self.updated.trim_end_matches('Z'),
             "secret_ref": Self::reference(&self.id, base),
@@ -160,7 +156,7 @@ fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
     Ok(Secret {
         id: new_id(),
         name: text("name")?,
-        guard: guard(member),
+        owner: owner(member),
         secret_type,
         algorithm: text("algorithm")?,
         bit_length,
@@ -230,7 +226,7 @@ async fn payload(call: Call) -> Answer {
     let member = call.member()?;
     let row = call
         .app
-        .read(|model| Secret::readable(model, &member, id, "payload retrieval").cloned())?;
+        .read(|model| Secret::find(model, &member, id, "payload retrieval").cloned())?;
     let payload = row.payload.ok_or_else(Secret::not_found)?;
     let content_type = row.content_type.unwrap_or_else(|| "text/plain".into());
     let accepted = call
@@ -275,7 +271,7 @@ async fn put_payload(call: Call, body: Bytes) -> Answer {
         (kind, encoding) => encoded(&body, kind, encoding)?,
     };
     call.app.change(|model| {
-        let row = Secret::owned(model, &member, id, "update")?;
+        let row = Secret::find_mut(model, &member, id, "update")?;
         if row.payload.is_some() {
             return Err(Refusal::conflict(
                 "SecretAlreadyHasData",
