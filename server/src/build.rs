@@ -228,9 +228,10 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
 
 fn router(services: Services) -> Router {
     let sessions = SessionManagerLayer::new(services.sessions.clone())
-        .with_name(match services.config.is_https() {
-            true => auth::TLS_COOKIE,
-            false => auth::COOKIE,
+        .with_name(if services.config.is_https() {
+            auth::TLS_COOKIE
+        } else {
+            auth::COOKIE
         })
         .with_same_site(SameSite::Lax) // links from other sites to a run keep the login
         .with_secure(services.config.is_https());

@@ -134,9 +134,10 @@ impl Rule {
             let kept: Vec<IpAddr> = kept.filter_map(|(_, from)| from.parse().ok()).collect();
             drivers::bastion::close(&self.session, &self.marker(&bastion), &kept).await?;
         }
-        Ok(match leaving.still_used.is_empty() {
-            true => Users::None,
-            false => Users::Others,
+        Ok(if leaving.still_used.is_empty() {
+            Users::None
+        } else {
+            Users::Others
         })
     }
 

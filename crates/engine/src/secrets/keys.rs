@@ -185,10 +185,10 @@ fn parse(content: &[u8], place: &str) -> io::Result<SealingKeys> {
     let lines = text.split([',', '\n']).map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let keys: Vec<SealingKey> = lines.map(key).collect::<io::Result<_>>()?;
-    match keys.is_empty() {
-        true => Err(wrong()),
-        false => Ok(SealingKeys(keys)),
+    if keys.is_empty() {
+        return Err(wrong());
     }
+    Ok(SealingKeys(keys))
 }
 
 fn create(path: &Path) -> io::Result<SealingKeys> {

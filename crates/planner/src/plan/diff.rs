@@ -148,10 +148,11 @@ fn closest_copy(
         }
     }
     if !deployed.exists(name) {
-        let because = match deployed.is_gone(name) {
-            true => "it is gone from the cloud: it is created again",
+        let because = if deployed.is_gone(name) {
+            "it is gone from the cloud: it is created again"
+        } else {
             // A response may have been lost: the resource then exists, with the properties of that time.
-            false => "it was not made yet",
+            "it was not made yet"
         };
         let because = Some(because.to_owned());
         return (change(Action::Create, name, spec, because), None);

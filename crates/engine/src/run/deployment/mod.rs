@@ -233,16 +233,18 @@ impl Attempt {
                         format!("the input `{input}` is left out: no variable has such a name");
                     self.log.warn(message).await;
                 }
-                let (program, input) = match is_script {
-                    true => (configuration.text(), String::new()),
-                    false => (
+                let (program, input) = if is_script {
+                    (configuration.text(), String::new())
+                } else {
+                    (
                         TOOLS.to_owned(),
                         configuration.for_tool(&file_name(name), action, &inputs),
-                    ),
+                    )
                 };
-                let inputs: &[&str] = match is_script {
-                    true => &["environment"],
-                    false => &["environment", "input.json"],
+                let inputs: &[&str] = if is_script {
+                    &["environment"]
+                } else {
+                    &["environment", "input.json"]
                 };
                 variables.insert("stackloom_inputs".to_owned(), json!(inputs));
                 files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
