@@ -302,8 +302,8 @@ async fn sweep(
             Ok(swept) => tracing::info!(swept, "expired sessions were removed"),
             Err(error) => tracing::warn!("expired sessions could not be removed: {error}"),
         }
-        let kept = jiff::SignedDuration::from_hours(24 * i64::from(audit_days));
-        let before = (jiff::Timestamp::now() - kept).to_string();
+        let retention = jiff::SignedDuration::from_hours(24 * i64::from(audit_days));
+        let before = (jiff::Timestamp::now() - retention).to_string();
         if let Err(error) = operator.audit_sweep(&before, EVENTS_MAX).await {
             tracing::warn!("old audit events could not be removed: {error}");
         }

@@ -153,7 +153,7 @@ mod tests {
     }
 
     /// The complete text of an error.
-    fn told(error: &Error) -> String {
+    fn complete_text(error: &Error) -> String {
         let source = std::error::Error::source(error).unwrap();
         format!("{error:?} {error} {source}")
     }
@@ -178,11 +178,11 @@ mod tests {
             "sesam",
         ] {
             let url = url(wrong);
-            let told = told(&connect(&url).await.unwrap_err());
-            for shown in [url.to_string(), told.clone()] {
+            let text = complete_text(&connect(&url).await.unwrap_err());
+            for shown in [url.to_string(), text.clone()] {
                 assert!(!shown.contains("sesam"), "{shown}");
             }
-            assert!(told.contains("postgres://user:password@"), "{told}");
+            assert!(text.contains("postgres://user:password@"), "{text}");
         }
     }
 
@@ -190,7 +190,7 @@ mod tests {
     async fn a_server_that_does_not_answer_may_do_so_later() {
         let error = connect(&url("postgres://u:sesam@127.0.0.1:1/x")).await;
         let error = error.unwrap_err();
-        assert!(error.is_transient() && !told(&error).contains("sesam"));
+        assert!(error.is_transient() && !complete_text(&error).contains("sesam"));
     }
 
     #[tokio::test]

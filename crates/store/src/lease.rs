@@ -403,11 +403,11 @@ mod tests {
             begin(operator).await;
             let store = operator.store();
             for stranger in strangers() {
-                let asked = store.run_ask_to_cancel(&stranger, "r").await.unwrap();
-                assert_eq!(asked, Outcome::Conflict);
+                let outcome = store.run_ask_to_cancel(&stranger, "r").await.unwrap();
+                assert_eq!(outcome, Outcome::Conflict);
             }
-            let asked = store.run_ask_to_cancel(&tenant(), "r").await.unwrap();
-            assert_eq!(asked, Outcome::Done);
+            let outcome = store.run_ask_to_cancel(&tenant(), "r").await.unwrap();
+            assert_eq!(outcome, Outcome::Done);
             let held = operator.run_list_held().await.unwrap();
             assert_eq!((held[0].id.as_str(), held[0].cancels), ("r", 1));
             store.run_has_cancelled(&held[0]).await.unwrap();

@@ -100,8 +100,8 @@ impl Program {
     pub async fn until_ready(&mut self) {
         let ready = async {
             loop {
-                let asked = self.http.get(format!("http://{}/readyz", self.address));
-                if asked
+                let request = self.http.get(format!("http://{}/readyz", self.address));
+                if request
                     .send()
                     .await
                     .is_ok_and(|answer| answer.status().is_success())
@@ -122,10 +122,10 @@ impl Program {
 
     /// Logs in and stores the session's cookie.
     pub async fn login(&mut self, credentials: &Value) {
-        let asked = self
+        let request = self
             .request(Method::POST, "/api/v1/login")
             .json(credentials);
-        let answer = asked.send().await.unwrap();
+        let answer = request.send().await.unwrap();
         assert!(
             answer.status().is_success(),
             "{}",

@@ -47,8 +47,8 @@ impl Journal {
         let announcer = store.is_shared().then(Arc::<Announcer>::default);
         if let Some(announcer) = &announcer {
             tokio::spawn(announce::send(store.clone(), Arc::downgrade(announcer)));
-            let heard = announce::receive(store.clone(), Arc::downgrade(&hub), runs);
-            tokio::spawn(heard);
+            let receiver = announce::receive(store.clone(), Arc::downgrade(&hub), runs);
+            tokio::spawn(receiver);
             tokio::spawn(announce::look_again(Arc::downgrade(&hub)));
         }
         tokio::spawn(Writer::new(store.appender(quota), hub.clone(), announcer).work(queue));

@@ -29,7 +29,7 @@ struct Tables {
     /// still be in the cloud, because it is retained or its deletion takes time.
     last: BTreeMap<String, u32>,
     /// Retained resources in the cloud, as texts for users.
-    kept: Vec<String>,
+    retained: Vec<String>,
     /// Other remarks for the end of the run.
     remarks: Vec<String>,
 }
@@ -219,12 +219,12 @@ impl ResourceTable {
 
     /// Records a resource that stays in the cloud.
     pub fn keep(&self, what: String) {
-        self.lock().kept.push(what);
+        self.lock().retained.push(what);
     }
 
     /// Resources that stay in the cloud, recorded since this run was started or recovered.
-    pub fn kept(&self) -> Vec<String> {
-        self.lock().kept.clone()
+    pub fn retained(&self) -> Vec<String> {
+        self.lock().retained.clone()
     }
 
     /// Records a remark for the end of the run.

@@ -207,11 +207,11 @@ impl Attempt {
         let work = self.work_on_what_is_there(other, thing.spec);
         let context = work.context(self);
         for pause in self.pauses() {
-            let asked = match why {
+            let progress = match why {
                 Release::MakesRoom => handover.hand_over_to_successor(&context, &id).await?,
                 Release::GivesUp(taker) => handover.hand_over(&context, &id, taker).await?,
             };
-            match asked {
+            match progress {
                 Progress::Ready(_) => return Ok(()),
                 Progress::Failed(why) => return Err(Ended::infrastructure(why)),
                 Progress::Unchanged(how) | Progress::GaveUp(how) => {

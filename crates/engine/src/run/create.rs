@@ -191,18 +191,18 @@ impl Attempt {
         let name = self.name()?;
         let why = self.log.masked(why);
         let known = self.run_context.known.get(name);
-        let kept = match known {
+        let reason = match known {
             Some(thing) if thing.reference.is_some() => Some("there may be data in it"),
             Some(thing) if thing.spec.deletion_policy != DeletionPolicy::Delete => {
                 Some("its `deletion_policy` says so")
             }
             _ => None,
         };
-        if let Some(kept) = kept
+        if let Some(reason) = reason
             && !driver.is_gone(context, id).await?
         {
             return Err(Ended::lasting(format!(
-                "`{name}` ({id}) is broken: {why}. It is not removed, because {kept}. Repair it in the cloud, \
+                "`{name}` ({id}) is broken: {why}. It is not removed, because {reason}. Repair it in the cloud, \
                  or save what is in it and remove it there; then resume the run, or update again"
             )));
         }

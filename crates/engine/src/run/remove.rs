@@ -52,7 +52,7 @@ impl Attempt {
                 .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
                 .await;
             if spec.external_id.is_none() {
-                let kept = id
+                let retained = id
                     .as_ref()
                     .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
                 if let Some(release) = self.driver(&spec)?.releases() {
@@ -62,8 +62,9 @@ impl Attempt {
                         self.is_not_released(name, &work.spec, error).await?;
                     }
                 }
-                kept.into_iter()
-                    .for_each(|kept| self.run_context.known.keep(kept));
+                retained
+                    .into_iter()
+                    .for_each(|retained| self.run_context.known.keep(retained));
                 self.note(name, ResourceChange::Retained).await?;
                 self.run_context.known.remove(name);
                 return Ok(());

@@ -82,14 +82,15 @@ impl Attempt {
             let Ok(driver) = self.driver(&thing.spec) else {
                 continue;
             };
-            let (asked, Some(on_demand)) = (names.on_demand(driver), driver.on_demand()) else {
+            let (attributes, Some(on_demand)) = (names.on_demand(driver), driver.on_demand())
+            else {
                 continue;
             };
-            if asked.is_empty() {
+            if attributes.is_empty() {
                 continue;
             }
             let work = self.work_on_what_is_there(&name, thing.spec.clone());
-            let mut read = on_demand.read(&work.context(self), id, &asked).await?;
+            let mut read = on_demand.read(&work.context(self), id, &attributes).await?;
             marker::hide(&mut read);
             for (attribute, value) in &read {
                 if origin::is_masked(Some(driver), attribute) {
@@ -190,11 +191,11 @@ mod tests {
 
     #[test]
     fn a_null_attribute_names_the_end_of_the_path() {
-        let said = |path: &str| {
+        let message = |path: &str| {
             let values = values(&format!("  a: {{value: {{get_attr: [web, {path}]}}}}\n"));
             nothing(&values["a"], &Web)
         };
-        assert_eq!(said("addresses, front, 0, port"), None);
+        assert_eq!(message("addresses, front, 0, port"), None);
         for (path, end) in [
             (
                 "addresses, back, 0, port",
@@ -204,8 +205,8 @@ mod tests {
             ("name, x", "`name` is no map and no list"),
             ("instance_name", "is null"),
         ] {
-            let said = said(path).unwrap();
-            assert!(said.ends_with(end), "{said}");
+            let message = message(path).unwrap();
+            assert!(message.ends_with(end), "{message}");
         }
     }
 

@@ -347,9 +347,9 @@ impl Attempt {
     /// Pauses between the batches of a group. After a crash the pause starts again.
     async fn rest(&self) -> StepResult {
         let seconds = self.step.pause_seconds;
-        let said =
+        let message =
             format!("waiting {seconds} s before the next members, as the update policy says");
-        self.log.info(said).await;
+        self.log.info(message).await;
         self.pause(Duration::from_secs(seconds.into())).await
     }
 
@@ -382,7 +382,7 @@ impl Attempt {
         if let Some(ready) = self.made_up(driver, name) {
             return self.ready(driver, resolved, id, ready).await;
         }
-        let mut told = String::new();
+        let mut last_message = String::new();
         for pause in self.pauses() {
             match driver.progress(context, id).await? {
                 Progress::Ready(mut ready) => {
@@ -414,9 +414,9 @@ impl Attempt {
                     return Err(Ended::lasting(format!("`{name}` {how}")));
                 }
                 Progress::Pending(what) => {
-                    if what != told {
+                    if what != last_message {
                         self.log.info(format!("`{name}`: {what}")).await;
-                        told = what;
+                        last_message = what;
                     }
                 }
             }

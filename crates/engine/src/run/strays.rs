@@ -199,7 +199,7 @@ pub fn classify(
     without_id: WithoutId,
     horizon: Duration,
 ) -> Vec<StrayVerdict> {
-    let mut kept: BTreeSet<&CreationKey> = BTreeSet::new();
+    let mut adopted: BTreeSet<&CreationKey> = BTreeSet::new();
     let mut judge_one = |found: &'_ Found| {
         if now.recorded.contains(&found.physical_id) {
             return StrayVerdict::NotStray;
@@ -227,7 +227,7 @@ pub fn classify(
         }
         match without_id {
             WithoutId::KeepAll if now.without_id.contains(key) => StrayVerdict::Keep(Why::Adopted),
-            WithoutId::KeepOne if now.without_id.contains(key) && kept.insert(key) => {
+            WithoutId::KeepOne if now.without_id.contains(key) && adopted.insert(key) => {
                 StrayVerdict::Keep(Why::Adopted)
             }
             _ => StrayVerdict::Remove,
@@ -410,7 +410,7 @@ mod tests {
         fn no_recorded_resource_is_removed(
             now in creations(),
             things in proptest::collection::vec((0..4_u32, "[a-f]", any::<Option<bool>>()), 0..8),
-            keeps in 0..3_usize,
+            mode in 0..3_usize,
         ) {
             let things: Vec<Found> = things.into_iter().map(|(incarnation, id, aged)| Found {
                 proof: match aged {
@@ -419,7 +419,7 @@ mod tests {
                 },
                 ..found("web", incarnation, &id)
             }).collect();
-            let without_id = [WithoutId::KeepAll, WithoutId::KeepOne, WithoutId::Remove][keeps];
+            let without_id = [WithoutId::KeepAll, WithoutId::KeepOne, WithoutId::Remove][mode];
             let verdicts = classify(&things, &now, without_id, HORIZON);
             for (thing, verdict) in things.iter().zip(&verdicts) {
                 if *verdict != StrayVerdict::Remove {

@@ -66,11 +66,12 @@ impl Apart {
         let admin = admin.await.expect("the administrator's login works");
         let identity = async |method: Method, path: &[&str], body: Value| -> Value {
             let call = admin.call(Service::Identity, method, path);
-            let told = match body {
+            let response = match body {
                 Value::Null => call.send().await,
                 body => call.json(&body).send().await,
             };
-            told.expect("the administrator may")
+            response
+                .expect("the administrator may")
                 .json()
                 .unwrap_or_default()
         };

@@ -298,8 +298,8 @@ async fn a_shared_network_is_usable_and_stays_shared_while_in_use() {
     let port = other.network("ports", json!({"network_id": network})).await;
 
     let policy = format!("{policies}/{policy}");
-    let kept = demo.delete(&policy).await;
-    assert_eq!(kept.at("/NeutronError/type"), "RbacPolicyInUse");
+    let in_use = demo.delete(&policy).await;
+    assert_eq!(in_use.at("/NeutronError/type"), "RbacPolicyInUse");
     other.delete(&format!("/network/v2.0/ports/{port}")).await;
     assert_eq!(demo.delete(&policy).await.status, 204);
     assert_eq!(other.get(&path).await.status, 404);

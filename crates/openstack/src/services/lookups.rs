@@ -49,17 +49,17 @@ impl Lookups {
             let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             slots.entry((kind, name.to_string())).or_default().clone()
         };
-        let mut kept = slot.lock().await;
-        if let Some((until, value)) = kept.as_ref()
+        let mut cached = slot.lock().await;
+        if let Some((until, value)) = cached.as_ref()
             && Instant::now() < *until
             && let Ok(found) = serde_json::from_value(value.clone())
         {
             return Ok(found);
         }
-        *kept = None;
+        *cached = None;
         let found = fetch().await?;
         if let Ok(value) = serde_json::to_value(&found) {
-            *kept = Some((Instant::now() + cache_lifetime(&found), value));
+            *cached = Some((Instant::now() + cache_lifetime(&found), value));
         }
         Ok(found)
     }

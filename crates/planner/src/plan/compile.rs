@@ -387,7 +387,7 @@ impl<'a> Compiler<'a> {
                     Some(Expr::List(groups)) => groups.iter().filter_map(graph::target).collect(),
                     _ => Vec::new(),
                 };
-                let ways = network
+                let router_interfaces = network
                     .and_then(|network| interfaces.get(network))
                     .into_iter()
                     .flatten();
@@ -398,7 +398,7 @@ impl<'a> Compiler<'a> {
                 reach
                     .entry(server)
                     .or_default()
-                    .extend(ways.chain(allowed).copied());
+                    .extend(router_interfaces.chain(allowed).copied());
             }
         }
         reach

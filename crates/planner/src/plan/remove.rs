@@ -184,7 +184,7 @@ impl<'a> Removals<'a> {
             }
         }
         for removal in self.all.iter().filter(|removal| removal.early) {
-            let ways = first.get(removal.row).into_iter().flatten().copied();
+            let waiting_by_row = first.get(removal.row).into_iter().flatten().copied();
             let own = (self.copies.get(removal.resource) == Some(&removal.name))
                 .then_some(removal.resource);
             // Its requirements that are updated in place are updated after it is deleted, for example a router's
@@ -193,7 +193,7 @@ impl<'a> Removals<'a> {
                 let change = by_name.get(row);
                 change.is_some_and(|change| change.action == Action::Update)
             });
-            let waiting: BTreeSet<&str> = ways.chain(own).chain(changed).collect();
+            let waiting: BTreeSet<&str> = waiting_by_row.chain(own).chain(changed).collect();
             for name in waiting {
                 let before = self.before.entry(name).or_default();
                 before.push(removal.id.clone());

@@ -86,8 +86,8 @@ fn targets(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Reso
     properties.insert("loadbalancer".to_owned(), balancer);
     properties.insert("protocol".to_owned(), pool_protocol(&protocol));
     properties.insert("lb_algorithm".to_owned(), json!("ROUND_ROBIN"));
-    if let Some(kept) = persistence(importer, resource) {
-        properties.insert("session_persistence".to_owned(), kept);
+    if let Some(persistence) = persistence(importer, resource) {
+        properties.insert("session_persistence".to_owned(), persistence);
     }
     // The pool belongs to its load balancer, so it needs no VPC. The zone of the load balancer is not that of its
     // members.
@@ -161,7 +161,7 @@ fn persistence(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Opti
         one.get("Value").cloned()
     };
     let is_on = of("stickiness.enabled").is_some_and(|on| on == true || on == "true");
-    let kept = match of("stickiness.type").as_ref().and_then(Value::as_str) {
+    let persistence = match of("stickiness.type").as_ref().and_then(Value::as_str) {
         _ if !is_on => None,
         Some("source_ip") => Some(json!({"type": "SOURCE_IP"})),
         Some("app_cookie") => {
@@ -174,7 +174,7 @@ fn persistence(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Opti
     for key in lost.filter(|key| !key.starts_with("stickiness.")) {
         importer.left_out(&at, format!("OpenStack has no counterpart of `{key}`"));
     }
-    kept
+    persistence
 }
 
 fn monitor(

@@ -126,25 +126,25 @@ impl RunTask {
         if self.kind == RunKind::Command {
             return;
         }
-        let kept = run_context.known.kept();
+        let retained = run_context.known.retained();
         if self.kind == RunKind::Undeploy {
             self.after_undeploy(run_context, entries).await;
         }
-        let mut told = run_context.known.remarks();
-        if !kept.is_empty() {
-            told.insert(
+        let mut remarks = run_context.known.remarks();
+        if !retained.is_empty() {
+            remarks.insert(
                 0,
                 format!(
                     "left in the cloud as the template says: {}",
-                    kept.join(", ")
+                    retained.join(", ")
                 ),
             );
         }
-        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), told.is_empty()) {
-            let told = told.join(".\n");
+        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), remarks.is_empty()) {
+            let remarks = remarks.join(".\n");
             *reason = Some(match reason.take() {
-                Some(before) => format!("{told}.\n{before}"),
-                None => told,
+                Some(before) => format!("{remarks}.\n{before}"),
+                None => remarks,
             });
         }
     }

@@ -43,9 +43,9 @@ pub fn app(cloud: App, server: String) -> Router {
         .with_state((cloud, server))
 }
 
-type Asked = State<(App, String)>;
+type Caller = State<(App, String)>;
 
-async fn answer(State((cloud, id)): Asked, Path(path): Path<String>) -> Response {
+async fn answer(State((cloud, id)): Caller, Path(path): Path<String>) -> Response {
     let words: Vec<&str> = path.split('/').filter(|word| !word.is_empty()).collect();
     let found = cloud.read(|model| {
         let server = model.servers.get(&id)?;

@@ -115,10 +115,10 @@ fn keypair_document(row: &KeyPair, version: Microversion) -> Value {
 /// In pages since 2.35, by name.
 async fn keypairs(call: Call) -> Answer {
     let user = call.token()?.user_id.clone();
-    let asked = call.query_since(Microversion(2, 35));
+    let parameters = call.query_since(Microversion(2, 35));
     let page = call.app.read(|model| {
         let mine = model.keypairs.iter().filter(|row| row.user_id == user);
-        let page = query::page_rows(mine.collect(), asked, 1_000, |row: &KeyPair| &row.name);
+        let page = query::page_rows(mine.collect(), parameters, 1_000, |row: &KeyPair| &row.name);
         page.map(|(rows, next)| {
             let shown = rows
                 .into_iter()
@@ -126,7 +126,7 @@ async fn keypairs(call: Call) -> Answer {
             (shown.collect::<Vec<Value>>(), next)
         })
     });
-    let marker = query::value(asked, "marker").unwrap_or_default();
+    let marker = query::value(parameters, "marker").unwrap_or_default();
     let (rows, next) =
         page.ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
     let mut body = json!({ "keypairs": rows });
@@ -134,7 +134,7 @@ async fn keypairs(call: Call) -> Answer {
         let href = format!(
             "{}/compute/v2.1/os-keypairs?{}",
             call.base,
-            query::with_marker(asked, &next)
+            query::with_marker(parameters, &next)
         );
         body["keypairs_links"] = json!([{"rel": "next", "href": href}]);
     }

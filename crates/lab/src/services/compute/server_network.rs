@@ -74,8 +74,11 @@ async fn attach(call: Call, body: Bytes) -> Answer {
     let body = read_json(&body)?;
     let wanted = &body["interfaceAttachment"];
     let known = ["port_id", "net_id", "fixed_ips", "tag"];
-    let mut said = wanted.as_object().into_iter().flat_map(|said| said.keys());
-    if let Some(name) = said.find(|name| !known.contains(&name.as_str())) {
+    let mut keys = wanted
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys());
+    if let Some(name) = keys.find(|name| !known.contains(&name.as_str())) {
         let reason = format!("Additional properties are not allowed ('{name}' was unexpected)");
         return Err(invalid("interfaceAttachment", wanted, &reason));
     }

@@ -45,10 +45,10 @@ async fn upload(call: Call, request: Request) -> Answer {
         Ok(())
     })?;
     let data = to_bytes(request.into_body(), DATA_BYTES_MAX).await;
-    let kept = data
+    let stored = data
         .map_err(std::io::Error::other)
         .and_then(|data| keep(&call.app, id, data));
-    match kept {
+    match stored {
         Ok((size, sha512, md5)) => {
             changed(&call.app, id, |row| {
                 row.size = Some(size);

@@ -120,17 +120,17 @@ fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
         }
     }
     let kinds = ["key", "asymmetric", "certificate"];
-    let said = body["type"].as_str().unwrap_or_default();
-    if !kinds.contains(&said) {
-        let reason = format!("'{said}' is not one of ['key', 'asymmetric', 'certificate']");
+    let order_type = body["type"].as_str().unwrap_or_default();
+    if !kinds.contains(&order_type) {
+        let reason = format!("'{order_type}' is not one of ['key', 'asymmetric', 'certificate']");
         return Err(wrong("type", &reason));
     }
     let meta = body["meta"].as_object();
     let meta = meta.ok_or_else(|| wrong("meta", "it is not of type 'object'"))?;
-    if said != "certificate" {
+    if order_type != "certificate" {
         for name in ["algorithm", "bit_length"] {
             if meta.get(name).is_none_or(Value::is_null) {
-                let reason = format!("'{name}' is required field for {said} type order");
+                let reason = format!("'{name}' is required field for {order_type} type order");
                 return Err(wrong("meta", &reason));
             }
         }
@@ -139,10 +139,10 @@ fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
             .ok_or_else(|| wrong("meta", "'bit_length' must be a multiple of 8"))?;
     }
     let mut meta = meta.clone();
-    if said != "certificate" {
+    if order_type != "certificate" {
         meta.entry("expiration").or_insert(Value::Null);
     }
-    Ok((said.to_owned(), meta))
+    Ok((order_type.to_owned(), meta))
 }
 
 /// The algorithm that is ordered, if it is one of these, and the bits.

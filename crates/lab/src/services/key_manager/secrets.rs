@@ -238,11 +238,11 @@ async fn payload(call: Call) -> Answer {
         .decode(payload)
         .map_err(|error| Refusal::new(500, "Damaged", error.to_string()))?;
     // As Barbican gives it: anything as bytes, and as text what reads as such, however it came in.
-    let asked = accepted.split([',', ';']).next().unwrap_or_default().trim();
-    let content_type = match asked {
+    let requested = accepted.split([',', ';']).next().unwrap_or_default().trim();
+    let content_type = match requested {
         "*/*" | "" => content_type,
-        "application/octet-stream" => asked.to_owned(),
-        "text/plain" if std::str::from_utf8(&bytes).is_ok() => asked.to_owned(),
+        "application/octet-stream" => requested.to_owned(),
+        "text/plain" if std::str::from_utf8(&bytes).is_ok() => requested.to_owned(),
         _ => return Err(Refusal::new(406, "NotAcceptable", "Not Acceptable")),
     };
     let content_type =
