@@ -80,7 +80,7 @@ impl Attempt {
             .run_context
             .known
             .get(server)
-            .and_then(|thing| thing.physical_id)
+            .and_then(|entry| entry.physical_id)
         else {
             return;
         };

@@ -73,13 +73,13 @@ impl Attempt {
     pub(super) async fn read_requested_attributes(&self) -> StepResult {
         let spec = self.spec()?;
         for (name, names) in requested_attributes(spec.properties.values()) {
-            let Some(thing) = self.run_context.known.get(&name) else {
+            let Some(entry) = self.run_context.known.get(&name) else {
                 continue;
             };
-            let (Some(id), Some(_)) = (&thing.physical_id, &thing.reference) else {
+            let (Some(id), Some(_)) = (&entry.physical_id, &entry.reference) else {
                 continue;
             };
-            let Ok(driver) = self.driver(&thing.spec) else {
+            let Ok(driver) = self.driver(&entry.spec) else {
                 continue;
             };
             let (attributes, Some(on_demand)) = (names.on_demand(driver), driver.on_demand())
@@ -89,7 +89,7 @@ impl Attempt {
             if attributes.is_empty() {
                 continue;
             }
-            let work = self.work_on_what_is_there(&name, thing.spec.clone());
+            let work = self.work_on_what_is_there(&name, entry.spec.clone());
             let mut read = on_demand.read(&work.context(self), id, &attributes).await?;
             marker::hide(&mut read);
             for (attribute, value) in &read {
@@ -99,7 +99,7 @@ impl Attempt {
             }
             self.run_context
                 .known
-                .change(&name, |thing| thing.attributes.extend(read));
+                .change(&name, |entry| entry.attributes.extend(read));
         }
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let nothing: Vec<String> = spec

@@ -409,10 +409,10 @@ mod tests {
         #[test]
         fn no_recorded_resource_is_removed(
             now in creations(),
-            things in proptest::collection::vec((0..4_u32, "[a-f]", any::<Option<bool>>()), 0..8),
+            strays_found in proptest::collection::vec((0..4_u32, "[a-f]", any::<Option<bool>>()), 0..8),
             mode in 0..3_usize,
         ) {
-            let things: Vec<Found> = things.into_iter().map(|(incarnation, id, aged)| Found {
+            let strays_found: Vec<Found> = strays_found.into_iter().map(|(incarnation, id, aged)| Found {
                 proof: match aged {
                     None => Proof::Mark,
                     Some(fits) => Proof::MarkAndAge(fits.then(|| at(30))),
@@ -420,19 +420,19 @@ mod tests {
                 ..found("web", incarnation, &id)
             }).collect();
             let without_id = [WithoutId::KeepAll, WithoutId::KeepOne, WithoutId::Remove][mode];
-            let verdicts = classify(&things, &now, without_id, HORIZON);
-            for (thing, verdict) in things.iter().zip(&verdicts) {
+            let verdicts = classify(&strays_found, &now, without_id, HORIZON);
+            for (stray, verdict) in strays_found.iter().zip(&verdicts) {
                 if *verdict != StrayVerdict::Remove {
                     continue;
                 }
-                prop_assert!(!now.recorded.contains(&thing.physical_id));
-                let creation = &now.creations[&thing.key];
+                prop_assert!(!now.recorded.contains(&stray.physical_id));
+                let creation = &now.creations[&stray.key];
                 prop_assert!(!creation.retained && !creation.in_flight);
-                prop_assert!(thing.proof == Proof::Mark || creation.uncertain_since.is_some());
+                prop_assert!(stray.proof == Proof::Mark || creation.uncertain_since.is_some());
             }
             // For each resource without an id, one found resource stays for adoption, if any was found.
             for key in now.without_id.iter().filter(|_| without_id != WithoutId::Remove) {
-                let of_it: Vec<_> = things.iter().zip(&verdicts).filter(|(thing, _)| thing.key == *key).collect();
+                let of_it: Vec<_> = strays_found.iter().zip(&verdicts).filter(|(stray, _)| stray.key == *key).collect();
                 let all_go = !of_it.is_empty() && of_it.iter().all(|(_, verdict)| **verdict == StrayVerdict::Remove);
                 prop_assert!(!all_go);
             }

@@ -84,7 +84,7 @@ pub(super) fn only<T>(
         _ => Err(Error::Ambiguous {
             what: what.into(),
             name: name.into(),
-            ids: named.iter().map(|thing| id(thing).to_string()).collect(),
+            ids: named.iter().map(|entity| id(entity).to_string()).collect(),
         }),
     }
 }

@@ -100,13 +100,13 @@ impl RunTask {
     }
 
     fn to(&self, run_context: &RunContext, name: &str, state: ResourceState) -> ResourceChange {
-        run_context.known.change(name, |thing| thing.state = state);
+        run_context.known.change(name, |entry| entry.state = state);
         ResourceChange::To {
             state,
             physical_id: run_context
                 .known
                 .get(name)
-                .and_then(|thing| thing.physical_id),
+                .and_then(|entry| entry.physical_id),
         }
     }
 
@@ -191,19 +191,19 @@ impl RunTask {
         };
         if reason.is_some() {
             // A forced undeployment lists the remaining resources and their ids.
-            let things: Vec<String> = left
+            let entries: Vec<String> = left
                 .iter()
-                .filter(|(_, thing)| !crate::catalog::is_software(&thing.spec.resource_type))
-                .map(|(name, thing)| {
-                    let id = thing.physical_id.as_deref().unwrap_or("id unknown");
-                    format!("`{name}` ({}, {id})", thing.spec.resource_type)
+                .filter(|(_, entry)| !crate::catalog::is_software(&entry.spec.resource_type))
+                .map(|(name, entry)| {
+                    let id = entry.physical_id.as_deref().unwrap_or("id unknown");
+                    format!("`{name}` ({}, {id})", entry.spec.resource_type)
                 })
                 .collect();
-            if !things.is_empty() {
+            if !entries.is_empty() {
                 let why = reason.take().unwrap_or_default();
                 *reason = Some(format!(
                     "left behind in the cloud, delete by hand: {}.\n{why}",
-                    things.join(", ")
+                    entries.join(", ")
                 ));
             }
         } else if let Some(last) = entries.pop() {

@@ -128,7 +128,7 @@ async fn list(call: Call) -> Answer {
             .iter()
             .filter(here)
             .map(|row| document(model, row));
-        let fitting = shown.filter(|thing| {
+        let fitting = shown.filter(|document| {
             let filters = call
                 .query
                 .iter()
@@ -136,12 +136,12 @@ async fn list(call: Call) -> Answer {
             let mut filters = filters.map(|(name, wanted)| {
                 // A parent's id is a filter too, although documents show parents as lists.
                 let place = ["loadbalancer_id", "listener_id", "pool_id"].contains(&name.as_str());
-                match (place, thing.get(name)) {
-                    (true, None) => thing.to_string().contains(wanted.as_str()),
-                    _ => query::attribute_is(thing, name, wanted),
+                match (place, document.get(name)) {
+                    (true, None) => document.to_string().contains(wanted.as_str()),
+                    _ => query::attribute_is(document, name, wanted),
                 }
             });
-            filters.all(|fits| fits) && query::tags_fit(thing, &call.query)
+            filters.all(|fits| fits) && query::tags_fit(document, &call.query)
         });
         Ok::<_, Refusal>(query::page(fitting.collect(), &call.query, 1_000))
     })?;

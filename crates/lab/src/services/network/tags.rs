@@ -19,8 +19,8 @@ pub fn routes() -> Routes {
         .delete("/{collection}/{id}/tags/{tag}", remove_tag)
 }
 
-fn tags_of(thing: &Value) -> Vec<String> {
-    thing["tags"]
+fn tags_of(document: &Value) -> Vec<String> {
+    document["tags"]
         .as_array()
         .into_iter()
         .flatten()
@@ -65,10 +65,10 @@ fn retag(
 async fn tags(call: Call) -> Answer {
     let (collection, id) = (call.part("collection"), call.part("id"));
     let (member, kind) = (call.member()?, kind_of(collection)?);
-    let thing = call
+    let document = call
         .app
         .read(|model| visible_resource(model, kind, &member, id))?;
-    reply(200, json!({"tags": tags_of(&thing)}))
+    reply(200, json!({"tags": tags_of(&document)}))
 }
 
 async fn set_tags(call: Call, body: Bytes) -> Answer {
@@ -109,10 +109,10 @@ fn tag_not_found(tag: &str) -> Refusal {
 async fn has_tag(call: Call) -> Answer {
     let (collection, id, tag) = (call.part("collection"), call.part("id"), call.part("tag"));
     let (member, kind) = (call.member()?, kind_of(collection)?);
-    let thing = call
+    let document = call
         .app
         .read(|model| visible_resource(model, kind, &member, id))?;
-    if tags_of(&thing).iter().any(|one| one == tag) {
+    if tags_of(&document).iter().any(|one| one == tag) {
         empty(204)
     } else {
         Err(tag_not_found(tag))
