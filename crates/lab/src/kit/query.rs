@@ -7,6 +7,15 @@ use serde_json::Value;
 /// A query string, in order, with repeats.
 pub type Query = axum::extract::Query<Vec<(String, String)>>;
 
+/// The fields of a list's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// A summary.
+    Bare,
+    /// All fields.
+    Full,
+}
+
 /// The first value of a name.
 pub fn value<'a>(query: &'a [(String, String)], name: &str) -> Option<&'a str> {
     query

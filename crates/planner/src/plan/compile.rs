@@ -17,7 +17,7 @@ use super::{
     last_runs::{self, Around, LastRun},
     ordering::Ordering,
     pauses,
-    remove::{CREATE_SECONDS, Removals, delete_old_id},
+    remove::{CREATE_SECONDS, RemovalPhase, Removals, delete_old_id},
     *,
 };
 use crate::{
@@ -48,7 +48,7 @@ pub(super) fn workflow(
     let mut steps = Vec::new();
     let ordering = Ordering::of(&model, &diff.deployed, &diff.changes)?;
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
-    removals.steps(true, &|_| None, &mut steps);
+    removals.steps(RemovalPhase::Early, &|_| None, &mut steps);
     let last_runs = software::last_runs(&model, &diff.deployed, types);
     let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &ordering);
     compiler.steps(&last_runs, &mut steps);
@@ -56,7 +56,11 @@ pub(super) fn workflow(
         compiler.close(&mut steps);
     }
     let done = std::mem::take(&mut compiler.done);
-    removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
+    removals.steps(
+        RemovalPhase::Late,
+        &|name| done.get(name).cloned(),
+        &mut steps,
+    );
     drop(done);
     if !last_runs.is_empty() {
         compiler.run_last(&last_runs, &diff.deployed, &mut steps);

@@ -52,6 +52,15 @@ impl Removal<'_> {
     }
 }
 
+/// One of the two parts of the removal steps.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum RemovalPhase {
+    /// Before creations and updates.
+    Early,
+    /// After them.
+    Late,
+}
+
 /// All resources to delete.
 pub(super) struct Removals<'a> {
     all: Vec<Removal<'a>>,
@@ -214,9 +223,15 @@ impl<'a> Removals<'a> {
         self.before.get(resource).map_or(&[], Vec::as_slice)
     }
 
-    /// Appends the early or the late removal steps. `done` returns the step that completes a resource; `steps` contains
-    /// the creations and updates.
-    pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
+    /// Appends the removal steps of one phase. `done` returns the step that completes a resource; `steps` contains the
+    /// creations and updates.
+    pub fn steps(
+        &self,
+        phase: RemovalPhase,
+        done: &dyn Fn(&str) -> Option<String>,
+        steps: &mut Vec<Step>,
+    ) {
+        let early = phase == RemovalPhase::Early;
         let final_steps = if early {
             Vec::new()
         } else {

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::balancer::{octavia, placed};
+use super::balancer::{Tls, octavia, placed};
 use super::redirect::{self, LISTENER, RULE, forwarded};
 use super::{Convert, INSTANCE, Output, Resource};
 use crate::import::context::Importer;
@@ -148,7 +148,7 @@ fn targets(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Reso
 fn pool_protocol(protocol: &Value) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("TLS" | "TCP_UDP") => json!("TCP"),
-        _ => octavia(protocol, false),
+        _ => octavia(protocol, Tls::PassedThrough),
     }
 }
 
@@ -254,9 +254,9 @@ fn listener(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Res
     });
     let protocol = resource.take(importer, "Protocol");
     let protocol = protocol.unwrap_or_else(|| json!("HTTP"));
-    let ends_here = certificate.is_some();
+    let tls = Tls::with(certificate.as_ref());
     let hot = match protocol.as_str() {
-        Some("TLS") if ends_here => {
+        Some("TLS") if tls == Tls::Terminated => {
             let message =
                 "Octavia terminates TLS for HTTP only. The protocol is `TERMINATED_HTTPS` here";
             importer.changed(&resource.at("Protocol"), message);
@@ -270,7 +270,7 @@ fn listener(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Res
             json!("TCP")
         }
         Some("TLS") => json!("TCP"),
-        _ => octavia(&protocol, ends_here),
+        _ => octavia(&protocol, tls),
     };
     properties.insert("protocol".to_owned(), hot);
     if let Some(certificate) = certificate {

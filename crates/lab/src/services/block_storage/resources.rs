@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::microversion::Microversion;
-use crate::kit::query;
+use crate::kit::query::{self, Detail};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::{Keyed, Table};
 use crate::services::block_storage::PREFIXES;
@@ -87,13 +87,6 @@ fn order<T: Resource>(row: &T, key: &str) -> String {
         other => return row.order(other).unwrap_or_else(|| common.id.to_owned()),
     };
     known.to_owned()
-}
-
-/// The fields of a list's rows: a summary, or all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    Bare,
-    Full,
 }
 
 /// The resource with this id, if it belongs to the project.

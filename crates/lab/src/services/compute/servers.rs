@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::kit::answer::{Answer, empty, json_answer, read_json, reply};
 use crate::kit::ids::new_hex_id;
 use crate::kit::microversion::Microversion;
-use crate::kit::query;
+use crate::kit::query::{self, Detail};
 use crate::kit::refusal::Refusal;
 use crate::services::compute::invalid;
 use crate::services::compute::server::Server;
@@ -27,14 +27,14 @@ pub fn routes() -> Routes {
 }
 
 async fn list(call: Call) -> Answer {
-    listed(&call, false)
+    listed(&call, Detail::Bare)
 }
 
 async fn list_detail(call: Call) -> Answer {
-    listed(&call, true)
+    listed(&call, Detail::Full)
 }
 
-fn listed(call: &Call, detail: bool) -> Answer {
+fn listed(call: &Call, detail: Detail) -> Answer {
     let member = call.member()?;
     let (base, version) = (&call.base, call.version);
     let everybody = call
@@ -74,12 +74,9 @@ fn listed(call: &Call, detail: bool) -> Answer {
             _ => row.created.clone(),
         });
         query::page_rows(rows, &call.query, 1_000, |row| &row.id).map(|(rows, next)| {
-            let shown = rows.into_iter().map(|row| {
-                if detail {
-                    server_document(model, row, version, base)
-                } else {
-                    server_summary(row, base)
-                }
+            let shown = rows.into_iter().map(|row| match detail {
+                Detail::Full => server_document(model, row, version, base),
+                Detail::Bare => server_summary(row, base),
             });
             (shown.collect::<Vec<Value>>(), next)
         })
@@ -89,7 +86,10 @@ fn listed(call: &Call, detail: bool) -> Answer {
         page.ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
     let mut body = json!({ "servers": items });
     if let Some(next) = next {
-        let path = if detail { "servers/detail" } else { "servers" };
+        let path = match detail {
+            Detail::Full => "servers/detail",
+            Detail::Bare => "servers",
+        };
         let href = format!(
             "{base}/compute/v2.1/{path}?{}",
             query::with_marker(&call.query, &next)
