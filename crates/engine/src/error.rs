@@ -87,7 +87,7 @@ pub enum Error {
     ItemVersionTaken {
         /// The item's name.
         name: String,
-        /// The version that both have.
+        /// The version.
         version: String,
     },
     /// Another user published the item first.

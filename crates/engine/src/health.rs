@@ -20,13 +20,13 @@ use crate::{
 
 /// Maximum size of an HTTP answer that is read.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// Maximum size of a command's output that is told.
+/// Maximum size of a command's output in an error message.
 const OUTPUT_BYTES_MAX: usize = 500;
 
 /// The reason why a component is not healthy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unhealthy {
-    /// The server was not reached, or refuses what the check takes.
+    /// The server cannot be reached, or refuses the check's SSH channel.
     Ssh(SshError),
     /// The answer of the component.
     Answer(String),
@@ -40,7 +40,7 @@ impl From<SshError> for Unhealthy {
     }
 }
 
-/// A component whose health is asked for, and the way to its server.
+/// A component with a health check, and the SSH route to its server.
 pub struct Subject {
     inputs: Map<String, Value>,
     route: Route,

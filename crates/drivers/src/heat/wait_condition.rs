@@ -77,7 +77,7 @@ impl Driver for WaitCondition {
         count(context).map(drop)
     }
 
-    /// Each update waits anew.
+    /// Each update waits again.
     async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
         Ok(local_id(context, timeout(context)?))
     }

@@ -75,7 +75,7 @@ pub struct Attempt {
     pub tidying: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
-/// A move of an attempt into a queue of the engine, or out of it. Its time limit is suspended in between.
+/// An attempt enters or leaves a queue of the engine. Its time limit is suspended in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueMove {
     /// It waits.

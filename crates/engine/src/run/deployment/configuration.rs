@@ -28,7 +28,7 @@ pub struct Configuration {
     error_outputs: Vec<String>,
     /// Declared inputs and their defaults.
     inputs: Vec<(String, Value)>,
-    /// Inputs whose change makes the deployment anew.
+    /// Inputs whose change starts the deployment as for the first time.
     pub replacing: Vec<String>,
 }
 

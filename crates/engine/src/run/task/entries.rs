@@ -1,4 +1,4 @@
-//! The entries of a run's moves in the journal, and what is said at its end.
+//! Journal entries of a run's moves, and the text at its end.
 
 use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use planner::workflow::StepKind;

@@ -265,7 +265,7 @@ async fn only_admins(call: Call) -> Answer {
     Err(policy(&rule))
 }
 
-/// The one thing that a body asks for, and what it says of it.
+/// The name and the arguments of the action in a body.
 pub fn action(body: &[u8]) -> Result<(String, Value), Refusal> {
     let only = match read_json(body)? {
         Value::Object(fields) => fields.into_iter().next(),

@@ -1,4 +1,4 @@
-//! The progress of servers over time: a task for each server carries it from BUILD to ACTIVE, through changes, and away.
+//! State changes of servers that take time: builds, power changes, resizes and deletions, each in a task of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::substrate::{Power, ServerSpec, Ssh};
 use crate::wiring::ServerWiring;
 
 impl Cloud {
-    /// Carry a server from BUILD to ACTIVE.
+    /// Builds a server: BUILD to ACTIVE.
     pub fn spawn_build(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -74,7 +74,7 @@ impl Cloud {
         });
     }
 
-    /// Take a server away; the row goes when nothing of it is left.
+    /// Deletes a server. Its row is removed last.
     pub fn spawn_delete(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -104,7 +104,7 @@ impl Cloud {
         });
     }
 
-    /// Switch a server on or off.
+    /// Changes the power state of a server.
     pub fn spawn_power(self: &Arc<Self>, id: String, power: Power) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move { cloud.power(&id, power).await });
@@ -167,7 +167,7 @@ impl Cloud {
         });
     }
 
-    /// Forget what stands behind an image of a server.
+    /// Removes the container image behind a server's image.
     pub fn spawn_image_remove(self: &Arc<Self>, image: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -177,7 +177,7 @@ impl Cloud {
         });
     }
 
-    /// Give a server the size of its new flavor, or of its old one again. A new flavor waits for confirmation then.
+    /// Gives a server the size of its new flavor, or of its old one again. A new flavor then awaits confirmation.
     pub fn spawn_resize(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -209,7 +209,7 @@ impl Cloud {
         });
     }
 
-    /// Make a server anew, with its ports and volumes.
+    /// Rebuilds a server, with the same ports and volumes.
     pub fn spawn_rebuild(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -238,7 +238,7 @@ impl Cloud {
         });
     }
 
-    /// Make a running server's interfaces agree with its ports.
+    /// Updates a running server's interfaces to its ports.
     pub async fn rewire_server(&self, id: &str) {
         if !self.substrate.has_wiring() {
             return;

@@ -109,7 +109,7 @@ async fn console(call: &Call, details: &Value) -> Result<Response, Refusal> {
     reply(200, json!({"output": tail(&text, lines)}))
 }
 
-/// The last lines of a text; all when no number or a negative one is asked for.
+/// The last lines of a text. All lines without a number or with a negative one.
 fn tail(text: &str, lines: Option<i64>) -> String {
     let Some(lines) = lines.and_then(|lines| usize::try_from(lines).ok()) else {
         return text.to_owned();
@@ -137,7 +137,7 @@ fn resize(call: &Call, details: &Value) -> Result<Response, Refusal> {
     empty(202)
 }
 
-/// A server anew, with the same ports and volumes: another image, name, or user data.
+/// Rebuilds a server with another image, name or user data. Ports and volumes stay.
 fn rebuild(call: &Call, details: &Value) -> Result<Response, Refusal> {
     let member = call.member()?;
     let text = |name: &str| details[name].as_str().map(str::to_owned);

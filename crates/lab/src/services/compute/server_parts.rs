@@ -1,4 +1,4 @@
-//! Nova v2.1: what people write on a server: metadata and tags.
+//! Nova v2.1: metadata and tags of servers.
 
 use std::collections::BTreeMap;
 

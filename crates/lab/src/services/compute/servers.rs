@@ -99,7 +99,7 @@ fn listed(call: &Call, detail: Detail) -> Answer {
     reply(200, body)
 }
 
-/// Words that lists of servers are asked by.
+/// Query parameters of lists of servers.
 const FILTERS: &[&str] = &[
     "access_ip_v4",
     "access_ip_v6",
@@ -178,7 +178,7 @@ const STATES: &[&str] = &[
     "VERIFY_RESIZE",
 ];
 
-/// Whether a list may be asked so. Since 2.75 Nova refuses what it does not know; before, it passed over it.
+/// Refuses invalid query parameters. Unknown ones are refused since 2.75, and ignored before.
 fn check_query(asked: &[(String, String)], version: Microversion) -> Result<(), Refusal> {
     let strict = version >= Microversion(2, 75);
     for (name, value) in asked {
@@ -221,7 +221,7 @@ pub(crate) fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
     })
 }
 
-/// Times of servers are whole seconds, so one that changed within the asked second counts.
+/// True if the server has changed since then. Its times are whole seconds, so a change in the same second counts.
 fn changed_since(row: &Server, since: jiff::Timestamp) -> bool {
     let updated = row.updated.parse::<jiff::Timestamp>();
     updated.is_ok_and(|updated| updated.as_second() >= since.as_second())
@@ -351,7 +351,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     Ok(response)
 }
 
-/// The server group of a creation: a hint beside the server, under either of two names.
+/// The server group of a creation: a scheduler hint, under either of two names.
 fn scheduler_group(body: &Value) -> Result<Option<String>, Refusal> {
     let hints = ["os:scheduler_hints", "OS-SCH-HNT:scheduler_hints"];
     let group = hints.iter().find_map(|name| body.get(*name)?.get("group"));

@@ -37,7 +37,7 @@ fn projects_with_roles(call: &Call, user: &str, path: &str) -> Answer {
     Ok(list("projects", rows, &call.base, path))
 }
 
-/// Always empty: tokens have no domain scope.
+/// The domains of the user. The list is always empty, because tokens have no domain scope.
 async fn my_domains(call: Call) -> Answer {
     call.token()?;
     Ok(list("domains", Vec::new(), &call.base, "/auth/domains"))

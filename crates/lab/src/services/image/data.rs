@@ -67,7 +67,7 @@ async fn upload(call: Call, request: Request) -> Answer {
     }
 }
 
-/// Keep data; answers their size, SHA-512 and MD5.
+/// Stores data. Returns their size, SHA-512 and MD5.
 fn keep(app: &App, id: &str, data: Bytes) -> std::io::Result<(u64, String, String)> {
     let size = data.len() as u64;
     let sha512 = hex(&Sha512::digest(&data));

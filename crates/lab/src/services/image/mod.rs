@@ -1,4 +1,4 @@
-//! Glance v2: images: what people say about them. Their data are in [`data`].
+//! Glance v2: images and their properties. Their content is in [`data`].
 
 pub(crate) mod data;
 pub(crate) mod fields;

@@ -1,5 +1,7 @@
-//! Glance: the images there are. The one that the lab brings has a container image behind it and boots everywhere; what people
-//! upload is kept, can be downloaded again, and boots where servers are only remembered.
+//! Glance: images.
+//!
+//! The lab's own image has a container image behind it and boots everywhere. Uploaded images can be downloaded again, and
+//! boot only if the lab runs in memory.
 
 use std::collections::BTreeMap;
 
@@ -69,15 +71,15 @@ impl ImageStatus {
     }
 }
 
-/// Where an image comes from.
+/// The source of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// The lab's own: a container image stands behind it.
+    /// The lab itself: there is a container image behind it.
     Lab,
-    /// Data that somebody sent.
+    /// An upload.
     Upload,
-    /// A server's disk of some moment.
+    /// A snapshot of a server.
     Snapshot,
 }
 

@@ -59,7 +59,7 @@ impl Resource for SecretContainer {
     }
 }
 
-/// The names that a kind of container must have, and those that it may have beside.
+/// The required and the optional names in a type of container. `None` if any names are allowed.
 fn names_of(kind: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
     match kind {
         "rsa" => Some((&["public_key", "private_key"], &["private_key_passphrase"])),

@@ -1,8 +1,8 @@
 //! Barbican v1: orders, for secrets that the service makes by itself.
 //!
-//! The lab makes keys of so many random bits. Of a pair it makes the frame, a container with two secrets that look like keys, and
-//! nothing that could be used as such. An order for a certificate waits for an authority that nobody has. Administrators alone
-//! delete orders.
+//! The lab creates keys from random bits. For a key pair, it creates a container with two secrets that look like keys but
+//! cannot be used as such. An order for a certificate waits forever, as the lab has no certificate authority. Only
+//! administrators can delete orders.
 
 use axum::body::Bytes;
 use axum::http::StatusCode;

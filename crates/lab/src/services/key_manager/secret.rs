@@ -75,13 +75,13 @@ pub struct Order {
 /// The outcome of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// This secret, which may be gone by now.
+    /// A secret, which may have been deleted since.
     Made { secret_id: String },
-    /// This container with a pair of keys, which may be gone by now.
+    /// A container with a key pair, which may have been deleted since.
     Paired { container_id: String },
-    /// An authority is waited for.
+    /// The order waits for a certificate authority.
     Waiting,
-    /// The service cannot make such a thing.
+    /// The service cannot create a secret of this type.
     Failed,
 }
 
