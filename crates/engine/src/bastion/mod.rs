@@ -7,7 +7,7 @@
 mod route;
 mod rule;
 
-pub(crate) use route::{LOGIN_USER, key_pair, route};
+pub(crate) use route::{key_pair, route};
 pub(crate) use rule::{Rule, RuleUser, Users};
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -6,11 +6,8 @@ use serde_json::Value;
 use super::Bastion;
 use crate::{
     resources::{Addresses, ResourceTable},
-    ssh::{Host, Route},
+    ssh::{Host, LOGIN_USER, Route},
 };
-
-/// The user that cloud-init creates on every server with our login.
-pub const LOGIN_USER: &str = "stackloom";
 
 const SSH_KEY: &str = "Stackloom::SSHKey";
 

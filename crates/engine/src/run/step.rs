@@ -24,10 +24,11 @@ use super::{
     outcome::Ended,
 };
 use crate::{
-    bastion::{LOGIN_USER, key_pair},
+    bastion::key_pair,
     compute::in_place,
     resources::{made_from, made_with},
     secrets::attributes,
+    ssh::LOGIN_USER,
 };
 use drivers::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault};
 

@@ -17,7 +17,11 @@ use super::{
     last_runs::{self, Around, LastRun},
     ordering::Ordering,
     pauses,
-    remove::{CREATE_SECONDS, RemovalPhase, Removals, delete_old_id},
+    remove::{RemovalPhase, Removals, delete_old_id},
+    time_limits::{
+        BASTION_SECONDS, CONFIGURE_SECONDS, RESOURCE_SECONDS, SERVER_SECONDS, SSH_SECONDS,
+        WAIT_SECONDS,
+    },
     *,
 };
 use crate::{
@@ -29,13 +33,6 @@ use types::{
     ROUTER_INTERFACE, ResourceType, SECURITY_GROUP_RULE, SERVER, is_software_deployment,
     is_wait_condition,
 };
-
-const SERVER_SECONDS: u32 = 1200;
-pub(super) const SSH_SECONDS: u32 = 120;
-const CONFIGURE_SECONDS: u32 = 1800;
-/// More than the longest `timeout` of a wait condition, which ends its wait itself.
-const WAIT_SECONDS: u32 = 43_200 + 600;
-pub(super) const BASTION_SECONDS: u32 = 120;
 
 /// Workflow from the deployed resources to the model. The error is a circle.
 pub(super) fn workflow(
@@ -316,7 +313,7 @@ impl<'a> Compiler<'a> {
         let timeout = match spec.resource_type.as_str() {
             SERVER => SERVER_SECONDS,
             wait if is_wait_condition(wait) => WAIT_SECONDS,
-            _ => CREATE_SECONDS,
+            _ => RESOURCE_SECONDS,
         };
         let mut after = self.done_steps(self.ordering.all_before(self.model, name));
         after.extend(self.removals.before(name).iter().cloned());

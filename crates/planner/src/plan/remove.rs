@@ -20,12 +20,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     exclusive::{self, LOAD_BALANCER},
+    time_limits::RESOURCE_SECONDS,
     *,
 };
 use crate::workflow::{Step, StepKind, copy_of};
 use types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
-
-pub(super) const CREATE_SECONDS: u32 = 600;
 
 /// Removal of one resource.
 pub(super) struct Removal<'a> {
@@ -320,7 +319,7 @@ impl<'a> Removals<'a> {
                     StepKind::Delete,
                     Some(&removal.name),
                     after,
-                    CREATE_SECONDS,
+                    RESOURCE_SECONDS,
                 )
             });
         }
