@@ -1,4 +1,4 @@
-//! Nova's APIs besides servers: its deprecated security groups, snapshots for old clients, consoles.
+//! Nova's calls about security groups of servers, snapshots for old clients, and consoles.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -28,50 +28,10 @@ async fn a_security_group_is_added_to_a_server_and_removed_through_nova() {
     let server = web(&demo).await;
     let group = json!({"name": "ssh", "description": "d"});
     let group = demo.network("security-groups", group).await;
-    for rule in [
-        json!({"protocol": "tcp", "port_range_min": 22, "port_range_max": 23}),
-        json!({"protocol": "udp"}),
-        json!({"protocol": "icmp", "remote_ip_prefix": "10.0.0.0/8"}),
-        json!({"remote_group_id": group}),
-    ] {
-        let mut rule = rule;
-        rule["security_group_id"] = json!(group);
-        rule["direction"] = "ingress".into();
-        demo.network("security-group-rules", rule).await;
-    }
-    let path = format!("/compute/v2.1/os-security-groups/{group}");
-    let shown = old(&demo, Method::GET, &path, Value::Null).await;
-    let rules = shown.at("/security_group/rules").as_array().unwrap();
-    let fields = |rule: &Value| {
-        ["ip_protocol", "from_port", "to_port", "ip_range"].map(|name| rule[name].clone())
-    };
-    let anywhere = json!({"cidr": "0.0.0.0/0"});
-    let wanted = [
-        [json!("tcp"), json!(22), json!(23), anywhere.clone()],
-        [json!("udp"), json!(1), json!(65535), anywhere],
-        [
-            json!("icmp"),
-            json!(-1),
-            json!(-1),
-            json!({"cidr": "10.0.0.0/8"}),
-        ],
-        [Value::Null, Value::Null, Value::Null, json!({})],
-    ];
-    assert_eq!(rules.iter().map(fields).collect::<Vec<_>>(), wanted);
-    assert_eq!(rules[3]["group"]["name"], "ssh");
-    let listed = old(
-        &demo,
-        Method::GET,
-        "/compute/v2.1/os-security-groups",
-        Value::Null,
-    )
-    .await;
-    let groups = listed.at("/security_groups").as_array().unwrap();
-    assert!(groups.contains(shown.at("/security_group")), "{groups:?}");
-
     let of_server = || async {
-        let shown = demo.get(&format!("{server}/os-security-groups")).await;
-        let groups = shown.at("/security_groups").as_array().unwrap().iter();
+        let shown = demo.get(&server).await;
+        let groups = shown.at("/server/security_groups");
+        let groups = groups.as_array().unwrap().iter();
         let names = groups.map(|group| group["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<String>>()
     };
@@ -98,29 +58,6 @@ async fn a_security_group_is_added_to_a_server_and_removed_through_nova() {
         &json!(format!(
             "Security group nope is not found for project {project}"
         ))
-    );
-}
-
-#[tokio::test]
-async fn novas_security_group_proxy_ends_at_its_microversion_and_hides_other_projects() {
-    let (lab, demo) = memory().await;
-    let proxy = "/compute/v2.1/os-security-groups";
-    assert_eq!(demo.get(proxy).await.status, 404, "2.79 has none");
-    let by_name = format!("{proxy}/default");
-    let refused = old(&demo, Method::GET, &by_name, Value::Null).await;
-    assert_eq!(refused.status, 400);
-    let message = refused.at("/badRequest/message");
-    assert_eq!(message, "Security group id should be uuid");
-    let mine = demo.network("security-groups", json!({"name": "g"})).await;
-    let other = Client::login(&lab, "other").await;
-    let path = format!("{proxy}/{mine}");
-    assert_eq!(
-        old(&demo, Method::GET, &path, Value::Null).await.status,
-        200
-    );
-    assert_eq!(
-        old(&other, Method::GET, &path, Value::Null).await.status,
-        404
     );
 }
 

@@ -74,7 +74,6 @@ fn v2_1() -> Routes {
         .and(server_groups::routes())
         .and(server_network::routes())
         .and(server_parts::routes())
-        .and(server_security::routes())
         .and(server_console::routes())
         .and(server_volumes::routes())
 }

@@ -18,7 +18,6 @@ pub fn routes() -> Routes {
         .get("/servers/{id}/ips", ips)
         .get("/servers/{id}/os-interface", interfaces)
         .post("/servers/{id}/os-interface", attach)
-        .get("/servers/{id}/os-interface/{port}", interface)
         .delete("/servers/{id}/os-interface/{port}", detach)
 }
 
@@ -47,26 +46,6 @@ async fn interfaces(call: Call) -> Answer {
         ports.map(|port| document(port, call.version)).collect()
     })?;
     reply(200, json!({ "interfaceAttachments": rows }))
-}
-
-async fn interface(call: Call) -> Answer {
-    let shown = call.read_server(|model, server| {
-        let id = server.ports.iter().find(|id| *id == call.part("port"))?;
-        model.ports.get(id).map(|port| document(port, call.version))
-    })?;
-    let shown = shown.ok_or_else(|| no_such_port(&call))?;
-    reply(200, json!({ "interfaceAttachment": shown }))
-}
-
-fn no_such_port(call: &Call) -> Refusal {
-    Refusal::not_found(
-        "PortNotFound",
-        format!(
-            "Instance {} does not have a port with id {}",
-            call.id(),
-            call.part("port")
-        ),
-    )
 }
 
 async fn attach(call: Call, body: Bytes) -> Answer {

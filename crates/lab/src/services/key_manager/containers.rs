@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::kit::answer::{Answer, empty, read_json};
+use crate::kit::answer::{Answer, read_json};
 use crate::kit::ids::{new_id, now};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
@@ -17,9 +17,7 @@ pub fn routes() -> Routes {
     collection::routes::<SecretContainer>().and(
         Routes::below("/key-manager/v1")
             .post("/containers", create)
-            .post("/containers/", create)
-            .post("/containers/{id}/secrets", add)
-            .delete("/containers/{id}/secrets", remove),
+            .post("/containers/", create),
     )
 }
 
@@ -172,52 +170,4 @@ async fn create(call: Call, body: Bytes) -> Answer {
         Ok::<_, Refusal>(())
     })?;
     Ok(made("container_ref", place))
-}
-
-async fn add(call: Call, body: Bytes) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let base = &call.base;
-    let held = held(&read_json(&body)?, base, "ContainerSecret")?;
-    call.app.change(|model| {
-        let row = SecretContainer::find_mut(model, &member, id, "Secret creation")?;
-        if row.kind != "generic" {
-            return Err(Refusal::bad_request(
-                "Only 'generic' containers can be modified.",
-            ));
-        }
-        if row.secrets.contains(&held) {
-            return Err(Refusal::conflict(
-                "Conflict",
-                "Conflict. A secret with that name and ID is already stored in this container. The same secret can exist in a \
-                 container as long as the name is unique.",
-            ));
-        }
-        secret_is_there(model, &member, &held)?;
-        let row = SecretContainer::find_mut(model, &member, id, "Secret creation")?;
-        row.secrets.push(held);
-        row.updated = now();
-        Ok(())
-    })?;
-    Ok(made("container_ref", SecretContainer::reference(id, base)))
-}
-
-async fn remove(call: Call, body: Bytes) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let held = held(&read_json(&body)?, &call.base, "ContainerSecret")?;
-    call.app.change(|model| {
-        let row = SecretContainer::find_mut(model, &member, id, "Secret deletion")?;
-        let before = row.secrets.len();
-        row.secrets.retain(|one| *one != held);
-        row.updated = now();
-        if row.secrets.len() == before {
-            return Err(Refusal::not_found(
-                "NotFound",
-                "Secret provided is not in the container",
-            ));
-        }
-        Ok(())
-    })?;
-    empty(204)
 }
