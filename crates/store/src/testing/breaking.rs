@@ -1,10 +1,11 @@
-//! Connections that break at a `COMMIT`.
+//! Connections that break at a `COMMIT`, and outages.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::watch,
 };
 
 use super::Postgres;
@@ -23,7 +24,20 @@ pub enum Lost {
 pub struct BreakingWay {
     /// The handle across tenants.
     pub operator: Operator,
+    address: String,
     next: Arc<Mutex<Option<Lost>>>,
+    state: watch::Sender<State>,
+}
+
+/// The state of a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// All bytes are carried.
+    Open,
+    /// No byte is carried, and no connection ends.
+    Stalled,
+    /// All connections end, new ones too.
+    Cut,
 }
 
 impl BreakingWay {
@@ -31,19 +45,28 @@ impl BreakingWay {
     pub async fn new() -> BreakingWay {
         let server = Postgres::shared();
         let next = Arc::<Mutex<Option<Lost>>>::default();
+        let state = watch::Sender::new(State::Open);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let (far, breaks) = (server.port(), next.clone());
+        let (far, breaks, states) = (server.port(), next.clone(), state.subscribe());
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                tokio::spawn(carry(near, far, breaks.clone()));
+                tokio::spawn(carry(near, far, breaks.clone(), states.clone()));
             }
         });
-        let operator = crate::connect(&server.create_behind(port).await).await;
+        let address = server.create_behind(port).await;
+        let operator = crate::connect(&address.clone().into()).await;
         BreakingWay {
             operator: operator.expect("a database"),
+            address,
             next,
+            state,
         }
+    }
+
+    /// The address of the database over this way in clear text, for another program.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Lets the connection with the next `COMMIT` break.
@@ -56,16 +79,46 @@ impl BreakingWay {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         next.is_none()
     }
+
+    /// Breaks all connections, and new ones at once, until [`BreakingWay::mend`].
+    pub fn cut(&self) {
+        self.state.send_replace(State::Cut);
+    }
+
+    /// Carries no more bytes until [`BreakingWay::mend`]. The connections stay open.
+    pub fn stall(&self) {
+        self.state.send_replace(State::Stalled);
+    }
+
+    /// Ends an outage.
+    pub fn mend(&self) {
+        self.state.send_replace(State::Open);
+    }
 }
 
-async fn carry(mut near: TcpStream, port: u16, next: Arc<Mutex<Option<Lost>>>) {
+async fn carry(
+    mut near: TcpStream,
+    port: u16,
+    next: Arc<Mutex<Option<Lost>>>,
+    mut state: watch::Receiver<State>,
+) {
     let mut far = TcpStream::connect(("127.0.0.1", port))
         .await
         .expect("the server");
     let (mut question, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
+        let is_open = match *state.borrow_and_update() {
+            State::Open => true,
+            State::Stalled => false,
+            State::Cut => return,
+        };
         tokio::select! {
-            read = near.read(&mut question) => {
+            changed = state.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+            read = near.read(&mut question), if is_open => {
                 let Ok(count @ 1..) = read else { return };
                 let question = &question[..count];
                 let is_commit = question.windows(7).any(|window| window == b"COMMIT\0");
@@ -81,7 +134,7 @@ async fn carry(mut near: TcpStream, port: u16, next: Arc<Mutex<Option<Lost>>>) {
                     return;
                 }
             }
-            read = far.read(&mut answer) => {
+            read = far.read(&mut answer), if is_open => {
                 let Ok(count @ 1..) = read else { return };
                 if near.write_all(&answer[..count]).await.is_err() {
                     return;
