@@ -12,7 +12,7 @@ use sqlx::{
 
 use crate::{
     Error, Result,
-    database::{Kind, Store},
+    database::{Connection, Kind, Store},
     migrations,
 };
 
@@ -104,10 +104,19 @@ async fn sqlite(url: &str, connections: u32) -> Result<Store> {
         .after_connect(|connection, _| {
             Box::pin(async move { connection.execute(SETTINGS).await.map(drop) })
         })
+        .after_release(|connection, _| Box::pin(is_usable(connection)))
         .connect(url)
         .await
         .map_err(Error::at("opening it"))?;
     migrated(pool, Kind::Sqlite, None).await
+}
+
+/// True if a connection to a SQLite database can begin a transaction. A full disk and an I/O error end a transaction inside
+/// SQLite. Then sqlx cannot roll it back, believes for ever that it is open, and refuses to begin another one.
+async fn is_usable(connection: &mut Connection) -> sqlx::Result<bool> {
+    // Waits for the end of a roll-back that was begun when the transaction was dropped.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// Connects to a PostgreSQL server and applies the migrations. Programs that start at the same time do this one after
@@ -147,6 +156,7 @@ async fn migrated(pool: AnyPool, kind: Kind, address: Option<Arc<str>>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Database;
 
     fn url(text: &str) -> DatabaseUrl {
         DatabaseUrl::from(text.to_owned())
@@ -183,6 +193,51 @@ mod tests {
                 assert!(!shown.contains("sesam"), "{shown}");
             }
             assert!(told.contains("postgres://user:password@"), "{told}");
+        }
+    }
+
+    /// Sets the size of the disk, in pages of the database, for all connections of the pool.
+    async fn limit(store: &Store, pages: u32) {
+        let mut all = Vec::new();
+        for _ in 0..FILE_CONNECTIONS {
+            let mut connection = store.pool.acquire().await.unwrap();
+            let limit = format!("PRAGMA max_page_count = {pages}");
+            let limit = sqlx::AssertSqlSafe(limit);
+            connection.execute(limit).await.unwrap();
+            all.push(connection);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_an_outage_that_ends_when_there_is_space_again() {
+        let Database { store, .. } = &Database::new().await;
+        let write = async || {
+            let mut transaction = store.begin("testing").await?;
+            sqlx::query(
+                "INSERT INTO servers (id, beat, patience, sealing_key) VALUES ($1, 0, 1, $2)",
+            )
+            .bind(uuid::Uuid::now_v7().to_string())
+            .bind("x".repeat(100_000))
+            .execute(transaction.connection())
+            .await
+            .map_err(transaction.failed())?;
+            transaction.commit().await
+        };
+        limit(store, 1).await;
+        let full = write().await.unwrap_err();
+        assert!(
+            full.is_transient() && told(&full).contains("full"),
+            "{full:?}"
+        );
+        for _ in 0..2 * FILE_CONNECTIONS {
+            // Other connections, and new ones, which know no limit.
+            if let Err(error) = write().await {
+                assert!(told(&error).contains("full"), "{error:?}");
+            }
+        }
+        limit(store, 1_000_000).await;
+        for _ in 0..2 * FILE_CONNECTIONS {
+            write().await.unwrap();
         }
     }
 
