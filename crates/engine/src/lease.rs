@@ -86,6 +86,11 @@ impl Lease {
         }
     }
 
+    /// The time for which a server may act without hearing from the database.
+    pub fn length(&self) -> Duration {
+        self.length
+    }
+
     /// The time without a renewal after which other servers may take the runs.
     pub fn patience(&self) -> Duration {
         self.length + self.request_timeout

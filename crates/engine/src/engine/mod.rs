@@ -406,7 +406,7 @@ impl Engine {
     /// If the run is active, succeeded, or is not the deployment's last run.
     pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
         let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
-        let resumed = async move { engine.resume_run(&actor, &id).await };
+        let resumed = async move { Box::pin(engine.resume_run(&actor, &id)).await };
         self.run_to_completion(Box::pin(resumed)).await
     }
 

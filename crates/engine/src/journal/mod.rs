@@ -17,7 +17,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use store::{Entry, LogQuota, Store};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -39,9 +39,10 @@ pub struct Journal {
 const QUEUE: usize = 4096;
 
 impl Journal {
-    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored. `runs` is
-    /// notified when another server says that the runs have changed hands.
-    pub fn start(store: Store, quota: LogQuota, runs: Arc<Notify>) -> Journal {
+    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored. An append
+    /// that takes longer than `limit` is given up and begun again. `runs` is notified when another server says that the
+    /// runs have changed hands.
+    pub fn start(store: Store, quota: LogQuota, limit: Duration, runs: Arc<Notify>) -> Journal {
         let (writes, queue) = mpsc::channel(QUEUE);
         let hub = Arc::new(Hub::default());
         let announcer = store.is_shared().then(Arc::<Announcer>::default);
@@ -51,7 +52,8 @@ impl Journal {
             tokio::spawn(heard);
             tokio::spawn(announce::look_again(Arc::downgrade(&hub)));
         }
-        tokio::spawn(Writer::new(store.appender(quota), hub.clone(), announcer).work(queue));
+        let writer = Writer::new(store.appender(quota), limit, hub.clone(), announcer);
+        tokio::spawn(writer.work(queue));
         Journal { store, writes, hub }
     }
 

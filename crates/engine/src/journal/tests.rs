@@ -1,8 +1,6 @@
 //! Event numbers without gaps, and viewers that miss no events.
 
-use std::sync::Arc;
-
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use api::{
     DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, ResourceState, RunState,
@@ -13,22 +11,34 @@ use serde_json::json;
 
 use store::{
     Ending, ResourceChange, Wanted,
-    testing::{Database, tenant},
+    testing::{BreakingWay, Database, Lost, tenant},
 };
 
 use super::*;
 use crate::testing::resource;
 
+/// Time limit of an append.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// A journal in a database of its own, with one deployment `d` and one run `r` of one step.
 async fn journal() -> (Journal, Database) {
     let database = Database::new().await;
-    let (store, tenant) = (&database.store, tenant());
+    begin(&database.store).await;
+    let journal = Journal::start(
+        database.store.clone(),
+        LogQuota::NONE,
+        LIMIT,
+        Arc::default(),
+    );
+    (journal, database)
+}
+
+async fn begin(store: &Store) {
+    let tenant = tenant();
     store::testing::deployment_insert(store, &tenant, "d").await;
     let workflow = json!({"steps": [{"id": "net:create", "kind": "create", "resource": null, "after": [], "timeout_seconds": 60}], "resources": {}});
     let workflow = serde_json::from_value(workflow).unwrap();
     store::testing::run_insert(store, &tenant, "d", "r", &workflow).await;
-    let journal = Journal::start(store.clone(), LogQuota::NONE, Arc::default());
-    (journal, database)
 }
 
 fn line(number: usize) -> Entry {
@@ -207,6 +217,24 @@ async fn an_invalid_state_is_refused_and_fails_no_other_write() {
         is_dense(&journal.store.event_list(&tenant, "r", 0, 10).await.unwrap()),
         "the refused event has no number"
     );
+}
+
+#[tokio::test]
+async fn a_database_that_falls_silent_does_not_stall_the_journal() {
+    let way = BreakingWay::new().await;
+    let store = way.operator.store();
+    begin(store).await;
+    let limit = Duration::from_millis(500);
+    let journal = Journal::start(store.clone(), LogQuota::NONE, limit, Arc::default());
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(vec![line(1), line(2)]).await.unwrap();
+    way.break_at_commit(Lost::AnswerForGood);
+    let written = run.write(vec![line(3)]);
+    let written = tokio::time::timeout(LIMIT, written).await;
+    written.expect("another connection is used").unwrap();
+    assert!(way.has_broken());
+    let events = store.event_list(&tenant(), "r", 0, 10).await.unwrap();
+    assert!(is_dense(&events) && events.len() == 3);
 }
 
 #[tokio::test]
@@ -392,7 +420,7 @@ async fn numbers_go_on_after_a_restart() {
         .write(vec![line(1), line(2)])
         .await
         .unwrap();
-    let again = Journal::start(journal.store.clone(), LogQuota::NONE, Arc::default());
+    let again = Journal::start(journal.store.clone(), LogQuota::NONE, LIMIT, Arc::default());
     again
         .of(&tenant(), "r", 0)
         .write(vec![line(3)])

@@ -18,6 +18,8 @@ use crate::{journal::Journal, secrets::Mask};
 
 /// Time of a measurement.
 const TIME: Duration = Duration::from_secs(5);
+/// Time limit of an append.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Interval at which a sandbox's output is read.
 const PIECE: Duration = Duration::from_millis(10);
 
@@ -28,7 +30,7 @@ async fn journal() -> (Journal, Database) {
     deployment_insert(store, &tenant(), "d").await;
     let workflow = serde_json::from_value(json!({"steps": [], "resources": {}})).unwrap();
     run_insert(store, &tenant(), "d", "r", &workflow).await;
-    let journal = Journal::start(store.clone(), LogQuota::NONE, Arc::default());
+    let journal = Journal::start(store.clone(), LogQuota::NONE, PATIENCE, Arc::default());
     (journal, database)
 }
 

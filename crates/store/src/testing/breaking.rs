@@ -18,6 +18,8 @@ pub enum Lost {
     Question,
     /// The answer to the `COMMIT`: the transaction has taken effect.
     Answer,
+    /// The same, and the connection does not end: nothing comes any more.
+    AnswerForGood,
 }
 
 /// A way to an empty PostgreSQL database that can break.
@@ -26,18 +28,7 @@ pub struct BreakingWay {
     pub operator: Operator,
     address: String,
     next: Arc<Mutex<Option<Lost>>>,
-    state: watch::Sender<State>,
-}
-
-/// The state of a way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// All bytes are carried.
-    Open,
-    /// No byte is carried, and no connection ends.
-    Stalled,
-    /// All connections end, new ones too.
-    Cut,
+    is_cut: watch::Sender<bool>,
 }
 
 impl BreakingWay {
@@ -45,13 +36,13 @@ impl BreakingWay {
     pub async fn new() -> BreakingWay {
         let server = Postgres::shared();
         let next = Arc::<Mutex<Option<Lost>>>::default();
-        let state = watch::Sender::new(State::Open);
+        let is_cut = watch::Sender::new(false);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let (far, breaks, states) = (server.port(), next.clone(), state.subscribe());
+        let (far, breaks, cuts) = (server.port(), next.clone(), is_cut.subscribe());
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                tokio::spawn(carry(near, far, breaks.clone(), states.clone()));
+                tokio::spawn(carry(near, far, breaks.clone(), cuts.clone()));
             }
         });
         let address = server.create_behind(port).await;
@@ -60,7 +51,7 @@ impl BreakingWay {
             operator: operator.expect("a database"),
             address,
             next,
-            state,
+            is_cut,
         }
     }
 
@@ -82,17 +73,12 @@ impl BreakingWay {
 
     /// Breaks all connections, and new ones at once, until [`BreakingWay::mend`].
     pub fn cut(&self) {
-        self.state.send_replace(State::Cut);
+        self.is_cut.send_replace(true);
     }
 
-    /// Carries no more bytes until [`BreakingWay::mend`]. The connections stay open.
-    pub fn stall(&self) {
-        self.state.send_replace(State::Stalled);
-    }
-
-    /// Ends an outage.
+    /// Ends the outage.
     pub fn mend(&self) {
-        self.state.send_replace(State::Open);
+        self.is_cut.send_replace(false);
     }
 }
 
@@ -100,25 +86,16 @@ async fn carry(
     mut near: TcpStream,
     port: u16,
     next: Arc<Mutex<Option<Lost>>>,
-    mut state: watch::Receiver<State>,
+    mut is_cut: watch::Receiver<bool>,
 ) {
     let mut far = TcpStream::connect(("127.0.0.1", port))
         .await
         .expect("the server");
     let (mut question, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {
-        let is_open = match *state.borrow_and_update() {
-            State::Open => true,
-            State::Stalled => false,
-            State::Cut => return,
-        };
         tokio::select! {
-            changed = state.changed() => {
-                if changed.is_err() {
-                    return;
-                }
-            }
-            read = near.read(&mut question), if is_open => {
+            () = async { drop(is_cut.wait_for(|is_cut| *is_cut).await) } => return,
+            read = near.read(&mut question) => {
                 let Ok(count @ 1..) = read else { return };
                 let question = &question[..count];
                 let is_commit = question.windows(7).any(|window| window == b"COMMIT\0");
@@ -128,13 +105,16 @@ async fn carry(
                 if lost == Some(Lost::Question) || far.write_all(question).await.is_err() {
                     return;
                 }
-                if lost == Some(Lost::Answer) {
+                if let Some(lost) = lost {
                     let answered = far.read(&mut answer).await;
                     assert!(answered.is_ok_and(|count| count > 0), "it is committed");
+                    if lost == Lost::AnswerForGood {
+                        std::future::pending::<()>().await;
+                    }
                     return;
                 }
             }
-            read = far.read(&mut answer), if is_open => {
+            read = far.read(&mut answer) => {
                 let Ok(count @ 1..) = read else { return };
                 if near.write_all(&answer[..count]).await.is_err() {
                     return;
