@@ -558,6 +558,11 @@ pub fn page_missing() -> Problem {
         title: String::from("The page could not be loaded"),
         code: String::from("page-missing"),
         detail: String::from("A part of the program could not be loaded from the server."),
+/// True if the same request may succeed later: the server could not be reached, or could not take it now.
+pub fn is_temporary(problem: &Problem) -> bool {
+    problem.code == OFFLINE || matches!(problem.status, 429 | 500..)
+}
+
         hint: Some(String::from(
             "Check that you are online. After an update of the server, reload the page.",
         )),

@@ -51,6 +51,7 @@ pub use update::{Hidden, Preview};
 use crate::{
     Actor, Config, Error, Result, Tenant,
     catalog::{Catalog, Published, Publisher, Rank},
+    journal::{EventBatch, Interruption},
     run::{ActiveRuns, Command},
     shared::Core,
     terminal::Terminals,
@@ -564,7 +565,7 @@ impl Engine {
     }
 
     /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's
-    /// final event. A slow viewer continues with stored events.
+    /// final event, or with an interruption.
     ///
     /// # Errors
     /// If there is no such run.
@@ -573,7 +574,7 @@ impl Engine {
         tenant: &Tenant,
         run: &str,
         after: u64,
-    ) -> Result<BoxStream<'static, Vec<Event>>> {
+    ) -> Result<BoxStream<'static, Result<EventBatch, Interruption>>> {
         self.run_row(tenant, run).await?;
         Ok(self.core.journal.stream(tenant, run, after))
     }

@@ -10,6 +10,7 @@
 //! After a crash, a batch is stored completely or not at all. An effect starts after its batch is stored.
 
 mod announce;
+mod batch;
 mod hub;
 mod stream;
 mod writer;
@@ -21,6 +22,9 @@ use std::{sync::Arc, time::Duration};
 
 use store::{Entry, LogQuota, Store};
 use tokio::sync::{Notify, mpsc, oneshot};
+
+pub use batch::EventBatch;
+pub use stream::Interruption;
 
 use crate::{Error, Result, Tenant};
 use announce::Announcer;

@@ -64,11 +64,11 @@ async fn delays(lines_per_second: usize) -> (Vec<Duration>, String) {
     let mut stream = journal.stream(&tenant(), "r", 0);
     let mut delays = Vec::new();
     while delays.len() < lines_per_piece * pieces as usize {
-        let events = stream.next().await.unwrap();
-        assert!(!serde_json::to_string(&events).unwrap().is_empty());
+        let events = stream.next().await.unwrap().unwrap();
+        assert!(!events.json().is_empty());
         let now = began.elapsed();
-        for event in events {
-            if let EventBody::Log(line) = event.body {
+        for event in &*events {
+            if let EventBody::Log(line) = &event.body {
                 let sent = line.text.split(' ').next().unwrap().parse().unwrap();
                 delays.push(now.saturating_sub(Duration::from_micros(sent)));
             }

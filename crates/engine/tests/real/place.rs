@@ -243,8 +243,15 @@ impl Place {
         let watch = async {
             let stream = self.engine.stream(&self.tenant, run, 0).await;
             let mut stream = stream.expect("the run is there");
+            let mut seen = 0;
             while let Some(events) = stream.next().await {
-                for event in &events {
+                let Ok(events) = events else {
+                    let again = self.engine.stream(&self.tenant, run, seen).await;
+                    stream = again.expect("the run is there");
+                    continue;
+                };
+                for event in &*events {
+                    seen = event.seq;
                     each(&event.body);
                     let ended =
                         matches!(&event.body, EventBody::Run { state, .. } if state.is_final());
