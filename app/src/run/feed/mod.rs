@@ -223,7 +223,7 @@ impl Feed {
     /// Fetches the events after the last number.
     async fn catch_up(self, run: &str, generation: u32) -> Result<(), Problem> {
         loop {
-            let page = client::events(run, self.last(), PAGE).await?;
+            let page = client::events_after(run, self.last(), PAGE, None).await?;
             if !self.is_current(generation) {
                 return Ok(());
             }

@@ -158,7 +158,7 @@ impl Feed {
         };
         let before = self.last();
         leptos::task::spawn_local(async move {
-            let news = client::events(&id, before, 1).await;
+            let news = client::events_after(&id, before, 1, None).await;
             if !self.is_current(generation) || self.last() != before {
                 return;
             }
