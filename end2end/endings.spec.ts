@@ -121,6 +121,30 @@ resources:
     await page.getByRole('button', { name: 'Follow' }).click();
   });
 
+  await test.step('a link to a line far back opens the lines around it', async () => {
+    const { lines } = await api<{ lines: { seq: number }[] }>(page, 'GET', `/runs/${run}/search?text=number%204711`);
+    const far = lines[0]!.seq;
+    // Another page in between: a change of the fragment alone loads nothing.
+    await page.goto('about:blank');
+    await page.goto(`/runs/${run}#L${far}`);
+    const log = page.getByRole('log');
+    const linked = log.locator(`[data-seq="${far}"]`);
+    await expect(linked).toHaveAttribute('data-marked', 'true');
+    await expect(linked).toBeInViewport();
+    const height = () => log.evaluate((scroll) => scroll.scrollHeight);
+    const around = await height();
+    expect(around / 20, 'rows around the line, and not all up to the end').toBeLessThan(3000);
+
+    await log.evaluate((scroll) => void (scroll.scrollTop = 0));
+    await expect.poll(height, 'older lines').toBeGreaterThan(around);
+    const shown = async () => {
+      await log.evaluate((scroll) => void (scroll.scrollTop = scroll.scrollHeight));
+      return log.innerText();
+    };
+    await expect.poll(shown, 'newer lines up to the end').toContain('no route to licence.example');
+    await expect(page.getByRole('button', { name: 'Follow' })).toBeHidden();
+  });
+
   await test.step('the log is filtered, folded, linked to and downloaded', async () => {
     const log = page.getByRole('log');
     const menu = page.getByRole('button', { name: 'Filter and times' });

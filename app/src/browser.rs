@@ -426,15 +426,15 @@ pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
 /// disposed.
 pub fn on_capture(kind: &'static str, callback: impl Fn(&Event) + 'static) {
     let Some(window) = window() else { return };
-    let heard = Closure::<dyn Fn(Event)>::new(move |event: Event| callback(&event));
-    let function = heard.as_ref().unchecked_ref();
+    let listener = Closure::<dyn Fn(Event)>::new(move |event: Event| callback(&event));
+    let function = listener.as_ref().unchecked_ref();
     // If the listener cannot be added, it is never called.
     let _ = window.add_event_listener_with_callback_and_bool(kind, function, true);
-    let kept = StoredValue::new_local(Some((window, heard)));
+    let registration = StoredValue::new_local(Some((window, listener)));
     on_cleanup(move || {
-        kept.try_update_value(|kept| {
-            if let Some((window, heard)) = kept.take() {
-                let function = heard.as_ref().unchecked_ref();
+        registration.try_update_value(|registration| {
+            if let Some((window, listener)) = registration.take() {
+                let function = listener.as_ref().unchecked_ref();
                 let _ = window.remove_event_listener_with_callback_and_bool(kind, function, true);
             }
         });

@@ -366,10 +366,17 @@ pub async fn run_resume(id: &str) -> Answer<()> {
     done("POST", &format!("/runs/{}/resume", browser::encode(id))).await
 }
 
-/// `GET /runs/{id}/events`.
-pub async fn events(run: &str, after: u64, limit: u32) -> Answer<Vec<Event>> {
+/// `GET /runs/{id}/events`: the first events after a number, or the first log lines of a step.
+pub async fn events_after(
+    run: &str,
+    after: u64,
+    limit: u32,
+    step: Option<&str>,
+) -> Answer<Vec<Event>> {
+    let step = step.map(|step| format!("&step={}", browser::encode(step)));
+    let step = step.unwrap_or_default();
     get(&format!(
-        "/runs/{}/events?after={after}&limit={limit}",
+        "/runs/{}/events?after={after}&limit={limit}{step}",
         browser::encode(run)
     ))
     .await
@@ -587,6 +594,11 @@ fn offline() -> Problem {
         )),
         ..Problem::default()
     }
+}
+
+/// True if the same request may succeed later: the server could not be reached, or could not take it now.
+pub fn is_temporary(problem: &Problem) -> bool {
+    problem.code == OFFLINE || matches!(problem.status, 429 | 500..)
 }
 
 /// Problem for a page whose code could not be loaded (see `lazy`).

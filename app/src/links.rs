@@ -1,4 +1,4 @@
-//! Addresses of a design's pages, with what they shall show.
+//! Addresses of a design's pages, with their initial selection.
 
 use crate::browser;
 

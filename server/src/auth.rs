@@ -33,6 +33,7 @@ use crate::{
     doors::too_many_here,
     problem::{Error, Result},
     services::Services,
+    session_store::session_failed,
     token_logins::not_signed_in,
 };
 
@@ -221,7 +222,7 @@ pub async fn sign_in(
     caller: &Caller,
     address: Option<IpAddr>,
 ) -> Result<()> {
-    let failed = |error| Error::internal("opening the session", error);
+    let failed = |error| session_failed("opening the session", &error);
     session.cycle_id().await.map_err(failed)?;
     session
         .insert(SESSION_KEY, Login::of_caller(caller))
@@ -272,8 +273,8 @@ impl Login {
     async fn of_session(session: &Session) -> Result<Option<Login>> {
         match session.get(SESSION_KEY).await {
             Ok(login) => Ok(login),
-            Err(session::Error::Store(session_store::Error::Backend(cause))) => {
-                Err(Error::internal("reading a session", cause))
+            Err(error @ session::Error::Store(session_store::Error::Backend(_))) => {
+                Err(session_failed("reading the session", &error))
             }
             Err(error) => {
                 tracing::warn!(

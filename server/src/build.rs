@@ -124,7 +124,11 @@ fn clouds(config: &Config) -> anyhow::Result<openstack::Clouds> {
             .with_context(|| format!("cannot read {}", path.display()))?,
         None => openstack::Clouds::load().context("cannot read the clouds' configuration")?,
     };
-    Ok(clouds.with_login_timeout(config.login_timeout.0))
+    Ok(clouds.with(|cloud| {
+        cloud.login_timeout = config.login_timeout.0;
+        cloud.connection.parallel_calls = config.cloud_calls;
+        cloud.connection.parallel_changes = config.cloud_changes;
+    }))
 }
 
 /// Warns of clouds whose service catalogue does not contain the configured region. Checks only clouds with credentials
@@ -228,9 +232,10 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
 
 fn router(services: Services) -> Router {
     let sessions = SessionManagerLayer::new(services.sessions.clone())
-        .with_name(match services.config.is_https() {
-            true => auth::TLS_COOKIE,
-            false => auth::COOKIE,
+        .with_name(if services.config.is_https() {
+            auth::TLS_COOKIE
+        } else {
+            auth::COOKIE
         })
         .with_same_site(SameSite::Lax) // links from other sites to a run keep the login
         .with_secure(services.config.is_https());
@@ -301,8 +306,8 @@ async fn sweep(
             Ok(swept) => tracing::info!(swept, "expired sessions were removed"),
             Err(error) => tracing::warn!("expired sessions could not be removed: {error}"),
         }
-        let kept = jiff::SignedDuration::from_hours(24 * i64::from(audit_days));
-        let before = (jiff::Timestamp::now() - kept).to_string();
+        let retention = jiff::SignedDuration::from_hours(24 * i64::from(audit_days));
+        let before = (jiff::Timestamp::now() - retention).to_string();
         if let Err(error) = operator.audit_sweep(&before, EVENTS_MAX).await {
             tracing::warn!("old audit events could not be removed: {error}");
         }
@@ -322,5 +327,46 @@ async fn sweep(
             Ok(runs) => tracing::info!(runs, log_days, "the logs of old runs were deleted"),
             Err(error) => tracing::warn!("the logs of old runs could not be deleted: {error}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use openstack::ConnectionSettings;
+
+    use super::*;
+
+    #[test]
+    fn settings_of_calls_hold_in_each_region_of_each_cloud() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("clouds.yaml");
+        let text = "clouds:\n  one:\n    auth: {auth_url: 'https://one.example.org/v3'}\n  two:\n    auth: {auth_url: 'https://two.example.org/v3'}\n    \
+            regions: [near, {name: far, values: {api_timeout: 5}}]\n";
+        fs::write(&file, text).unwrap();
+        let file = file.display().to_string();
+        let read = |settings: &[&str]| {
+            let settings = [&["stackloom", "--clouds", &file], settings].concat();
+            let clouds = clouds(&Config::parse_from(settings)).unwrap();
+            let two = clouds.get("two").unwrap();
+            let all = [
+                clouds.get("one").unwrap().clone(),
+                two.with_region("near"),
+                two.with_region("far"),
+            ];
+            assert_eq!(all[2].connection.timeout, Duration::from_secs(5));
+            all.map(|cloud| {
+                let ConnectionSettings {
+                    parallel_calls,
+                    parallel_changes,
+                    ..
+                } = cloud.connection;
+                (parallel_calls, parallel_changes, cloud.login_timeout)
+            })
+        };
+        let usual = (32, 16, openstack::config::LOGIN_TIMEOUT);
+        assert_eq!(read(&[]), [usual; 3]);
+        let given = ["--cloud-calls=5", "--cloud-changes=3", "--login-timeout=7"];
+        assert_eq!(read(&given), [(5, 3, Duration::from_secs(7)); 3]);
     }
 }

@@ -46,5 +46,6 @@ codes! {
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
     TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "Too large";
     VERSION_CONFLICT = "version-conflict", CONFLICT, "Somebody else saved in the meantime";
+    DATABASE_UNAVAILABLE = "database-unavailable", SERVICE_UNAVAILABLE, "Database unavailable";
     INTERNAL_ERROR = "internal-error", INTERNAL_SERVER_ERROR, "Internal error";
 }

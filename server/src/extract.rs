@@ -189,18 +189,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Paged {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         #[derive(serde::Deserialize)]
-        struct Asked {
+        struct PageQuery {
             limit: Option<u32>,
             #[serde(default)]
             offset: u32,
         }
-        let Query(asked) = Query::<Asked>::from_request_parts(parts, state).await?;
+        let Query(query) = Query::<PageQuery>::from_request_parts(parts, state).await?;
         let whole = parts.extensions.get::<OriginalUri>();
         let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
         Ok(Paged {
             page: Page {
-                limit: asked.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
-                offset: asked.offset,
+                limit: query.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
+                offset: query.offset,
             },
             path: path.to_owned(),
         })

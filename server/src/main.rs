@@ -51,7 +51,7 @@ async fn run(config: Config) -> anyhow::Result<()> {
     let closing = server.closing();
     let serve = async {
         let serving = tokio::spawn(server.serve(listener));
-        stop_asked().await;
+        stop_requested().await;
         tracing::info!("stopping; runs continue at the next start");
         closing.cancel();
         serving.await
@@ -77,7 +77,7 @@ fn raise_descriptors() {
     }
 }
 
-async fn stop_asked() {
+async fn stop_requested() {
     let terminate = async {
         match unix::signal(unix::SignalKind::terminate()) {
             Ok(mut signal) => {

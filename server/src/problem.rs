@@ -13,7 +13,7 @@ use axum::{
 
 use crate::codes::{self, Code};
 
-/// Time after which a request to a busy server can be repeated.
+/// Time after which a request that the server could not take can be repeated.
 const BUSY_FOR: Duration = Duration::from_secs(5);
 
 /// The result of a route.
@@ -63,6 +63,15 @@ impl Error {
     pub fn internal(doing: &str, cause: impl fmt::Display) -> Error {
         Error::new(codes::INTERNAL_ERROR, format!("The server failed while {doing}."))
             .hint("Try again. If the error stays, send the server's operator the `x-request-id` of this response. The log has the cause.")
+            .caused_by(cause)
+    }
+
+    /// The database was not available for the session of a request. The cause is logged.
+    pub fn session_unavailable(doing: &str, cause: impl fmt::Display) -> Error {
+        let detail = format!("The database is not available for {doing}.");
+        Error::new(codes::DATABASE_UNAVAILABLE, detail)
+            .hint("Try again in a few seconds. Your login stays valid.")
+            .retry_after(BUSY_FOR)
             .caused_by(cause)
     }
 
@@ -210,7 +219,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// The engine's messages are meant for users. A failing database is an internal error.
+/// The engine's messages are meant for users.
 impl From<engine::Error> for Error {
     fn from(error: engine::Error) -> Error {
         let hint = error.hint();
@@ -246,6 +255,7 @@ impl From<engine::Error> for Error {
             engine::Error::ComputesTooLong(_) => "Takes too long",
             engine::Error::ComputationBroke => "Internal error",
             engine::Error::CommandInvalid(_) => "Command refused",
+            engine::Error::Storage(error) if error.is_transient() => "Database unavailable",
             engine::Error::Storage(_) => "Database failed",
         };
         let mut problem = Error::of(error.code(), title, status, sentence(&error.to_string()));
@@ -255,7 +265,10 @@ impl From<engine::Error> for Error {
         if status.is_server_error() {
             problem = problem.caused_by(chain(&error));
         }
-        if let engine::Error::ProjectComputes | engine::Error::ServerComputes = error {
+        if matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+        ) {
             problem = problem.retry_after(BUSY_FOR);
         }
         match error {
@@ -272,7 +285,7 @@ impl From<engine::Error> for Error {
 
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Error {
-        Error::internal("talking to its database", chain(&error))
+        Error::from(engine::Error::Storage(error))
     }
 }
 

@@ -23,9 +23,11 @@ use time::OffsetDateTime;
 use tokio::sync::broadcast;
 use tower_sessions::{
     SessionStore,
-    session::{Id, Record},
+    session::{self, Id, Record},
     session_store::{Error, Result},
 };
+
+use crate::problem;
 
 const NONCE_BYTES: usize = 24;
 
@@ -253,8 +255,22 @@ fn rfc3339(unix_seconds: i64) -> String {
     time.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
 }
 
+/// Start of the text of an error while the database is not available. tower-sessions keeps only a text of an error.
+const OUTAGE: &str = "the database is not available: ";
+
 fn backend(error: store::Error) -> Error {
-    Error::Backend(crate::problem::chain(&error))
+    let start = if error.is_transient() { OUTAGE } else { "" };
+    Error::Backend(format!("{start}{}", problem::chain(&error)))
+}
+
+/// The problem of a request whose session could not be read or written. `doing` is a gerund with its object.
+pub fn session_failed(doing: &str, error: &session::Error) -> problem::Error {
+    match error {
+        session::Error::Store(Error::Backend(cause)) if cause.starts_with(OUTAGE) => {
+            problem::Error::session_unavailable(doing, cause)
+        }
+        _ => problem::Error::internal(doing, error),
+    }
 }
 
 #[cfg(test)]

@@ -149,9 +149,9 @@ fn test_figures(package: &str, target: &[&str], name: &str, options: &Options) -
     if options.postgres {
         test.env("STACKLOOM_TEST_POSTGRES", "yes");
     }
-    let said = shell::read(&mut test)?;
+    let output = shell::read(&mut test)?;
     let start = format!("{package}, ");
-    let mut figures = said
+    let mut figures = output
         .lines()
         .filter(|line| line.starts_with(&start))
         .peekable();
@@ -181,9 +181,9 @@ const COMPILED: [(&str, &str); 8] = [
 fn compile() -> Result<()> {
     let mut command = trials::command(trials::Profile::Release, "compile");
     command.args(COMPILED.map(|(word, _)| word));
-    let said = shell::read(&mut command)?;
+    let output = shell::read(&mut command)?;
     for (word, name) in COMPILED {
-        let time_ms = said
+        let time_ms = output
             .lines()
             .find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
             .with_context(|| format!("`{word}` could not be measured"))?;

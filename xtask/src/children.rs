@@ -88,8 +88,8 @@ impl Drop for Child {
             return;
         }
         let group = format!("-{}", self.process.id());
-        let asked = shell::succeeds(&mut cmd("kill", ["-TERM", "--", &group]));
-        if !(asked && shell::wait_until(GRACE, || self.has_ended())) {
+        let is_signalled = shell::succeeds(&mut cmd("kill", ["-TERM", "--", &group]));
+        if !(is_signalled && shell::wait_until(GRACE, || self.has_ended())) {
             eprintln!("{} does not end by itself; it is killed", self.name);
             // Both fail only if it has ended in the meantime.
             let _ = self.process.kill();

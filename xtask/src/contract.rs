@@ -46,7 +46,7 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("--cloud real needs --clouds FILE, the clouds.yaml with a login to it");
     };
     let clouds = std::path::absolute(clouds)?;
-    let asked = |arguments: &[&str]| {
+    let run_suite = |arguments: &[&str]| {
         let mut command = cargo(arguments.iter().copied());
         command.args(filter).args(["--test-threads", "4"]);
         command.env("STACKLOOM_CONTRACT_CLOUDS", &clouds);
@@ -55,8 +55,8 @@ pub fn run(options: &Options) -> Result<()> {
         }
         shell::run(&mut command)
     };
-    asked(&suite)?;
-    asked(&[
+    run_suite(&suite)?;
+    run_suite(&[
         "test",
         "--package",
         "engine",

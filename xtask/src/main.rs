@@ -1,9 +1,9 @@
 //! The project's commands, so that a fresh machine needs only `cargo xtask run`.
 //!
 //! Each command is a file. Shared modules are [`needs`] (required programs, and their packages), [`docker`] (daemon,
-//! base image, our images), [`build`] (pages and programs), [`progress`] (concurrent work) and [`children`] (child
-//! processes). All state is below `target/`, so that removing that folder removes all of it; only packages of npm are in
-//! `node_modules` beside their lists.
+//! base image, our images), [`build`] (pages and programs), [`progress`] (concurrent work), [`children`] (child
+//! processes) and [`modules`] (the crates' modules and their imports). All state is below `target/`, so that removing
+//! that folder removes all of it; only packages of npm are in `node_modules` beside their lists.
 //!
 //! The crate has few dependencies, since every first run compiles it. Programs that all distributions have (`gzip`,
 //! `brotli`, `wasm-opt`, `npm`, `docker`) are called, not linked.
@@ -21,6 +21,8 @@ mod doctor;
 mod http;
 mod item;
 mod lab;
+mod layers;
+mod modules;
 mod needs;
 mod package;
 mod paths;
@@ -64,6 +66,8 @@ enum Command {
     Build(build::Options),
     /// Build and pack what an installation needs: docs/production.md.
     Package(package::Options),
+    /// Print every crate's modules in layers: each module is above those that it imports.
+    Layers(layers::Options),
     /// Show present and missing requirements. Changes nothing.
     Doctor,
     /// Commands for authors of catalogue items: docs/items.md.
@@ -84,6 +88,7 @@ fn main() -> std::process::ExitCode {
         Command::Contract(options) => contract::run(&options),
         Command::Build(options) => build::run(&options),
         Command::Package(options) => package::run(&options),
+        Command::Layers(options) => layers::run(&options),
         Command::Doctor => doctor::run(),
         Command::Item(options) => item::run(&options),
         Command::Lab(options) => lab::run(&options),

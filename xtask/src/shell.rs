@@ -73,12 +73,12 @@ pub fn read(command: &mut Command) -> Result<String> {
         .output()
         .with_context(|| format!("cannot start `{}`", shown(command)))?;
     if !output.status.success() {
-        let said = [output.stdout, output.stderr].concat();
+        let text = [output.stdout, output.stderr].concat();
         bail!(
             "`{}` ended with {}:\n{}",
             shown(command),
             output.status,
-            String::from_utf8_lossy(&said).trim_end()
+            String::from_utf8_lossy(&text).trim_end()
         );
     }
     Ok(String::from_utf8_lossy(&output.stdout)

@@ -190,12 +190,12 @@ pub(super) struct Place {
 impl Place {
     /// Writes the draft, which replaces the one that the visit restored. Returns false if the local storage refuses it.
     pub fn keep(&self, draft: &Draft) -> bool {
-        let kept =
+        let is_stored =
             serde_json::to_string(draft).is_ok_and(|text| browser::remember(&self.own, &text));
-        if kept {
+        if is_stored {
             self.forget_taken();
         }
-        kept
+        is_stored
     }
 
     /// Removes the draft after all of it was saved on the server.

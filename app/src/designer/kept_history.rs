@@ -62,17 +62,17 @@ fn newest<'a>(
     changes: impl DoubleEndedIterator<Item = (&'a str, &'a Snapshot)>,
     left: &mut usize,
 ) -> Vec<KeptChange> {
-    let mut kept = Vec::new();
+    let mut stored = Vec::new();
     for change in changes.rev().map(KeptChange::of) {
         let bytes = serde_json::to_string(&change).map_or(usize::MAX, |text| text.len());
         let Some(rest) = left.checked_sub(bytes) else {
             break;
         };
         *left = rest;
-        kept.push(change);
+        stored.push(change);
     }
-    kept.reverse();
-    kept
+    stored.reverse();
+    stored
 }
 
 fn key(workspace: Workspace) -> Option<String> {
@@ -94,7 +94,7 @@ impl Workspace {
         let (Some(key), Some(content)) = (key(self), self.content()) else {
             return;
         };
-        let kept = self.editor.with_untracked(|editor| {
+        let stored = self.editor.with_untracked(|editor| {
             let mut left = BYTES_MAX;
             KeptHistory {
                 content,
@@ -102,20 +102,21 @@ impl Workspace {
                 future: newest(editor.history().future(), &mut left),
             }
         });
-        if let Ok(text) = serde_json::to_string(&kept) {
+        if let Ok(text) = serde_json::to_string(&stored) {
             browser::remember_in_tab(&key, &text);
         }
     }
 
     /// Takes up the history of the last visit, if the design is the same as then.
     pub fn restore_history(self) {
-        let kept = key(self).and_then(|key| browser::remembered_in_tab(&key));
-        let kept = kept.and_then(|text| serde_json::from_str::<KeptHistory>(&text).ok());
-        let Some(kept) = kept.filter(|kept| Some(kept.content) == self.content()) else {
+        let stored = key(self).and_then(|key| browser::remembered_in_tab(&key));
+        let stored = stored.and_then(|text| serde_json::from_str::<KeptHistory>(&text).ok());
+        let Some(stored) = stored.filter(|stored| Some(stored.content) == self.content()) else {
             return;
         };
-        let changes = |kept: Vec<KeptChange>| kept.into_iter().map(KeptChange::change).collect();
-        let history = History::of(changes(kept.past), changes(kept.future));
+        let changes =
+            |stored: Vec<KeptChange>| stored.into_iter().map(KeptChange::change).collect();
+        let history = History::of(changes(stored.past), changes(stored.future));
         self.editor.update(|editor| editor.set_history(history));
     }
 }
@@ -138,8 +139,8 @@ mod tests {
         let bytes = serde_json::to_string(&KeptChange::of(("change 0", &past[0].1)))
             .unwrap()
             .len();
-        let kept = newest(history.past(), &mut (2 * bytes + 1));
-        let kept: Vec<_> = kept.into_iter().map(KeptChange::change).collect();
-        assert_eq!(kept, past[7..]);
+        let stored = newest(history.past(), &mut (2 * bytes + 1));
+        let stored: Vec<_> = stored.into_iter().map(KeptChange::change).collect();
+        assert_eq!(stored, past[7..]);
     }
 }

@@ -118,7 +118,7 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
     let selected = edge.resource.as_deref().map(|name| stage.selected(name));
     let state = edge.resource.as_deref().map(|name| stage.state(name));
     let movable_end = (stage.editable && !edge.ghost).then(|| edge.id.clone());
-    let says = match (&edge.resource, edge.label.as_str()) {
+    let title = match (&edge.resource, edge.label.as_str()) {
         (Some(resource), _) => resource.clone(),
         (None, "") => format!("{} to {}", edge.from, edge.to),
         (None, label) => format!("{}: {} to {}", label, edge.from, edge.to),
@@ -137,7 +137,7 @@ fn LineView(edge: Edge, line: ArcRwSignal<Line>, stage: Stage) -> impl IntoView 
             data-selected=selected.map(|selected| move || selected.get().to_string())
             data-state=state.map(|state| move || state.get())
         >
-            <title>{says}</title>
+            <title>{title}</title>
             <path class="line-hit" d=move || path.get() />
             <path class="line-ink" d=move || path.get() />
             {movable_end.map(|id| view! {

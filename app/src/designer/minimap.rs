@@ -52,8 +52,9 @@ impl Map {
     }
 }
 
-/// Map of the drawing with the visible part, and a button that leads back to the drawing. Both appear only if they
-/// help: the map if a part of the drawing is out of view, the button if all of it is.
+/// Map of the drawing with the visible part, and a button that leads back to the drawing.
+///
+/// The map appears if a part of the drawing is outside of the viewport, the button if the whole drawing is.
 #[component]
 pub fn Minimap(
     /// The page's state.

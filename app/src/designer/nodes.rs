@@ -323,9 +323,9 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
                 <span class="node-detail">{detail}</span>
             </div>
             {move || members.get().map(|count| {
-                let says = if is_group { format!("×{count}") } else { count.to_string() };
+                let label = if is_group { format!("×{count}") } else { count.to_string() };
                 let can_open = inside.with(|inside| !inside.is_empty());
-                view! { <MemberCount says can_open opened /> }
+                view! { <MemberCount label can_open opened /> }
             })}
         </div>
         {move || opened.get().then(|| view! { <Inside inside stage /> })}
@@ -344,9 +344,9 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
 
 /// Number of members, and the button that displays them.
 #[component]
-fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl IntoView {
+fn MemberCount(label: String, can_open: bool, opened: RwSignal<bool>) -> impl IntoView {
     if !can_open {
-        return view! { <span class="node-count" data-testid="member-count">{says}</span> }
+        return view! { <span class="node-count" data-testid="member-count">{label}</span> }
             .into_any();
     }
     view! {
@@ -357,7 +357,7 @@ fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl Int
             on:click=move |_| opened.update(|opened| *opened = !*opened)
         >
             <span class="sr-only">"Members: "</span>
-            <span data-testid="member-count">{says}</span>
+            <span data-testid="member-count">{label}</span>
             <Icon name="chevron-down" />
         </button>
     }
@@ -422,7 +422,7 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
     let selected = stage.selected(&part.name);
     let state = stage.state(&part.name);
     let tally = stage.tally(&part.name);
-    let says = match (&part.ghost, &part.off) {
+    let label = match (&part.ghost, &part.off) {
         (Some(why), _) => format!("{} {}: {why}", part.title, part.name),
         (None, Some(condition)) => {
             format!("{} {}, {}", part.title, part.name, left_out(condition))
@@ -449,8 +449,8 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
             data-look=move || look_of(&state.get()).0
             tabindex="0"
             role="button"
-            aria-label=says.clone()
-            title=says
+            aria-label=label.clone()
+            title=label
         >
             {match word {
                 Some(word) => view! { <span class="mono">{word}</span> }.into_any(),

@@ -271,9 +271,9 @@ impl Saving {
             return;
         };
         let sent = self.sent.try_get_value().unwrap_or_default();
-        let kept = place.keep(&Draft::of(request, sent));
-        if self.draft_kept.try_get_untracked() != Some(kept) {
-            self.draft_kept.try_set(kept);
+        let is_stored = place.keep(&Draft::of(request, sent));
+        if self.draft_kept.try_get_untracked() != Some(is_stored) {
+            self.draft_kept.try_set(is_stored);
         }
     }
 

@@ -147,21 +147,21 @@ pub fn on_resize(root: NodeRef<html::Div>, callback: impl Fn(Size) + 'static) {
 /// Calls `callback` with an element's size, now and after each change, until the owner is disposed.
 pub fn on_resize_of(element: &Element, callback: impl Fn(Size) + 'static) {
     let measured = element.clone();
-    let heard = Closure::<dyn Fn()>::new(move || {
+    let on_resize = Closure::<dyn Fn()>::new(move || {
         callback(Size::new(
             f64::from(measured.client_width()),
             f64::from(measured.client_height()),
         ));
     });
-    let Ok(observer) = ResizeObserver::new(heard.as_ref().unchecked_ref()) else {
+    let Ok(observer) = ResizeObserver::new(on_resize.as_ref().unchecked_ref()) else {
         return;
     };
     observer.observe(element);
     // The observer and its callback end with the owner.
-    let kept = StoredValue::new_local(Some((observer, heard)));
+    let registration = StoredValue::new_local(Some((observer, on_resize)));
     on_cleanup(move || {
-        kept.try_update_value(|kept| {
-            if let Some((observer, _)) = kept.take() {
+        registration.try_update_value(|registration| {
+            if let Some((observer, _)) = registration.take() {
                 observer.disconnect();
             }
         });

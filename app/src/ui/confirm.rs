@@ -22,7 +22,7 @@ pub struct Question {
 
 /// Open question.
 #[derive(Clone)]
-struct Asked {
+struct OpenQuestion {
     question: Question,
     /// Notes to read first, each about one path in the template.
     notes: Vec<ExportNote>,
@@ -32,7 +32,7 @@ struct Asked {
 /// Opens the confirmation dialog.
 #[derive(Clone, Copy)]
 pub struct Confirm {
-    open: RwSignal<Option<Asked>>,
+    open: RwSignal<Option<OpenQuestion>>,
 }
 
 /// Provides the dialog, for [`crate::App`].
@@ -60,7 +60,7 @@ impl Confirm {
         question: Question,
         yes: impl Fn() + Send + Sync + 'static,
     ) {
-        self.open.try_set(Some(Asked {
+        self.open.try_set(Some(OpenQuestion {
             question,
             notes,
             yes: Callback::new(move |()| yes()),
@@ -90,10 +90,10 @@ pub fn ConfirmDialog() -> impl IntoView {
     view! {
         <dialog
             class="dialog" node_ref=dialog aria-labelledby="confirm-title" on:close=move |_| close()
-            data-size=move || confirm.open.with(|asked| asked.as_ref().is_some_and(|asked| !asked.notes.is_empty())).then_some("large")
+            data-size=move || confirm.open.with(|open| open.as_ref().is_some_and(|open| !open.notes.is_empty())).then_some("large")
         >
             {move || {
-                confirm.open.get().map(|Asked { question, notes, yes }| {
+                confirm.open.get().map(|OpenQuestion { question, notes, yes }| {
                     view! {
                         <form method="dialog" class="dialog-body" on:submit=move |event| event.prevent_default()>
                             <h2 id="confirm-title">{question.title}</h2>

@@ -128,8 +128,8 @@ impl Editor {
     pub fn settle(&mut self, drawing: &Drawing) {
         let mut places = drawing.places();
         for (name, place) in &mut places {
-            if let Some(kept) = self.places.get(name) {
-                (place.width, place.height) = (kept.width, kept.height);
+            if let Some(old) = self.places.get(name) {
+                (place.width, place.height) = (old.width, old.height);
             }
         }
         if *self.places != places {
@@ -168,12 +168,12 @@ impl Editor {
             }
         }
         for (name, place) in &proposal.places {
-            let kept = places.get(name).copied().unwrap_or_default();
+            let old = places.get(name).copied().unwrap_or_default();
             places.insert(
                 name.clone(),
                 Place {
-                    width: place.width.or(kept.width),
-                    height: place.height.or(kept.height),
+                    width: place.width.or(old.width),
+                    height: place.height.or(old.height),
                     ..*place
                 },
             );
@@ -199,12 +199,12 @@ impl Editor {
             .filter(|node| node.parent.is_none())
             .map(|node| (node.name.clone(), node.rect))
             .collect();
-        let ways = layout::make_room(&tops, &fixed.name);
+        let offsets = layout::make_room(&tops, &fixed.name);
         let mut places = drawing.places();
-        for (name, way) in ways {
+        for (name, offset) in offsets {
             for node in drawing.subtree(&name) {
                 if let Some(place) = places.get_mut(&node.name) {
-                    *place = Place::at(node.rect.moved(way).corner());
+                    *place = Place::at(node.rect.moved(offset).corner());
                 }
             }
         }

@@ -75,13 +75,13 @@ pub fn draw(lanes: &[Lane], edges: &[(usize, usize)], sizes: Sizes) -> Drawing {
         .copied()
         .filter(|&(from, to)| from < count && to < count && place[from] < place[to])
         .collect();
-    let kept = reduced(count, &order, &forward);
-    let layers = columns(count, &order, &kept);
+    let direct = reduced(count, &order, &forward);
+    let layers = columns(count, &order, &direct);
 
-    let mut grid = Grid::new(lanes, &layers, &kept);
+    let mut grid = Grid::new(lanes, &layers, &direct);
     grid.reduce_crossings();
     grid.settle(sizes);
-    grid.drawing(lanes, &layers, &kept, sizes)
+    grid.drawing(lanes, &layers, &direct, sizes)
 }
 
 /// All nodes, each after its predecessors. Nodes of a cycle come last, by index.
@@ -120,7 +120,7 @@ fn reduced(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<(usiz
     }
     // Nodes reachable from each node, including itself, as bits. Filled from the end.
     let mut reach = vec![0_u64; count * words];
-    let mut kept = Vec::new();
+    let mut direct = Vec::new();
     for &node in order.iter().rev() {
         // An edge to a direct successor is redundant if the node is also reachable through another successor.
         for &to in &next[node] {
@@ -128,7 +128,7 @@ fn reduced(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<(usiz
                 .iter()
                 .any(|&other| other != to && reach[other * words + to / 64] >> (to % 64) & 1 == 1);
             if !by_another {
-                kept.push((node, to));
+                direct.push((node, to));
             }
         }
         for &to in &next[node] {
@@ -139,8 +139,8 @@ fn reduced(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<(usiz
         }
         reach[node * words + node / 64] |= 1 << (node % 64);
     }
-    kept.sort_unstable();
-    kept
+    direct.sort_unstable();
+    direct
 }
 
 fn columns(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<usize> {

@@ -412,9 +412,9 @@ pub fn make_room(rects: &[(String, Rect)], fixed: &str) -> Vec<(String, CanvasVe
     let mut now: Vec<(String, Rect)> = rects.to_vec();
     let mut queue = vec![fixed.to_owned()];
     let mut moved: BTreeMap<String, CanvasVector> = BTreeMap::new();
-    let mut turns = 0;
+    let mut iterations = 0;
     while let Some(name) = queue.pop() {
-        turns += 1;
+        iterations += 1;
         let Some(rect) = now
             .iter()
             .find(|(other, _)| *other == name)
@@ -423,7 +423,10 @@ pub fn make_room(rects: &[(String, Rect)], fixed: &str) -> Vec<(String, CanvasVe
             continue;
         };
         for (other, place) in &mut now {
-            if *other == name || *other == fixed || !place.overlaps(rect) || turns > 4 * rects.len()
+            if *other == name
+                || *other == fixed
+                || !place.overlaps(rect)
+                || iterations > 4 * rects.len()
             {
                 continue;
             }
@@ -502,13 +505,14 @@ mod tests {
             ("b".to_owned(), rect(200.0, 0.0)),
             ("c".to_owned(), rect(310.0, 10.0)),
         ];
-        let ways = make_room(&rects, "a");
+        let offsets = make_room(&rects, "a");
         let after: Vec<Rect> = rects
             .iter()
             .map(|(name, rect)| {
-                ways.iter()
+                offsets
+                    .iter()
                     .find(|(moved, _)| moved == name)
-                    .map_or(*rect, |(_, way)| rect.moved(*way))
+                    .map_or(*rect, |(_, offset)| rect.moved(*offset))
             })
             .collect();
         assert_eq!(after[0], rects[0].1, "what has grown stays");

@@ -28,13 +28,13 @@ pub fn retyped<'t>(was: &str, typed: &'t str) -> Cow<'t, str> {
     };
     let (before, rest) = (&was[..head_was], format!("{middle}{after}"));
     // A lone CR before an LF would merge with it into one line end, so it is rewritten as LF.
-    let kept = if rest.starts_with('\n') {
+    let start = if rest.starts_with('\n') {
         before.trim_end_matches('\r')
     } else {
         before
     };
-    let anew = "\n".repeat(before.len() - kept.len());
-    Cow::Owned(format!("{kept}{anew}{rest}"))
+    let anew = "\n".repeat(before.len() - start.len());
+    Cow::Owned(format!("{start}{anew}{rest}"))
 }
 
 /// Length of the line end at the start of a text.

@@ -138,10 +138,10 @@ impl<T: Associations> Driver for AssociationDriver<T> {
 const NOTHING: &str = "-";
 
 fn id(associations: &[String]) -> String {
-    match associations.is_empty() {
-        true => NOTHING.to_owned(),
-        false => associations.join(","),
+    if associations.is_empty() {
+        return NOTHING.to_owned();
     }
+    associations.join(",")
 }
 
 fn parse(id: &str) -> Vec<&str> {

@@ -52,11 +52,18 @@ pub async fn open(
     }
 }
 
-/// Removes the rules of all addresses but `kept`. Succeeds if a rule or the group is missing.
-pub async fn close(session: &Session, marker: &Marker, kept: &[IpAddr]) -> Result<(), DriverError> {
-    let kept: Vec<Option<String>> = kept.iter().map(|address| Some(prefix(*address))).collect();
+/// Removes the rules of all addresses but `remaining`. Succeeds if a rule or the group is missing.
+pub async fn close(
+    session: &Session,
+    marker: &Marker,
+    remaining: &[IpAddr],
+) -> Result<(), DriverError> {
+    let remaining: Vec<Option<String>> = remaining
+        .iter()
+        .map(|address| Some(prefix(*address)))
+        .collect();
     let mut rules = find(session, marker).await?;
-    rules.retain(|rule| !kept.contains(&rule.remote_ip_prefix));
+    rules.retain(|rule| !remaining.contains(&rule.remote_ip_prefix));
     for rule in rules {
         record::done_if_gone(
             session

@@ -142,7 +142,7 @@ async fn current_routes(context: &Context<'_>, router: &str) -> Result<Vec<Route
         .collect())
 }
 
-/// Refuses existing routes: they belong to somebody else, and would be deleted with ours.
+/// Refuses existing routes: they have another owner, and would be deleted with ours.
 async fn refuse_existing(
     context: &Context<'_>,
     router: &str,

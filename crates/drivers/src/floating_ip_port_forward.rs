@@ -86,13 +86,13 @@ impl Driver for FloatingIpPortForward {
 /// Explains the refusal of a description: without it, our port forwardings cannot be recognized.
 fn named(error: openstack::Error) -> DriverError {
     let text = error.to_string();
-    match error.status() == Some(400) && text.contains("Unrecognized attribute") {
-        true => DriverError::Other(format!(
+    if error.status() == Some(400) && text.contains("Unrecognized attribute") {
+        return DriverError::Other(format!(
             "{text}. A port forwarding is known as ours by its description: the cloud's network service needs the \
              extension `floating-ip-port-forwarding-description`; ask its administrator"
-        )),
-        false => error.into(),
+        ));
     }
+    error.into()
 }
 
 fn all<'a>(context: &'a Context<'_>, floating_ip: &str) -> NestedCollection<'a> {

@@ -123,14 +123,13 @@ impl OnDemand for KeyPair {
         let properties = Properties::of(context.properties);
         let is_ours = properties.filled("public_key")?.is_none()
             && properties.boolean("save_private_key")? == Some(true);
-        let private = match is_ours {
-            true => {
-                context
-                    .vault
-                    .get(&marker::marker_name(context.marker))
-                    .await?
-            }
-            false => None,
+        let private = if is_ours {
+            context
+                .vault
+                .get(&marker::marker_name(context.marker))
+                .await?
+        } else {
+            None
         };
         let private = private.unwrap_or_default();
         Ok(Map::from_iter([("private_key".to_owned(), private.into())]))

@@ -16,9 +16,10 @@ pub(super) async fn outcome(
         Ok(action) => Ok(action.outcome()),
         // There is no record yet, or this user has no access to it.
         Err(error) if matches!(error.status(), Some(403 | 404)) => {
-            Ok(match request.may_be_settling() {
-                true => ActionOutcome::UnderWay,
-                false => ActionOutcome::Failed(None),
+            Ok(if request.may_be_settling() {
+                ActionOutcome::UnderWay
+            } else {
+                ActionOutcome::Failed(None)
             })
         }
         Err(error) => Err(error.into()),

@@ -23,6 +23,7 @@ pub const CODES: &[&str] = &[
     "takes-too-long",
     "computation-failed",
     "storage",
+    "database-unavailable",
     "item-refused",
     "item-name-taken",
     "item-version-taken",
@@ -87,7 +88,7 @@ pub enum Error {
     ItemVersionTaken {
         /// The item's name.
         name: String,
-        /// The version that both have.
+        /// The version.
         version: String,
     },
     /// Another user published the item first.
@@ -214,6 +215,7 @@ impl Error {
             Error::ServerComputes => "server-busy",
             Error::ComputesTooLong(_) => "takes-too-long",
             Error::ComputationBroke => "computation-failed",
+            Error::Storage(error) if error.is_transient() => "database-unavailable",
             Error::Storage(_) => "storage",
         }
     }
@@ -246,6 +248,7 @@ impl Error {
             Error::ProjectComputes => 429,
             Error::Cloud(_) => 502,
             Error::Unavailable(_) | Error::ServerComputes => 503,
+            Error::Storage(error) if error.is_transient() => 503,
             Error::Storage(_) | Error::ComputationBroke => 500,
         }
     }
@@ -307,7 +310,10 @@ impl Error {
             Error::ComputationBroke => {
                 "Try again. If the error stays, send the server's operator the `x-request-id` of this response."
             }
-            Error::Storage(_) => "Look at the server's log; the disk may be full.",
+            Error::Storage(error) if error.is_transient() => {
+                "Try again in a few seconds. Logins stay valid, and runs continue when the database is available again."
+            }
+            Error::Storage(_) => "Ask the server's operator: the server's log has the cause.",
         })
     }
 }

@@ -20,13 +20,13 @@ use crate::{
 
 /// Maximum size of an HTTP answer that is read.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// Maximum size of a command's output that is told.
-const TOLD_BYTES_MAX: usize = 500;
+/// Maximum size of a command's output in an error message.
+const OUTPUT_BYTES_MAX: usize = 500;
 
 /// The reason why a component is not healthy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unhealthy {
-    /// The server was not reached, or refuses what the check takes.
+    /// The server cannot be reached, or refuses the check's SSH channel.
     Ssh(SshError),
     /// The answer of the component.
     Answer(String),
@@ -40,7 +40,7 @@ impl From<SshError> for Unhealthy {
     }
 }
 
-/// A component whose health is asked for, and the way to its server.
+/// A component with a health check, and the SSH route to its server.
 pub struct Subject {
     inputs: Map<String, Value>,
     route: Route,
@@ -174,8 +174,8 @@ fn judge(answer: &[u8], status: Option<u16>, contains: Option<&str>) -> Result<(
     let text = String::from_utf8_lossy(answer);
     let mut words = text.lines().next().unwrap_or_default().split(' ');
     let version = words.next().filter(|word| word.starts_with("HTTP/"));
-    let told = version.and_then(|_| words.next()?.parse::<u16>().ok());
-    let Some(told) = told else {
+    let code = version.and_then(|_| words.next()?.parse::<u16>().ok());
+    let Some(code) = code else {
         let why = if answer.is_empty() {
             "the connection was closed without an answer"
         } else {
@@ -184,14 +184,14 @@ fn judge(answer: &[u8], status: Option<u16>, contains: Option<&str>) -> Result<(
         return Err(why.to_owned());
     };
     match status {
-        Some(status) if told != status => return Err(format!("HTTP {told}, expected {status}")),
-        None if told >= 500 => return Err(format!("HTTP {told}, expected less than 500")),
+        Some(status) if code != status => return Err(format!("HTTP {code}, expected {status}")),
+        None if code >= 500 => return Err(format!("HTTP {code}, expected less than 500")),
         _ => {}
     }
     let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     match contains {
         Some(wanted) if !body.contains(wanted) => {
-            Err(format!("HTTP {told}, but the answer lacks `{wanted}`"))
+            Err(format!("HTTP {code}, but the answer lacks `{wanted}`"))
         }
         _ => Ok(()),
     }
@@ -212,16 +212,16 @@ fn with_variables(command: &str, inputs: &Map<String, Value>) -> String {
 
 async fn run(client: &Client, command: &str) -> Result<(), Unhealthy> {
     let mut execution = client.execute(command).await?;
-    let mut told = Vec::new();
+    let mut output = Vec::new();
     while let Some(Output::Out(bytes) | Output::Err(bytes)) = execution.output().await? {
-        let room = TOLD_BYTES_MAX.saturating_sub(told.len());
-        told.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let room = OUTPUT_BYTES_MAX.saturating_sub(output.len());
+        output.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
     match execution.code().await? {
         0 => Ok(()),
         code => {
-            let told = String::from_utf8_lossy(&told);
-            Err(Unhealthy::Exit(code, told.trim().to_owned()))
+            let output = String::from_utf8_lossy(&output);
+            Err(Unhealthy::Exit(code, output.trim().to_owned()))
         }
     }
 }

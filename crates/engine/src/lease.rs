@@ -1,17 +1,17 @@
 //! The lease of this server: the time for which it may act on the runs that it holds.
 //!
-//! The database has the lease ([`store::Operator::server_renew`]) and keeps others from writing. A cloud knows no such
-//! thing, so the server looks at the rest of its lease before every change that it makes: on a clock that goes on while
-//! the machine sleeps or the process is stopped, from the moment before the last renewal was sent. Whoever takes the
-//! runs over waits longer than that: lease and time-out of a request ([`Lease::patience`]).
+//! The database stores the lease ([`store::Operator::server_renew`]) and rejects writes of other servers. A cloud knows
+//! no leases, so the server checks its remaining lease before every change in a cloud. The lease counts from the moment
+//! before the last renewal was sent, on a clock that continues while the machine sleeps or the process is stopped. A
+//! successor waits longer than that: lease plus time-out of a request ([`Lease::patience`]).
 //!
 //! A lost lease ends a [`Tenure`], and with it all tasks of all runs at once, like a crash. The server then joins
-//! again, under a new id, and takes up what is free.
+//! again, under a new id, and claims free runs.
 //!
 //! No library that we found (November 2026) does this. We need PostgreSQL and SQLite, a fencing number in every write to
 //! the journal, and a holder that knows its remaining lease before each call. All of these keep work in tables or a server
 //! of their own, while our runs are durable in our journal:
-//! - graphile_worker 0.14 and sqlxmq 0.6 (PostgreSQL): a job is ended by its id, whoever holds it.
+//! - graphile_worker 0.14 and sqlxmq 0.6 (PostgreSQL): a job is ended by its id, by any worker.
 //! - underway 0.2 (PostgreSQL): a heartbeat per task; fencing by attempt is not in a release yet.
 //! - apalis 1.0 (both databases): a heartbeat per worker; a result is stored if the task still names the worker.
 //! - runledger 0.12 (PostgreSQL): changes are fenced by run, attempt and worker.
@@ -70,20 +70,25 @@ impl Sent {
         Sent(now())
     }
 
-    /// The time since then, suspension included.
+    /// The time since then, including the suspension of the machine.
     pub fn elapsed(self) -> Duration {
         Duration::from_millis(now().saturating_sub(self.0))
     }
 }
 
 impl Lease {
-    /// A lease that does not run yet. `request_timeout` is the longest that a request to a cloud takes.
+    /// A lease that does not run yet. `request_timeout` is the maximum duration of a request to a cloud.
     pub fn new(length: Duration, request_timeout: Duration) -> Lease {
         Lease {
             length,
             request_timeout,
             tenure: Mutex::new(Arc::new(Tenure::ended())),
         }
+    }
+
+    /// The time for which a server may act without hearing from the database.
+    pub fn length(&self) -> Duration {
+        self.length
     }
 
     /// The time without a renewal after which other servers may take the runs.
@@ -141,7 +146,7 @@ impl Tenure {
         self.ended.child_token()
     }
 
-    /// The rest of it. `None` once it has ended, whoever notices first.
+    /// The remaining time. `None` if the tenure has ended.
     pub fn rest(&self) -> Option<Duration> {
         let rest = self.until.load(Ordering::Acquire).saturating_sub(now());
         if rest == 0 {

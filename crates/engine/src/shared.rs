@@ -76,7 +76,13 @@ impl Core {
         let lease = Lease::new(config.lease, timeouts.max().unwrap_or_default());
         Ok(Arc::new(Core {
             catalogs: Catalogs::new(catalog, &config.data_dir, store.clone()),
-            journal: Journal::start(store.clone(), config.log_quota, wake.clone()),
+            // A database that hangs must not keep the journal's writer until the lease ends.
+            journal: Journal::start(
+                store.clone(),
+                config.log_quota,
+                config.lease / 2,
+                wake.clone(),
+            ),
             store,
             operator,
             keys,

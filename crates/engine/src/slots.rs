@@ -27,7 +27,7 @@ impl<K: Eq + Hash + Clone> Slots<K> {
         }
     }
 
-    /// The slots of a key. They stay the same while somebody holds or awaits a permit.
+    /// The slots of a key. They stay the same while a permit is held or awaited.
     pub fn of(&self, key: &K) -> Arc<Semaphore> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= KEYS_MAX {

@@ -59,7 +59,7 @@ pub struct Terminal {
 /// An event of a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalEvent {
-    /// The shell is there.
+    /// The shell is ready.
     Opened,
     /// Output of the shell.
     Output(Bytes),
@@ -72,7 +72,7 @@ pub enum TerminalEvent {
 pub enum TerminalEnd {
     /// The shell has ended with this code. `None` if its connection ended first.
     Exited(Option<u32>),
-    /// Nothing was typed or shown for the time limit.
+    /// There was no input and no output for the time limit.
     Idle(Duration),
     /// The login has ended, or is about to expire.
     LoggedOut,

@@ -308,8 +308,8 @@ async fn forms(place: &Place) {
         })
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let said = ["s1", "s3"].map(|name| (name.to_owned(), format!("from {name} as root")));
-    assert_eq!(output(&events), said);
+    let expected = ["s1", "s3"].map(|name| (name.to_owned(), format!("from {name} as root")));
+    assert_eq!(output(&events), expected);
 }
 
 async fn commands_of_items(place: &Place) {

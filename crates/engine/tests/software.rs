@@ -65,10 +65,13 @@ async fn a_page_from_a_private_server_behind_a_proxy() {
     let started = bench.start(PAGE).await;
     let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let told = |text: &str| {
+    let is_logged = |text: &str| {
         events.iter().any(|event| matches!(&event.body, EventBody::Log(api::LogLine { stream: LogStream::Ansible, text: line, .. }) if line.contains(text)))
     };
-    assert!(told("TASK [") && told("RECAP web"), "Ansible is heard");
+    assert!(
+        is_logged("TASK [") && is_logged("RECAP web"),
+        "Ansible is heard"
+    );
     assert!(
         !events
             .iter()
@@ -293,12 +296,12 @@ async fn scripts_show_their_output_and_run_once() {
             .iter()
             .any(|event| format!("{event:?}").contains("sesame"))
     );
-    let said = async || {
+    let output = async || {
         let id = &started.deployment;
         let deployment = bench.engine.deployment(&bench.tenant, id).await.unwrap();
         deployment.outputs["said"].value.clone().unwrap()
     };
-    assert_eq!(said().await, "heard: 3 {{ 7 * 7 }} ***\n1");
+    assert_eq!(output().await, "heard: 3 {{ 7 * 7 }} ***\n1");
 
     let update = async |second: &str| {
         let changes = engine::Changes {
@@ -321,7 +324,7 @@ async fn scripts_show_their_output_and_run_once() {
     );
     let (run, _) = update("echo \"at last: $1\"").await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(said().await, "at last: 3 {{ 7 * 7 }} ***\n1");
+    assert_eq!(output().await, "at last: 3 {{ 7 * 7 }} ***\n1");
     all_goes(bench, &started.deployment).await;
 }
 

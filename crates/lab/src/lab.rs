@@ -125,13 +125,13 @@ impl Lab {
                     .with_context(|| format!("cannot use {}", directory.display()))?,
             ),
         };
-        let kept = match &store {
+        let stored = match &store {
             None => None,
             Some(store) => store
                 .load()
                 .context("the state file cannot be read; `stackloom-lab reset` starts anew")?,
         };
-        let mut model = match kept {
+        let mut model = match stored {
             Some(model) if model.public_cidr() == Some(config.public_cidr) => model,
             Some(_) => anyhow::bail!(
                 "the kept state has another public range than {}; `stackloom-lab reset` starts anew",

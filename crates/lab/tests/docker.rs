@@ -318,14 +318,14 @@ async fn packets_follow_networks_routers_and_security_groups() {
         is_shut(address, 22).await,
         "port 22 is open after its rule went"
     );
-    let kept = client
+    let in_use = client
         .put(
             &format!("/network/v2.0/routers/{router}/remove_router_interface"),
             json!({"subnet_id": subnet}),
         )
         .await;
     assert_eq!(
-        kept.at("/NeutronError/type"),
+        in_use.at("/NeutronError/type"),
         "RouterInterfaceInUseByFloatingIP"
     );
     assert_eq!(

@@ -61,8 +61,8 @@ async fn piece(client: &Client, path: &str, body: Value) -> Value {
 
 /// Whether a load balancer rejects requests according to its policy.
 async fn refused(address: &str) -> bool {
-    let asked = http().get(format!("http://{address}/")).send().await;
-    asked.is_ok_and(|answer| answer.status() == 403)
+    let response = http().get(format!("http://{address}/")).send().await;
+    response.is_ok_and(|answer| answer.status() == 403)
 }
 
 impl Made {

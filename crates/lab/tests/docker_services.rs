@@ -335,10 +335,10 @@ async fn servers_get_metadata_snapshots_and_a_load_balancer() {
             .status,
         204
     );
-    let kept = client
+    let in_use = client
         .delete(&format!("{LB}/loadbalancers/{balancer}"))
         .await;
-    assert_eq!(kept.status, 400, "{}", kept.text);
+    assert_eq!(in_use.status, 400, "{}", in_use.text);
     let gone = client
         .delete(&format!("{LB}/loadbalancers/{balancer}?cascade=true"))
         .await;

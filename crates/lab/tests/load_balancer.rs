@@ -131,9 +131,9 @@ async fn a_load_balancer_is_deleted_with_its_children() {
         "HTTP"
     );
     let one = format!("{LB}/loadbalancers/{}", b.id);
-    let kept = b.client.delete(&one).await;
+    let in_use = b.client.delete(&one).await;
     assert_eq!(
-        (kept.status, kept.at("/faultcode").as_str()),
+        (in_use.status, in_use.at("/faultcode").as_str()),
         (400, Some("Client"))
     );
     assert_eq!(

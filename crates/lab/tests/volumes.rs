@@ -161,10 +161,10 @@ async fn a_volume_with_a_snapshot_cannot_be_deleted() {
     while client.get(&path).await.at("/snapshot/status") != "available" {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let kept = client
+    let in_use = client
         .delete(&volume_path(&client, &format!("/volumes/{id}")))
         .await;
-    assert_eq!(kept.status, 400);
+    assert_eq!(in_use.status, 400);
     let copy = volume(&client, json!({"snapshot_id": snapshot})).await;
     let copy = wait_for_volume(&client, &copy, "available").await;
     assert_eq!(copy.at("/volume/size"), 2);

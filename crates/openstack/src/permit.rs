@@ -74,10 +74,10 @@ mod tests {
             assert_eq!(permitted_for(), Ok(Some(second)));
             *rest.0.lock().unwrap() = None;
             assert_eq!(permitted_for(), Err(NotPermitted));
-            let asked = tokio::spawn(async { permitted_for() });
-            assert_eq!(asked.await.unwrap(), Ok(None), "a task of its own");
-            let asked = tokio::spawn(under_same_permit(async { permitted_for() }));
-            assert_eq!(asked.await.unwrap(), Err(NotPermitted));
+            let task = tokio::spawn(async { permitted_for() });
+            assert_eq!(task.await.unwrap(), Ok(None), "a task of its own");
+            let task = tokio::spawn(under_same_permit(async { permitted_for() }));
+            assert_eq!(task.await.unwrap(), Err(NotPermitted));
         })
         .await;
     }

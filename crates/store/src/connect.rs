@@ -12,7 +12,7 @@ use sqlx::{
 
 use crate::{
     Error, Result,
-    database::{Kind, Store},
+    database::{Connection, Kind, Store},
     migrations,
 };
 
@@ -104,10 +104,19 @@ async fn sqlite(url: &str, connections: u32) -> Result<Store> {
         .after_connect(|connection, _| {
             Box::pin(async move { connection.execute(SETTINGS).await.map(drop) })
         })
+        .after_release(|connection, _| Box::pin(is_usable(connection)))
         .connect(url)
         .await
         .map_err(Error::at("opening it"))?;
     migrated(pool, Kind::Sqlite, None).await
+}
+
+/// True if a connection to a SQLite database can begin a transaction. A full disk and an I/O error end a transaction inside
+/// SQLite. Then sqlx cannot roll it back, believes for ever that it is open, and refuses to begin another one.
+async fn is_usable(connection: &mut Connection) -> sqlx::Result<bool> {
+    // Waits for the end of a roll-back that was begun when the transaction was dropped.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// Connects to a PostgreSQL server and applies the migrations. Programs that start at the same time do this one after
@@ -147,13 +156,14 @@ async fn migrated(pool: AnyPool, kind: Kind, address: Option<Arc<str>>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Database;
 
     fn url(text: &str) -> DatabaseUrl {
         DatabaseUrl::from(text.to_owned())
     }
 
     /// The complete text of an error.
-    fn told(error: &Error) -> String {
+    fn complete_text(error: &Error) -> String {
         let source = std::error::Error::source(error).unwrap();
         format!("{error:?} {error} {source}")
     }
@@ -178,11 +188,56 @@ mod tests {
             "sesam",
         ] {
             let url = url(wrong);
-            let told = told(&connect(&url).await.unwrap_err());
-            for shown in [url.to_string(), told.clone()] {
+            let text = complete_text(&connect(&url).await.unwrap_err());
+            for shown in [url.to_string(), text.clone()] {
                 assert!(!shown.contains("sesam"), "{shown}");
             }
-            assert!(told.contains("postgres://user:password@"), "{told}");
+            assert!(text.contains("postgres://user:password@"), "{text}");
+        }
+    }
+
+    /// Sets the size of the disk, in pages of the database, for all connections of the pool.
+    async fn limit(store: &Store, pages: u32) {
+        let mut all = Vec::new();
+        for _ in 0..FILE_CONNECTIONS {
+            let mut connection = store.pool.acquire().await.unwrap();
+            let limit = format!("PRAGMA max_page_count = {pages}");
+            let limit = sqlx::AssertSqlSafe(limit);
+            connection.execute(limit).await.unwrap();
+            all.push(connection);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_an_outage_that_ends_when_there_is_space_again() {
+        let Database { store, .. } = &Database::new().await;
+        let write = async || {
+            let mut transaction = store.begin("testing").await?;
+            sqlx::query(
+                "INSERT INTO servers (id, beat, patience, sealing_key) VALUES ($1, 0, 1, $2)",
+            )
+            .bind(uuid::Uuid::now_v7().to_string())
+            .bind("x".repeat(100_000))
+            .execute(transaction.connection())
+            .await
+            .map_err(transaction.failed())?;
+            transaction.commit().await
+        };
+        limit(store, 1).await;
+        let full = write().await.unwrap_err();
+        assert!(
+            full.is_transient() && complete_text(&full).contains("full"),
+            "{full:?}"
+        );
+        for _ in 0..2 * FILE_CONNECTIONS {
+            // Other connections, and new ones, which know no limit.
+            if let Err(error) = write().await {
+                assert!(complete_text(&error).contains("full"), "{error:?}");
+            }
+        }
+        limit(store, 1_000_000).await;
+        for _ in 0..2 * FILE_CONNECTIONS {
+            write().await.unwrap();
         }
     }
 
@@ -190,7 +245,7 @@ mod tests {
     async fn a_server_that_does_not_answer_may_do_so_later() {
         let error = connect(&url("postgres://u:sesam@127.0.0.1:1/x")).await;
         let error = error.unwrap_err();
-        assert!(error.is_transient() && !told(&error).contains("sesam"));
+        assert!(error.is_transient() && !complete_text(&error).contains("sesam"));
     }
 
     #[tokio::test]

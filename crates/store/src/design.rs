@@ -426,19 +426,19 @@ mod tests {
             assert_eq!(save(1, "another").await, Outcome::Conflict);
             let found = store.design_find(&tenant, &id).await.unwrap().unwrap();
             assert_eq!((found.version, found.template.as_str()), (2, "2"));
-            let kept = async || {
+            let stored = async || {
                 let versions = store.design_version_list(&tenant, &id).await.unwrap();
                 versions.iter().map(|one| one.version).collect::<Vec<_>>()
             };
             for base in 2..5 {
                 assert_eq!(save(base, "more").await, Outcome::Done);
             }
-            assert_eq!(kept().await, [5, 4, 3], "by number");
+            assert_eq!(stored().await, [5, 4, 3], "by number");
             let large = "x".repeat(900);
             assert_eq!(save(5, &large).await, Outcome::Done);
-            assert_eq!(kept().await, [6, 5, 4], "by number");
+            assert_eq!(stored().await, [6, 5, 4], "by number");
             assert_eq!(save(6, &large).await, Outcome::Done);
-            assert_eq!(kept().await, [7], "by size; the newest stays in any case");
+            assert_eq!(stored().await, [7], "by size; the newest stays in any case");
         }
     }
 
@@ -477,12 +477,12 @@ mod tests {
                 assert_eq!(saved.await.unwrap(), Outcome::Done);
             }
             let versions = store.design_version_list(&tenant, &id).await.unwrap();
-            let kept: Vec<_> = versions
+            let stored: Vec<_> = versions
                 .iter()
                 .map(|one| (one.version, one.label.as_deref()))
                 .collect();
             assert_eq!(
-                kept,
+                stored,
                 [
                     (6, None),
                     (5, None),

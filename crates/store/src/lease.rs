@@ -160,6 +160,20 @@ impl Operator {
         read_all(rows, run::run, "listing runs")
     }
 
+    /// Gives up a run that this server holds: any server can take it. Does nothing if another one has taken it.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn run_release(&self, run: &HeldRun) -> Result<()> {
+        sqlx::query("UPDATE runs SET holder = NULL WHERE id = $1 AND fence = $2")
+            .bind(&run.id)
+            .bind(run.fence)
+            .execute(&self.store().pool)
+            .await
+            .map(drop)
+            .map_err(Error::at("giving up a run"))
+    }
+
     /// The runs with work left that this server holds.
     ///
     /// # Errors
@@ -403,15 +417,31 @@ mod tests {
             begin(operator).await;
             let store = operator.store();
             for stranger in strangers() {
-                let asked = store.run_ask_to_cancel(&stranger, "r").await.unwrap();
-                assert_eq!(asked, Outcome::Conflict);
+                let outcome = store.run_ask_to_cancel(&stranger, "r").await.unwrap();
+                assert_eq!(outcome, Outcome::Conflict);
             }
-            let asked = store.run_ask_to_cancel(&tenant(), "r").await.unwrap();
-            assert_eq!(asked, Outcome::Done);
+            let outcome = store.run_ask_to_cancel(&tenant(), "r").await.unwrap();
+            assert_eq!(outcome, Outcome::Done);
             let held = operator.run_list_held().await.unwrap();
             assert_eq!((held[0].id.as_str(), held[0].cancels), ("r", 1));
             store.run_has_cancelled(&held[0]).await.unwrap();
             assert_eq!(operator.run_list_held().await.unwrap()[0].cancels, 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_that_is_given_up_is_free_until_it_is_taken() {
+        for Database { operator, .. } in &Database::each().await {
+            operator.server_join(PATIENCE, "key").await.unwrap();
+            begin(operator).await;
+            let held = operator.run_list_held().await.unwrap();
+            assert_eq!(free(operator).await, 0);
+            operator.run_release(&held[0]).await.unwrap();
+            assert_eq!(free(operator).await, 1);
+            assert_eq!(take(operator).await.unwrap().fence, 1);
+            operator.run_release(&held[0]).await.unwrap();
+            assert_eq!(free(operator).await, 0, "it was taken meanwhile");
+            assert!(append(operator, 0, line()).await.is_err());
         }
     }
 

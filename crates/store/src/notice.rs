@@ -133,8 +133,8 @@ mod tests {
         for listener in &mut listeners {
             let (first, rest) = many.split_at(RUNS);
             for expected in [first, rest] {
-                let heard = listener.next().await.unwrap();
-                assert_eq!(heard, Notice::Events(expected.to_vec()));
+                let notice = listener.next().await.unwrap();
+                assert_eq!(notice, Notice::Events(expected.to_vec()));
             }
             assert_eq!(listener.next().await.unwrap(), Notice::Runs);
         }

@@ -491,9 +491,9 @@ mod tests {
             let document = Document::parse(template);
             let made = all_deployable(&types, &document, &bundle);
             let mut counts = EditCounts::default();
-            let kept = of_text(&document, EDITED_MAX, &mut counts)
+            let result = of_text(&document, EDITED_MAX, &mut counts)
                 .and_then(|()| of_plan(&document, &bundle, &made));
-            if let Err(law) = kept {
+            if let Err(law) = result {
                 panic!("{law}\n{}", document.text());
             }
             // Valid texts: nearly every edit is possible, except those that would change an aliased value.

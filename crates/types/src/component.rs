@@ -45,9 +45,10 @@ impl CatalogItem {
                 .iter()
                 .map(|output| Attribute {
                     name: output.name.clone(),
-                    summary: match output.value.contains(&format!("{{{STATS}")) {
-                        true => "Told by the role when it ran.".to_owned(),
-                        false => format!("Such as {}.", output.value),
+                    summary: if output.value.contains(&format!("{{{STATS}")) {
+                        "Told by the role when it ran.".to_owned()
+                    } else {
+                        format!("Such as {}.", output.value)
                     },
                 })
                 .collect(),

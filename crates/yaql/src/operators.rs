@@ -52,8 +52,8 @@ pub(super) fn binary(
     if let ("+" | "-", YaqlValue::Set(a), YaqlValue::Set(b)) = (operator, &left, &right) {
         let without = |from: &[Value], but: &[Value]| -> Vec<Value> {
             let but: HashSet<String> = but.iter().map(python::key).collect();
-            let kept = from.iter().filter(|one| !but.contains(&python::key(one)));
-            kept.cloned().collect()
+            let rest = from.iter().filter(|one| !but.contains(&python::key(one)));
+            rest.cloned().collect()
         };
         return Ok(YaqlValue::Set(match operator {
             "-" => without(a, b),

@@ -26,9 +26,9 @@ use crate::problem::Result;
 
 mod lookups;
 
-const KEPT_FOR: Duration = Duration::from_secs(30);
+const LIST_LIFETIME: Duration = Duration::from_secs(30);
 /// Short, because users who have freed some quota try again at once.
-const QUOTAS_KEPT_FOR: Duration = Duration::from_secs(3);
+const QUOTA_LIFETIME: Duration = Duration::from_secs(3);
 
 /// The cached facts.
 #[derive(Clone)]
@@ -41,9 +41,9 @@ pub struct Facts {
 impl Default for Facts {
     fn default() -> Facts {
         Facts {
-            lists: Cache::new(KEPT_FOR),
-            lookups: Cache::new(KEPT_FOR),
-            quotas: Cache::new(QUOTAS_KEPT_FOR),
+            lists: Cache::new(LIST_LIFETIME),
+            lookups: Cache::new(LIST_LIFETIME),
+            quotas: Cache::new(QUOTA_LIFETIME),
         }
     }
 }
@@ -284,16 +284,16 @@ fn key(actor: &Actor, list: &'static str) -> Key {
 /// One slot per key. Its lock is held during the fetch.
 #[derive(Clone)]
 struct Cache<T> {
-    kept_for: Duration,
+    lifetime: Duration,
     slots: Arc<Mutex<HashMap<Key, Slot<T>>>>,
 }
 
 type Slot<T> = Arc<tokio::sync::Mutex<Option<(Instant, Arc<T>)>>>;
 
 impl<T> Cache<T> {
-    fn new(kept_for: Duration) -> Cache<T> {
+    fn new(lifetime: Duration) -> Cache<T> {
         Cache {
-            kept_for,
+            lifetime,
             slots: Arc::default(),
         }
     }
@@ -305,17 +305,20 @@ impl<T> Cache<T> {
             slots.retain(|_, slot| {
                 slot.try_lock().map_or(true, |slot| {
                     slot.as_ref()
-                        .is_some_and(|(at, _)| at.elapsed() < self.kept_for)
+                        .is_some_and(|(at, _)| at.elapsed() < self.lifetime)
                 })
             });
             slots.entry(key).or_default().clone()
         };
-        let mut kept = slot.lock().await;
-        if let Some((_, facts)) = kept.as_ref().filter(|(at, _)| at.elapsed() < self.kept_for) {
+        let mut cached = slot.lock().await;
+        if let Some((_, facts)) = cached
+            .as_ref()
+            .filter(|(at, _)| at.elapsed() < self.lifetime)
+        {
             return facts.clone();
         }
         let facts = Arc::new(fetch().await);
-        *kept = Some((Instant::now(), facts.clone()));
+        *cached = Some((Instant::now(), facts.clone()));
         facts
     }
 }
@@ -330,7 +333,7 @@ mod tests {
 
     #[tokio::test]
     async fn many_askers_cost_one_call_and_strangers_get_their_own() {
-        let cache: Cache<usize> = Cache::new(KEPT_FOR);
+        let cache: Cache<usize> = Cache::new(LIST_LIFETIME);
         let calls = AtomicUsize::new(0);
         let key = |project: &str| ("lab".to_owned(), project.to_owned(), "u".to_owned(), "");
         let fetch = || async {

@@ -19,6 +19,7 @@ use crate::{
     extract::{DONE, Json, SmallJson},
     problem::{Error, Result},
     services::Services,
+    session_store::session_failed,
 };
 
 /// Opens a session for a user of a cloud.
@@ -100,7 +101,7 @@ pub async fn logout(
     session
         .flush()
         .await
-        .map_err(|error| Error::internal("ending the session", error))?;
+        .map_err(|error| session_failed("ending the session", &error))?;
     if let Ok(caller) = caller {
         // Their token closes the bastions, so it ends after them.
         services.engine.close_terminals(&caller.actor).await;

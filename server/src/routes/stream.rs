@@ -6,11 +6,12 @@
 //!
 //! - 1000 after the run's final event,
 //! - 1008 when the login of the socket has ended, so that the client must log in again,
-//! - 1011 when the server failed,
-//! - 1012 when the server stops and the client should reconnect.
+//! - 1011 when the server or its database failed,
+//! - 1012 when the server stops and the client should reconnect,
+//! - 1013 when the client is too slow for live events, with the reason `resume after N`: it should reconnect with
+//!   `?after=N`, and then gets what it missed from storage.
 //!
-//! A slow client delays no others: while a frame waits for it, the engine's stream is not read, and continues from
-//! storage afterwards.
+//! All viewers of a run share the JSON text of its live events. A slow client delays no others.
 //!
 //! An event after a pause is sent at once. Events in quick succession are sent together, every [`PACE`], because for a
 //! browser the wake-up for a frame costs more than its content.
@@ -18,12 +19,17 @@
 use std::{pin::pin, time::Duration};
 
 use axum::{
+    body::Bytes,
     extract::{
         Path, State, WebSocketUpgrade,
-        ws::{CloseFrame, Message, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
+        ws::{
+            CloseFrame, Message, Utf8Bytes, WebSocket, close_code,
+            rejection::WebSocketUpgradeRejection,
+        },
     },
     response::Response,
 };
+use engine::journal::{EventBatch, Interruption};
 use futures::{
     FutureExt, SinkExt, Stream, StreamExt,
     stream::{self, BoxStream, SplitStream},
@@ -49,6 +55,9 @@ const PACE: Duration = Duration::from_millis(10);
 /// Approximate number of events in one frame.
 const FRAME: usize = 2000;
 
+/// Size of the buffer for messages of a client. They are small: pongs and the close frame.
+const READ_BUFFER_BYTES: usize = 4096;
+
 /// Maximum time that a frame waits for a client that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -58,7 +67,8 @@ const GOODBYE_PATIENCE: Duration = Duration::from_secs(5);
 /// The same events as `/events`, then live; a websocket.
 ///
 /// Every text frame is a JSON array of events, in order of `seq` and without a gap. Closes with 1000 after the final
-/// event of the run, with 1012 when the server stops, with 1008 when the login has ended.
+/// event of the run, with 1012 when the server stops, with 1008 when the login has ended, with 1013 and the reason
+/// `resume after N` when the client is too slow.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/stream", tag = "runs", params(("id" = String, Path), ("after" = Option<u64>, Query)), responses((status = 101)))]
 pub async fn open(
     State(services): State<Services>,
@@ -91,19 +101,26 @@ pub async fn open(
     let closing = services.closing.clone();
     Ok(upgrade
         .max_message_size(4096)
+        .read_buffer_size(READ_BUFFER_BYTES)
         .on_upgrade(move |socket| async move {
-            serve(socket, events, closing, login).await;
+            let ended = Box::pin(login.ended());
+            serve(socket, events, query.after, closing, ended).await;
             drop(slot);
         }))
 }
 
+/// Events of the engine.
+type Events = BoxStream<'static, Result<EventBatch, Interruption>>;
+
+/// Sends the events after the number `seen`. `ended` completes at the end of the login.
 async fn serve(
     socket: WebSocket,
-    events: BoxStream<'static, Vec<api::Event>>,
+    events: Events,
+    mut seen: u64,
     closing: CancellationToken,
-    login: LiveLogin,
+    ended: impl Future<Output = ()>,
 ) {
-    let mut ended = pin!(login.ended());
+    let mut ended = pin!(ended);
     // The stream owns an unfinished frame, not the `select!`, so that a ping does not drop it.
     let mut frames = pin!(frames(events));
     let (mut to, mut from) = socket.split();
@@ -112,13 +129,15 @@ async fn serve(
     loop {
         let message = tokio::select! {
             frame = frames.next() => match frame {
-                Some(events) => match serde_json::to_string(&events) {
-                    Ok(text) => Message::text(text),
-                    Err(error) => {
-                        tracing::error!("events could not be written as JSON: {error}");
-                        close(close_code::ERROR, "the server failed")
-                    }
-                },
+                Some(Ok(frame)) => {
+                    seen = frame.last();
+                    Message::Text(frame.text())
+                }
+                Some(Err(Interruption::TooSlow)) => close(close_code::AGAIN, &format!("resume after {seen}")),
+                Some(Err(Interruption::Storage(error))) => {
+                    tracing::warn!(%error, "a viewer's stream ends early; it will ask again");
+                    close(close_code::ERROR, "the database failed; try again")
+                }
                 None => close(close_code::NORMAL, "the run has ended"),
             },
             _ = ping.tick() => Message::Ping(Vec::new().into()),
@@ -151,20 +170,65 @@ async fn answered(mut from: SplitStream<WebSocket>) {
     let _ = tokio::time::timeout(GOODBYE_PATIENCE, goodbye).await;
 }
 
-/// The frames: all available events, and if the last frame was less than [`PACE`] ago, also the events until then.
-fn frames(
-    events: BoxStream<'static, Vec<api::Event>>,
-) -> impl Stream<Item = Vec<api::Event>> + Send {
+/// Batches that are sent together. There is at least one.
+struct Frame(Vec<EventBatch>);
+
+impl Frame {
+    fn len(&self) -> usize {
+        self.0.iter().map(|batch| batch.len()).sum()
+    }
+
+    /// The number of the last event.
+    fn last(&self) -> u64 {
+        let last = self.0.last().and_then(|batch| batch.last());
+        last.map_or(0, |event| event.seq)
+    }
+
+    /// All events as one JSON array. The bytes of a single batch are shared with the other viewers.
+    fn text(&self) -> Utf8Bytes {
+        let text = match &self.0[..] {
+            [batch] => batch.json(),
+            batches => joined(batches),
+        };
+        Utf8Bytes::try_from(text).expect("JSON is UTF-8")
+    }
+}
+
+/// The arrays of several batches as one.
+fn joined(batches: &[EventBatch]) -> Bytes {
+    let mut text = Vec::new();
+    for batch in batches {
+        text.push(if text.is_empty() { b'[' } else { b',' });
+        let array = batch.json();
+        text.extend_from_slice(&array[1..array.len() - 1]);
+    }
+    text.push(b']');
+    text.into()
+}
+
+/// The frames: all available events, and if the last frame was less than [`PACE`] ago, also the events until then. An
+/// interruption comes after the events before it.
+fn frames(events: Events) -> impl Stream<Item = Result<Frame, Interruption>> + Send {
     stream::unfold(
-        (events.fuse(), Instant::now()),
-        |(mut events, due)| async move {
-            let mut frame = events.next().await?;
+        (events.fuse(), None, Instant::now()),
+        |(mut events, mut interruption, due)| async move {
+            if let Some(interruption) = interruption {
+                return Some((Err(interruption), (events, None, due)));
+            }
+            let mut frame = match events.next().await? {
+                Ok(batch) => Frame(vec![batch]),
+                Err(interruption) => return Some((Err(interruption), (events, None, due))),
+            };
             while frame.len() < FRAME
+                && interruption.is_none()
                 && let Some(more) = before(due, events.next()).await
             {
-                frame.extend(more);
+                match more {
+                    Ok(batch) => frame.0.push(batch),
+                    Err(reason) => interruption = Some(reason),
+                }
             }
-            Some((frame, (events, Instant::now() + PACE)))
+            Some((Ok(frame), (events, interruption, Instant::now() + PACE)))
         },
     )
 }
@@ -178,7 +242,7 @@ async fn before<T>(due: Instant, next: impl Future<Output = Option<T>>) -> Optio
     }
 }
 
-fn close(code: u16, reason: &'static str) -> Message {
+fn close(code: u16, reason: &str) -> Message {
     Message::Close(Some(CloseFrame {
         code,
         reason: reason.into(),
@@ -187,7 +251,15 @@ fn close(code: u16, reason: &'static str) -> Message {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        future::pending,
+        sync::{Arc, Mutex},
+    };
+
     use api::{Event, EventBody, LogLevel, LogLine, LogStream};
+    use axum::{Router, routing::get};
+    use tokio::net::TcpListener;
+    use tokio_tungstenite::tungstenite;
 
     use super::*;
 
@@ -208,26 +280,95 @@ mod tests {
         }
     }
 
-    fn numbers(frame: Option<Vec<Event>>) -> Vec<u64> {
-        frame.into_iter().flatten().map(|event| event.seq).collect()
+    fn lines(numbers: &[u64]) -> Result<EventBatch, Interruption> {
+        let lines: Vec<Event> = numbers.iter().map(|seq| line(*seq)).collect();
+        Ok(lines.into())
+    }
+
+    fn numbers(text: &str) -> Vec<u64> {
+        let events: Vec<Event> = serde_json::from_str(text).unwrap();
+        events.iter().map(|event| event.seq).collect()
     }
 
     #[tokio::test]
     async fn a_line_after_a_pause_goes_at_once_and_a_flood_goes_together() {
         let (sender, receiver) = futures::channel::mpsc::unbounded();
         let mut frames = pin!(frames(receiver.boxed()));
+        let sent = |frame: Option<Result<Frame, Interruption>>| {
+            let frame = frame.unwrap().unwrap();
+            let numbers = numbers(&frame.text());
+            assert_eq!(
+                (frame.len(), frame.last()),
+                (numbers.len(), *numbers.last().unwrap())
+            );
+            numbers
+        };
 
-        sender.unbounded_send(vec![line(1)]).unwrap();
-        assert_eq!(numbers(frames.next().now_or_never().unwrap()), [1]);
+        sender.unbounded_send(lines(&[1])).unwrap();
+        assert_eq!(sent(frames.next().now_or_never().unwrap()), [1]);
 
-        sender.unbounded_send(vec![line(2)]).unwrap();
+        sender.unbounded_send(lines(&[2, 3])).unwrap();
         assert!(frames.next().now_or_never().is_none(), "it waits for more");
-        sender.unbounded_send(vec![line(3)]).unwrap();
-        assert_eq!(numbers(frames.next().await), [2, 3]);
+        sender.unbounded_send(lines(&[4])).unwrap();
+        assert_eq!(sent(frames.next().await), [2, 3, 4]);
 
-        sender.unbounded_send(vec![line(4)]).unwrap();
+        sender.unbounded_send(lines(&[5])).unwrap();
+        sender.unbounded_send(Err(Interruption::TooSlow)).unwrap();
         drop(sender);
-        assert_eq!(numbers(frames.next().await), [4]);
+        assert_eq!(sent(frames.next().await), [5]);
+        assert!(matches!(
+            frames.next().await,
+            Some(Err(Interruption::TooSlow))
+        ));
         assert!(frames.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_frame_of_one_batch_shares_the_bytes_of_the_batch() {
+        let batch = lines(&[1, 2]).unwrap();
+        let texts = [(); 2].map(|()| Frame(vec![batch.clone()]).text());
+        assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
+        assert_eq!(numbers(&texts[0]), [1, 2]);
+    }
+
+    /// Sends these events to a viewer. Returns the numbers that it got, and its close frame.
+    async fn viewed(events: Vec<Result<EventBatch, Interruption>>) -> (Vec<u64>, u16, String) {
+        let events = Arc::new(Mutex::new(Some(stream::iter(events).boxed())));
+        let open = move |upgrade: WebSocketUpgrade| {
+            let events = events.lock().unwrap().take().unwrap();
+            let closing = CancellationToken::new();
+            let answer = upgrade.on_upgrade(|socket| serve(socket, events, 7, closing, pending()));
+            std::future::ready(answer)
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("ws://{}/", listener.local_addr().unwrap());
+        let router = Router::new().route("/", get(open));
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        let (mut socket, _) = tokio_tungstenite::connect_async(address).await.unwrap();
+        let mut seen = Vec::new();
+        loop {
+            match socket.next().await.unwrap().unwrap() {
+                tungstenite::Message::Text(text) => seen.extend(numbers(&text)),
+                tungstenite::Message::Close(Some(close)) => {
+                    serving.abort();
+                    return (seen, close.code.into(), close.reason.to_string());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_viewer_is_told_where_to_resume() {
+        let slow = vec![lines(&[8, 9]), lines(&[10]), Err(Interruption::TooSlow)];
+        let told = viewed(slow).await;
+        assert_eq!(told, (vec![8, 9, 10], 1013, "resume after 10".into()));
+        let told = viewed(vec![Err(Interruption::TooSlow)]).await;
+        assert_eq!(told, (vec![], 1013, "resume after 7".into()));
+
+        let failed = Interruption::Storage(store::testing::transient_error());
+        let (seen, code, _) = viewed(vec![lines(&[8]), Err(failed)]).await;
+        assert_eq!((seen, code), (vec![8], 1011));
+        assert_eq!(viewed(vec![lines(&[8])]).await.1, 1000);
     }
 }

@@ -125,13 +125,13 @@ async fn made_up_tokens_cost_few_calls() {
         let same = with("a made-up token".into()).await.unwrap();
         assert_eq!(problem(same).await, (401, "not-signed-in".into()));
     }
-    assert_eq!(stack.asked.times(), 1, "a refusal is remembered");
+    assert_eq!(stack.calls.times(), 1, "a refusal is remembered");
     let mut last = StatusCode::OK;
     for number in 0..60 {
         last = with(format!("made-up-{number}")).await.unwrap().status();
     }
     assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
-    assert!(stack.asked.times() < 40, "{}", stack.asked.times());
+    assert!(stack.calls.times() < 40, "{}", stack.calls.times());
     let good = crate::keystone::token("demo", "demo");
     let elsewhere = stack.elsewhere().request(Method::GET, "/api/v1/me");
     let elsewhere = elsewhere.header("x-stackloom-cloud", "test");
@@ -196,8 +196,8 @@ async fn one_address_cannot_take_all_connections() {
     // Closed connections no longer count, so this address is served again.
     let again = async {
         loop {
-            let asked = stack.stranger().request(Method::GET, "/healthz");
-            if let Ok(answer) = asked.send().await
+            let request = stack.stranger().request(Method::GET, "/healthz");
+            if let Ok(answer) = request.send().await
                 && answer.status() == StatusCode::OK
             {
                 break;

@@ -45,12 +45,12 @@ async fn a_service_that_the_cloud_lacks_is_missed_before_a_deployment_is_accepte
     let browser = stack.login("demo").await;
     let template = "heat_template_version: 2021-04-16\nresources:\n  disk: {type: OS::Cinder::Volume, properties: {size: 1}}\n";
     let request = json!({"name": "shop", "template": template});
-    let said = "`disk` needs the block-storage service, which the cloud does not offer in region `lab`; remove what needs it, or ask the \
+    let message = "`disk` needs the block-storage service, which the cloud does not offer in region `lab`; remove what needs it, or ask the \
                 cloud's administrator for the service";
     let checked = json(browser.post("/api/v1/validate", &request).await, 200).await;
-    assert_eq!(checked["diagnostics"][0]["message"], said);
+    assert_eq!(checked["diagnostics"][0]["message"], message);
     let plan = json(browser.post("/api/v1/plan", &request).await, 200).await;
-    assert_eq!(plan["diagnostics"][0]["message"], said);
+    assert_eq!(plan["diagnostics"][0]["message"], message);
     let problem = refused(&browser, "/api/v1/deployments", &request, 422).await;
     assert_eq!(problem["code"], "template-refused");
     assert_eq!(problem["diagnostics"][0]["code"], "service-missing");
@@ -82,12 +82,12 @@ async fn a_quota_that_is_too_small_is_told_and_a_person_may_go_on_all_the_same()
     let stack = Stack::with_cloud(&lab.auth_url()).await;
     let browser = stack.login("demo").await;
     let mut request = json!({"name": "shop", "template": FOUR_SERVERS});
-    let said = "not enough quota for servers: 4 are needed and 2 are left (`instances`: limit 2, in use 0). Needed by `group/0`, \
+    let message = "not enough quota for servers: 4 are needed and 2 are left (`instances`: limit 2, in use 0). Needed by `group/0`, \
                 `group/1`, `group/2` and `group/3`. Remove some of these, free what the project no longer uses, or ask the cloud's \
                 administrator for a higher quota";
 
     let checked = json(browser.post("/api/v1/validate", &request).await, 200).await;
-    assert_eq!(checked["diagnostics"][0]["message"], said, "{checked}");
+    assert_eq!(checked["diagnostics"][0]["message"], message, "{checked}");
     let plan = json(browser.post("/api/v1/plan", &request).await, 200).await;
     assert_eq!(plan["diagnostics"][0]["code"], "quota-exceeded");
     assert_eq!(plan["diagnostics"][0]["severity"], "warning");
@@ -98,7 +98,7 @@ async fn a_quota_that_is_too_small_is_told_and_a_person_may_go_on_all_the_same()
 
     let problem = refused(&browser, "/api/v1/deployments", &request, 409).await;
     assert_eq!(problem["code"], "quota-exceeded");
-    assert_eq!(problem["diagnostics"][0]["message"], said);
+    assert_eq!(problem["diagnostics"][0]["message"], message);
 
     request["despite_quota"] = json!(true);
     let started = json(browser.post("/api/v1/deployments", &request).await, 202).await;
@@ -144,8 +144,8 @@ async fn a_silent_cloud_is_given_up_and_strangers_do_not_learn_its_address() {
     let body = credentials("demo", "demo", "demo");
     let problem = refused(&stack.stranger(), "/api/v1/login", &body, 502).await;
     assert_eq!(problem["code"], "cloud-unreachable");
-    let told = "Cloud `test` cannot be reached from this server.";
-    assert_eq!(problem["detail"], told);
+    let detail = "Cloud `test` cannot be reached from this server.";
+    assert_eq!(problem["detail"], detail);
     let hint = "Try again later, or ask the server's operator. The server's log has the cause.";
     assert_eq!(problem["hint"], hint);
     // Without the time limit, each call would take 60 s.

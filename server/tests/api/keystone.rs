@@ -39,13 +39,13 @@ const PEOPLE: [(&str, &str, &str); 5] = [
 
 /// Number of token validations, of revocations, and of attempts with a password.
 #[derive(Clone, Default)]
-pub struct Asked {
+pub struct CallCounts {
     checked: Arc<AtomicUsize>,
     revoked: Arc<AtomicUsize>,
     attempts: Arc<AtomicUsize>,
 }
 
-impl Asked {
+impl CallCounts {
     pub fn times(&self) -> usize {
         self.checked.load(Ordering::SeqCst)
     }
@@ -60,16 +60,16 @@ impl Asked {
 }
 
 /// Starts the cloud. Returns its address, without the version.
-pub async fn start() -> (String, Asked) {
-    let asked = Asked::default();
+pub async fn start() -> (String, CallCounts) {
+    let calls = CallCounts::default();
     let router = Router::new()
         .route("/v3/auth/tokens", get(check).post(login).delete(revoke))
         .route("/v3/auth/projects", get(projects))
-        .with_state(asked.clone());
+        .with_state(calls.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(axum::serve(listener, router).into_future());
-    (address, asked)
+    (address, calls)
 }
 
 /// The token of a user and project: `token-of-demo-in-demo`.
@@ -77,7 +77,7 @@ pub fn token(user: &str, project: &str) -> String {
     format!("token-of-{user}-in-{project}")
 }
 
-async fn login(State(asked): State<Asked>, Json(request): Json<Value>) -> Response {
+async fn login(State(calls): State<CallCounts>, Json(request): Json<Value>) -> Response {
     let identity = &request["auth"]["identity"];
     let scope = &request["auth"]["scope"];
     let project = scope["project"]["name"].as_str();
@@ -91,7 +91,7 @@ async fn login(State(asked): State<Asked>, Json(request): Json<Value>) -> Respon
             _ => refused(),
         };
     }
-    asked.attempts.fetch_add(1, Ordering::SeqCst);
+    calls.attempts.fetch_add(1, Ordering::SeqCst);
     let user = &identity["password"]["user"];
     let (name, password) = (
         user["name"].as_str().unwrap_or_default(),
@@ -119,8 +119,8 @@ async fn login(State(asked): State<Asked>, Json(request): Json<Value>) -> Respon
     }
 }
 
-async fn check(State(asked): State<Asked>, headers: HeaderMap) -> Response {
-    asked.checked.fetch_add(1, Ordering::SeqCst);
+async fn check(State(calls): State<CallCounts>, headers: HeaderMap) -> Response {
+    calls.checked.fetch_add(1, Ordering::SeqCst);
     let subject = headers
         .get("x-subject-token")
         .and_then(|token| token.to_str().ok())
@@ -134,8 +134,8 @@ async fn check(State(asked): State<Asked>, headers: HeaderMap) -> Response {
     }
 }
 
-async fn revoke(State(asked): State<Asked>) -> StatusCode {
-    asked.revoked.fetch_add(1, Ordering::SeqCst);
+async fn revoke(State(calls): State<CallCounts>) -> StatusCode {
+    calls.revoked.fetch_add(1, Ordering::SeqCst);
     StatusCode::NO_CONTENT
 }
 

@@ -51,7 +51,7 @@ async fn forms_offer_what_the_cloud_has() {
 #[tokio::test]
 async fn what_a_template_names_is_looked_up() {
     let (_lab, _stack, browser) = start().await;
-    let said = async |group: &str, volume: &str| {
+    let errors = async |group: &str, volume: &str| {
         let template = format!(
             "heat_template_version: 2021-04-16
 parameters:
@@ -64,26 +64,27 @@ resources:
         );
         let request = json!({"template": template});
         let plan = json(browser.post("/api/v1/plan", &request).await, 200).await;
-        let said = plan["diagnostics"].as_array().unwrap().iter();
-        let said = said.filter(|one| one["severity"] == "error");
-        said.map(|one| {
-            format!(
-                "{} {}",
-                one["code"].as_str().unwrap(),
-                one["message"].as_str().unwrap()
-            )
-        })
-        .collect::<Vec<_>>()
+        let diagnostics = plan["diagnostics"].as_array().unwrap().iter();
+        let diagnostics = diagnostics.filter(|one| one["severity"] == "error");
+        diagnostics
+            .map(|one| {
+                format!(
+                    "{} {}",
+                    one["code"].as_str().unwrap(),
+                    one["message"].as_str().unwrap()
+                )
+            })
+            .collect::<Vec<_>>()
     };
     assert_eq!(
-        said("defualt", "pictures").await,
+        errors("defualt", "pictures").await,
         [
             "parameter-invalid the parameter `disk`: the cloud has no volume `pictures`",
             "unknown-in-cloud the cloud has no security group `defualt`; did you mean `default`?",
         ]
     );
     // The project's own security group exists.
-    assert_eq!(said("default", "pictures").await.len(), 1);
+    assert_eq!(errors("default", "pictures").await.len(), 1);
     // Forms do not get these lists, because they can be long.
     let facts = json(browser.get("/api/v1/cloud").await, 200).await;
     assert_eq!(facts["things"], Value::Null);

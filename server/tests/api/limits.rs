@@ -136,9 +136,9 @@ async fn a_change_that_somebody_made_in_between_is_not_undone() {
         json!({"name": "shop", "template": template})
     };
     let (path, started) = deployed(&demo, &request("front")).await;
-    let mut asked = request("back");
-    asked["deployment"] = started["deployment"].clone();
-    let plan = json(demo.post("/api/v1/plan", &asked).await, 200).await;
+    let mut update = request("back");
+    update["deployment"] = started["deployment"].clone();
+    let plan = json(demo.post("/api/v1/plan", &update).await, 200).await;
     assert_eq!(plan["base_run"], started["run"]);
 
     let between = json(demo.put(&path, &request("side")).await, 202).await;

@@ -58,12 +58,12 @@ async fn one_wrong_password_is_one_attempt_at_the_cloud() {
     let wrong = credentials("demo", "wrong", "demo");
     stack.stranger().post("/api/v1/login", &wrong).await;
     assert_eq!(
-        stack.asked.attempts(),
+        stack.calls.attempts(),
         1,
         "clouds lock users out after a few"
     );
     stack.login("demo").await;
-    assert_eq!(stack.asked.attempts(), 2);
+    assert_eq!(stack.calls.attempts(), 2);
 }
 
 #[tokio::test]

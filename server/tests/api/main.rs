@@ -19,6 +19,7 @@ mod imports;
 mod lab;
 mod limits;
 mod login;
+mod outage;
 mod pages;
 mod permission;
 mod pulse;

@@ -100,7 +100,7 @@ impl Group {
 }
 
 /// The text of a response with this status.
-async fn told(response: Response, status: u16) -> String {
+async fn text_of(response: Response, status: u16) -> String {
     let got = response.status();
     let text = response.text().await.unwrap();
     assert_eq!(got, status, "{text}");
@@ -122,7 +122,7 @@ async fn a_policys_url_scales_the_group_as_alertmanager_asks() {
     assert_eq!(group.shown().await["permission"], given);
 
     let resolved = r#"{"version": "4", "status": "resolved", "alerts": []}"#;
-    let text = told(group.signal(resolved).await, 200).await;
+    let text = text_of(group.signal(resolved).await, 200).await;
     assert_eq!(
         text,
         "The alarm is not raised, so the group stays as it is.\n"
@@ -137,7 +137,7 @@ async fn a_policys_url_scales_the_group_as_alertmanager_asks() {
     // As large as Alertmanager's notifications can be.
     let alerts = vec![json!({"status": "firing", "labels": {"alertname": "x".repeat(500)}}); 100];
     let firing = json!({"version": "4", "status": "firing", "alerts": alerts});
-    let text = told(group.signal(firing.to_string()).await, 202).await;
+    let text = text_of(group.signal(firing.to_string()).await, 202).await;
     assert!(
         text.starts_with("`up` scales `web` from 1 to 2 members; run "),
         "{text}"
@@ -148,7 +148,7 @@ async fn a_policys_url_scales_the_group_as_alertmanager_asks() {
     let run = group.last_run().await;
     assert_eq!(run["author"], "demo (standing permission)");
     assert_eq!(run["scaling"]["policy"], "up");
-    let text = told(group.signal("{}").await, 200).await;
+    let text = text_of(group.signal("{}").await, 200).await;
     assert!(text.contains("was scaled a short time ago"), "{text}");
     let invalid = problem(group.signal("scale!").await).await;
     assert_eq!(invalid, (422, "signal-invalid".to_owned()));

@@ -39,9 +39,9 @@ async fn a_deployment_returns_to_the_template_files_and_parameters_of_an_earlier
     assert_eq!(ended(&demo, &started).await, "succeeded");
 
     let content = |run: &str| format!("/api/v1/runs/{run}/content");
-    let kept = json(demo.get(&content(run)).await, 200).await;
-    assert_eq!(kept["template"], json!(first));
-    assert_eq!(kept["parameters"], json!({}), "hidden ones are left out");
+    let stored = json(demo.get(&content(run)).await, 200).await;
+    assert_eq!(stored["template"], json!(first));
+    assert_eq!(stored["parameters"], json!({}), "hidden ones are left out");
     let newest = json(
         demo.get(&content(started["run"].as_str().unwrap())).await,
         200,

@@ -62,7 +62,7 @@ async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
 }
 
 /// Status and error code of the response to a valid request.
-async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
+async fn status_and_code(browser: &Client, (method, path): &Call) -> (u16, String) {
     let body = json!({
         "name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot", "label": "x", "check": "x",
         "days": 30, "scale": true, "item": "x", "version": "1.0.0",
@@ -109,7 +109,7 @@ async fn whatever_has_an_id_is_there_for_its_own_project_only() {
     assert!(owned.len() >= 14, "{owned:?}");
     for call in owned {
         let missing = (404, "not-found".to_owned());
-        assert_eq!(asked(&other, call).await, missing, "{call:?}");
+        assert_eq!(status_and_code(&other, call).await, missing, "{call:?}");
     }
     let lists = ["designs", "deployments"].map(|list| format!("/api/v1/{list}"));
     for list in lists {
@@ -129,10 +129,10 @@ async fn without_a_login_nothing_is_answered_and_a_reader_changes_nothing() {
             continue;
         }
         let refused = (401, "not-signed-in".to_owned());
-        assert_eq!(asked(&stranger, &call).await, refused, "{call:?}");
+        assert_eq!(status_and_code(&stranger, &call).await, refused, "{call:?}");
         if *method != Method::GET && !ONLY_LOOK.contains(&path.as_str()) {
             let refused = (403, "reader-cannot-change".to_owned());
-            assert_eq!(asked(&reader, &call).await, refused, "{call:?}");
+            assert_eq!(status_and_code(&reader, &call).await, refused, "{call:?}");
         }
     }
 }
@@ -285,13 +285,13 @@ async fn versions_of_a_large_design_do_not_pile_up() {
         json(browser.put(&path, &body(version)).await, 200).await;
     }
     let versions = json(browser.get(&format!("{path}/versions")).await, 200).await;
-    let kept: Vec<u64> = versions
+    let numbers: Vec<u64> = versions
         .as_array()
         .unwrap()
         .iter()
         .map(|one| one["version"].as_u64().unwrap())
         .collect();
-    assert_eq!(kept, (6..=20).rev().collect::<Vec<_>>());
+    assert_eq!(numbers, (6..=20).rev().collect::<Vec<_>>());
     let newest = json(browser.get(&path).await, 200).await;
     assert_eq!(newest["files"]["a"], text(20));
 }
@@ -317,8 +317,8 @@ async fn metrics_are_for_the_operator() {
     let stranger = stack.stranger();
     assert_eq!(problem(stranger.get("/metrics").await).await, refused);
     for (token, status) in [("a-long-token", 200), ("another", 401)] {
-        let asked = stranger.request(Method::GET, "/metrics");
-        let answer = asked.bearer_auth(token).send().await.unwrap();
+        let request = stranger.request(Method::GET, "/metrics");
+        let answer = request.bearer_auth(token).send().await.unwrap();
         assert_eq!(answer.status(), status, "{token}");
     }
 }

@@ -90,7 +90,7 @@ async fn a_token_is_good_without_a_session_and_asked_about_once() {
     for _ in 0..3 {
         assert_eq!(ask(&token, Some("test")).await.status(), 200);
     }
-    assert_eq!(stack.asked.times(), 1);
+    assert_eq!(stack.calls.times(), 1);
     assert_eq!(
         problem(ask("made-up", Some("test")).await).await,
         (401, "not-signed-in".into())
@@ -111,7 +111,7 @@ async fn a_logout_revokes_the_token_that_the_login_got() {
     let browser = stack.login("demo").await;
     let answer = browser.post("/api/v1/logout", &serde_json::json!({})).await;
     assert_eq!(answer.status(), 204);
-    assert_eq!(stack.asked.revocations(), 1);
+    assert_eq!(stack.calls.revocations(), 1);
 
     // A token that the user brought stays the user's.
     let token = keystone::token("demo", "demo");
@@ -121,7 +121,7 @@ async fn a_logout_revokes_the_token_that_the_login_got() {
     let browser = stack.with_cookie(&crate::stack::cookie(&answer));
     let answer = browser.post("/api/v1/logout", &serde_json::json!({})).await;
     assert_eq!(answer.status(), 204);
-    assert_eq!(stack.asked.revocations(), 1);
+    assert_eq!(stack.calls.revocations(), 1);
 }
 
 #[tokio::test]

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use crate::keystone::{self, Asked};
+use crate::keystone::{self, CallCounts};
 
 /// A running server.
 pub struct Stack {
     pub base: String,
-    pub asked: Asked,
+    pub calls: CallCounts,
     folder: TempDir,
     http: reqwest::Client,
     server: server::Server,
@@ -26,9 +26,9 @@ pub struct Stack {
 impl Stack {
     /// Starts a server with the cloud of `keystone`.
     pub async fn start() -> Stack {
-        let (address, asked) = keystone::start().await;
+        let (address, calls) = keystone::start().await;
         Stack {
-            asked,
+            calls,
             ..Stack::with_cloud(&format!("{address}/v3")).await
         }
     }
@@ -46,7 +46,7 @@ impl Stack {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("site/pkg")).unwrap();
         std::fs::write(folder.path().join("clouds.yaml"), clouds).unwrap();
-        Stack::on(folder, Asked::default(), settings).await
+        Stack::on(folder, CallCounts::default(), settings).await
     }
 
     /// A new process with the same data.
@@ -57,10 +57,10 @@ impl Stack {
     /// A new process with the same data and additional settings.
     pub async fn restart_with(self, settings: &[&str]) -> Stack {
         self.server.stop().await;
-        Stack::on(self.folder, self.asked, settings).await
+        Stack::on(self.folder, self.calls, settings).await
     }
 
-    async fn on(folder: TempDir, asked: Asked, settings: &[&str]) -> Stack {
+    async fn on(folder: TempDir, calls: CallCounts, settings: &[&str]) -> Stack {
         let path = |name: &str| folder.path().join(name).display().to_string();
         let (clouds, data, site) = (path("clouds.yaml"), path("data"), path("site"));
         let usual = [
@@ -81,7 +81,7 @@ impl Stack {
         tokio::spawn(server.serve(listener));
         Stack {
             base,
-            asked,
+            calls,
             folder,
             http: http(),
             server,

@@ -107,6 +107,30 @@ async fn a_viewer_who_comes_back_misses_nothing_and_sees_nothing_twice() {
 }
 
 #[tokio::test]
+async fn a_hundred_viewers_of_a_run_get_the_same_events() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let mut template = "heat_template_version: 2021-04-16\nresources:\n".to_owned();
+    for number in 0..20 {
+        template +=
+            &format!("  r{number}: {{type: OS::Heat::Delay, properties: {{min_wait: 1}}}}\n");
+    }
+    let (_, run) = deploy_this(&browser, "shop", &template).await;
+    let viewers = (0..100).map(|_| watch(&browser, &run, 0));
+    let seen = futures::future::join_all(viewers).await;
+    let (all, _) = &seen[0];
+    let numbers = all.iter().map(|event| event["seq"].as_u64().unwrap());
+    assert!(
+        numbers.eq(1..=all.len() as u64) && all.len() > 60,
+        "{all:?}"
+    );
+    assert_eq!(all.last().unwrap()["state"], "succeeded");
+    for (events, closed) in &seen {
+        assert_eq!((events, *closed), (all, CloseCode::Normal));
+    }
+}
+
+#[tokio::test]
 async fn events_are_read_from_the_end_by_step_and_without_log_lines() {
     let stack = Stack::start().await;
     let browser = stack.login("demo").await;

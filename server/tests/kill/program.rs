@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 use std::time::Duration;
 
-use reqwest::{Method, RequestBuilder, header};
+use reqwest::{Method, RequestBuilder, StatusCode, header};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
@@ -100,8 +100,8 @@ impl Program {
     pub async fn until_ready(&mut self) {
         let ready = async {
             loop {
-                let asked = self.http.get(format!("http://{}/readyz", self.address));
-                if asked
+                let request = self.http.get(format!("http://{}/readyz", self.address));
+                if request
                     .send()
                     .await
                     .is_ok_and(|answer| answer.status().is_success())
@@ -122,10 +122,10 @@ impl Program {
 
     /// Logs in and stores the session's cookie.
     pub async fn login(&mut self, credentials: &Value) {
-        let asked = self
+        let request = self
             .request(Method::POST, "/api/v1/login")
             .json(credentials);
-        let answer = asked.send().await.unwrap();
+        let answer = request.send().await.unwrap();
         assert!(
             answer.status().is_success(),
             "{}",
@@ -210,11 +210,19 @@ impl Program {
             .await
     }
 
-    /// The JSON response to a POST. `None` if it fails, or if there is none for a while.
+    /// The JSON response to a POST. `None` if the server cannot take it now, or does not answer for a while.
     pub async fn try_post(&self, path: &str, body: &Value) -> Option<Value> {
         let request = self.request(Method::POST, path).json(body);
         let answer = request.timeout(Duration::from_secs(5)).send().await.ok()?;
-        let answer = answer.error_for_status().ok()?;
+        if !answer.status().is_success() {
+            assert_eq!(
+                answer.status(),
+                StatusCode::SERVICE_UNAVAILABLE,
+                "{:?}",
+                answer.text().await
+            );
+            return None;
+        }
         answer.json().await.ok()
     }
 

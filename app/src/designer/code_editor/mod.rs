@@ -48,11 +48,12 @@ pub fn CodeEditor(
         let (now, source) = (text.get_untracked(), source.get_value());
         let is_template = source.is_template(&now);
         let version = Version::default();
-        let words: Vec<&str> = match is_template {
-            true => functions(version)
+        let words: Vec<&str> = if is_template {
+            functions(version)
                 .chain(SECTIONS.iter().map(|(name, _)| *name))
-                .collect(),
-            false => Vec::new(),
+                .collect()
+        } else {
+            Vec::new()
         };
         let options = Options {
             label,

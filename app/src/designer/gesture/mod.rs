@@ -73,7 +73,7 @@ pub struct Pointer {
     pub marquee: RwSignal<Option<Rect>>,
     /// Line during its drag.
     pub connection_line: RwSignal<Option<Line>>,
-    /// Lines through what a dragged node is aligned with.
+    /// Alignment guides of the dragged node.
     pub guides: RwSignal<Vec<Guide>>,
     /// Number of presses, to recognise a press that lasts.
     presses: StoredValue<u32>,

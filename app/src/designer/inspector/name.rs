@@ -4,8 +4,8 @@ use leptos::{ev, html, prelude::*};
 
 use crate::ui::{Icon, prose};
 
-/// A name that is changed when the field loses the focus. A name that is not possible is told at once; Escape restores
-/// the present one.
+/// Text field for a name. The name changes when the field loses the focus. An invalid name is reported at once, and
+/// Escape restores the present name.
 #[component]
 pub(super) fn NameField(
     #[prop(into)] id: String,

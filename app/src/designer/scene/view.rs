@@ -233,7 +233,7 @@ fn set(signal: &ArcRwSignal<bool>, value: bool) {
     }
 }
 
-/// Calls `set` for what has gone and for all that is there.
+/// Calls `set` with false for names that are gone, and with true for present ones.
 fn change(before: &HashSet<String>, now: &HashSet<String>, set: impl Fn(&str, bool)) {
     for name in before.difference(now) {
         set(name, false);

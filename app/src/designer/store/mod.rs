@@ -108,7 +108,7 @@ pub struct Workspace {
     pub against: RwSignal<Option<Arc<Document>>>,
     /// Differences to that version.
     pub differences: Memo<Arc<Vec<Difference>>>,
-    /// Last position of the pointer on the canvas, while it is there.
+    /// Position of the pointer on the canvas. `None` while it is elsewhere.
     pub pointer: StoredValue<Option<ScreenPoint>>,
     /// Whether the panels beside the canvas are unfolded.
     pub panels: Panels,
@@ -122,7 +122,7 @@ pub struct Workspace {
     pub picker: RwSignal<Option<Picker>>,
     /// Content of the drawer.
     pub drawer: RwSignal<Drawer>,
-    /// Path of the property, parameter or output that was asked for last. Its section of the inspector opens.
+    /// Path of the property, parameter or output that was opened last. Its section of the inspector unfolds.
     pub asked: RwSignal<Option<String>>,
     /// The latest announcement for screen readers.
     pub spoken: RwSignal<String>,

@@ -97,8 +97,8 @@ impl Workspace {
         browser::after_ms(50, move || browser::focus_deepest(&path));
     }
 
-    /// Names of the nodes that are related to the selection: their contents, what is around them, and the other ends
-    /// of their lines. `None` if nothing is faded.
+    /// Names of the nodes that are related to the selection: children, ancestors, and the nodes at the other ends of
+    /// their lines. `None` if nothing is faded.
     pub(super) fn related(self) -> Memo<Option<Arc<HashSet<String>>>> {
         Memo::new(move |_| {
             if !self.fades.get() {

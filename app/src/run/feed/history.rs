@@ -1,19 +1,24 @@
 //! The part of a run that lies before the page was opened.
 //!
 //! The page opens a run at its end: the last lines, and all moves, which are few. Older lines are fetched when somebody scrolls up
-//! to them, and all of them for a search, a copy or a download. The lines of a step are fetched apart from the others when only
-//! they are shown.
+//! to them, and all of them for a copy or a download. For a link or a hit far back, only the lines around it are fetched, and
+//! from there the lines in both directions. The lines of a step are fetched apart from the others when only they are shown.
 
 use api::Event;
 use leptos::prelude::*;
 
 use super::Feed;
-use crate::client::{self, Answer};
+use crate::{
+    client::{self, Answer},
+    run::log_store::LogStore,
+};
 
 /// Lines that are fetched when a run is opened.
 const END: u32 = 2_000;
 /// Events per further request.
 const PAGE: u32 = 5_000;
+/// Events that are fetched around a line far back.
+const WINDOW: u32 = 2_000;
 /// A number beyond every end.
 const BEYOND: u64 = u64::MAX;
 
@@ -55,14 +60,7 @@ pub fn first(page: &[Event]) -> u64 {
 }
 
 impl Feed {
-    /// True if older lines can be fetched, of one step or of all.
-    pub fn has_older(self, step: Option<&str>) -> bool {
-        self.log
-            .try_with_value(|log| log.from(step) > 1)
-            .unwrap_or_default()
-    }
-
-    /// Fetches a page of older lines, of one step or of all.
+    /// Fetches a page of lines before those at the end, of one step or of all.
     ///
     /// # Errors
     /// If the server cannot be reached.
@@ -76,13 +74,81 @@ impl Feed {
             return Ok(());
         }
         let page = client::events_before(&run, before, PAGE, step.as_deref()).await?;
-        if self.is_current(generation) {
+        self.update_log(generation, |log| {
             let from = first(&page);
-            self.log
-                .try_update_value(|log| log.insert(page, step.as_deref(), from));
+            log.insert(page, step.as_deref(), from);
+        });
+        Ok(())
+    }
+
+    /// Shows a line far before the end with the lines around it, of one step or of all.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub async fn open_window(self, number: u64, step: Option<String>) -> Answer<()> {
+        let Some((run, generation)) = self.at() else {
+            return Ok(());
+        };
+        let to = number + u64::from(WINDOW / 2);
+        let page = client::events_before(&run, to, WINDOW, step.as_deref()).await?;
+        self.update_log(generation, |log| {
+            let is_all = page.len() < WINDOW as usize;
+            let from = if is_all { 1 } else { first(&page) };
+            log.open_window(page, step.as_deref(), from..to);
+        });
+        Ok(())
+    }
+
+    /// Fetches a page of lines before those of the view: of the window, or else at the end.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub async fn extend_up(self, step: Option<String>) -> Answer<()> {
+        let window = self.log.try_with_value(|log| log.window()).flatten();
+        let (Some((run, generation)), Some(window)) = (self.at(), window) else {
+            return self.load_older(step).await;
+        };
+        let page = client::events_before(&run, window.start, PAGE, step.as_deref()).await?;
+        self.update_log(generation, |log| {
+            let from = first(&page);
+            log.extend_window(page, step.as_deref(), from..window.start);
+        });
+        Ok(())
+    }
+
+    /// Fetches a page of lines after those of the window.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub async fn extend_down(self, step: Option<String>) -> Answer<()> {
+        let window = self.log.try_with_value(|log| log.window()).flatten();
+        let (Some((run, generation)), Some(window)) = (self.at(), window) else {
+            return Ok(());
+        };
+        let page = client::events_after(&run, window.end - 1, PAGE, step.as_deref()).await?;
+        self.update_log(generation, |log| {
+            let last = page.last().map(|event| event.seq + 1);
+            let is_full = page.len() == PAGE as usize;
+            let to = last.filter(|_| is_full).unwrap_or(BEYOND);
+            log.extend_window(page, step.as_deref(), window.end..to);
+        });
+        Ok(())
+    }
+
+    /// Shows the lines at the end again.
+    pub fn leave_window(self) {
+        if self.log.try_with_value(|log| log.window().is_some()) == Some(true) {
+            self.log.try_update_value(|log| log.leave_window());
             self.log_version.try_update(|version| *version += 1);
         }
-        Ok(())
+    }
+
+    /// Changes the lines, unless the page shows another run now.
+    fn update_log(self, generation: u32, change: impl FnOnce(&mut LogStore)) {
+        if self.is_current(generation) {
+            self.log.try_update_value(change);
+            self.log_version.try_update(|version| *version += 1);
+        }
     }
 
     /// Searches lines that are not loaded, on the server: a part of them, the newest first. Returns true if some are left.
@@ -109,7 +175,8 @@ impl Feed {
     /// # Errors
     /// If the server cannot be reached. Some lines may be here then.
     pub async fn load_all(self, step: Option<String>) -> Answer<()> {
-        while self.has_older(step.as_deref()) {
+        let from = |log: &LogStore| log.from(step.as_deref());
+        while self.log.try_with_value(from).is_some_and(|from| from > 1) {
             self.load_older(step.clone()).await?;
         }
         Ok(())

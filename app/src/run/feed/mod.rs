@@ -133,7 +133,13 @@ impl Feed {
                 Ok(run) if self.is_current(generation) => self.follow(run, generation).await,
                 Ok(_) => {}
                 Err(problem) if self.is_current(generation) => {
-                    self.problem.try_set(Some(problem));
+                    let is_shown = self.model.try_with_untracked(Option::is_some);
+                    if is_shown == Some(true) && client::is_temporary(&problem) {
+                        self.freshness.try_set(Freshness::Lost);
+                        self.retry();
+                    } else {
+                        self.problem.try_set(Some(problem));
+                    }
                 }
                 Err(_) => {}
             }
@@ -217,7 +223,7 @@ impl Feed {
     /// Fetches the events after the last number.
     async fn catch_up(self, run: &str, generation: u32) -> Result<(), Problem> {
         loop {
-            let page = client::events(run, self.last(), PAGE).await?;
+            let page = client::events_after(run, self.last(), PAGE, None).await?;
             if !self.is_current(generation) {
                 return Ok(());
             }

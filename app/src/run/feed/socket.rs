@@ -13,6 +13,9 @@ use crate::{browser, client};
 /// Websocket close code for a normal closure: the run has ended.
 const CLOSED_NORMALLY: u16 = 1000;
 
+/// Websocket close code of the server for a page that is too slow for live events.
+const CLOSED_TOO_SLOW: u16 = 1013;
+
 /// Websocket with its callbacks. Dropping it closes the socket and ends the callbacks.
 pub(super) struct Socket {
     socket: WebSocket,
@@ -72,6 +75,14 @@ impl Feed {
             if event.code() == CLOSED_NORMALLY {
                 // Delayed, because the last events can still wait for their frame.
                 browser::after_ms(50, move || self.finish());
+            } else if event.code() == CLOSED_TOO_SLOW {
+                // The missed events are fetched from storage, after the last one that is here. Not in the socket's own
+                // callback, which would drop itself.
+                browser::after_ms(0, move || {
+                    if self.is_current(generation) {
+                        self.load();
+                    }
+                });
             } else {
                 self.freshness.try_set(Freshness::Lost);
                 self.retry();
@@ -147,7 +158,7 @@ impl Feed {
         };
         let before = self.last();
         leptos::task::spawn_local(async move {
-            let news = client::events(&id, before, 1).await;
+            let news = client::events_after(&id, before, 1, None).await;
             if !self.is_current(generation) || self.last() != before {
                 return;
             }

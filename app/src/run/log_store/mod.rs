@@ -1,7 +1,7 @@
 //! The loaded log lines of a run, and the part of them that is on the screen. Pure.
 //!
-//! A run is read from its end: all lines from a number on are here, and for some steps older ones, too. Lines are stored
-//! once, in order. A view is a list of the line numbers that pass the filter and are not folded away with their task.
+//! A run is read from its end: all lines from a number on are here, and for some steps older ones, too. A [`window`] far
+//! before them may be here as well. Lines are stored once, in order. A view is a list of the line numbers that pass the filter and are not folded away with their task.
 //! Its heights are counted in rows of text, so that every line has a known position, wrapped or not, and a million lines
 //! do not need a million elements.
 
@@ -11,14 +11,14 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;
+mod window;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use api::{Event, EventBody, LogLevel, LogStream, ansi};
 
 pub use self::{
     filter::{Filter, Folds, Source, ViewSettings},
-    search::Hit,
     tasks::{Task, TaskId},
 };
 use self::{search::OlderHits, tasks::Tasks};
@@ -54,6 +54,8 @@ pub struct LogStore {
     from: u64,
     /// For some steps, all lines from this number on are here.
     from_of_step: HashMap<String, u64>,
+    /// Older lines that the view has instead of those at the end: all of this range, of the view's step or of all.
+    window: Option<Range<u64>>,
     steps: Names,
     hosts: Names,
     tasks: Tasks,
@@ -64,15 +66,15 @@ pub struct LogStore {
     rows: Vec<u32>,
     row_count: u32,
     widest: u32,
-    /// Indices into `view` of the lines with a hit.
-    hits: Vec<u32>,
+    /// Numbers of the lines with a hit, of those at the end.
+    hits: Vec<u64>,
     /// Hits in older lines, which are not loaded.
     older_hits: OlderHits,
     /// The first line of each task in the view.
     heads: HashMap<TaskId, u32>,
     /// Number of lines that the filter hides.
     filtered: usize,
-    /// Number of insertions of older lines.
+    /// Number of changes of the lines' indices in the view, other than by the settings.
     insertions: u32,
     /// Rows by which they have moved the lines of the view, all together.
     moved: u32,
@@ -107,13 +109,26 @@ impl LogStore {
         if let Some(line) = self.line_of(event) {
             self.tasks.count(&line);
             self.lines.push(line);
-            self.show(self.lines.len() as u32 - 1);
+            let (shown, end) = (self.shown(), self.from(self.settings.step.as_deref()));
+            self.show(self.lines.len() as u32 - 1, &shown, end);
         }
     }
 
     /// Adds older lines: all from the number `from` on, of one step or of all.
     pub fn insert(&mut self, events: Vec<Event>, step: Option<&str>, from: u64) {
-        let first = self.line(0).map(|line| line.seq);
+        let first = self.first_shown();
+        self.add(events);
+        match step {
+            Some(step) => {
+                self.from_of_step.insert(step.to_owned(), from);
+            }
+            None => self.from = from,
+        }
+        self.join_window();
+        self.show_again(first);
+    }
+
+    fn add(&mut self, events: Vec<Event>) {
         for event in events {
             let line = self.line_of(event);
             self.lines.extend(line);
@@ -121,18 +136,21 @@ impl LogStore {
         self.lines.sort_by_key(|line| line.seq);
         self.lines.dedup_by_key(|line| line.seq);
         self.tasks.count_all(&self.lines);
-        match step {
-            Some(step) => {
-                self.from_of_step.insert(step.to_owned(), from);
-            }
-            None => self.from = from,
-        }
+    }
+
+    /// Number of the first line of the view.
+    fn first_shown(&self) -> Option<u64> {
+        self.line(0).map(|line| line.seq)
+    }
+
+    /// Builds the view again, in which the line that was the first one may be further down.
+    fn show_again(&mut self, first: Option<u64>) {
         self.show_all();
         self.insertions += 1;
         self.moved += first.map_or(0, |first| self.row_of(self.place_of(first)));
     }
 
-    /// The number of insertions of older lines, and the rows by which they have moved the lines of the view.
+    /// The number of insertions of lines, and the rows by which they have moved the lines of the view.
     pub fn insertions(&self) -> (u32, u32) {
         (self.insertions, self.moved)
     }
@@ -179,6 +197,9 @@ impl LogStore {
         if is_other_search {
             self.older_hits = OlderHits::default();
         }
+        if settings.step != self.settings.step {
+            self.window = None;
+        }
         self.settings = settings;
         self.show_all();
     }
@@ -191,26 +212,26 @@ impl LogStore {
         self.widest = 0;
         self.heads.clear();
         self.filtered = 0;
+        let (shown, end) = (self.shown(), self.from(self.settings.step.as_deref()));
         for at in 0..self.lines.len() as u32 {
-            self.show(at);
+            self.show(at, &shown, end);
         }
     }
 
-    fn show(&mut self, at: u32) {
+    /// Adds a line to the view, if its number is among the shown ones. Hits are counted from the number `end` on.
+    fn show(&mut self, at: u32, shown: &Range<u64>, end: u64) {
         let line = &self.lines[at as usize];
-        let is_of_step = match &self.settings.step {
-            Some(step) => self.steps.name(line.step) == step,
-            // Older ones are a part of what was there.
-            None => line.seq >= self.from,
-        };
-        if !is_of_step {
+        let step = self.settings.step.as_ref();
+        let (is_shown, is_at_end) = (shown.contains(&line.seq), line.seq >= end);
+        let is_of_step = step.is_none_or(|step| self.steps.name(line.step) == step);
+        if !is_of_step || !(is_shown || is_at_end) {
             return;
         }
         if !self.passes(line) {
-            self.filtered += 1;
+            self.filtered += usize::from(is_shown);
             return;
         }
-        if let Some(task) = line.task {
+        if is_shown && let Some(task) = line.task {
             let is_head = !self.heads.contains_key(&task);
             if is_head {
                 self.heads.insert(task, at);
@@ -218,10 +239,14 @@ impl LogStore {
                 return;
             }
         }
-        if !self.settings.needle.is_empty()
+        if is_at_end
+            && !self.settings.needle.is_empty()
             && ansi::contains(&ansi::plain(&line.text), &self.settings.needle)
         {
-            self.hits.push(self.view.len() as u32);
+            self.hits.push(line.seq);
+        }
+        if !is_shown {
+            return;
         }
         self.view.push(at);
         self.widest = self.widest.max(line.columns);

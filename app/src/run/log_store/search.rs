@@ -1,10 +1,10 @@
-//! Hits of a search: in the lines of the view, and in older lines that the server has searched and that are not loaded.
+//! Hits of a search: in the lines at the end, and in older lines that the server has searched.
 
 use api::LogHits;
 
 use super::{Line, LogStore};
 
-/// Hits in lines that are not loaded.
+/// Hits in lines before those at the end.
 #[derive(Debug, Default)]
 pub(super) struct OlderHits {
     /// The lines, in order.
@@ -13,29 +13,16 @@ pub(super) struct OlderHits {
     from: Option<u64>,
 }
 
-/// A line with a hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hit {
-    /// A line of the view, by its index.
-    Loaded(usize),
-    /// A line that is not loaded, by its number.
-    Older(u64),
-}
-
 impl LogStore {
     /// Number of lines with a hit, apart from those that the filter hides.
     pub fn hits(&self) -> usize {
         self.shown_older_hits().count() + self.hits.len()
     }
 
-    /// The hit with this number, counted from the oldest.
-    pub fn hit(&self, number: usize) -> Option<Hit> {
-        let mut older = self.shown_older_hits();
-        let count = self.shown_older_hits().count();
-        match number.checked_sub(count) {
-            None => older.nth(number).map(|line| Hit::Older(line.seq)),
-            Some(number) => (self.hits.get(number)).map(|place| Hit::Loaded(*place as usize)),
-        }
+    /// The number of the line with a hit, counted from the oldest hit.
+    pub fn hit(&self, number: usize) -> Option<u64> {
+        let older = self.shown_older_hits().map(|line| line.seq);
+        older.chain(self.hits.iter().copied()).nth(number)
     }
 
     fn shown_older_hits(&self) -> impl Iterator<Item = &Line> {

@@ -111,13 +111,13 @@ fn search_results_are_counted_in_the_filtered_log() {
         needle: String::from("error"),
         ..ViewSettings::default()
     });
-    assert_eq!((store.hits(), store.hit(1)), (2, Some(Hit::Loaded(2))));
+    assert_eq!((store.hits(), store.hit(1)), (2, Some(3)));
     store.set_view(ViewSettings {
         needle: String::from("error"),
         step: Some(String::from("a")),
         ..ViewSettings::default()
     });
-    assert_eq!((store.hits(), store.hit(1)), (2, Some(Hit::Loaded(1))));
+    assert_eq!((store.hits(), store.hit(1)), (2, Some(3)));
 }
 
 #[test]
@@ -312,14 +312,139 @@ fn hits_in_lines_that_are_not_loaded_come_before_the_others() {
     store.add_older_hits("one", None, older(&[0], 1));
     assert_eq!((store.hits(), store.search_before()), (4, None));
     let found: Vec<_> = (0..4).filter_map(|number| store.hit(number)).collect();
-    assert_eq!(
-        found,
-        [Hit::Older(1), Hit::Older(2), Hit::Loaded(0), Hit::Loaded(1)]
-    );
+    assert_eq!(found, [1, 2, 4, 5]);
 
     // A line that is loaded later is counted once.
     store.insert(vec![all[1].clone(), all[2].clone()], None, 2);
-    assert_eq!((store.hits(), store.hit(1)), (4, Some(Hit::Loaded(0))));
+    assert_eq!((store.hits(), store.hit(1)), (4, Some(2)));
     store.set_view(search(Some("a")));
     assert_eq!((store.hits(), store.search_before()), (1, Some(2)));
+}
+
+/// Ten lines of two steps in turn, of which the last two are loaded.
+fn long() -> (LogStore, Vec<Event>) {
+    let lines: Vec<(&str, String)> = (1..=10)
+        .map(|number| (if number % 2 == 1 { "a" } else { "b" }, number.to_string()))
+        .collect();
+    let lines: Vec<(&str, &str)> = lines
+        .iter()
+        .map(|(step, text)| (*step, text.as_str()))
+        .collect();
+    let all = events(&lines);
+    let mut store = LogStore::default();
+    store.insert(all[8..].to_vec(), None, 9);
+    (store, all)
+}
+
+#[test]
+fn a_window_far_before_the_end_grows_until_it_joins_the_end() {
+    let (mut store, all) = long();
+    store.open_window(all[3..5].to_vec(), None, 4..6);
+    assert_eq!(shown(&store), ["4", "5"]);
+    assert_eq!((store.from(None), store.window()), (9, Some(4..6)));
+    let (insertions, moved) = store.insertions();
+
+    store.extend_window(all[1..3].to_vec(), None, 2..4);
+    assert_eq!(shown(&store), ["2", "3", "4", "5"]);
+    assert_eq!(
+        store.insertions(),
+        (insertions + 1, moved + 2),
+        "line 4 moves"
+    );
+    store.extend_window(all[5..7].to_vec(), None, 6..8);
+    assert_eq!(shown(&store), ["2", "3", "4", "5", "6", "7"]);
+    assert_eq!(store.insertions(), (insertions + 2, moved + 2));
+    store.extend_window(all[..1].to_vec(), None, 1..1);
+    assert_eq!(store.window(), Some(2..8), "it does not touch the window");
+
+    store.extend_window(all[7..].to_vec(), None, 8..u64::MAX);
+    let numbers: Vec<String> = (2..=10).map(|number| number.to_string()).collect();
+    assert_eq!(shown(&store), numbers);
+    assert_eq!((store.from(None), store.window()), (2, None));
+}
+
+#[test]
+fn a_window_that_is_left_leaves_no_gap_behind() {
+    let (mut store, all) = long();
+    store.open_window(all[3..5].to_vec(), None, 4..6);
+    let mut new = all[9].clone();
+    new.seq = 11;
+    store.push(new);
+    assert_eq!(shown(&store), ["4", "5"], "a new line is at the end");
+    store.leave_window();
+    assert_eq!(shown(&store), ["9", "10", "10"]);
+    // An answer that comes too late.
+    store.extend_window(all[5..6].to_vec(), None, 6..7);
+    assert_eq!((shown(&store).len(), store.window()), (3, None));
+
+    // All lines, for a download.
+    store.open_window(all[3..5].to_vec(), None, 4..6);
+    store.insert(all[..8].to_vec(), None, 1);
+    assert_eq!((shown(&store).len(), store.window()), (11, None));
+}
+
+#[test]
+fn a_window_is_of_the_step_of_the_view() {
+    let (mut store, all) = long();
+    let of_a = |numbers: &[usize]| {
+        numbers
+            .iter()
+            .map(|number| all[number - 1].clone())
+            .collect::<Vec<_>>()
+    };
+    let view = |step: Option<&str>| ViewSettings {
+        step: step.map(str::to_owned),
+        ..ViewSettings::default()
+    };
+    store.open_window(of_a(&[3, 5]), Some("a"), 2..6);
+    assert_eq!(store.window(), None, "the view has all steps");
+    store.set_view(view(Some("a")));
+    store.open_window(of_a(&[3, 5]), Some("a"), 2..6);
+    assert_eq!(shown(&store), ["3", "5"]);
+    store.set_view(view(None));
+    assert_eq!(shown(&store), ["9", "10"]);
+    store.set_view(view(Some("a")));
+    assert_eq!(
+        shown(&store),
+        ["9"],
+        "the lines of the window have gaps around them"
+    );
+
+    store.open_window(of_a(&[3, 5]), Some("a"), 2..6);
+    store.extend_window(of_a(&[7, 9]), Some("a"), 6..u64::MAX);
+    assert_eq!(shown(&store), ["3", "5", "7", "9"]);
+    assert_eq!((store.from(Some("a")), store.from(None)), (2, 9));
+}
+
+#[test]
+fn hits_keep_their_order_while_a_window_is_open() {
+    let mut all = events(&[
+        ("a", "one"),
+        ("a", "two"),
+        ("a", "one"),
+        ("a", "two"),
+        ("a", "one"),
+    ]);
+    let mut store = LogStore::default();
+    store.insert(all.split_off(4), None, 5);
+    store.set_view(ViewSettings {
+        needle: String::from("one"),
+        ..ViewSettings::default()
+    });
+    let older = api::LogHits {
+        lines: vec![all[0].clone(), all[2].clone()],
+        from: 1,
+    };
+    store.add_older_hits("one", None, older);
+    let hits = |store: &LogStore| {
+        (0..4)
+            .filter_map(|number| store.hit(number))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(hits(&store), [1, 3, 5]);
+    store.open_window(all[2..3].to_vec(), None, 3..4);
+    assert_eq!(
+        (shown(&store), hits(&store)),
+        (vec![String::from("one")], vec![1, 3, 5])
+    );
 }

@@ -11,7 +11,7 @@ impl LogStore {
     /// Lines of the view as plain text, one line each with time and step. With `numbers`, only those with such a number.
     pub fn text(&self, numbers: Option<RangeInclusive<u64>>) -> String {
         let mut text = String::new();
-        for line in self.shown(numbers) {
+        for line in self.chosen(numbers) {
             text.push_str(&time::time_of_day(line.time_ms, 0.0));
             text.push_str("Z  ");
             text.push_str(self.step_name(line.step));
@@ -26,7 +26,7 @@ impl LogStore {
     /// the text with its escape sequences.
     pub fn json_lines(&self) -> String {
         let mut text = String::new();
-        for line in self.shown(None) {
+        for line in self.chosen(None) {
             let names = self.task_names(line);
             let object = serde_json::json!({
                 "seq": line.seq,
@@ -45,7 +45,7 @@ impl LogStore {
         text
     }
 
-    fn shown(&self, numbers: Option<RangeInclusive<u64>>) -> impl Iterator<Item = &Line> {
+    fn chosen(&self, numbers: Option<RangeInclusive<u64>>) -> impl Iterator<Item = &Line> {
         let lines = self
             .view
             .iter()

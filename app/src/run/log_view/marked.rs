@@ -75,7 +75,8 @@ impl LogState {
     }
 }
 
-/// Scrolls to the lines of the address or to a hit, once they are loaded.
+/// Scrolls to the lines of the address or to a hit, once they are loaded. If they are far before the lines of the view, only
+/// the lines around them are loaded.
 pub fn follow_link(state: LogState) {
     Effect::new(move |_| {
         let marked = Marked::parse(&browser::fragment());
@@ -101,8 +102,12 @@ pub fn follow_link(state: LogState) {
             return;
         }
         let from = log.try_with_value(|log| log.from(step.as_deref()));
-        if from.is_some_and(|from| from > number.max(1)) {
-            state.load_older(step);
+        let is_at_end = from.is_some_and(|from| from <= number.max(1));
+        if is_at_end {
+            state.feed.leave_window();
+        } else if log.try_with_value(|log| log.shown().contains(&number)) != Some(true) {
+            let feed = state.feed;
+            state.fetch(move || feed.open_window(number, step));
             return;
         }
         state.goal.set(None);

@@ -1,7 +1,8 @@
 //! The log: every line of the run, with elements only for the visible ones.
 //!
 //! It scrolls with new lines until the user scrolls up. Then it displays the number of new lines instead. Older lines are
-//! fetched near the top of what is loaded.
+//! fetched near the top of what is loaded. A link or a hit far back opens a window of lines around it, and near its bottom
+//! the next lines are fetched.
 
 mod line;
 mod marked;
@@ -15,15 +16,15 @@ use wasm_bindgen::{JsCast, closure::Closure};
 use self::{line::LineView, marked::Marked, search::Search, tools::LogTools, view_menu::Times};
 use super::{
     feed::Feed,
-    log_store::{Filter, Folds, ViewSettings},
+    log_store::{Filter, Folds, LogStore, ViewSettings},
 };
-use crate::{browser, time::day};
+use crate::{browser, client::Answer, time::day};
 
 /// Height of a row of text in pixels, as in `log.css`.
 const ROW: f64 = 20.0;
 /// Number of rows above and below the visible part that are rendered too.
 const SPARE: f64 = 12.0;
-/// Rows above the visible part below which older lines are fetched.
+/// Rows above and below the visible part at which more lines are fetched.
 const AHEAD: f64 = 100.0;
 
 /// State shared by the parts of the log.
@@ -56,7 +57,7 @@ pub struct LogState {
     view: RwSignal<u32>,
     /// Changes when the view is extended or replaced.
     changed: RwSignal<u32>,
-    /// True while older lines are fetched.
+    /// True while lines are fetched.
     is_loading: RwSignal<bool>,
 }
 
@@ -107,7 +108,7 @@ pub fn LogView(
     measure(state);
     rebuild_view(state);
     scroll_to_end(state);
-    reach_back(state);
+    reach_further(state);
     search::search_older(state);
     marked::follow_link(state);
 
@@ -139,8 +140,9 @@ pub fn LogView(
     };
     let waiting = move || {
         state.changed.track();
-        let all = feed.log.try_with_value(|log| log.len()).unwrap_or_default();
-        all.saturating_sub(state.seen.get())
+        let at_end = |log: &LogStore| log.window().is_none().then(|| log.len());
+        let all = feed.log.try_with_value(at_end).flatten();
+        all.unwrap_or_default().saturating_sub(state.seen.get())
     };
     let empty = move || {
         (rows() == 0).then(|| {
@@ -310,20 +312,27 @@ fn scroll_to_end(state: LogState) {
     });
 }
 
-/// Fetches older lines when the top of what is here comes into sight.
-fn reach_back(state: LogState) {
+/// Fetches more lines when the top of what is here comes into sight, or the bottom of a window.
+fn reach_further(state: LogState) {
     Effect::new(move |_| {
         state.changed.track();
         let follows = state.follow.get();
-        let rows = state.feed.log.try_with_value(|log| log.rows());
-        let height = f64::from(rows.unwrap_or_default()) * ROW;
-        let is_near = state.place.with(|place| {
-            let fits = height <= place.height;
-            place.height > 0.0 && (fits || !follows && place.top < AHEAD * ROW)
-        });
+        let log = |log: &LogStore| (log.rows(), log.shown());
+        let (rows, shown) = state.feed.log.try_with_value(log).unwrap_or((0, 0..0));
+        let height = f64::from(rows) * ROW;
+        let place = state.place.get();
+        let is_near_top = height <= place.height || !follows && place.top < AHEAD * ROW;
+        let is_near_end = place.top + place.height > height - AHEAD * ROW;
         let step = state.step.get();
-        if is_near && state.feed.has_older(step.as_deref()) {
-            state.load_older(step);
+        // A goal loads what it needs.
+        if place.height <= 0.0 || state.goal.get().is_some() {
+            return;
+        }
+        let feed = state.feed;
+        if is_near_top && shown.start > 1 {
+            state.fetch(move || feed.extend_up(step));
+        } else if is_near_end && shown.end < u64::MAX {
+            state.fetch(move || feed.extend_down(step));
         }
     });
 }
@@ -348,15 +357,19 @@ impl LogState {
         });
     }
 
-    /// Fetches a page of older lines.
-    fn load_older(self, step: Option<String>) {
+    /// Fetches lines, unless others are being fetched.
+    fn fetch<F>(self, lines: impl FnOnce() -> F)
+    where
+        F: Future<Output = Answer<()>> + 'static,
+    {
         if self.is_loading.get_untracked() {
             return;
         }
         self.is_loading.set(true);
+        let lines = lines();
         leptos::task::spawn_local(async move {
             // After an error, the next move of the view tries again.
-            if self.feed.load_older(step).await.is_err() {
+            if lines.await.is_err() {
                 self.goal.try_set(None);
             }
             self.is_loading.try_set(false);
@@ -372,7 +385,9 @@ impl LogState {
         self.place.update(|place| place.top = top);
         let at_end = top + f64::from(element.client_height())
             >= f64::from(element.scroll_height()) - ROW / 2.0;
-        if at_end {
+        let log = self.feed.log;
+        let has_window = log.try_with_value(|log| log.window().is_some());
+        if at_end && has_window == Some(false) {
             self.follow.set(true);
         } else if top < before - 1.0 && self.follow.get_untracked() {
             let all = self
@@ -386,6 +401,8 @@ impl LogState {
     }
 
     fn to_end(self) {
+        self.goal.set(None);
+        self.feed.leave_window();
         self.follow.set(true);
         if let Some(element) = self.scroll.get_untracked() {
             element.set_scroll_top(element.scroll_height());

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use super::LogState;
-use crate::{browser, run::log_store::Hit};
+use crate::browser;
 
 /// Pause between the last key and the first request, in milliseconds.
 const PAUSE_MS: i32 = 250;
@@ -81,13 +81,10 @@ impl LogState {
         }
         let next = (self.hit.get_untracked() as isize + step).rem_euclid(count as isize) as usize;
         self.hit.set(next);
-        match self.feed.log.try_with_value(|log| log.hit(next)).flatten() {
-            Some(Hit::Loaded(place)) => self.scroll_to(place),
-            Some(Hit::Older(number)) => {
-                self.follow.set(false);
-                self.goal.set(Some(number));
-            }
-            None => {}
+        let hit = self.feed.log.try_with_value(|log| log.hit(next)).flatten();
+        if hit.is_some() {
+            self.follow.set(false);
+            self.goal.set(hit);
         }
     }
 }

@@ -44,12 +44,12 @@ pub fn tidy(input: &CommandInput<'_>, names: &[String]) -> Option<Proposal> {
             })
             .any(|node| names.contains(&node.name))
     };
-    let kept: Places = nodes
+    let fixed: Places = nodes
         .iter()
         .filter(|node| !moves(node))
         .map(|node| (node.name.clone(), Place::at(node.rect.corner())))
         .collect();
-    layout::arrange(&mut nodes, input.drawing.edges(), &kept);
+    layout::arrange(&mut nodes, input.drawing.edges(), &fixed);
     let places: Vec<(String, Place)> = nodes
         .iter()
         .zip(input.drawing.nodes())

@@ -111,7 +111,7 @@ fn places(input: &CommandInput<'_>, twins: &BTreeMap<&str, String>) -> Vec<(Stri
         let group = groups.entry(stays(node)).or_insert(node.rect);
         *group = group.union(node.rect);
     }
-    let ways: HashMap<Option<String>, CanvasVector> = groups
+    let offsets: HashMap<Option<String>, CanvasVector> = groups
         .into_iter()
         .map(|(parent, group)| {
             let nodes = input.drawing.nodes().iter();
@@ -124,8 +124,8 @@ fn places(input: &CommandInput<'_>, twins: &BTreeMap<&str, String>) -> Vec<(Stri
         })
         .collect();
     let place = |(node, twin): &(&Node, &String)| {
-        let way = ways.get(&stays(node)).copied().unwrap_or(BESIDE);
-        ((*twin).clone(), Place::at(node.rect.moved(way).corner()))
+        let offset = offsets.get(&stays(node)).copied().unwrap_or(BESIDE);
+        ((*twin).clone(), Place::at(node.rect.moved(offset).corner()))
     };
     standing.iter().map(place).collect()
 }

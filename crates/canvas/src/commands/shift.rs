@@ -35,9 +35,10 @@ pub fn shift(
         && chip.kind == NodeKind::Chip
     {
         let described = input.types.get(&chip.resource_type);
-        return match described.is_some_and(types::ResourceType::is_component) {
-            true => rehost(input, chip, at),
-            false => reattach(input, chip, at),
+        return if described.is_some_and(types::ResourceType::is_component) {
+            rehost(input, chip, at)
+        } else {
+            reattach(input, chip, at)
         };
     }
     let mut proposal = Proposal {

@@ -100,7 +100,7 @@ pub(super) fn resource_help(input: &CompletionInput<'_>, resource: &Resource) ->
 
 /// Help about a function of HOT. Empty for old functions of CloudFormation.
 pub(super) fn function_help(name: &str) -> Vec<String> {
-    let says = match name {
+    let text = match name {
         "get_param" => "The value of a parameter: `{ get_param: name }`.",
         "get_resource" => "The id of a resource: `{ get_resource: name }`.",
         "get_attr" => "An attribute of a resource: `{ get_attr: [name, attribute] }`.",
@@ -132,7 +132,7 @@ pub(super) fn function_help(name: &str) -> Vec<String> {
         "or" => "Whether one of these conditions is true.",
         _ => return Vec::new(),
     };
-    vec![says.to_owned()]
+    vec![text.to_owned()]
 }
 
 #[cfg(test)]

@@ -234,9 +234,10 @@ impl Maker<'_> {
             return offers;
         }
         if self.spot.at == At::Key {
-            return match self.spot.siblings.is_empty() {
-                true => self.functions(None),
-                false => Vec::new(),
+            return if self.spot.siblings.is_empty() {
+                self.functions(None)
+            } else {
+                Vec::new()
             };
         }
         let (template, cloud) = (self.input.template, self.input.cloud);
@@ -299,9 +300,10 @@ impl Maker<'_> {
 
     /// A key whose value begins on the next line.
     fn opened(&self, key: &str, start: &str) -> Offer {
-        let text = match self.spot.is_flow {
-            true => format!("{key}: "),
-            false => format!("{key}:\n{}{start}", " ".repeat(self.spot.column + 2)),
+        let text = if self.spot.is_flow {
+            format!("{key}: ")
+        } else {
+            format!("{key}:\n{}{start}", " ".repeat(self.spot.column + 2))
         };
         Offer::new(key, text).again(!matches!(
             key,

@@ -124,18 +124,18 @@ fn one_of(mut property: Property, values: impl IntoIterator<Item = Value>) -> Pr
 fn of_parameter(definition: &Value) -> Vec<Property> {
     let kind = definition["type"].as_str().unwrap_or("string");
     let hidden = definition["hidden"] == json!(true);
-    let says = "The value if none is given.";
+    let summary = "The value if none is given.";
     let default = match kind {
-        "number" => of("default", PropertyKind::Number, says),
+        "number" => of("default", PropertyKind::Number, summary),
         "boolean" => one_of(
-            of("default", PropertyKind::Any, says),
+            of("default", PropertyKind::Any, summary),
             [json!(true), json!(false)],
         ),
-        "json" => of("default", PropertyKind::Any, says),
+        "json" => of("default", PropertyKind::Any, summary),
         "comma_delimited_list" if !definition["default"].is_string() => {
-            of("default", PropertyKind::List { of: None }, says)
+            of("default", PropertyKind::List { of: None }, summary)
         }
-        _ => text("default", says),
+        _ => text("default", summary),
     };
     let range = |name: &str, keys: [&str; 2], summary: &str| {
         let keys = keys.map(|key| of(key, PropertyKind::Integer, "")).to_vec();

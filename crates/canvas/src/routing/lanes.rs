@@ -92,7 +92,7 @@ fn shifted(path: &[CanvasPoint], at: usize, by: f64) -> Option<Vec<CanvasPoint>>
             point.x += by;
         }
     }
-    let keeps = |index: usize| {
+    let keeps_direction = |index: usize| {
         let old = (
             path[index + 1].x - path[index].x,
             path[index + 1].y - path[index].y,
@@ -104,7 +104,7 @@ fn shifted(path: &[CanvasPoint], at: usize, by: f64) -> Option<Vec<CanvasPoint>>
         let along = old.0 * new.0 + old.1 * new.1;
         along > 0.0 && new.0.hypot(new.1) >= REST_MIN && (new.0 == 0.0 || new.1 == 0.0)
     };
-    (by == 0.0 || keeps(at - 1) && keeps(at + 1)).then_some(moved)
+    (by == 0.0 || keeps_direction(at - 1) && keeps_direction(at + 1)).then_some(moved)
 }
 
 /// Whether the moved segment and its neighbours cross no node. Segments at ports touch only their own node.

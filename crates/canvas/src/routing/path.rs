@@ -188,24 +188,24 @@ fn joined(start: CanvasPoint, middle: Vec<CanvasPoint>, end: CanvasPoint) -> Vec
 
 /// The path without repeated points and without points on straight segments.
 pub(super) fn simplified(points: &[CanvasPoint]) -> Vec<CanvasPoint> {
-    let mut kept: Vec<CanvasPoint> = Vec::with_capacity(points.len());
+    let mut corners: Vec<CanvasPoint> = Vec::with_capacity(points.len());
     for &point in points {
-        if kept.last() == Some(&point) {
+        if corners.last() == Some(&point) {
             continue;
         }
-        if let [.., before, last] = kept[..] {
+        if let [.., before, last] = corners[..] {
             let is_on = |a: f64, b: f64, c: f64| (a <= b && b <= c) || (a >= b && b >= c);
             let goes_on = (before.x == last.x
                 && last.x == point.x
                 && is_on(before.y, last.y, point.y))
                 || (before.y == last.y && last.y == point.y && is_on(before.x, last.x, point.x));
             if goes_on {
-                kept.pop();
+                corners.pop();
             }
         }
-        kept.push(point);
+        corners.push(point);
     }
-    kept
+    corners
 }
 
 fn cost(points: &[CanvasPoint]) -> f64 {

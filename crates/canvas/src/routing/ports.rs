@@ -99,10 +99,12 @@ fn side(shape: &Shape, other: Rect, is_cable: bool) -> Side {
         (true, true) => is_cable || down > across,
         (false, false) => down >= across,
     };
-    match is_down {
-        true if to.y >= from.y => Side::Bottom,
-        true => Side::Top,
-        false => sideways,
+    if !is_down {
+        sideways
+    } else if to.y >= from.y {
+        Side::Bottom
+    } else {
+        Side::Top
     }
 }
 

@@ -70,7 +70,7 @@ impl<'a> Expanded<'a> {
             types: source.types,
             cloud: source.cloud,
             scope: shape,
-            keep: &shape.kept,
+            keep: &shape.counted_groups,
         });
         for one in flattened
             .diagnostics

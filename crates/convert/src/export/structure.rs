@@ -23,7 +23,7 @@ use crate::export::{Report, Source};
 /// Groups that are kept, and parameters with fixed values.
 pub(crate) struct Shape<'a> {
     /// Groups that the format can express as one resource with a count.
-    pub kept: Vec<String>,
+    pub counted_groups: Vec<String>,
     /// Values of the parameters that decide the structure.
     pub fixed: BTreeMap<String, Value>,
     template: &'a Template,
@@ -36,19 +36,19 @@ impl<'a> Shape<'a> {
     /// `keeps` returns whether a group with members of a type can be kept.
     pub(crate) fn of(
         source: &Source<'a>,
-        keeps: &dyn Fn(&str) -> bool,
+        can_be_counted: &dyn Fn(&str) -> bool,
         report: &mut Report,
     ) -> Shape<'a> {
         let template = source.document.template();
         let merged = Merged::of(source.bundle, template);
-        let kept: Vec<String> = template
+        let counted_groups: Vec<String> = template
             .resources
             .iter()
             .filter(|resource| {
                 let definition = definition_of(resource);
                 let member = definition.and_then(|one| one.get("type")?.as_str());
                 let plain = |member| match merged.aliases.resolve(&resource.name, member, &[]) {
-                    Target::Type(target) => target == member && keeps(member),
+                    Target::Type(target) => target == member && can_be_counted(member),
                     Target::File { .. } => false,
                 };
                 member.is_some_and(plain)
@@ -61,7 +61,7 @@ impl<'a> Shape<'a> {
         };
         let mut names = BTreeSet::new();
         for resource in &template.resources {
-            if !kept.contains(&resource.name) {
+            if !counted_groups.contains(&resource.name) {
                 looking.resource(None, resource, DEPTH_MAX, &mut names);
                 let is_nest = looking.is_nest(resource);
                 let condition = resource.condition.as_ref().filter(|_| is_nest);
@@ -93,7 +93,7 @@ impl<'a> Shape<'a> {
             fixed.insert(parameter.name.clone(), value);
         }
         Shape {
-            kept,
+            counted_groups,
             fixed,
             template,
             depth: Cell::new(0),

@@ -15,7 +15,7 @@ pub enum Inspection {
     Gone,
 }
 
-/// A property that somebody changed in the cloud.
+/// A property that was changed in the cloud.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The property, or `status` for the power state of a server.

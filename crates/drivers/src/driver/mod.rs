@@ -243,7 +243,7 @@ pub enum Proof {
     /// The marker and the age, as the cloud copies markers, for instance to restored volumes. Contains the creation
     /// time. `None` if the cloud does not return it.
     MarkAndAge(Option<jiff::Timestamp>),
-    /// No evidence: the resource has the name from the template, as a resource of somebody else can.
+    /// No evidence: the resource has the name from the template, and a resource of another owner can have it too.
     NameOnly,
 }
 
@@ -334,7 +334,7 @@ pub trait Driver: Send + Sync {
         })
     }
 
-    /// Properties that somebody changed in the cloud, from the attributes after the last step (`recorded`) and the present
+    /// Properties that were changed in the cloud, from the attributes after the last step (`recorded`) and the present
     /// ones. Only properties with a value in the template, which [`Driver::update`] can restore. Types without this
     /// comparison return none.
     ///

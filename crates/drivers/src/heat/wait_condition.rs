@@ -77,7 +77,7 @@ impl Driver for WaitCondition {
         count(context).map(drop)
     }
 
-    /// Each update waits anew.
+    /// Each update waits again.
     async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
         Ok(local_id(context, timeout(context)?))
     }
@@ -127,9 +127,10 @@ fn timed_out(
     signals: &[Signal],
 ) -> Result<String, DriverError> {
     let ids: Vec<String> = signals.iter().map(|one| format!("`{}`", one.id)).collect();
-    let who = match ids.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", ids.join(", ")),
+    let who = if ids.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", ids.join(", "))
     };
     Ok(format!(
         "got {so_far}{who} in {} s. `/var/log/cloud-init-output.log` on the servers that did not signal says why; resume the \

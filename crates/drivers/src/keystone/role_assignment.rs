@@ -92,7 +92,7 @@ fn text(word: &str, who: &str, grant: &Grant) -> String {
     format!("{word}/{who}/{kind}/{target}/{}", grant.role)
 }
 
-/// The parts of such a text. `None` for a text of another form.
+/// Parses the text of an association. `None` for another format.
 fn parse(association: &str) -> Option<(Actor<'_>, Grant)> {
     let words: Vec<&str> = association.split('/').collect();
     let [word, who, kind, target, role] = words[..] else {

@@ -79,10 +79,10 @@ pub(super) async fn read(
     names: &[&str],
 ) -> Result<Map<String, Value>, DriverError> {
     let consoles = async {
-        let wanted = names.contains(&"console_urls");
-        match wanted {
-            true => Some(console_urls(context, id).await),
-            false => None,
+        if names.contains(&"console_urls") {
+            Some(console_urls(context, id).await)
+        } else {
+            None
         }
     };
     let addresses = async {

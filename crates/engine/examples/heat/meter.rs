@@ -209,7 +209,7 @@ fn kind(line: &str) -> Option<String> {
     if line.contains("Processed request: ") {
         return Some("all".to_owned());
     }
-    let asked = |method: &&str| {
+    let request = |method: &&str| {
         let (_, path) = line.split_once(&format!("\"{method} /"))?;
         let path = path.split(['?', ' ', '"']).next()?;
         let is_id = |word: &str| openstack::looks_like_id(word);
@@ -219,5 +219,5 @@ fn kind(line: &str) -> Option<String> {
             .collect();
         Some(format!("{method} /{}", words.join("/")))
     };
-    METHODS.iter().find_map(asked)
+    METHODS.iter().find_map(request)
 }

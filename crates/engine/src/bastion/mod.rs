@@ -7,7 +7,7 @@
 mod route;
 mod rule;
 
-pub(crate) use route::{LOGIN_USER, key_pair, route};
+pub(crate) use route::{key_pair, route};
 pub(crate) use rule::{Rule, RuleUser, Users};
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -47,30 +47,30 @@ const GROUP: &str = "OS::Neutron::SecurityGroup";
 impl Bastion {
     /// The bastion of a deployment: the step's resource, or else the marked server.
     pub fn of(known: &ResourceTable, scope: &dyn Scope, named: Option<&str>) -> Option<Bastion> {
-        let things = known.all();
+        let entries = known.all();
         let is_server = |name: &&str| {
-            things
+            entries
                 .get(*name)
-                .is_some_and(|thing| thing.spec.resource_type == "OS::Nova::Server")
+                .is_some_and(|entry| entry.spec.resource_type == "OS::Nova::Server")
         };
         let marked = || {
-            things
+            entries
                 .iter()
-                .find(|(_, thing)| thing.spec.marks.bastion)
+                .find(|(_, entry)| entry.spec.marks.bastion)
                 .map(|(name, _)| name.as_str())
         };
         let server = named.filter(is_server).or_else(marked)?.to_owned();
 
         // The group that a pass created for this server; else the first group in the properties of its ports or of the
         // server.
-        let derived = things.iter().find(|(name, thing)| {
-            let serves = matches!(&thing.spec.origin, Origin::Derived { serves: Some(serves), .. } if *serves == server);
-            thing.spec.resource_type == GROUP && (serves || **name == format!("{server}_access"))
+        let derived = entries.iter().find(|(name, entry)| {
+            let serves = matches!(&entry.spec.origin, Origin::Derived { serves: Some(serves), .. } if *serves == server);
+            entry.spec.resource_type == GROUP && (serves || **name == format!("{server}_access"))
         });
         let group = derived
-            .and_then(|(_, thing)| id(thing.reference.as_ref()?))
+            .and_then(|(_, entry)| id(entry.reference.as_ref()?))
             .or_else(|| {
-                let server = things.get(&server)?;
+                let server = entries.get(&server)?;
                 let networks = server
                     .spec
                     .properties
@@ -82,8 +82,8 @@ impl Bastion {
                     .iter()
                     .filter_map(|network| network.get("port"))
                     .collect();
-                let port = things.values().find(|thing| {
-                    thing
+                let port = entries.values().find(|entry| {
+                    entry
                         .reference
                         .as_ref()
                         .is_some_and(|id| ports.contains(&id))

@@ -6,11 +6,8 @@ use serde_json::Value;
 use super::Bastion;
 use crate::{
     resources::{Addresses, ResourceTable},
-    ssh::{Host, Route},
+    ssh::{Host, LOGIN_USER, Route},
 };
-
-/// The user that cloud-init creates on every server with our login.
-pub const LOGIN_USER: &str = "stackloom";
 
 const SSH_KEY: &str = "Stackloom::SSHKey";
 
@@ -30,9 +27,9 @@ pub fn route(
     let public =
         public.ok_or_else(|| format!("the bastion `{}` has no public address", bastion.server))?;
     let key = |server: &str| {
-        let thing = known.get(server);
+        let entry = known.get(server);
         let key =
-            thing.and_then(|thing| Some(thing.attributes.get("host_key")?.as_str()?.to_owned()));
+            entry.and_then(|entry| Some(entry.attributes.get("host_key")?.as_str()?.to_owned()));
         key.ok_or_else(|| {
             format!("the SSH host key of `{server}` is not known: the server was created without Stackloom's login. Deploy it again")
         })
@@ -56,8 +53,8 @@ pub fn route(
 
 /// The resource name of the deployment's key pair, with its public key.
 pub fn key_pair(known: &ResourceTable) -> Option<(String, Option<String>)> {
-    let mut things = known.all().into_iter();
-    let (name, thing) = things.find(|(_, thing)| thing.spec.resource_type == SSH_KEY)?;
-    let public = thing.attributes.get("public_key").and_then(Value::as_str);
+    let mut entries = known.all().into_iter();
+    let (name, entry) = entries.find(|(_, entry)| entry.spec.resource_type == SSH_KEY)?;
+    let public = entry.attributes.get("public_key").and_then(Value::as_str);
     Some((name, public.map(str::to_owned)))
 }

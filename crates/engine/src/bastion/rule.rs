@@ -129,14 +129,17 @@ impl Rule {
         let mut bastions = leaving.bastions.clone();
         bastions.extend(bastion.filter(|name| !leaving.bastions.contains(name)));
         for bastion in bastions {
-            let kept = leaving.still_used.iter();
-            let kept = kept.filter(|(used, _)| *used == bastion);
-            let kept: Vec<IpAddr> = kept.filter_map(|(_, from)| from.parse().ok()).collect();
-            drivers::bastion::close(&self.session, &self.marker(&bastion), &kept).await?;
+            let addresses = leaving.still_used.iter();
+            let addresses = addresses.filter(|(used, _)| *used == bastion);
+            let addresses: Vec<IpAddr> = addresses
+                .filter_map(|(_, from)| from.parse().ok())
+                .collect();
+            drivers::bastion::close(&self.session, &self.marker(&bastion), &addresses).await?;
         }
-        Ok(match leaving.still_used.is_empty() {
-            true => Users::None,
-            false => Users::Others,
+        Ok(if leaving.still_used.is_empty() {
+            Users::None
+        } else {
+            Users::Others
         })
     }
 

@@ -52,6 +52,7 @@ pub use update::{Hidden, Preview};
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
+    journal::{EventBatch, Interruption},
     run::{ActiveRuns, Command},
     shared::Core,
     terminal::Terminals,
@@ -397,7 +398,7 @@ impl Engine {
     /// If the run is active, succeeded, or is not the deployment's last run.
     pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
         let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
-        let resumed = async move { engine.resume_run(&actor, &id).await };
+        let resumed = async move { Box::pin(engine.resume_run(&actor, &id)).await };
         self.run_to_completion(Box::pin(resumed)).await
     }
 
@@ -555,7 +556,7 @@ impl Engine {
     }
 
     /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's
-    /// final event. A slow viewer continues with stored events.
+    /// final event, or with an interruption.
     ///
     /// # Errors
     /// If there is no such run.
@@ -564,7 +565,7 @@ impl Engine {
         tenant: &Tenant,
         run: &str,
         after: u64,
-    ) -> Result<BoxStream<'static, Vec<Event>>> {
+    ) -> Result<BoxStream<'static, Result<EventBatch, Interruption>>> {
         self.run_row(tenant, run).await?;
         Ok(self.core.journal.stream(tenant, run, after))
     }

@@ -33,11 +33,6 @@ impl Engine {
             row.shown.state = state;
         }
         let mut machine = self.restore(&row).await?;
-        let store = &self.core.store;
-        let held = (row.shown.id.as_str(), row.fence);
-        for (step, crashes) in store.step_crashed(&row.tenant, held).await? {
-            machine.crashed(&step, crashes);
-        }
         let deployment = self
             .deployment_row(&row.tenant, &row.shown.deployment)
             .await?;
@@ -72,6 +67,12 @@ impl Engine {
             }
             _ => (None, Event::RecoverWithoutToken),
         };
+        // Last, because a recovery that fails is tried again, and is no crash.
+        let held = (row.shown.id.as_str(), row.fence);
+        let crashed = self.core.store.step_crashed(&row.tenant, held).await?;
+        for (step, crashes) in crashed {
+            machine.crashed(&step, crashes);
+        }
         tracing::info!(
             run.id = row.shown.id,
             with_token = run_context.is_some(),
@@ -145,6 +146,7 @@ impl Engine {
         )
         .with_command(command);
         if row.shown.state != RunState::Paused {
+            let _attendance = self.active_runs.attend(run);
             self.claim(actor, &row, &secrets).await?;
             row.fence = self.run_row(&actor.tenant, run).await?.fence;
             // The task that ended the run can still be finishing.

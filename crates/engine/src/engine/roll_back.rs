@@ -19,7 +19,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{Changes, Engine, Force};
-use crate::{Actor, Error, Result, Tenant, run::RunContext, secrets::load_run};
+use crate::{
+    Actor, Error, Result, Tenant,
+    run::{Attendance, RunContext},
+    secrets::load_run,
+};
 
 /// The longest pause between two tries, as a multiple of the first: five minutes with the default settings.
 const PAUSE_GROWS_TO: u32 = 32;
@@ -119,9 +123,10 @@ impl Engine {
             let_go: self.core.lease.tenure().end_token(),
             engine: self.clone(),
             tenant: row.tenant,
-            run,
             session,
             reported: None,
+            _attendance: self.active_runs.attend(&run),
+            run,
         };
         self.core
             .tasks
@@ -142,6 +147,7 @@ struct RequestedRollBack {
     session: Option<Session>,
     /// The reason for the delay that is in the run's reason already.
     reported: Option<String>,
+    _attendance: Attendance,
 }
 
 /// The result of one try.
@@ -270,7 +276,7 @@ impl RequestedRollBack {
             on_one_line(&error.to_string())
         );
         if let Err(error) = self.write(what, Wanted::NoMore).await {
-            tracing::warn!(%error, "the next start tries to roll it back");
+            tracing::warn!(%error, "it is tried again when the run is taken up again");
         }
     }
 

@@ -4,12 +4,17 @@
 //! database every few seconds and on every notice: it ends leases that were not renewed, takes free runs, obeys
 //! cancellations that other servers received, and drops the tasks of runs that another server has taken.
 //!
+//! A run can be held here without a task: the journal refused a write of its task, its start or recovery failed, or the
+//! database stored it and the answer was lost. After the length of a lease, this server gives such a run up, and the next
+//! look takes it like the run of a server that is gone. The pause keeps a run that fails each time from being started again
+//! and again.
+//!
 //! Servers that seal with different keys would pause each other's runs. So a server does not join those with another key.
 
 use std::{collections::HashMap, time::Duration};
 
 use api::RunState;
-use store::{Outcome, RunRow, ServerRow};
+use store::{HeldRun, Outcome, RunRow, ServerRow};
 use tokio::{sync::oneshot, time::timeout};
 
 use super::Engine;
@@ -18,8 +23,14 @@ use crate::{Error, Result, lease::Sent, run::Command};
 /// Pause before the next try to join the servers.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Counts of the other servers' renewals, and since when they are known.
-type DeploymentRevision = HashMap<String, (i64, Sent)>;
+/// Memory of the looks at the database.
+#[derive(Default)]
+struct Seen {
+    /// Counts of the other servers' renewals, and since when they are known.
+    beats: HashMap<String, (i64, Sent)>,
+    /// Runs that are held here without a task, and since when.
+    stranded: HashMap<String, Sent>,
+}
 
 impl Engine {
     /// Joins the servers, and begins a tenure.
@@ -127,7 +138,7 @@ impl Engine {
     pub(super) async fn look_after_runs(self) {
         let stopping = self.core.stopping.clone();
         let work = async {
-            let mut seen = DeploymentRevision::new();
+            let mut seen = Seen::default();
             loop {
                 let pause = self.core.lease.pause();
                 let _woken = timeout(pause, self.core.wake.notified()).await;
@@ -139,15 +150,16 @@ impl Engine {
         let _stopped = stopping.run_until_cancelled(work).await;
     }
 
-    async fn look(&self, seen: &mut DeploymentRevision) -> Result<()> {
+    async fn look(&self, seen: &mut Seen) -> Result<()> {
         let operator = &self.core.operator;
         if self.core.lease.tenure().rest().is_none() {
             return Ok(());
         }
         let others = operator.server_list_others().await?;
-        seen.retain(|id, _| others.iter().any(|other| other.id == *id));
+        seen.beats
+            .retain(|id, _| others.iter().any(|other| other.id == *id));
         for other in others {
-            match seen.get(&other.id) {
+            match seen.beats.get(&other.id) {
                 Some((beat, since)) if *beat == other.beat => {
                     if since.elapsed() >= other.patience
                         && operator.server_expire(&other).await? == Outcome::Done
@@ -155,7 +167,7 @@ impl Engine {
                         tracing::warn!(server = other.id, "a server is gone; its runs are free");
                     }
                 }
-                _ => drop(seen.insert(other.id, (other.beat, Sent::now()))),
+                _ => drop(seen.beats.insert(other.id, (other.beat, Sent::now()))),
             }
         }
         let tasks = self.active_runs.all();
@@ -178,6 +190,7 @@ impl Engine {
                 }
             }
         }
+        self.give_up_stranded(&mut seen.stranded, &held).await?;
         // Taking them calls clouds.
         let engine = self.clone();
         self.core.tasks.spawn(async move {
@@ -187,6 +200,28 @@ impl Engine {
                 tracing::warn!(%error, "free runs cannot be taken");
             }
         });
+        Ok(())
+    }
+
+    /// Gives up the runs that were held without a task for the length of a lease.
+    async fn give_up_stranded(
+        &self,
+        stranded: &mut HashMap<String, Sent>,
+        held: &[HeldRun],
+    ) -> Result<()> {
+        let is_stranded = |run: &HeldRun| !self.active_runs.is_at_work(&run.id);
+        stranded.retain(|id, _| held.iter().any(|run| run.id == *id && is_stranded(run)));
+        for run in held.iter().filter(|run| is_stranded(run)) {
+            let since = stranded.entry(run.id.clone()).or_insert_with(Sent::now);
+            if since.elapsed() >= self.core.lease.length() {
+                self.core.operator.run_release(run).await?;
+                stranded.remove(&run.id);
+                tracing::warn!(
+                    run.id,
+                    "a run had no task at its server, and is taken up again"
+                );
+            }
+        }
         Ok(())
     }
 
@@ -208,6 +243,7 @@ impl Engine {
 
     async fn take(&self, row: RunRow) -> Result<()> {
         let (tenant, id) = (&row.tenant, &row.shown.id);
+        let _attendance = self.active_runs.attend(id);
         // A task of an earlier tenure may still be ending.
         if let Some(task) = self.active_runs.task_of(id) {
             task.closed().await;
@@ -230,6 +266,7 @@ impl Engine {
     /// If steps of it still run there.
     pub(super) async fn bring(&self, row: RunRow) -> Result<RunRow> {
         let store = &self.core.store;
+        let _attendance = self.active_runs.attend(&row.shown.id);
         let is_here = store.holds(&row) && self.active_runs.task_of(&row.shown.id).is_some();
         if row.shown.state != RunState::Paused || is_here {
             return Ok(row);

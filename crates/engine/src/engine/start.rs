@@ -135,6 +135,7 @@ impl Engine {
     }
 
     pub(super) async fn go(&self, actor: &Actor, run: &str) -> Result<()> {
+        let _attendance = self.active_runs.attend(run);
         let row = self.run_row(&actor.tenant, run).await?;
         // Another server may have taken it already, if this one has just lost its lease.
         if !self.core.store.holds(&row) {
@@ -178,7 +179,7 @@ impl Engine {
             Err(error) => Err(error),
         };
         if let Err(error) = written {
-            tracing::error!(%error, run.id = run, "a run that could not begin waits for the next start");
+            tracing::error!(%error, run.id = run, "a run that could not begin waits until it is taken up again");
         }
     }
 

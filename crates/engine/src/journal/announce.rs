@@ -17,7 +17,7 @@ use super::hub::Hub;
 /// Pause between two notices of a run.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Pause between two looks at storage, if no notice comes.
+/// Interval of reads from storage without notices.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// Pause before the next try, if the database does not answer.
@@ -44,7 +44,7 @@ impl Announcer {
     }
 }
 
-/// Sends what is noted, until the announcer is dropped.
+/// Sends the recorded notices, until the announcer is dropped.
 pub async fn send(store: Store, announcer: Weak<Announcer>) {
     while let Some(announcer) = announcer.upgrade() {
         // An announcer without owner notes nothing more.
@@ -53,14 +53,14 @@ pub async fn send(store: Store, announcer: Weak<Announcer>) {
             continue;
         }
         if let Err(error) = store.notify_events(&announcer.take()).await {
-            // The others look by themselves.
+            // The other servers read from storage at an interval.
             tracing::warn!(%error, "other servers were not told of new events");
         }
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// Passes notices on to the viewers here and to whoever looks after runs, until the hub is dropped.
+/// Forwards notices to the viewers of this server and to the task that claims runs, until the hub is dropped.
 pub async fn receive(store: Store, hub: Weak<Hub>, runs: Arc<Notify>) {
     while hub.strong_count() > 0 {
         let mut listener = match store.listen().await {

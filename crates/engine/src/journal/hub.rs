@@ -2,20 +2,18 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
-use api::Event;
 use tokio::sync::broadcast;
 
-/// Events of one run that were stored together.
-pub type Batch = Arc<[Event]>;
+use super::EventBatch;
 
 /// News of a run.
 #[derive(Clone)]
 pub enum News {
     /// Events that were stored here.
-    Batch(Batch),
+    Batch(EventBatch),
     /// Storage has events up to this number.
     Until(u64),
 }
@@ -40,7 +38,7 @@ impl Hub {
     }
 
     /// Sends a batch to the viewers of a run. A run without viewers uses no memory.
-    pub fn tell(&self, run: &str, batch: Batch) {
+    pub fn tell(&self, run: &str, batch: EventBatch) {
         self.send(run, News::Batch(batch));
     }
 

@@ -10,6 +10,7 @@
 //! After a crash, a batch is stored completely or not at all. An effect starts after its batch is stored.
 
 mod announce;
+mod batch;
 mod hub;
 mod stream;
 mod writer;
@@ -17,10 +18,13 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use store::{Entry, LogQuota, Store};
 use tokio::sync::{Notify, mpsc, oneshot};
+
+pub use batch::EventBatch;
+pub use stream::Interruption;
 
 use crate::{Error, Result, Tenant};
 use announce::Announcer;
@@ -39,19 +43,21 @@ pub struct Journal {
 const QUEUE: usize = 4096;
 
 impl Journal {
-    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored. `runs` is
-    /// notified when another server says that the runs have changed hands.
-    pub fn start(store: Store, quota: LogQuota, runs: Arc<Notify>) -> Journal {
+    /// Starts the writer. It ends when the last handle is dropped. Log lines above the quota are not stored. An append
+    /// that takes longer than `limit` is given up and begun again. `runs` is notified when another server says that the
+    /// runs have changed hands.
+    pub fn start(store: Store, quota: LogQuota, limit: Duration, runs: Arc<Notify>) -> Journal {
         let (writes, queue) = mpsc::channel(QUEUE);
         let hub = Arc::new(Hub::default());
         let announcer = store.is_shared().then(Arc::<Announcer>::default);
         if let Some(announcer) = &announcer {
             tokio::spawn(announce::send(store.clone(), Arc::downgrade(announcer)));
-            let heard = announce::receive(store.clone(), Arc::downgrade(&hub), runs);
-            tokio::spawn(heard);
+            let receiver = announce::receive(store.clone(), Arc::downgrade(&hub), runs);
+            tokio::spawn(receiver);
             tokio::spawn(announce::look_again(Arc::downgrade(&hub)));
         }
-        tokio::spawn(Writer::new(store.appender(quota), hub.clone(), announcer).work(queue));
+        let writer = Writer::new(store.appender(quota), limit, hub.clone(), announcer);
+        tokio::spawn(writer.work(queue));
         Journal { store, writes, hub }
     }
 

@@ -1,17 +1,20 @@
 //! Events of a run: stored ones first, then live ones.
 //!
+//! A viewer that has got live events and does not take the next ones in time is cut off: it reads what it missed when it
+//! comes back. A viewer that is still reading stored events has all the time that it needs.
+//!
 //! The stream of a failed run that will be rolled back does not end with the run: the reasons for a delay of the
 //! roll-back are events of the same run, after its end.
 
 use std::time::Duration;
 
-use api::{Event, EventBody};
+use api::EventBody;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use store::RunProgress;
 
-use super::{Journal, hub::News};
+use super::{EventBatch, Journal, hub::News};
 use crate::Tenant;
 
 /// Number of events that are read from storage at once.
@@ -19,8 +22,19 @@ const PAGE: u32 = 1000;
 /// Interval at which a run with a requested roll-back is checked: the start of its roll-back is not an event.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// The reason why a stream of events ends before its run.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Interruption {
+    /// The viewer does not take live events as fast as they come. Another stream continues after its last event.
+    #[error("the viewer is too slow")]
+    TooSlow,
+    /// The database failed. Another stream continues after the viewer's last event.
+    #[error(transparent)]
+    Storage(#[from] store::Error),
+}
+
 /// The position of a viewer.
-struct Viewer {
+pub(super) struct Viewer {
     journal: Journal,
     tenant: Tenant,
     run: String,
@@ -28,7 +42,9 @@ struct Viewer {
     seen: u64,
     live: Receiver<News>,
     /// True if storage may have events that the viewer did not get.
-    behind: bool,
+    pub(super) behind: bool,
+    /// True if the last events were live.
+    is_live: bool,
     /// True if there will be no more live events.
     closed: bool,
     /// True if the run has ended and will be rolled back.
@@ -36,56 +52,63 @@ struct Viewer {
 }
 
 impl Journal {
-    /// Events with a number greater than `after`, without gaps or duplicates. Ends after the run's final event, or when
-    /// it is certain whether the run is rolled back. If a run is resumed, the next stream continues from there.
-    pub fn stream(&self, tenant: &Tenant, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
+    /// Events with a number greater than `after`, without gaps or duplicates. No batch is empty. Ends after the run's final
+    /// event, when it is certain whether the run is rolled back, or with an interruption. If a run is resumed, the next
+    /// stream continues from there.
+    pub fn stream(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        after: u64,
+    ) -> BoxStream<'static, Result<EventBatch, Interruption>> {
+        let viewer = self.viewer(tenant, run, after);
+        stream::unfold(Some(viewer), |viewer| async move {
+            let mut viewer = viewer?;
+            match viewer.next().await {
+                Ok(events) => Some((Ok(events?), Some(viewer))),
+                Err(interruption) => Some((Err(interruption), None)),
+            }
+        })
+        .boxed()
+    }
+
+    pub(super) fn viewer(&self, tenant: &Tenant, run: &str, after: u64) -> Viewer {
         // Watch first, then read: events in between arrive twice here and are dropped once.
         let live = self.hub.watch(run);
-        let viewer = Viewer {
+        Viewer {
             journal: self.clone(),
             tenant: tenant.clone(),
             run: run.to_owned(),
             seen: after,
             live,
             behind: true,
+            is_live: false,
             closed: false,
             lingers: false,
-        };
-        stream::unfold(viewer, |mut viewer| async move {
-            let events = viewer.next().await?;
-            Some((events, viewer))
-        })
-        .boxed()
+        }
     }
 }
 
 impl Viewer {
-    async fn next(&mut self) -> Option<Vec<Event>> {
+    pub(super) async fn next(&mut self) -> Result<Option<EventBatch>, Interruption> {
         loop {
             if self.behind {
                 // The order is important: if the run ends after this query, its last event is still read. In the
                 // reverse order that event would be missed.
                 let store = &self.journal.store;
-                let standing = store.run_standing(&self.tenant, &self.run).await;
-                let standing = standing.unwrap_or(RunProgress::Ended);
+                let standing = store.run_standing(&self.tenant, &self.run).await?;
                 let over = self.closed || standing == RunProgress::Ended;
                 self.lingers = standing == RunProgress::AwaitsRollBack;
-                let events = match store
+                let events = store
                     .event_list(&self.tenant, &self.run, self.seen, PAGE)
-                    .await
-                {
-                    Ok(events) => events,
-                    Err(error) => {
-                        tracing::warn!(%error, run.id = self.run, "a viewer's stream ends early; it will ask again");
-                        return None;
-                    }
-                };
+                    .await?;
                 if let Some(last) = events.last() {
                     self.seen = last.seq;
-                    return Some(events);
+                    self.is_live = false;
+                    return Ok(Some(events.into()));
                 }
                 if over {
-                    return None;
+                    return Ok(None);
                 }
                 self.behind = false;
             }
@@ -111,12 +134,17 @@ impl Viewer {
                         self.behind = true;
                         continue;
                     }
-                    let events = batch[new..].to_vec();
+                    let events = match new {
+                        0 => batch,
+                        new => batch[new..].to_vec().into(),
+                    };
                     self.seen = events.last().map_or(self.seen, |last| last.seq);
+                    self.is_live = true;
                     // After a final event, storage shows if the run was resumed meanwhile.
                     self.behind = events.iter().any(|event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()));
-                    return Some(events);
+                    return Ok(Some(events));
                 }
+                Err(RecvError::Lagged(_)) if self.is_live => return Err(Interruption::TooSlow),
                 Err(RecvError::Lagged(_)) => self.behind = true,
                 Err(RecvError::Closed) => {
                     self.behind = true;

@@ -1,8 +1,6 @@
 //! Event numbers without gaps, and viewers that miss no events.
 
-use std::sync::Arc;
-
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use api::{
     DeploymentState, Event, EventBody, LogLevel, LogLine, LogStream, ResourceState, RunState,
@@ -13,22 +11,34 @@ use serde_json::json;
 
 use store::{
     Ending, ResourceChange, Wanted,
-    testing::{Database, tenant},
+    testing::{BreakingWay, Database, Lost, tenant},
 };
 
-use super::*;
+use super::{stream::Viewer, *};
 use crate::testing::resource;
+
+/// Time limit of an append.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A journal in a database of its own, with one deployment `d` and one run `r` of one step.
 async fn journal() -> (Journal, Database) {
     let database = Database::new().await;
-    let (store, tenant) = (&database.store, tenant());
+    begin(&database.store).await;
+    let journal = Journal::start(
+        database.store.clone(),
+        LogQuota::NONE,
+        LIMIT,
+        Arc::default(),
+    );
+    (journal, database)
+}
+
+async fn begin(store: &Store) {
+    let tenant = tenant();
     store::testing::deployment_insert(store, &tenant, "d").await;
     let workflow = json!({"steps": [{"id": "net:create", "kind": "create", "resource": null, "after": [], "timeout_seconds": 60}], "resources": {}});
     let workflow = serde_json::from_value(workflow).unwrap();
     store::testing::run_insert(store, &tenant, "d", "r", &workflow).await;
-    let journal = Journal::start(store.clone(), LogQuota::NONE, Arc::default());
-    (journal, database)
 }
 
 fn line(number: usize) -> Entry {
@@ -51,6 +61,22 @@ fn run_is(state: RunState, ending: Option<Ending>) -> Entry {
         reason: None,
         deployment: Some(DeploymentState::Busy),
     }
+}
+
+/// The events of the streams of a viewer who comes back whenever it is cut off.
+async fn watch(journal: &Journal, after: u64) -> Vec<Event> {
+    let mut seen = Vec::<Event>::new();
+    let mut stream = journal.stream(&tenant(), "r", after);
+    while let Some(events) = stream.next().await {
+        match events {
+            Ok(events) => seen.extend_from_slice(&events),
+            Err(_interruption) => {
+                let after = seen.last().map_or(after, |last| last.seq);
+                stream = journal.stream(&tenant(), "r", after);
+            }
+        }
+    }
+    seen
 }
 
 fn is_dense(events: &[Event]) -> bool {
@@ -210,6 +236,24 @@ async fn an_invalid_state_is_refused_and_fails_no_other_write() {
 }
 
 #[tokio::test]
+async fn a_database_that_falls_silent_does_not_stall_the_journal() {
+    let way = BreakingWay::new().await;
+    let store = way.operator.store();
+    begin(store).await;
+    let limit = Duration::from_millis(500);
+    let journal = Journal::start(store.clone(), LogQuota::NONE, limit, Arc::default());
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(vec![line(1), line(2)]).await.unwrap();
+    way.break_at_commit(Lost::AnswerForGood);
+    let written = run.write(vec![line(3)]);
+    let written = tokio::time::timeout(LIMIT, written).await;
+    written.expect("another connection is used").unwrap();
+    assert!(way.has_broken());
+    let events = store.event_list(&tenant(), "r", 0, 10).await.unwrap();
+    assert!(is_dense(&events) && events.len() == 3);
+}
+
+#[tokio::test]
 async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
     let (journal, _database) = journal().await;
     let writers: Vec<_> = (0..4)
@@ -237,7 +281,11 @@ async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
                 let mut stream = journal.stream(&tenant(), "r", after);
                 let mut seen = after;
                 while let Some(events) = stream.next().await {
-                    for event in events {
+                    let Ok(events) = events else {
+                        stream = journal.stream(&tenant(), "r", seen);
+                        continue;
+                    };
+                    for event in &*events {
                         assert_eq!(event.seq, seen + 1, "viewer {viewer}");
                         seen = event.seq;
                     }
@@ -263,31 +311,50 @@ async fn a_viewer_who_joins_at_any_time_sees_every_event_once() {
     }
 }
 
+/// A viewer who has read all stored events and waits for live ones.
+fn live_viewer(journal: &Journal, seen: u64) -> Viewer {
+    let mut viewer = journal.viewer(&tenant(), "r", seen);
+    viewer.behind = false;
+    viewer
+}
+
 #[tokio::test]
-async fn a_viewer_who_lags_reads_events_from_the_database() {
+async fn a_viewer_who_lags_is_cut_off_and_reads_the_rest_from_the_database() {
     let (journal, _database) = journal().await;
-    let mut stream = journal.stream(&tenant(), "r", 0);
-    journal
-        .of(&tenant(), "r", 0)
-        .write(vec![line(0)])
-        .await
-        .unwrap();
-    let first = stream.next().await.unwrap();
-    for number in 0..600 {
-        journal
-            .of(&tenant(), "r", 0)
-            .write(vec![line(number)])
-            .await
-            .unwrap();
+    let run = journal.of(&tenant(), "r", 0);
+    let mut live = live_viewer(&journal, 0);
+    let mut stored = journal.viewer(&tenant(), "r", 0);
+    run.write(vec![line(0)]).await.unwrap();
+    let mut seen = live.next().await.unwrap().unwrap().to_vec();
+    for number in 1..600 {
+        run.write(vec![line(number)]).await.unwrap();
     }
-    journal
-        .of(&tenant(), "r", 0)
-        .write(vec![run_is(RunState::Cancelled, Some(Ending::Cancelled))])
-        .await
-        .unwrap();
-    let rest: Vec<Event> = stream.collect::<Vec<_>>().await.concat();
-    let all = [first, rest].concat();
-    assert!(is_dense(&all) && all.len() == 602);
+    let cut_off = live.next().await;
+    assert!(matches!(cut_off, Err(Interruption::TooSlow)), "{cut_off:?}");
+    // Events that come before a viewer has read the stored ones cut nobody off.
+    assert_eq!(stored.next().await.unwrap().unwrap().len(), 600);
+
+    let end = run_is(RunState::Cancelled, Some(Ending::Cancelled));
+    run.write(vec![end]).await.unwrap();
+    seen.extend(watch(&journal, 1).await);
+    assert!(is_dense(&seen) && seen.len() == 601);
+    assert_eq!(stored.next().await.unwrap().unwrap().len(), 1);
+    assert!(stored.next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_json_of_a_live_batch_is_written_once_for_all_viewers() {
+    let (journal, _database) = journal().await;
+    let mut viewers = [(); 2].map(|()| live_viewer(&journal, 0));
+    let run = journal.of(&tenant(), "r", 0);
+    run.write(vec![line(1), line(2)]).await.unwrap();
+    let mut texts = Vec::new();
+    for viewer in &mut viewers {
+        texts.push(viewer.next().await.unwrap().unwrap().json());
+    }
+    assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
+    let events: Vec<Event> = serde_json::from_slice(&texts[0]).unwrap();
+    assert!(is_dense(&events) && events.len() == 2);
 }
 
 #[tokio::test]
@@ -298,27 +365,18 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
         .write(vec![run_is(RunState::Failed, Some(Ending::Failed))])
         .await
         .unwrap();
-    assert_eq!(
-        journal
-            .stream(&tenant(), "r", 0)
-            .collect::<Vec<_>>()
-            .await
-            .concat()
-            .len(),
-        1
-    );
+    assert_eq!(watch(&journal, 0).await.len(), 1);
     journal
         .of(&tenant(), "r", 0)
         .write(vec![run_is(RunState::Running, None)])
         .await
         .unwrap();
-    let stream = journal.stream(&tenant(), "r", 0);
-    journal
-        .of(&tenant(), "r", 0)
-        .write(vec![line(1), run_is(RunState::Succeeded, None)])
-        .await
-        .unwrap();
-    assert_eq!(stream.collect::<Vec<_>>().await.concat().len(), 4);
+    let watched = watch(&journal, 0);
+    let run = journal.of(&tenant(), "r", 0);
+    let written = run.write(vec![line(1), run_is(RunState::Succeeded, None)]);
+    let (watched, written) = tokio::join!(watched, written);
+    written.unwrap();
+    assert_eq!(watched.len(), 4);
 }
 
 /// The stream contains the reason for the roll-back's delay, and ends when the roll-back has started.
@@ -334,7 +392,7 @@ async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_ab
             .await
             .unwrap();
         let mut stream = journal.stream(&tenant(), "r", 0);
-        assert_eq!(stream.next().await.unwrap().len(), 1);
+        assert_eq!(stream.next().await.unwrap().unwrap().len(), 1);
         if is_told {
             let entry = Entry::RollBack {
                 reason: "the login has ended".into(),
@@ -348,7 +406,7 @@ async fn the_stream_of_a_failed_run_ends_when_its_roll_back_has_started_or_is_ab
         } else {
             store::testing::run_set_roll_back(&journal.store, "r", None).await;
         }
-        let rest = stream.collect::<Vec<_>>().await.concat();
+        let rest: Vec<EventBatch> = stream.map(|events| events.unwrap()).collect().await;
         assert_eq!(rest.len(), usize::from(is_told), "{rest:?}");
     }
 }
@@ -392,7 +450,7 @@ async fn numbers_go_on_after_a_restart() {
         .write(vec![line(1), line(2)])
         .await
         .unwrap();
-    let again = Journal::start(journal.store.clone(), LogQuota::NONE, Arc::default());
+    let again = Journal::start(journal.store.clone(), LogQuota::NONE, LIMIT, Arc::default());
     again
         .of(&tenant(), "r", 0)
         .write(vec![line(3)])
@@ -412,11 +470,7 @@ async fn a_viewer_who_joins_at_the_end_sees_the_last_event() {
             for _ in 0..delay {
                 tokio::task::yield_now().await;
             }
-            journal
-                .stream(&tenant(), "r", 0)
-                .collect::<Vec<_>>()
-                .await
-                .concat()
+            watch(&journal, 0).await
         });
         writer
             .of(&tenant(), "r", 0)

@@ -1,9 +1,12 @@
-//! The writer task: group commit, retries while the database cannot write, and the results.
+//! The writer task: group commit, retries while the database cannot write or does not answer, and the results.
 
 use std::{sync::Arc, time::Duration};
 
 use store::Appender;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
 
 use super::{announce::Announcer, hub::Hub};
 use crate::Result;
@@ -23,14 +26,22 @@ pub struct Writer {
     hub: Arc<Hub>,
     /// Tells other servers, if there may be some.
     announcer: Option<Arc<Announcer>>,
+    /// Time limit of an append.
+    limit: Duration,
 }
 
 impl Writer {
-    pub fn new(appender: Appender, hub: Arc<Hub>, announcer: Option<Arc<Announcer>>) -> Writer {
+    pub fn new(
+        appender: Appender,
+        limit: Duration,
+        hub: Arc<Hub>,
+        announcer: Option<Arc<Announcer>>,
+    ) -> Writer {
         Writer {
             appender,
             hub,
             announcer,
+            limit,
         }
     }
 
@@ -64,13 +75,13 @@ impl Writer {
         }
     }
 
-    /// A locked or full database is not caused by a write: all writes wait until it works again.
+    /// A database that is locked, full or silent is not caused by a write: all writes wait until it works again.
     async fn store_patiently(&mut self, batch: &[Queued]) -> store::Result<()> {
         let writes: Vec<&store::Write> = batch.iter().map(|queued| &queued.write).collect();
         let mut pause = Duration::from_millis(50);
         loop {
-            match self.appender.append(&writes).await {
-                Ok(appended) => {
+            match timeout(self.limit, self.appender.append(&writes)).await {
+                Ok(Ok(appended)) => {
                     for stored in appended {
                         if let (Some(announcer), Some(last)) =
                             (&self.announcer, stored.events.last())
@@ -81,13 +92,17 @@ impl Writer {
                     }
                     return Ok(());
                 }
-                Err(error) if error.is_transient() => {
+                Ok(Err(error)) if error.is_transient() => {
                     tracing::warn!(%error, "the journal cannot write; runs wait");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(5));
                 }
-                Err(error) => return Err(error),
+                Ok(Err(error)) => return Err(error),
+                Err(_elapsed) => {
+                    let limit_seconds = self.limit.as_secs_f64();
+                    tracing::warn!(limit_seconds, "the journal gets no answer; runs wait");
+                }
             }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
         }
     }
 }

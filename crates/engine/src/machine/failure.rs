@@ -60,7 +60,7 @@ impl Retries {
                 5,
                 failure
                     .retry_after
-                    .map_or(retry_pause, |asked| asked.min(RETRY_AFTER_LONGEST)),
+                    .map_or(retry_pause, |requested| requested.min(RETRY_AFTER_LONGEST)),
             ),
             FailureClass::Infrastructure => (
                 &mut used.infrastructure,

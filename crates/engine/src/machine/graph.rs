@@ -31,8 +31,8 @@ pub struct Node {
     pub always_run: bool,
     /// Time limit, from the first start and over all attempts.
     pub timeout: Duration,
-    /// True if it works, and false if it only waits for signals. Steps that wait are not limited in number: what they
-    /// wait for may need the slots.
+    /// False for a step that only waits for signals. The number of waiting steps is not limited, because the steps that
+    /// they wait for may need the slots.
     pub takes_slot: bool,
 }
 

@@ -23,14 +23,14 @@ pub struct Addresses {
 impl Addresses {
     /// The addresses of an existing server.
     pub fn of(known: &ResourceTable, scope: &dyn Scope, server: &str) -> Addresses {
-        let things = known.all();
-        let Some(thing) = things.get(server) else {
+        let entries = known.all();
+        let Some(entry) = entries.get(server) else {
             return Addresses::default();
         };
-        let ports = ports_of(thing, scope);
+        let ports = ports_of(entry, scope);
         Addresses {
-            private: private(thing, &things, &ports),
-            public: public(&things, scope, thing, &ports),
+            private: private(entry, &entries, &ports),
+            public: public(&entries, scope, entry, &ports),
         }
     }
 
@@ -65,13 +65,13 @@ fn is_address(value: &Value) -> Option<String> {
 
 fn private(
     server: &ResourceEntry,
-    things: &BTreeMap<String, ResourceEntry>,
+    entries: &BTreeMap<String, ResourceEntry>,
     ports: &[Value],
 ) -> Option<String> {
     let of_port = ports.iter().find_map(|id| {
-        let port = things
+        let port = entries
             .values()
-            .find(|thing| thing.reference.as_ref() == Some(id))?;
+            .find(|entry| entry.reference.as_ref() == Some(id))?;
         port.attributes
             .get("fixed_ips")?
             .as_array()?
@@ -100,37 +100,37 @@ fn first_address_in(networks: &Value) -> Option<String> {
 }
 
 fn public(
-    things: &BTreeMap<String, ResourceEntry>,
+    entries: &BTreeMap<String, ResourceEntry>,
     scope: &dyn Scope,
     server: &ResourceEntry,
     ports: &[Value],
 ) -> Option<String> {
-    let resolved = |thing: &ResourceEntry, property: &str| {
-        thing.spec.properties.get(property)?.resolve(scope).ok()
+    let resolved = |entry: &ResourceEntry, property: &str| {
+        entry.spec.properties.get(property)?.resolve(scope).ok()
     };
-    let is_ours = |thing: &ResourceEntry| {
-        resolved(thing, "port_id").is_some_and(|port| ports.contains(&port))
+    let is_ours = |entry: &ResourceEntry| {
+        resolved(entry, "port_id").is_some_and(|port| ports.contains(&port))
     };
-    let address = |thing: &ResourceEntry| {
-        thing
+    let address = |entry: &ResourceEntry| {
+        entry
             .attributes
             .get("floating_ip_address")
             .and_then(is_address)
     };
-    things
+    entries
         .values()
-        .filter(|thing| thing.spec.resource_type == "OS::Neutron::FloatingIP")
-        .filter(|thing| is_ours(thing))
+        .filter(|entry| entry.spec.resource_type == "OS::Neutron::FloatingIP")
+        .filter(|entry| is_ours(entry))
         .find_map(address)
         .or_else(|| {
-            let bound = |thing: &&ResourceEntry| {
-                thing.spec.resource_type == "OS::Neutron::FloatingIPAssociation" && is_ours(thing)
+            let bound = |entry: &&ResourceEntry| {
+                entry.spec.resource_type == "OS::Neutron::FloatingIPAssociation" && is_ours(entry)
             };
-            let id = resolved(things.values().find(bound)?, "floatingip_id")?;
+            let id = resolved(entries.values().find(bound)?, "floatingip_id")?;
             address(
-                things
+                entries
                     .values()
-                    .find(|thing| thing.reference.as_ref() == Some(&id))?,
+                    .find(|entry| entry.reference.as_ref() == Some(&id))?,
             )
         })
         .or_else(|| {

@@ -29,7 +29,7 @@ struct Tables {
     /// still be in the cloud, because it is retained or its deletion takes time.
     last: BTreeMap<String, u32>,
     /// Retained resources in the cloud, as texts for users.
-    kept: Vec<String>,
+    retained: Vec<String>,
     /// Other remarks for the end of the run.
     remarks: Vec<String>,
 }
@@ -83,25 +83,25 @@ impl ResourceEntry {
 impl ResourceTable {
     /// From stored rows, including deleted resources.
     pub fn of(rows: Vec<ResourceRow>) -> ResourceTable {
-        let mut things = Tables::default();
+        let mut tables = Tables::default();
         for row in rows {
-            things.record_incarnation(&row.name, row.incarnation);
+            tables.record_incarnation(&row.name, row.incarnation);
             if row.state != ResourceState::Deleted {
-                things.put(row.name.clone(), ResourceEntry::of(row));
+                tables.put(row.name.clone(), ResourceEntry::of(row));
             } else {
-                things.gone.insert(row.name);
+                tables.gone.insert(row.name);
             }
         }
-        ResourceTable(Mutex::new(things))
+        ResourceTable(Mutex::new(tables))
     }
 
     /// Adds the last incarnations of names that possibly have no row any more.
     pub fn with_incarnations(self, last: BTreeMap<String, u32>) -> ResourceTable {
-        let mut things = self.lock();
+        let mut tables = self.lock();
         for (name, last) in last {
-            things.record_incarnation(&name, last);
+            tables.record_incarnation(&name, last);
         }
-        drop(things);
+        drop(tables);
         self
     }
 
@@ -124,16 +124,16 @@ impl ResourceTable {
 
     /// The first resource or older copy that fits, by name.
     pub fn find(&self, fits: impl Fn(&ResourceEntry) -> bool) -> Option<(String, ResourceEntry)> {
-        let things = self.lock();
-        let found = things.by_name.iter().find(|(_, thing)| fits(thing));
-        found.map(|(name, thing)| (name.clone(), thing.clone()))
+        let tables = self.lock();
+        let found = tables.by_name.iter().find(|(_, entry)| fits(entry));
+        found.map(|(name, entry)| (name.clone(), entry.clone()))
     }
 
     /// The names of a resource's older copies, in order.
     pub fn copies(&self, name: &str) -> Vec<String> {
-        let things = self.lock();
+        let tables = self.lock();
         let first = format!("{name}@");
-        let names = things.by_name.range(first.clone()..);
+        let names = tables.by_name.range(first.clone()..);
         names
             .map(|(other, _)| other)
             .take_while(|other| other.starts_with(&first))
@@ -144,8 +144,8 @@ impl ResourceTable {
 
     /// The names of resources with this cloud id, including older copies, in order.
     pub fn with_id(&self, id: &str) -> Vec<String> {
-        let things = self.lock();
-        things
+        let tables = self.lock();
+        tables
             .by_id
             .get(id)
             .into_iter()
@@ -156,21 +156,21 @@ impl ResourceTable {
 
     /// The names of software on this server, including older copies, in order.
     pub fn on_host(&self, host: &str) -> Vec<String> {
-        let things = self.lock();
-        let names = things.by_host.get(host);
+        let tables = self.lock();
+        let names = tables.by_host.get(host);
         names.into_iter().flatten().cloned().collect()
     }
 
     /// Records a description for the resource's creation. An existing resource keeps its id. Returns the incarnation.
     pub fn begin(&self, name: &str, spec: &ResourceSpec) -> u32 {
-        let mut things = self.lock();
-        let before = things.by_name.get(name);
-        let physical_id = before.and_then(|thing| thing.physical_id.clone());
+        let mut tables = self.lock();
+        let before = tables.by_name.get(name);
+        let physical_id = before.and_then(|entry| entry.physical_id.clone());
         let incarnation = match before {
-            Some(thing) => thing.incarnation,
-            None => things.last.get(name).map_or(0, |last| last + 1),
+            Some(entry) => entry.incarnation,
+            None => tables.last.get(name).map_or(0, |last| last + 1),
         };
-        let thing = ResourceEntry {
+        let entry = ResourceEntry {
             spec: spec.clone(),
             physical_id,
             reference: None,
@@ -180,58 +180,58 @@ impl ResourceTable {
             made_from: BTreeMap::new(),
             tried: Map::new(),
         };
-        things.put(name.to_owned(), thing);
-        things.gone.remove(name);
-        things.record_incarnation(name, incarnation);
+        tables.put(name.to_owned(), entry);
+        tables.gone.remove(name);
+        tables.record_incarnation(name, incarnation);
         incarnation
     }
 
     /// True if a copy of this name was put aside already.
     pub fn was_put_aside(&self, copy: &str) -> bool {
-        let things = self.lock();
-        things.by_name.contains_key(copy) || things.gone.contains(copy)
+        let tables = self.lock();
+        tables.by_name.contains_key(copy) || tables.gone.contains(copy)
     }
 
     /// Moves the resource of a name to the copy's name.
     pub fn put_aside(&self, name: &str, copy: &str) {
-        let mut things = self.lock();
-        if let Some(thing) = things.take(name) {
-            things.put(copy.to_owned(), thing);
+        let mut tables = self.lock();
+        if let Some(entry) = tables.take(name) {
+            tables.put(copy.to_owned(), entry);
         }
     }
 
     /// Changes a resource, if it exists.
     pub fn change(&self, name: &str, change: impl FnOnce(&mut ResourceEntry)) {
-        let mut things = self.lock();
-        if let Some(mut thing) = things.take(name) {
-            change(&mut thing);
-            things.put(name.to_owned(), thing);
+        let mut tables = self.lock();
+        if let Some(mut entry) = tables.take(name) {
+            change(&mut entry);
+            tables.put(name.to_owned(), entry);
         }
     }
 
     /// Removes a resource.
     pub fn remove(&self, name: &str) {
-        let mut things = self.lock();
-        if things.take(name).is_some() {
-            things.gone.insert(name.to_owned());
+        let mut tables = self.lock();
+        if tables.take(name).is_some() {
+            tables.gone.insert(name.to_owned());
         }
     }
 
     /// Records a resource that stays in the cloud.
     pub fn keep(&self, what: String) {
-        self.lock().kept.push(what);
+        self.lock().retained.push(what);
     }
 
     /// Resources that stay in the cloud, recorded since this run was started or recovered.
-    pub fn kept(&self) -> Vec<String> {
-        self.lock().kept.clone()
+    pub fn retained(&self) -> Vec<String> {
+        self.lock().retained.clone()
     }
 
     /// Records a remark for the end of the run.
     pub fn remark(&self, remark: String) {
-        let mut things = self.lock();
-        if !things.remarks.contains(&remark) {
-            things.remarks.push(remark);
+        let mut tables = self.lock();
+        if !tables.remarks.contains(&remark) {
+            tables.remarks.push(remark);
         }
     }
 
@@ -266,7 +266,7 @@ fn forget(index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>, name
 }
 
 impl Tables {
-    fn put(&mut self, name: String, thing: ResourceEntry) {
+    fn put(&mut self, name: String, entry: ResourceEntry) {
         self.take(&name);
         let of = |index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>| {
             if let Some(key) = key {
@@ -276,16 +276,16 @@ impl Tables {
                     .insert(name.clone());
             }
         };
-        of(&mut self.by_id, thing.physical_id.as_deref());
-        of(&mut self.by_host, host_of(&thing));
-        self.by_name.insert(name, thing);
+        of(&mut self.by_id, entry.physical_id.as_deref());
+        of(&mut self.by_host, host_of(&entry));
+        self.by_name.insert(name, entry);
     }
 
     fn take(&mut self, name: &str) -> Option<ResourceEntry> {
-        let thing = self.by_name.remove(name)?;
-        forget(&mut self.by_id, thing.physical_id.as_deref(), name);
-        forget(&mut self.by_host, host_of(&thing), name);
-        Some(thing)
+        let entry = self.by_name.remove(name)?;
+        forget(&mut self.by_id, entry.physical_id.as_deref(), name);
+        forget(&mut self.by_host, host_of(&entry), name);
+        Some(entry)
     }
 
     fn record_incarnation(&mut self, name: &str, incarnation: u32) {
@@ -298,9 +298,9 @@ impl Tables {
 }
 
 /// The name of the server that software runs on.
-fn host_of(thing: &ResourceEntry) -> Option<&str> {
-    let property = types::host_property(&thing.spec.resource_type);
-    reference_name(thing.spec.properties.get(property)?)
+fn host_of(entry: &ResourceEntry) -> Option<&str> {
+    let property = types::host_property(&entry.spec.resource_type);
+    reference_name(entry.spec.properties.get(property)?)
 }
 
 /// The resource that a value refers to by its name.
@@ -397,29 +397,29 @@ impl Scope for RunScope<'_> {
     }
 
     fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
-        let things = self.known.lock();
-        let thing = things.by_name.get(resource)?;
-        thing.reference.as_ref()?;
-        match thing.attributes.get(name) {
+        let tables = self.known.lock();
+        let entry = tables.by_name.get(resource)?;
+        entry.reference.as_ref()?;
+        match entry.attributes.get(name) {
             Some(value) => Some(value.clone()),
-            None if thing.should_give(name) => None,
+            None if entry.should_give(name) => None,
             None => Some(Value::Null),
         }
     }
 
     fn lacks_attribute(&self, resource: &str, name: &str) -> bool {
-        let things = self.known.lock();
-        things.by_name.get(resource).is_some_and(|thing| {
-            let is_there = thing.reference.is_some();
-            is_there && !thing.attributes.contains_key(name) && thing.should_give(name)
+        let tables = self.known.lock();
+        tables.by_name.get(resource).is_some_and(|entry| {
+            let is_there = entry.reference.is_some();
+            is_there && !entry.attributes.contains_key(name) && entry.should_give(name)
         })
     }
 
     fn attributes(&self, resource: &str) -> Option<Value> {
-        let things = self.known.lock();
-        let thing = things.by_name.get(resource)?;
-        thing.reference.as_ref()?;
-        Some(Value::Object(thing.attributes.clone()))
+        let tables = self.known.lock();
+        let entry = tables.by_name.get(resource)?;
+        entry.reference.as_ref()?;
+        Some(Value::Object(entry.attributes.clone()))
     }
 }
 

@@ -80,7 +80,7 @@ impl Attempt {
             .run_context
             .known
             .get(server)
-            .and_then(|thing| thing.physical_id)
+            .and_then(|entry| entry.physical_id)
         else {
             return;
         };
@@ -165,7 +165,7 @@ impl Attempt {
         let bastion = self.bastion();
         let server = bastion.as_ref().map(|bastion| bastion.server.as_str());
         let users = self.rule().close(&self.run_context.run, server).await?;
-        let said = match (server, users) {
+        let message = match (server, users) {
             // The bastion was never created, or has been deleted. Then no rule is left either.
             (None, _) => "there is no bastion to close".to_owned(),
             (Some(server), Users::None) => format!("port 22 of `{server}` is closed again"),
@@ -175,7 +175,7 @@ impl Attempt {
                 )
             }
         };
-        self.log.info(said).await;
+        self.log.info(message).await;
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! The command channels of the active runs' tasks.
+//! The runs that this server works on: the command channels of their tasks, and those about to get one.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::{mpsc, oneshot};
@@ -21,9 +21,32 @@ pub enum Command {
     Abandon(oneshot::Sender<Result<()>>),
 }
 
-/// The tasks of runs at work, by run.
+/// The runs at work.
 #[derive(Default)]
-pub struct ActiveRuns(Mutex<HashMap<String, Task>>);
+pub struct ActiveRuns {
+    tasks: Mutex<HashMap<String, Task>>,
+    /// Number of the [`Attendance`]s of each run.
+    attended: Mutex<HashMap<String, usize>>,
+}
+
+/// Work on a run without a task, until it is dropped: its start, its recovery, or its roll-back.
+#[must_use]
+pub struct Attendance {
+    runs: Arc<ActiveRuns>,
+    run: String,
+}
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        let mut attended = lock(&self.runs.attended);
+        if let Some(count) = attended.get_mut(&self.run) {
+            *count -= 1;
+            if *count == 0 {
+                attended.remove(&self.run);
+            }
+        }
+    }
+}
 
 struct Task {
     /// The number under which the run is held.
@@ -46,13 +69,28 @@ impl ActiveRuns {
             commands,
             let_go,
         };
-        self.lock().insert(run.to_owned(), task);
+        lock(&self.tasks).insert(run.to_owned(), task);
         receiver
+    }
+
+    /// Begins work on a run without a task.
+    pub fn attend(self: &Arc<ActiveRuns>, run: &str) -> Attendance {
+        *lock(&self.attended).entry(run.to_owned()).or_default() += 1;
+        Attendance {
+            runs: self.clone(),
+            run: run.to_owned(),
+        }
+    }
+
+    /// True if the run has a task, or is about to get one.
+    pub fn is_at_work(&self, run: &str) -> bool {
+        // In this order, because a task is registered before the attendance of its start ends.
+        lock(&self.attended).contains_key(run) || self.task_of(run).is_some()
     }
 
     /// Removes the channel of an ended task.
     pub fn unregister(&self, run: &str, fence: i64) {
-        let mut tasks = self.lock();
+        let mut tasks = lock(&self.tasks);
         if tasks.get(run).is_some_and(|task| task.fence == fence) {
             tasks.remove(run);
         }
@@ -60,14 +98,14 @@ impl ActiveRuns {
 
     /// The runs that have a task, and the numbers under which they are held.
     pub fn all(&self) -> Vec<(String, i64)> {
-        let tasks = self.lock();
+        let tasks = lock(&self.tasks);
         let tasks = tasks.iter().map(|(run, task)| (run.clone(), task.fence));
         tasks.collect()
     }
 
     /// Ends a run's task where it stands: another server has taken the run.
     pub fn let_go(&self, run: &str, fence: i64) {
-        let tasks = self.lock();
+        let tasks = lock(&self.tasks);
         if let Some(task) = tasks.get(run).filter(|task| task.fence == fence) {
             task.let_go.cancel();
         }
@@ -75,13 +113,13 @@ impl ActiveRuns {
 
     /// The sender to a run's task, if it has one.
     pub fn task_of(&self, run: &str) -> Option<mpsc::UnboundedSender<Command>> {
-        self.lock()
+        lock(&self.tasks)
             .get(run)
             .map(|task| task.commands.clone())
             .filter(|sender| !sender.is_closed())
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Task>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -55,7 +55,7 @@ impl Attempt {
         let known = self.run_context.known.get(name);
         let work = self.work(name, spec)?;
         let driver = self.driver(&work.spec)?;
-        let Some((id, thing)) = known.and_then(|thing| Some((thing.physical_id.clone()?, thing)))
+        let Some((id, entry)) = known.and_then(|entry| Some((entry.physical_id.clone()?, entry)))
         else {
             self.begin(name, &work.spec, ResourceState::Creating)
                 .await?;
@@ -69,21 +69,21 @@ impl Attempt {
             return self.make(name, &work, Earlier::None).await;
         }
         // Only an existing resource has old values to remove. A new one gets all its values at creation.
-        let before = self.work_on_what_is_there(name, thing.spec.clone());
+        let before = self.work_on_what_is_there(name, entry.spec.clone());
         let work = DriverInput {
             before: before.properties,
-            tried: thing.tried.clone(),
+            tried: entry.tried.clone(),
             ..work
         };
         // After an unfinished change, another copy can still hold values that this one needs.
         for copy in self.run_context.known.copies(name) {
             self.release_exclusive(&copy, Release::MakesRoom).await?;
         }
-        let mut work = self.back_to_defaults(&thing, work);
-        work.changed = self.differing(&thing, &work);
+        let mut work = self.back_to_defaults(&entry, work);
+        work.changed = self.differing(&entry, &work);
         let context = work.context(self);
         if self.updates(&work.spec) {
-            self.tries(name, &thing, driver, &work).await?;
+            self.tries(name, &entry, driver, &work).await?;
             self.log
                 .info(format!(
                     "changing {} `{name}` ({id})",
@@ -94,16 +94,16 @@ impl Attempt {
         }
         let now = driver.id_after_update(&context, &id).await?;
         // From here on, the resource has the new description.
-        self.run_context.known.change(name, |thing| {
-            thing.spec = work.spec.clone();
-            thing.state = ResourceState::Updating;
+        self.run_context.known.change(name, |entry| {
+            entry.spec = work.spec.clone();
+            entry.state = ResourceState::Updating;
         });
         self.note(
             name,
             ResourceChange::Begin {
                 spec: Box::new(work.spec.clone()),
                 state: ResourceState::Updating,
-                incarnation: thing.incarnation,
+                incarnation: entry.incarnation,
             },
         )
         .await?;
@@ -119,11 +119,11 @@ impl Attempt {
     pub(super) async fn tries(
         &self,
         name: &str,
-        thing: &ResourceEntry,
+        entry: &ResourceEntry,
         driver: &dyn Driver,
         work: &DriverInput,
     ) -> StepResult {
-        let mut tried = thing.tried.clone();
+        let mut tried = entry.tried.clone();
         for property in driver.removable_entries() {
             let value = work.properties.get(*property).unwrap_or(&Value::Null);
             let is_said = !value.is_null() || work.before.contains_key(*property);
@@ -132,13 +132,13 @@ impl Attempt {
                 tried.insert((*property).to_owned(), both);
             }
         }
-        if tried == thing.tried {
+        if tried == entry.tried {
             return Ok(());
         }
         let remembered = tried.clone();
         self.run_context
             .known
-            .change(name, |thing| thing.tried = remembered);
+            .change(name, |entry| entry.tried = remembered);
         self.note(name, ResourceChange::Tries { tried }).await
     }
 
@@ -163,14 +163,14 @@ impl Attempt {
         successor: Option<&ResourceSpec>,
     ) -> StepResult {
         let mut entries = Vec::new();
-        if let Some(thing) = self.run_context.known.get(name) {
+        if let Some(entry) = self.run_context.known.get(name) {
             entries.push(Entry::Resource {
                 name: name.to_owned(),
                 change: ResourceChange::PutAside {
                     copy: copy.to_owned(),
                     // The start of this step changed the recorded state, but the resource itself is unchanged.
-                    state: thing.state,
-                    physical_id: thing.physical_id,
+                    state: entry.state,
+                    physical_id: entry.physical_id,
                 },
             });
         }
@@ -195,23 +195,23 @@ impl Attempt {
 
     /// Makes another copy, or another resource, release values that only one of the two can have.
     pub(super) async fn release_exclusive(&self, other: &str, why: Release<'_>) -> StepResult {
-        let Some(thing) = self.run_context.known.get(other) else {
+        let Some(entry) = self.run_context.known.get(other) else {
             return Ok(());
         };
-        let Some(id) = thing.physical_id else {
+        let Some(id) = entry.physical_id else {
             return Ok(());
         };
-        let Some(handover) = self.driver(&thing.spec)?.handover() else {
+        let Some(handover) = self.driver(&entry.spec)?.handover() else {
             return Ok(());
         };
-        let work = self.work_on_what_is_there(other, thing.spec);
+        let work = self.work_on_what_is_there(other, entry.spec);
         let context = work.context(self);
         for pause in self.pauses() {
-            let asked = match why {
+            let progress = match why {
                 Release::MakesRoom => handover.hand_over_to_successor(&context, &id).await?,
                 Release::GivesUp(taker) => handover.hand_over(&context, &id, taker).await?,
             };
-            match asked {
+            match progress {
                 Progress::Ready(_) => return Ok(()),
                 Progress::Failed(why) => return Err(Ended::infrastructure(why)),
                 Progress::Unchanged(how) | Progress::GaveUp(how) => {
@@ -227,35 +227,35 @@ impl Attempt {
 
     /// True if no property that requires a replacement has changed.
     pub(super) fn stays(&self, name: &str, spec: &ResourceSpec) -> StepResult<bool> {
-        let Some(thing) = self.run_context.known.get(name) else {
+        let Some(entry) = self.run_context.known.get(name) else {
             return Ok(false);
         };
-        if thing.physical_id.is_none() || thing.spec.resource_type != spec.resource_type {
+        if entry.physical_id.is_none() || entry.spec.resource_type != spec.resource_type {
             return Ok(false);
         }
         let properties = self.resolve(spec)?;
         let described = self.run_context.catalog.registry().get(&spec.resource_type);
-        let names = thing.spec.properties.keys().chain(spec.properties.keys());
+        let names = entry.spec.properties.keys().chain(spec.properties.keys());
         Ok(names
             .filter(|name| {
                 described
                     .and_then(|described| described.property(name))
                     .is_none_or(|property| property.on_change == OnChange::Replace)
             })
-            .all(|name| self.is_same(&thing, name, spec, &properties)))
+            .all(|name| self.is_same(&entry, name, spec, &properties)))
     }
 
     // ---- differences ----
 
     /// Adds the defaults of properties that are no longer in the template, as in Heat. The cloud would keep their old
     /// values.
-    fn back_to_defaults(&self, thing: &ResourceEntry, mut work: DriverInput) -> DriverInput {
+    fn back_to_defaults(&self, entry: &ResourceEntry, mut work: DriverInput) -> DriverInput {
         let described = self
             .run_context
             .catalog
             .registry()
             .get(&work.spec.resource_type);
-        for name in thing.spec.properties.keys() {
+        for name in entry.spec.properties.keys() {
             let property = described.and_then(|described| described.property(name));
             let default = property
                 .filter(|property| property.on_change == OnChange::UpdateInPlace)
@@ -271,14 +271,14 @@ impl Attempt {
     }
 
     /// The properties whose values differ from those at creation, or that a repair restores.
-    fn differing(&self, thing: &ResourceEntry, work: &DriverInput) -> Vec<String> {
-        let names = thing
+    fn differing(&self, entry: &ResourceEntry, work: &DriverInput) -> Vec<String> {
+        let names = entry
             .spec
             .properties
             .keys()
             .chain(work.spec.properties.keys());
         let mut names: Vec<String> = names
-            .filter(|name| !self.is_same(thing, name, &work.spec, &work.resolved))
+            .filter(|name| !self.is_same(entry, name, &work.spec, &work.resolved))
             .cloned()
             .collect();
         if self.step.repairs {
@@ -292,15 +292,15 @@ impl Attempt {
     /// Compares a property with its value at creation. Secrets cannot be compared, so for them the plan decides.
     pub(super) fn is_same(
         &self,
-        thing: &ResourceEntry,
+        entry: &ResourceEntry,
         name: &str,
         spec: &ResourceSpec,
         properties: &Map<String, Value>,
     ) -> bool {
-        match thing.made_from.get(name) {
+        match entry.made_from.get(name) {
             Some(made) => Some(made) == properties.get(name).or(Some(&Value::Null)),
             None => {
-                thing.spec.properties.get(name) == spec.properties.get(name)
+                entry.spec.properties.get(name) == spec.properties.get(name)
                     && !self.step.changed.iter().any(|changed| changed == name)
             }
         }

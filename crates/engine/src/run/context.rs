@@ -113,9 +113,9 @@ impl Opening<'_> {
             .parameters
             .values()
             .for_each(|value| mask.add_value(value));
-        for (_, thing) in known.with_copies() {
-            let driver = drivers::driver_for(&thing.spec.resource_type);
-            let attributes = thing.attributes.iter();
+        for (_, entry) in known.with_copies() {
+            let driver = drivers::driver_for(&entry.spec.resource_type);
+            let attributes = entry.attributes.iter();
             attributes
                 .filter(|(name, _)| origin::is_masked(driver, name))
                 .for_each(|(_, value)| mask.add_value(value));

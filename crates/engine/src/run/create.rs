@@ -61,7 +61,7 @@ impl Attempt {
         let driver = self.driver(&work.spec)?;
         let context = work.context(self);
         let known = self.run_context.known.get(name);
-        let mut physical_id = known.and_then(|thing| thing.physical_id);
+        let mut physical_id = known.and_then(|entry| entry.physical_id);
         let was_never_heard_of = physical_id.is_none() && earlier == Earlier::Possible;
         if let Some(id) = &physical_id
             && let Progress::Failed(why) = driver.progress(&context, id).await?
@@ -137,13 +137,13 @@ impl Attempt {
         let Some(now) = by_name.namesakes(context).await? else {
             return Ok(None);
         };
-        let Some(thing) = self.run_context.known.get(name) else {
+        let Some(entry) = self.run_context.known.get(name) else {
             return Ok(None);
         };
         let key = CreationKey {
             name: resource_of(name).to_owned(),
-            incarnation: thing.incarnation,
-            resource_type: thing.spec.resource_type,
+            incarnation: entry.incarnation,
+            resource_type: entry.spec.resource_type,
         };
         let super::context::RunContext {
             core,
@@ -174,7 +174,7 @@ impl Attempt {
     pub(super) async fn learn_id(&self, name: &str, id: &str) -> StepResult {
         self.run_context
             .known
-            .change(name, |thing| thing.physical_id = Some(id.to_owned()));
+            .change(name, |entry| entry.physical_id = Some(id.to_owned()));
         let physical_id = id.to_owned();
         self.note(name, ResourceChange::Known { physical_id }).await
     }
@@ -191,18 +191,18 @@ impl Attempt {
         let name = self.name()?;
         let why = self.log.masked(why);
         let known = self.run_context.known.get(name);
-        let kept = match known {
-            Some(thing) if thing.reference.is_some() => Some("there may be data in it"),
-            Some(thing) if thing.spec.deletion_policy != DeletionPolicy::Delete => {
+        let reason = match known {
+            Some(entry) if entry.reference.is_some() => Some("there may be data in it"),
+            Some(entry) if entry.spec.deletion_policy != DeletionPolicy::Delete => {
                 Some("its `deletion_policy` says so")
             }
             _ => None,
         };
-        if let Some(kept) = kept
+        if let Some(reason) = reason
             && !driver.is_gone(context, id).await?
         {
             return Err(Ended::lasting(format!(
-                "`{name}` ({id}) is broken: {why}. It is not removed, because {kept}. Repair it in the cloud, \
+                "`{name}` ({id}) is broken: {why}. It is not removed, because {reason}. Repair it in the cloud, \
                  or save what is in it and remove it there; then resume the run, or update again"
             )));
         }
@@ -213,7 +213,7 @@ impl Attempt {
         self.until_gone(driver, context, id).await?;
         self.run_context
             .known
-            .change(name, |thing| thing.physical_id = None);
+            .change(name, |entry| entry.physical_id = None);
         self.note(name, ResourceChange::Forgotten).await
     }
 

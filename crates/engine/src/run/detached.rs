@@ -33,8 +33,8 @@ pub struct Detached {
 }
 
 impl Attempt {
-    /// Makes the folder for programs on the server, and waits until nobody else installs packages. `None` if the
-    /// server does not answer or lacks what it takes: then output comes at the end of each task, and Ansible says the rest.
+    /// Creates the folder for programs on the server, and waits for the locks of package managers. `None` if the server
+    /// does not answer or lacks a requirement: then output comes at the end of each task, and Ansible reports the error.
     pub(super) async fn detach(
         &self,
         name: &str,

@@ -18,6 +18,8 @@ use crate::{journal::Journal, secrets::Mask};
 
 /// Time of a measurement.
 const TIME: Duration = Duration::from_secs(5);
+/// Time limit of an append.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Interval at which a sandbox's output is read.
 const PIECE: Duration = Duration::from_millis(10);
 
@@ -28,7 +30,7 @@ async fn journal() -> (Journal, Database) {
     deployment_insert(store, &tenant(), "d").await;
     let workflow = serde_json::from_value(json!({"steps": [], "resources": {}})).unwrap();
     run_insert(store, &tenant(), "d", "r", &workflow).await;
-    let journal = Journal::start(store.clone(), LogQuota::NONE, Arc::default());
+    let journal = Journal::start(store.clone(), LogQuota::NONE, PATIENCE, Arc::default());
     (journal, database)
 }
 
@@ -62,11 +64,11 @@ async fn delays(lines_per_second: usize) -> (Vec<Duration>, String) {
     let mut stream = journal.stream(&tenant(), "r", 0);
     let mut delays = Vec::new();
     while delays.len() < lines_per_piece * pieces as usize {
-        let events = stream.next().await.unwrap();
-        assert!(!serde_json::to_string(&events).unwrap().is_empty());
+        let events = stream.next().await.unwrap().unwrap();
+        assert!(!events.json().is_empty());
         let now = began.elapsed();
-        for event in events {
-            if let EventBody::Log(line) = event.body {
+        for event in &*events {
+            if let EventBody::Log(line) = &event.body {
                 let sent = line.text.split(' ').next().unwrap().parse().unwrap();
                 delays.push(now.saturating_sub(Duration::from_micros(sent)));
             }

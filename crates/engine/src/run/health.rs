@@ -71,7 +71,7 @@ impl Attempt {
         let title = &check.title;
         let deadline = Duration::from_secs(check.deadline.into());
         let interval = Duration::from_secs(check.interval.into());
-        let mut told: Option<(String, Instant)> = None;
+        let mut last_report: Option<(String, Instant)> = None;
         loop {
             let answer = tokio::select! {
                 answer = subject.attempt(check, &self.run_context.gateway) => answer,
@@ -79,8 +79,8 @@ impl Attempt {
             };
             let why = match answer {
                 Ok(()) => {
-                    let said = format!("health of `{name}`: {title}: yes");
-                    self.log.info(said).await;
+                    let message = format!("health of `{name}`: {title}: yes");
+                    self.log.info(message).await;
                     return Ok(());
                 }
                 Err(Unhealthy::Ssh(SshError::HostKey { server })) => {
@@ -88,10 +88,14 @@ impl Attempt {
                 }
                 Err(Unhealthy::Ssh(error)) => error.to_string(),
                 Err(Unhealthy::Answer(why)) => self.log.masked(&why),
-                Err(Unhealthy::Exit(code, said)) => {
-                    let said = if said.is_empty() { "nothing" } else { &said };
+                Err(Unhealthy::Exit(code, output)) => {
+                    let output = if output.is_empty() {
+                        "nothing"
+                    } else {
+                        &output
+                    };
                     self.log
-                        .masked(&format!("exit status {code}; it said: {said}"))
+                        .masked(&format!("exit status {code}; it said: {output}"))
                 }
             };
             let left = deadline.saturating_sub(begun.elapsed());
@@ -104,7 +108,7 @@ impl Attempt {
                 )));
             }
             let is_known = |(last, at): &(String, Instant)| *last == why && at.elapsed() < REPEAT;
-            if !told.as_ref().is_some_and(is_known) {
+            if !last_report.as_ref().is_some_and(is_known) {
                 self.log
                     .info(format!(
                         "health of `{name}`: {title}: not yet: {why}; next attempt in {} s, {} s left",
@@ -112,7 +116,7 @@ impl Attempt {
                         left.as_secs()
                     ))
                     .await;
-                told = Some((why, Instant::now()));
+                last_report = Some((why, Instant::now()));
             }
             self.pause(interval).await?;
         }

@@ -28,7 +28,7 @@ mod sweep;
 mod task;
 mod work;
 
-pub use active_runs::{ActiveRuns, Command};
+pub use active_runs::{ActiveRuns, Attendance, Command};
 pub use context::{Opening, RunContext};
 pub use origin::Origins;
 pub use parameters::{defaults, divide, parameters, pseudo_parameters};

@@ -78,14 +78,14 @@ const THE_CLOUDS: [&str; 30] = [
 ];
 
 /// A resource and its attribute. `None` is the reference to the resource.
-type Asked = (String, Option<String>);
+type AttributeKey = (String, Option<String>);
 
 /// Looks up the origins of values. The descriptions must not change while it exists.
 pub struct Origins<'a> {
     hidden: &'a BTreeSet<String>,
     spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
     /// Results so far. `None` while a lookup is in progress.
-    found: RefCell<HashMap<Asked, Option<bool>>>,
+    found: RefCell<HashMap<AttributeKey, Option<bool>>>,
 }
 
 impl<'a> Origins<'a> {

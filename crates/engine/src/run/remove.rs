@@ -45,14 +45,14 @@ impl Attempt {
             self.act_on_delete(name, &spec).await?;
             return self.gone(name).await;
         }
-        let id = there.as_ref().and_then(|thing| thing.physical_id.clone());
+        let id = there.as_ref().and_then(|entry| entry.physical_id.clone());
         if let Some(why) = self.retain_reason(name, there.as_ref()) {
             let what = id.as_deref().unwrap_or("which was never made");
             self.log
                 .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
                 .await;
             if spec.external_id.is_none() {
-                let kept = id
+                let retained = id
                     .as_ref()
                     .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
                 if let Some(release) = self.driver(&spec)?.releases() {
@@ -62,8 +62,9 @@ impl Attempt {
                         self.is_not_released(name, &work.spec, error).await?;
                     }
                 }
-                kept.into_iter()
-                    .for_each(|kept| self.run_context.known.keep(kept));
+                retained
+                    .into_iter()
+                    .for_each(|retained| self.run_context.known.keep(retained));
                 self.note(name, ResourceChange::Retained).await?;
                 self.run_context.known.remove(name);
                 return Ok(());
@@ -84,7 +85,7 @@ impl Attempt {
             id => id,
         };
         // A resource that was never ready has no data to keep.
-        let was_ready = there.is_some_and(|thing| thing.reference.is_some());
+        let was_ready = there.is_some_and(|entry| entry.reference.is_some());
         if let (Some(id), DeletionPolicy::Snapshot, true) =
             (&id, work.spec.deletion_policy, was_ready)
         {
@@ -122,9 +123,9 @@ impl Attempt {
         self.gone(name).await
     }
 
-    fn retain_reason(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
-        let spec = thing
-            .map(|thing| &thing.spec)
+    fn retain_reason(&self, name: &str, entry: Option<&ResourceEntry>) -> Option<String> {
+        let spec = entry
+            .map(|entry| &entry.spec)
             .or_else(|| self.run_context.workflow.resources.get(name))?;
         if spec.external_id.is_some() {
             return Some("it was there before (`external_id`)".to_owned());
@@ -135,13 +136,13 @@ impl Attempt {
 
     /// Another resource that now has the same object in the cloud and is not deleted itself: for example, a router's
     /// interface in a subnet under another name.
-    fn has_become(&self, name: &str, thing: Option<&ResourceEntry>) -> Option<String> {
-        let thing = thing?;
+    fn has_become(&self, name: &str, entry: Option<&ResourceEntry>) -> Option<String> {
+        let entry = entry?;
         let known = &self.run_context.known;
-        let mut others = known.with_id(thing.physical_id.as_deref()?).into_iter();
+        let mut others = known.with_id(entry.physical_id.as_deref()?).into_iter();
         others.find(|other| {
             let kind = known.get(other).map(|one| one.spec.resource_type);
-            other != name && kind.as_ref() == Some(&thing.spec.resource_type) && !self.goes(other)
+            other != name && kind.as_ref() == Some(&entry.spec.resource_type) && !self.goes(other)
         })
     }
 
@@ -190,16 +191,16 @@ impl Attempt {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let Some(thing) = self.run_context.known.get(&name) else {
+            let Some(entry) = self.run_context.known.get(&name) else {
                 continue;
             };
-            if service(&thing.spec.resource_type) != own || thing.spec.external_id.is_some() {
+            if service(&entry.spec.resource_type) != own || entry.spec.external_id.is_some() {
                 continue;
             }
-            if thing.spec.deletion_policy != DeletionPolicy::Retain || !self.goes(&name) {
+            if entry.spec.deletion_policy != DeletionPolicy::Retain || !self.goes(&name) {
                 return true;
             }
-            open.extend(thing.spec.requires);
+            open.extend(entry.spec.requires);
         }
         false
     }

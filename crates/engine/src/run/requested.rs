@@ -73,23 +73,24 @@ impl Attempt {
     pub(super) async fn read_requested_attributes(&self) -> StepResult {
         let spec = self.spec()?;
         for (name, names) in requested_attributes(spec.properties.values()) {
-            let Some(thing) = self.run_context.known.get(&name) else {
+            let Some(entry) = self.run_context.known.get(&name) else {
                 continue;
             };
-            let (Some(id), Some(_)) = (&thing.physical_id, &thing.reference) else {
+            let (Some(id), Some(_)) = (&entry.physical_id, &entry.reference) else {
                 continue;
             };
-            let Ok(driver) = self.driver(&thing.spec) else {
+            let Ok(driver) = self.driver(&entry.spec) else {
                 continue;
             };
-            let (asked, Some(on_demand)) = (names.on_demand(driver), driver.on_demand()) else {
+            let (attributes, Some(on_demand)) = (names.on_demand(driver), driver.on_demand())
+            else {
                 continue;
             };
-            if asked.is_empty() {
+            if attributes.is_empty() {
                 continue;
             }
-            let work = self.work_on_what_is_there(&name, thing.spec.clone());
-            let mut read = on_demand.read(&work.context(self), id, &asked).await?;
+            let work = self.work_on_what_is_there(&name, entry.spec.clone());
+            let mut read = on_demand.read(&work.context(self), id, &attributes).await?;
             marker::hide(&mut read);
             for (attribute, value) in &read {
                 if origin::is_masked(Some(driver), attribute) {
@@ -98,7 +99,7 @@ impl Attempt {
             }
             self.run_context
                 .known
-                .change(&name, |thing| thing.attributes.extend(read));
+                .change(&name, |entry| entry.attributes.extend(read));
         }
         let scope = self.run_context.known.scope(&self.run_context.parameters);
         let nothing: Vec<String> = spec
@@ -190,11 +191,11 @@ mod tests {
 
     #[test]
     fn a_null_attribute_names_the_end_of_the_path() {
-        let said = |path: &str| {
+        let message = |path: &str| {
             let values = values(&format!("  a: {{value: {{get_attr: [web, {path}]}}}}\n"));
             nothing(&values["a"], &Web)
         };
-        assert_eq!(said("addresses, front, 0, port"), None);
+        assert_eq!(message("addresses, front, 0, port"), None);
         for (path, end) in [
             (
                 "addresses, back, 0, port",
@@ -204,8 +205,8 @@ mod tests {
             ("name, x", "`name` is no map and no list"),
             ("instance_name", "is null"),
         ] {
-            let said = said(path).unwrap();
-            assert!(said.ends_with(end), "{said}");
+            let message = message(path).unwrap();
+            assert!(message.ends_with(end), "{message}");
         }
     }
 

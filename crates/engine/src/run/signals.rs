@@ -27,12 +27,12 @@ pub(super) struct StepSignals {
 impl StepSignals {
     /// For the resource or older copy of this name.
     pub fn of(run_context: &RunContext, name: &str) -> StepSignals {
-        let thing = run_context.known.get(name);
+        let entry = run_context.known.get(name);
         let target = SignalTarget {
             tenant: run_context.tenant.clone(),
             deployment: run_context.deployment.clone(),
             resource: copy_of(name).unwrap_or(name).to_owned(),
-            incarnation: thing.map_or(0, |thing| thing.incarnation),
+            incarnation: entry.map_or(0, |entry| entry.incarnation),
         };
         let core = &run_context.core;
         let base = core.config.signal_url.as_deref();
@@ -46,16 +46,16 @@ impl StepSignals {
 
     /// The handle with this reference, and its name.
     fn handle(&self, reference: &Value) -> Option<(ResourceEntry, SignalTarget)> {
-        let (name, thing) = self.known.find(|thing| {
-            types::is_wait_condition_handle(&thing.spec.resource_type)
-                && thing.reference.as_ref() == Some(reference)
+        let (name, entry) = self.known.find(|entry| {
+            types::is_wait_condition_handle(&entry.spec.resource_type)
+                && entry.reference.as_ref() == Some(reference)
         })?;
         let target = SignalTarget {
             resource: copy_of(&name).unwrap_or(&name).to_owned(),
-            incarnation: thing.incarnation,
+            incarnation: entry.incarnation,
             ..self.target.clone()
         };
-        Some((thing, target))
+        Some((entry, target))
     }
 }
 
@@ -66,10 +66,10 @@ impl Signals for StepSignals {
     }
 
     async fn received(&self, handle: &Value) -> Result<Option<Received>, DriverError> {
-        let Some((thing, target)) = self.handle(handle) else {
+        let Some((entry, target)) = self.handle(handle) else {
             return Ok(None);
         };
-        let transport = thing.spec.properties.get("signal_transport");
+        let transport = entry.spec.properties.get("signal_transport");
         if transport.and_then(Expr::as_str) == Some("NO_SIGNAL") {
             return Ok(Some(Received::NotAwaited));
         }

@@ -162,10 +162,10 @@ impl Attempt {
         );
         let attributes = address::outputs(item, given, &addresses, results);
         let reference = Value::String(name.to_owned());
-        self.run_context.known.change(name, |thing| {
-            thing.reference = Some(reference.clone());
-            thing.attributes.clone_from(&attributes);
-            thing.state = ResourceState::Ready;
+        self.run_context.known.change(name, |entry| {
+            entry.reference = Some(reference.clone());
+            entry.attributes.clone_from(&attributes);
+            entry.state = ResourceState::Ready;
         });
         let made_from = self.component_made_from(name);
         let (reference, attributes) = self.to_store(name, &reference, &attributes);
@@ -186,11 +186,11 @@ impl Attempt {
 
     /// The values that a later plan compares: the host, the peers, and the results that the component got from others.
     pub(super) fn component_made_from(&self, name: &str) -> BTreeMap<String, Value> {
-        let Some(thing) = self.run_context.known.get(name) else {
+        let Some(entry) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
         let scope = self.run_context.known.scope(&self.run_context.parameters);
-        let resolved = thing.spec.properties.iter();
+        let resolved = entry.spec.properties.iter();
         let resolved =
             resolved.filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
         self.made_from(name, &resolved.collect())
@@ -233,7 +233,7 @@ impl Attempt {
             .run_context
             .known
             .get(target)
-            .map(|thing| thing.spec)
+            .map(|entry| entry.spec)
             .or(planned)
             .ok_or_else(missing)?;
         let item = self

@@ -24,10 +24,11 @@ use super::{
     outcome::Ended,
 };
 use crate::{
-    bastion::{LOGIN_USER, key_pair},
+    bastion::key_pair,
     compute::in_place,
     resources::{made_from, made_with},
     secrets::attributes,
+    ssh::LOGIN_USER,
 };
 use drivers::{Context, Driver, Earlier, Login, Marker, Progress, Ready, Vault};
 
@@ -75,7 +76,7 @@ pub struct Attempt {
     pub tidying: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
-/// A move of an attempt into a queue of the engine, or out of it. Its time limit is suspended in between.
+/// An attempt enters or leaves a queue of the engine. Its time limit is suspended in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueMove {
     /// It waits.
@@ -126,7 +127,7 @@ impl Attempt {
         let name = self.name()?;
         let planned = self.run_context.workflow.resources.get(name).cloned();
         // A deletion works on the existing resource, not on a planned one.
-        let there = self.run_context.known.get(name).map(|thing| thing.spec);
+        let there = self.run_context.known.get(name).map(|entry| entry.spec);
         let spec = if self.step.kind == StepKind::Delete {
             there.or(planned)
         } else {
@@ -196,7 +197,7 @@ impl Attempt {
             .run_context
             .known
             .get(name)
-            .map_or(0, |thing| thing.incarnation);
+            .map_or(0, |entry| entry.incarnation);
         Marker::resource_of(copy_of(name).unwrap_or(name), incarnation)
     }
 
@@ -206,13 +207,13 @@ impl Attempt {
         name: &str,
         resolved: &Map<String, Value>,
     ) -> BTreeMap<String, Value> {
-        let Some(thing) = self.run_context.known.get(name) else {
+        let Some(entry) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
-        let mut values = made_from(&thing.spec, resolved);
+        let mut values = made_from(&entry.spec, resolved);
         self.with_origins(|origins| {
             values.retain(|property, value| {
-                !origins.property_is_secret(&thing.spec, property) && !self.is_masked(value)
+                !origins.property_is_secret(&entry.spec, property) && !self.is_masked(value)
             });
         });
         values
@@ -220,11 +221,11 @@ impl Attempt {
 
     /// Digests of the hidden values that a resource has now, for later plans.
     pub(super) fn made_with(&self, name: &str) -> BTreeMap<String, String> {
-        let Some(thing) = self.run_context.known.get(name) else {
+        let Some(entry) = self.run_context.known.get(name) else {
             return BTreeMap::new();
         };
         let (key, deployment) = (&self.run_context.core.keys, &self.run_context.deployment);
-        made_with(&thing.spec, &self.run_context.hidden, |parameter| {
+        made_with(&entry.spec, &self.run_context.hidden, |parameter| {
             let value = self.run_context.parameters.get(parameter)?;
             Some(attributes::digest(key, deployment, parameter, value))
         })
@@ -334,10 +335,10 @@ impl Attempt {
             .run_context
             .known
             .get(name)
-            .and_then(|thing| thing.physical_id);
+            .and_then(|entry| entry.physical_id);
         self.run_context
             .known
-            .change(name, |thing| thing.state = state);
+            .change(name, |entry| entry.state = state);
         self.note(name, ResourceChange::To { state, physical_id })
             .await
     }
@@ -347,9 +348,9 @@ impl Attempt {
     /// Pauses between the batches of a group. After a crash the pause starts again.
     async fn rest(&self) -> StepResult {
         let seconds = self.step.pause_seconds;
-        let said =
+        let message =
             format!("waiting {seconds} s before the next members, as the update policy says");
-        self.log.info(said).await;
+        self.log.info(message).await;
         self.pause(Duration::from_secs(seconds.into())).await
     }
 
@@ -382,7 +383,7 @@ impl Attempt {
         if let Some(ready) = self.made_up(driver, name) {
             return self.ready(driver, resolved, id, ready).await;
         }
-        let mut told = String::new();
+        let mut last_message = String::new();
         for pause in self.pauses() {
             match driver.progress(context, id).await? {
                 Progress::Ready(mut ready) => {
@@ -407,16 +408,16 @@ impl Attempt {
                     // First, so that a later attempt begins anew even if the server stops now.
                     self.run_context
                         .known
-                        .change(name, |thing| thing.physical_id = None);
+                        .change(name, |entry| entry.physical_id = None);
                     self.note(name, ResourceChange::Forgotten).await?;
                     driver.delete(context, Some(id)).await?;
                     let how = self.log.masked(&how);
                     return Err(Ended::lasting(format!("`{name}` {how}")));
                 }
                 Progress::Pending(what) => {
-                    if what != told {
+                    if what != last_message {
                         self.log.info(format!("`{name}`: {what}")).await;
-                        told = what;
+                        last_message = what;
                     }
                 }
             }
@@ -428,13 +429,13 @@ impl Attempt {
     /// Generated values of a driver that are already in the journal. They are not generated again.
     fn made_up(&self, driver: &dyn Driver, name: &str) -> Option<Ready> {
         let secrets = driver.secrets();
-        let thing = self.run_context.known.get(name)?;
+        let entry = self.run_context.known.get(name)?;
         let has_all = secrets
             .iter()
-            .all(|one| thing.attributes.contains_key(*one));
+            .all(|one| entry.attributes.contains_key(*one));
         (!secrets.is_empty() && has_all).then(|| Ready {
-            reference: thing.reference.unwrap_or_default(),
-            attributes: thing.attributes,
+            reference: entry.reference.unwrap_or_default(),
+            attributes: entry.attributes,
         })
     }
 
@@ -461,12 +462,12 @@ impl Attempt {
             made_from: made_from.clone(),
             made_with: self.made_with(name),
         };
-        self.run_context.known.change(name, |thing| {
-            thing.reference = Some(ready.reference);
-            thing.attributes = ready.attributes;
-            thing.made_from = made_from;
-            thing.tried = Map::new();
-            thing.state = ResourceState::Ready;
+        self.run_context.known.change(name, |entry| {
+            entry.reference = Some(ready.reference);
+            entry.attributes = ready.attributes;
+            entry.made_from = made_from;
+            entry.tried = Map::new();
+            entry.state = ResourceState::Ready;
         });
         self.note(name, change).await?;
         self.log.info(format!("`{name}` is there: {id}")).await;

@@ -199,7 +199,7 @@ pub fn classify(
     without_id: WithoutId,
     horizon: Duration,
 ) -> Vec<StrayVerdict> {
-    let mut kept: BTreeSet<&CreationKey> = BTreeSet::new();
+    let mut adopted: BTreeSet<&CreationKey> = BTreeSet::new();
     let mut judge_one = |found: &'_ Found| {
         if now.recorded.contains(&found.physical_id) {
             return StrayVerdict::NotStray;
@@ -227,7 +227,7 @@ pub fn classify(
         }
         match without_id {
             WithoutId::KeepAll if now.without_id.contains(key) => StrayVerdict::Keep(Why::Adopted),
-            WithoutId::KeepOne if now.without_id.contains(key) && kept.insert(key) => {
+            WithoutId::KeepOne if now.without_id.contains(key) && adopted.insert(key) => {
                 StrayVerdict::Keep(Why::Adopted)
             }
             _ => StrayVerdict::Remove,
@@ -409,30 +409,30 @@ mod tests {
         #[test]
         fn no_recorded_resource_is_removed(
             now in creations(),
-            things in proptest::collection::vec((0..4_u32, "[a-f]", any::<Option<bool>>()), 0..8),
-            keeps in 0..3_usize,
+            strays_found in proptest::collection::vec((0..4_u32, "[a-f]", any::<Option<bool>>()), 0..8),
+            mode in 0..3_usize,
         ) {
-            let things: Vec<Found> = things.into_iter().map(|(incarnation, id, aged)| Found {
+            let strays_found: Vec<Found> = strays_found.into_iter().map(|(incarnation, id, aged)| Found {
                 proof: match aged {
                     None => Proof::Mark,
                     Some(fits) => Proof::MarkAndAge(fits.then(|| at(30))),
                 },
                 ..found("web", incarnation, &id)
             }).collect();
-            let without_id = [WithoutId::KeepAll, WithoutId::KeepOne, WithoutId::Remove][keeps];
-            let verdicts = classify(&things, &now, without_id, HORIZON);
-            for (thing, verdict) in things.iter().zip(&verdicts) {
+            let without_id = [WithoutId::KeepAll, WithoutId::KeepOne, WithoutId::Remove][mode];
+            let verdicts = classify(&strays_found, &now, without_id, HORIZON);
+            for (stray, verdict) in strays_found.iter().zip(&verdicts) {
                 if *verdict != StrayVerdict::Remove {
                     continue;
                 }
-                prop_assert!(!now.recorded.contains(&thing.physical_id));
-                let creation = &now.creations[&thing.key];
+                prop_assert!(!now.recorded.contains(&stray.physical_id));
+                let creation = &now.creations[&stray.key];
                 prop_assert!(!creation.retained && !creation.in_flight);
-                prop_assert!(thing.proof == Proof::Mark || creation.uncertain_since.is_some());
+                prop_assert!(stray.proof == Proof::Mark || creation.uncertain_since.is_some());
             }
             // For each resource without an id, one found resource stays for adoption, if any was found.
             for key in now.without_id.iter().filter(|_| without_id != WithoutId::Remove) {
-                let of_it: Vec<_> = things.iter().zip(&verdicts).filter(|(thing, _)| thing.key == *key).collect();
+                let of_it: Vec<_> = strays_found.iter().zip(&verdicts).filter(|(stray, _)| stray.key == *key).collect();
                 let all_go = !of_it.is_empty() && of_it.iter().all(|(_, verdict)| **verdict == StrayVerdict::Remove);
                 prop_assert!(!all_go);
             }

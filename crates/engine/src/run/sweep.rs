@@ -35,7 +35,7 @@ struct SweepResult {
     /// Resources that could not be removed: type, id and the service's error text.
     refused: Vec<String>,
     /// Resources that are never removed, with the reason.
-    kept: Vec<(Found, Why)>,
+    remaining: Vec<(Found, Why)>,
 }
 
 /// The creations that a search covers.
@@ -203,7 +203,7 @@ impl Attempt {
             match verdict {
                 StrayVerdict::NotStray => {}
                 StrayVerdict::Remove => strays.push(found),
-                StrayVerdict::Keep(why) => pass.kept.push((found, why)),
+                StrayVerdict::Keep(why) => pass.remaining.push((found, why)),
             }
         }
         self.remove_strays(strays, &mut pass).await?;
@@ -282,8 +282,11 @@ impl Attempt {
 
     /// Logs the remaining strays after the last search. If the run succeeds, its end lists them too.
     async fn tell_the_rest(&self, pass: SweepResult, scope: Scope) -> StepResult {
-        let kept = pass.kept.iter().filter(|(_, why)| *why != Why::Retained);
-        for (found, why) in kept {
+        let remaining = pass
+            .remaining
+            .iter()
+            .filter(|(_, why)| *why != Why::Retained);
+        for (found, why) in remaining {
             let text = format!(
                 "{} carries the mark of `{}` and stays in the cloud: {}",
                 described(found),

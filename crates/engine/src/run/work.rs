@@ -70,8 +70,8 @@ impl Attempt {
             .iter()
             .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
         let mut resolved: Map<String, Value> = resolved.collect();
-        if let Some(thing) = self.run_context.known.get(name) {
-            resolved.extend(thing.made_from);
+        if let Some(entry) = self.run_context.known.get(name) {
+            resolved.extend(entry.made_from);
         }
         DriverInput {
             properties: self.typed(&spec, &resolved),

@@ -228,9 +228,9 @@ pub struct Meter {
 pub enum Permit {
     /// It is within the limits.
     Whole,
-    /// It is above the limit. The line says so, once.
+    /// It is the first output above the limit. The text is a log line about that.
     Last(String),
-    /// It is above the limit, and so was output before it.
+    /// It is above the limit, as was earlier output.
     Nothing,
 }
 

@@ -140,11 +140,11 @@ async fn a_stalled_connection_delays_no_other_and_takes_a_windows_bytes() {
     assert_eq!(answer(&mut echo).await, "ok\n");
     echo.write_all(b"hello").await.unwrap();
     echo.flush().await.unwrap();
-    let mut heard = [0; 5];
-    server.read_exact(&mut heard).await.unwrap();
-    server.write_all(&heard).await.unwrap();
-    echo.read_exact(&mut heard).await.unwrap();
-    assert_eq!(&heard, b"hello");
+    let mut received = [0; 5];
+    server.read_exact(&mut received).await.unwrap();
+    server.write_all(&received).await.unwrap();
+    echo.read_exact(&mut received).await.unwrap();
+    assert_eq!(&received, b"hello");
     session.abort();
 }
 

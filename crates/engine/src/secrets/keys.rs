@@ -1,11 +1,12 @@
-//! The server's own keys: where they come from, and how they are rotated.
+//! The server's own keys: their sources and their rotation.
 //!
-//! The newest key seals, and all open: each sealed text and each digest begins with the id of its key. At the start of the engine
-//! everything that an older key has sealed is sealed anew, so an older key can be taken away after that. A text without an id is
-//! from before keys had one.
+//! The newest key seals, and every key opens. Each sealed text and each digest begins with the id of its key. At its
+//! start, the engine seals the texts of older keys again with the newest key. After that, older keys can be removed. A
+//! text without an id is from before keys had ids.
 //!
-//! A digest cannot be made anew, because the value is not there. Once its key is gone it tells nothing any more, and the value
-//! counts as unchanged: the stored value of the parameter, which is compared first, tells real changes.
+//! A digest cannot be computed again, because its value is not stored. Without its key, a digest matches every value,
+//! and the value counts as unchanged. Changes are still found, because the stored value of the parameter is compared
+//! first.
 
 use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, path::PathBuf};
 
@@ -123,13 +124,13 @@ impl SealingKeys {
             .is_some_and(|(key, signature)| key.verify(text, &signature))
     }
 
-    /// A keyed digest that tells if two texts are equal.
+    /// A keyed digest, to compare two texts.
     pub fn digest(&self, purpose: &str, secret: &str) -> String {
         let key = self.newest();
         format!("{}.{}", key.id(), key.digest(purpose, secret))
     }
 
-    /// False if the digest is of another text. True if it cannot be told, because its key is gone.
+    /// False if the digest is of another text. True if they match, or if the key of the digest is missing.
     pub fn may_match(&self, purpose: &str, secret: &str, digest: &str) -> bool {
         match digest.split_once('.') {
             Some((id, digest)) => self
@@ -185,10 +186,10 @@ fn parse(content: &[u8], place: &str) -> io::Result<SealingKeys> {
     let lines = text.split([',', '\n']).map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let keys: Vec<SealingKey> = lines.map(key).collect::<io::Result<_>>()?;
-    match keys.is_empty() {
-        true => Err(wrong()),
-        false => Ok(SealingKeys(keys)),
+    if keys.is_empty() {
+        return Err(wrong());
     }
+    Ok(SealingKeys(keys))
 }
 
 fn create(path: &Path) -> io::Result<SealingKeys> {

@@ -1,10 +1,15 @@
 //! Secrets: sealing, storage, and masking in logs.
 //!
-//! There are two keys with two lifetimes. Secrets of a *run* (the token, hidden parameters, the vault key) are sealed under the
-//! server's own key ([`SealingKeys`]) and removed when the run ends. Secrets of a *deployment* (private keys, hidden parameters) are in the cloud's
-//! key manager under the user's token, or sealed under a key that only the user can derive: without them, neither the server nor
-//! its operator can open these secrets. A standing permission ([`PermissionSecrets`]) is the exception that its giver makes: while
-//! it lasts, the server's key opens what the giver could open.
+//! Secrets have one of two lifetimes.
+//!
+//! - Secrets of a *run* (the token, hidden parameters, the vault key) are sealed with the server's own key
+//!   ([`SealingKeys`]) and removed when the run ends.
+//! - Secrets of a *deployment* (private keys, hidden parameters) are in the cloud's key manager under the user's token,
+//!   or sealed with a key that is derived from the user's credential. Without the user, neither the server nor its
+//!   operator can open them.
+//!
+//! A standing permission ([`PermissionSecrets`]) is an exception that a user makes: while it lasts, the server's key
+//! opens the secrets that this user can open.
 
 pub(crate) mod attributes;
 mod command;

@@ -42,3 +42,6 @@ pub use wait::{Wait, WaitProgress};
 
 /// The port of each server's sshd.
 pub const PORT: u16 = 22;
+
+/// The user that cloud-init creates on every server with our login.
+pub const LOGIN_USER: &str = "stackloom";

@@ -53,7 +53,7 @@ impl Bench {
     }
 
     /// All lines of a run's log.
-    async fn said(&self, run: &Run) -> Vec<String> {
+    async fn log_lines(&self, run: &Run) -> Vec<String> {
         let events = self.engine.events(&self.tenant, &run.id, 0, 10_000).await;
         let events = events.unwrap().into_iter();
         events
@@ -208,8 +208,11 @@ async fn an_attribute_path_without_a_value_is_reported() {
         .deploy(&ADDRESSED.replace("addresses, front, 0", "addresses, back, 0"))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let said = bench.said(&run).await;
-    let line = said.iter().find(|line| line.contains("`port_id`")).unwrap();
+    let log_lines = bench.log_lines(&run).await;
+    let line = log_lines
+        .iter()
+        .find(|line| line.contains("`port_id`"))
+        .unwrap();
     assert!(
         line.contains(
             "`get_attr: [web, addresses, back, 0, port]` leads to nothing, `addresses` is a map of"

@@ -308,10 +308,14 @@ impl Bench {
     /// Waits for an event. Fails the test if the run ends first.
     pub async fn until(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
         let search = async {
-            let mut stream = self.engine.stream(&self.tenant, run, 0).await.unwrap();
             let mut seen = 0;
+            let mut stream = self.engine.stream(&self.tenant, run, 0).await.unwrap();
             while let Some(events) = stream.next().await {
-                for event in &events {
+                let Ok(events) = events else {
+                    stream = self.engine.stream(&self.tenant, run, seen).await.unwrap();
+                    continue;
+                };
+                for event in &*events {
                     assert_eq!(event.seq, seen + 1);
                     seen = event.seq;
                 }

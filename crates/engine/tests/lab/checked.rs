@@ -262,11 +262,11 @@ async fn a_failed_detachment_of_a_port_is_reported() {
 #[tokio::test]
 async fn a_server_is_not_removed_before_its_snapshot_is_complete() {
     let bench = Bench::new().await;
-    let kept = ONE_SERVER.replace(
+    let template = ONE_SERVER.replace(
         "    type: OS::Nova::Server\n",
         "    type: OS::Nova::Server\n    deletion_policy: Snapshot\n",
     );
-    let (started, _) = bench.deploy(&kept).await;
+    let (started, _) = bench.deploy(&template).await;
     bench.lab.faults().add(fails("createImage", None));
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");

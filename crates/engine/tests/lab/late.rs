@@ -239,8 +239,8 @@ async fn a_request_carried_out_after_its_timeout_creates_nothing_twice() {
         let (started, run) = bench.deploy(TWO_NETS).await;
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
         assert_eq!(bench.left().len(), 2, "{:?}", bench.left());
-        let said = bench.logs(&run.id).await;
-        assert!(said.contains("may still carry out requests"), "{said}");
+        let log = bench.logs(&run.id).await;
+        assert!(log.contains("may still carry out requests"), "{log}");
         bench.undeploy(&started.deployment).await;
         assert_eq!(bench.left(), Vec::<String>::new());
     }
@@ -401,12 +401,12 @@ async fn retained_resources_and_those_of_others_are_not_swept() {
         network.create::<Network>(&fields).await.unwrap();
     }
     let (started, _) = bench.deploy(&retained).await;
-    let kept = bench.ids(&started.deployment).await["front"].clone();
+    let front = bench.ids(&started.deployment).await["front"].clone();
     let only_back = TWO_NETS.replace("  front: {type: OS::Neutron::Net}\n", "");
     bench.update(&started.deployment, to(&only_back)).await;
     let shown = bench.strays(&started.deployment).await;
     assert_eq!(shown.len(), 1, "{shown:?}");
-    assert_eq!(shown[0].physical_id, kept);
+    assert_eq!(shown[0].physical_id, front);
     let why = shown[0].why_kept.as_deref().unwrap_or_default();
     assert!(why.contains("Retain"), "{why}");
     // Another deployment has adopted one of its resources.
@@ -426,7 +426,7 @@ async fn retained_resources_and_those_of_others_are_not_swept() {
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(bench.left().len(), 4, "{:?}", bench.left());
-    for id in [kept, adopted] {
+    for id in [front, adopted] {
         network.get::<Network>(&id).await.unwrap();
     }
 }

@@ -32,6 +32,7 @@ mod retained;
 mod roll_back;
 mod scale;
 mod signals;
+mod stranded;
 mod sweep;
 mod terminals;
 mod things;

@@ -136,7 +136,7 @@ async fn a_user_deleted_by_hand_gets_all_roles_and_groups_again() {
 async fn roles_of_an_interrupted_change_do_not_stay() {
     let bench = bench().await;
     let with = |roles: &[&str]| {
-        let said: Vec<String> = roles
+        let items: Vec<String> = roles
             .iter()
             .map(|role| format!("{{role: {{get_resource: {role}}}, project: demo}}"))
             .collect();
@@ -148,7 +148,7 @@ resources:
   three: {{type: OS::Keystone::Role}}
   ann: {{type: OS::Keystone::User, properties: {{roles: [{}]}}}}
 ",
-            said.join(", ")
+            items.join(", ")
         )
     };
     let (started, run) = bench.deploy(&with(&["one"])).await;

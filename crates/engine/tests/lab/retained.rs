@@ -95,7 +95,7 @@ async fn a_retained_resource_is_never_adopted_again() {
     );
     let only_back = TWO_NETS.replace("  front: {type: OS::Neutron::Net}\n", "");
     let (started, _) = bench.deploy(&retained).await;
-    let kept = bench.ids(&started.deployment).await["front"].clone();
+    let front = bench.ids(&started.deployment).await["front"].clone();
     bench.update(&started.deployment, to(&only_back)).await;
 
     // The first response is an error: the search for the marker shows if the resource exists.
@@ -113,12 +113,12 @@ async fn a_retained_resource_is_never_adopted_again() {
         (StepState::Succeeded, 2),
         "{run:#?}"
     );
-    assert_ne!(bench.ids(&started.deployment).await["front"], kept);
+    assert_ne!(bench.ids(&started.deployment).await["front"], front);
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), ["network shop-front"]);
     bench
         .lab
-        .model(|model| assert!(model.networks.get(&kept).is_some()));
+        .model(|model| assert!(model.networks.get(&front).is_some()));
 }
 
 /// The cloud created it with an error, and its id never arrived.

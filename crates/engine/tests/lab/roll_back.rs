@@ -56,13 +56,13 @@ async fn a_failed_update_is_rolled_back_to_what_worked() {
         (failed.state, failed.can_roll_back),
         (DeploymentState::Failed, true)
     );
-    let kept = failed
+    let web = failed
         .resources
         .iter()
         .find(|one| one.name == "web@1")
         .unwrap();
     assert_eq!(
-        (kept.state, kept.physical_id.as_deref()),
+        (web.state, web.physical_id.as_deref()),
         (ResourceState::Ready, Some(before["web"].as_str()))
     );
 

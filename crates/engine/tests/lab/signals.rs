@@ -94,9 +94,9 @@ async fn a_wait_ends_when_enough_servers_have_signalled() {
         .unwrap();
     let run = bench.end_of(&started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let told = bench.output(&started.deployment, "data").await;
-    let told: Value = serde_json::from_str(told.as_str().unwrap()).unwrap();
-    assert_eq!(told, json!({"db": {"port": 5432}, "2": null}));
+    let data = bench.output(&started.deployment, "data").await;
+    let data: Value = serde_json::from_str(data.as_str().unwrap()).unwrap();
+    assert_eq!(data, json!({"db": {"port": 5432}, "2": null}));
 
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");

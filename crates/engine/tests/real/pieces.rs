@@ -189,24 +189,24 @@ async fn scopes_forwardings_sharing_and_containers_leave_nothing() {
     let mut led = Led::begin(&place, "contract-rare", RARE, given).await;
     let first = place.belongings().await;
     let outputs = ["scope", "web", "sharing", "pair", "cipher", "all"];
-    let told = async |led: &Led<'_>| {
+    let output_values = async |led: &Led<'_>| {
         let mut all = Vec::new();
         for name in outputs {
             all.push(led.output(name).await);
         }
         all
     };
-    let made = told(&led).await;
+    let made = output_values(&led).await;
     // In place: ids stay.
     led.now(json!({"scope_name": "wider", "external": 8081, "friend": "two"}))
         .await;
     assert_eq!(place.belongings().await, first);
-    assert_eq!(told(&led).await, made);
+    assert_eq!(output_values(&led).await, made);
     assert_eq!(led.output("outside_port").await, 8081);
     // Another key needs another order, and a container with it is replaced too; so is a changed route.
     led.now(json!({"mode": "ctr", "destination": "10.202.0.0/24"}))
         .await;
-    let now = told(&led).await;
+    let now = output_values(&led).await;
     assert_eq!(now[..4], made[..4]);
     assert!(now[4] != made[4] && now[5] != made[5], "{now:?}");
     assert_eq!(place.belongings().await.len(), first.len());

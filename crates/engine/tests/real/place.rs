@@ -66,11 +66,12 @@ impl Apart {
         let admin = admin.await.expect("the administrator's login works");
         let identity = async |method: Method, path: &[&str], body: Value| -> Value {
             let call = admin.call(Service::Identity, method, path);
-            let told = match body {
+            let response = match body {
                 Value::Null => call.send().await,
                 body => call.json(&body).send().await,
             };
-            told.expect("the administrator may")
+            response
+                .expect("the administrator may")
                 .json()
                 .unwrap_or_default()
         };
@@ -243,8 +244,15 @@ impl Place {
         let watch = async {
             let stream = self.engine.stream(&self.tenant, run, 0).await;
             let mut stream = stream.expect("the run is there");
+            let mut seen = 0;
             while let Some(events) = stream.next().await {
-                for event in &events {
+                let Ok(events) = events else {
+                    let again = self.engine.stream(&self.tenant, run, seen).await;
+                    stream = again.expect("the run is there");
+                    continue;
+                };
+                for event in &*events {
+                    seen = event.seq;
                     each(&event.body);
                     let ended =
                         matches!(&event.body, EventBody::Run { state, .. } if state.is_final());

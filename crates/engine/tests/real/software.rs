@@ -65,13 +65,13 @@ async fn a_script_runs_on_a_private_server() {
         .await;
     eprintln!("deployed in {:.0} s", begun.elapsed().as_secs_f32());
     let shown = place.engine.deployment(&place.tenant, &started.deployment);
-    let said = shown.await.unwrap().outputs["said"].value.clone();
+    let output = shown.await.unwrap().outputs["said"].value.clone();
     let ended = place.undeploy(&started.deployment).await;
     let begun = Instant::now();
     let end = place.end_of(&ended.run, |_| {}).await;
     eprintln!("undeployed in {:.0} s", begun.elapsed().as_secs_f32());
     assert_succeeded(&run);
-    assert_eq!(said, Some(json!("woven on data, for contract")));
+    assert_eq!(output, Some(json!("woven on data, for contract")));
     assert_succeeded(&end);
     assert_eq!(place.belongings().await, before);
 }

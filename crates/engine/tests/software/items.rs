@@ -116,9 +116,10 @@ fn copy_folder(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let copy = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy_folder(&entry.path(), &copy),
-            false => drop(std::fs::copy(entry.path(), copy).unwrap()),
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &copy);
+        } else {
+            std::fs::copy(entry.path(), copy).unwrap();
         }
     }
 }

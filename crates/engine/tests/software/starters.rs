@@ -144,9 +144,9 @@ async fn a_row_written_on_the_primary_is_read_on_its_replica() {
     let started = bench.start(&template("1")).await;
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let said = output(&bench, &started.deployment, "said").await;
-    assert!(said.starts_with("the replica has 1\n"), "{said}");
-    assert!(said.contains("read-only transaction"), "{said}");
+    let text = output(&bench, &started.deployment, "said").await;
+    assert!(text.starts_with("the replica has 1\n"), "{text}");
+    assert!(text.contains("read-only transaction"), "{text}");
 
     // The primary takes more clients, and so must the replica, which is set up again and keeps its data.
     let more = "host: {get_resource: first}\n      max_connections: 150";
@@ -162,8 +162,8 @@ async fn a_row_written_on_the_primary_is_read_on_its_replica() {
         .unwrap();
     let (run, _) = story(&bench, &update.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let said = output(&bench, &started.deployment, "said").await;
-    assert!(said.starts_with("the replica has 1\n"), "{said}");
+    let text = output(&bench, &started.deployment, "said").await;
+    assert!(text.starts_with("the replica has 1\n"), "{text}");
     all_goes(bench, &started.deployment).await;
 }
 
@@ -206,7 +206,7 @@ async fn workers_take_the_tasks_of_a_queue() {
     let started = bench.start(&template).await;
     let (run, _) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let said = output(&bench, &started.deployment, "said").await;
-    assert_eq!(said, "shop-worker1 shop-worker2");
+    let text = output(&bench, &started.deployment, "said").await;
+    assert_eq!(text, "shop-worker1 shop-worker2");
     all_goes(bench, &started.deployment).await;
 }

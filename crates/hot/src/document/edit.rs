@@ -311,7 +311,7 @@ fn rename(
         Some(b'"') if !needed => format!("\"{to}\""),
         Some(b'\'') => format!("'{to}'"),
         _ if is_plain(to) => to.to_owned(),
-        _ => write::key_text(to, true),
+        _ => write::key_text(to, write::Around::Flow),
     };
     let splices = spans
         .map(|span| splice::Splice::replace(span.clone(), written(span)))

@@ -185,7 +185,7 @@ impl<'t> Writer<'t> {
         let key = if self.is_json {
             write::json(&Value::from(key))
         } else {
-            write::key_text(key, true)
+            write::key_text(key, write::Around::Flow)
         };
         format!("{key}: {}", self.flow(value))
     }

@@ -57,7 +57,7 @@ pub fn merge(
 ) -> Merged {
     let mut merge = Merge {
         choose,
-        kept: BTreeSet::new(),
+        retained: BTreeSet::new(),
         conflicts: Vec::new(),
     };
     let pieces = (base.map(Document::pieces), one.pieces(), other.pieces());
@@ -71,7 +71,7 @@ pub fn merge(
             conflicts: merge.conflicts,
         };
     }
-    merge.kept = dangling;
+    merge.retained = dangling;
     merge.conflicts.clear();
     let text = merge.document(pieces.0.as_ref(), &pieces.1, &pieces.2);
     Merged {
@@ -111,7 +111,7 @@ fn dangling(base: &Document, merged: &Document) -> BTreeSet<Vec<String>> {
 struct Merge<'c> {
     choose: &'c dyn Fn(&[String]) -> Side,
     /// Paths of removed entries that the other side refers to.
-    kept: BTreeSet<Vec<String>>,
+    retained: BTreeSet<Vec<String>>,
     conflicts: Vec<Conflict>,
 }
 
@@ -176,16 +176,18 @@ impl Merge<'_> {
                     text.push_str(blank(before, one, other));
                 }
                 (Some(left), None) | (None, Some(left)) => {
-                    let is_kept = match before {
+                    let is_retained = match before {
                         None => true,
-                        Some(before) if before.text == left.text && !self.is_kept(path) => false,
+                        Some(before) if before.text == left.text && !self.is_retained(path) => {
+                            false
+                        }
                         Some(_) => {
                             let [one, other] = [one.get(key), other.get(key)]
                                 .map(|piece| piece.map(|piece| line(piece.text)));
                             self.conflict(path, one, other).is_some()
                         }
                     };
-                    if is_kept {
+                    if is_retained {
                         text.push_str(&line(left.text));
                         text.push_str(left.blank);
                     }
@@ -197,8 +199,10 @@ impl Merge<'_> {
     }
 
     /// True if the other side uses the entry, or one of its entries.
-    fn is_kept(&self, path: &[String]) -> bool {
-        self.kept.iter().any(|kept| kept.starts_with(path))
+    fn is_retained(&self, path: &[String]) -> bool {
+        self.retained
+            .iter()
+            .any(|retained| retained.starts_with(path))
     }
 
     /// Notes a conflict. Returns the text of the chosen side.

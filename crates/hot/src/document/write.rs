@@ -8,10 +8,19 @@ use crate::yaml::scalar;
 /// Maximum width of a function call in flow style, in characters. Longer calls are in block style.
 const FLOW_WIDTH: usize = 78;
 
+/// The style of the collection around a scalar or key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// Lines with indentation, or no collection.
+    Block,
+    /// Braces or brackets: more characters need quotes.
+    Flow,
+}
+
 /// Scalar in the shortest form that is read back as the same value. Never contains a line break.
-pub fn scalar_text(value: &Value, in_flow: bool) -> String {
+pub fn scalar_text(value: &Value, around: Around) -> String {
     match value {
-        Value::String(text) if is_plain(text, in_flow) => text.clone(),
+        Value::String(text) if is_plain(text, around) => text.clone(),
         Value::String(text) => quoted(text),
         Value::Number(number) => number_text(number),
         Value::Null => "null".to_owned(),
@@ -65,7 +74,8 @@ fn quoted(text: &str) -> String {
 }
 
 /// True if a text needs no quotes.
-fn is_plain(text: &str, in_flow: bool) -> bool {
+fn is_plain(text: &str, around: Around) -> bool {
+    let in_flow = around == Around::Flow;
     if !matches!(scalar::resolve(text), Value::String(_)) || looks_special(text) {
         return false;
     }
@@ -123,11 +133,11 @@ pub fn flow(value: &Value) -> String {
         Value::Object(map) => {
             let entries: Vec<String> = map
                 .iter()
-                .map(|(key, value)| format!("{}: {}", key_text(key, true), flow(value)))
+                .map(|(key, value)| format!("{}: {}", key_text(key, Around::Flow), flow(value)))
                 .collect();
             format!("{{{}}}", entries.join(", "))
         }
-        scalar => scalar_text(scalar, true),
+        scalar => scalar_text(scalar, Around::Flow),
     }
 }
 
@@ -150,8 +160,8 @@ pub fn json(value: &Value) -> String {
 }
 
 /// Key. Unusual keys are quoted.
-pub fn key_text(key: &str, in_flow: bool) -> String {
-    scalar_text(&Value::String(key.to_owned()), in_flow)
+pub fn key_text(key: &str, around: Around) -> String {
+    scalar_text(&Value::String(key.to_owned()), around)
 }
 
 /// Text after `key:` or `-`: on the same line, or on the lines below.
@@ -214,7 +224,7 @@ pub fn block(value: &Value, indent: usize, step: usize) -> Block {
         }
         other => Block::Inline(match other {
             Value::Array(_) | Value::Object(_) => flow(other),
-            scalar => scalar_text(scalar, false),
+            scalar => scalar_text(scalar, Around::Block),
         }),
     }
 }
@@ -224,7 +234,7 @@ pub fn entry(key: &str, value: &Value, indent: usize, step: usize) -> String {
     let pad = " ".repeat(indent);
     format!(
         "{pad}{}:{}",
-        key_text(key, false),
+        key_text(key, Around::Block),
         after_colon(value, indent + step, step)
     )
 }

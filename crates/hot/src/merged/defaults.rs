@@ -75,10 +75,10 @@ impl HiddenDefaults {
     }
 
     /// Adds stored values that the text does not contain any more.
-    pub(super) fn keep(&mut self, kept: &BTreeMap<String, Value>) {
+    pub(super) fn keep(&mut self, stored: &BTreeMap<String, Value>) {
         for (name, value) in &mut self.values {
             if value.is_none() {
-                *value = kept.get(name).filter(|kept| !kept.is_null()).cloned();
+                *value = stored.get(name).filter(|stored| !stored.is_null()).cloned();
             }
         }
     }

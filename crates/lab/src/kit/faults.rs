@@ -145,7 +145,7 @@ pub struct ActionFault {
     /// Name of the action; `*` matches any text. For a server it is the name of the instance action: `resize`,
     /// `revertResize`, `rebuild`, `attach_volume`, `detach_volume`, `attach_interface`, `detach_interface`,
     /// `createImage`, `stop`, `delete`, ... For a load balancer it is `create`, `update` or `delete`, of the load
-    /// balancer or a part of it, or `failover`.
+    /// balancer or a part of it.
     pub action: String,
     /// Maximum number of failing actions. `None` is unlimited.
     #[serde(default)]

@@ -7,6 +7,15 @@ use serde_json::Value;
 /// A query string, in order, with repeats.
 pub type Query = axum::extract::Query<Vec<(String, String)>>;
 
+/// The fields of a list's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// A summary.
+    Bare,
+    /// All fields.
+    Full,
+}
+
 /// The first value of a name.
 pub fn value<'a>(query: &'a [(String, String)], name: &str) -> Option<&'a str> {
     query
@@ -16,8 +25,8 @@ pub fn value<'a>(query: &'a [(String, String)], name: &str) -> Option<&'a str> {
 }
 
 /// Whether an attribute has this value, as text.
-pub fn attribute_is(thing: &Value, name: &str, wanted: &str) -> bool {
-    is(&thing[name], wanted)
+pub fn attribute_is(document: &Value, name: &str, wanted: &str) -> bool {
+    is(&document[name], wanted)
 }
 
 fn is(value: &Value, wanted: &str) -> bool {
@@ -44,8 +53,8 @@ fn is(value: &Value, wanted: &str) -> bool {
 }
 
 /// Whether a resource's tags match the four tag filters.
-pub fn tags_fit(thing: &Value, query: &[(String, String)]) -> bool {
-    let tags: Vec<&str> = thing["tags"]
+pub fn tags_fit(document: &Value, query: &[(String, String)]) -> bool {
+    let tags: Vec<&str> = document["tags"]
         .as_array()
         .into_iter()
         .flatten()
@@ -62,7 +71,7 @@ pub fn tags_fit(thing: &Value, query: &[(String, String)]) -> bool {
 }
 
 /// Sorts by `sort_key` and `sort_dir`.
-pub fn sort(things: &mut [Value], query: &[(String, String)]) {
+pub fn sort(documents: &mut [Value], query: &[(String, String)]) {
     let all = |name: &str| {
         query
             .iter()
@@ -72,16 +81,16 @@ pub fn sort(things: &mut [Value], query: &[(String, String)]) {
     };
     let (keys, directions) = (all("sort_key"), all("sort_dir"));
     for (at, key) in keys.iter().enumerate().rev() {
-        let by = |thing: &Value| match &thing[key] {
+        let by = |document: &Value| match &document[key] {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
         // `reverse` after an ascending sort would also reverse rows with equal keys, and so the order by the following
         // keys.
         if directions.get(at).is_some_and(|way| way == "desc") {
-            things.sort_by_cached_key(|thing| Reverse(by(thing)))
+            documents.sort_by_cached_key(|document| Reverse(by(document)))
         } else {
-            things.sort_by_cached_key(by)
+            documents.sort_by_cached_key(by)
         }
     }
 }
@@ -95,17 +104,22 @@ pub struct Page {
 }
 
 /// Cuts out a page by `limit` and `marker`. `None` if the marker does not exist.
-pub fn page(things: Vec<Value>, query: &[(String, String)], limit_max: usize) -> Option<Page> {
+pub fn page(documents: Vec<Value>, query: &[(String, String)], limit_max: usize) -> Option<Page> {
     let start = match value(query, "marker") {
         None => 0,
-        Some(marker) => things.iter().position(|thing| thing["id"] == marker)? + 1,
+        Some(marker) => {
+            documents
+                .iter()
+                .position(|document| document["id"] == marker)?
+                + 1
+        }
     };
     let limit = value(query, "limit")
         .and_then(|text| text.parse::<usize>().ok())
         .filter(|limit| *limit > 0);
     let limit = limit.unwrap_or(limit_max).min(limit_max);
-    let more = things.len() > start + limit;
-    let items: Vec<Value> = things.into_iter().skip(start).take(limit).collect();
+    let more = documents.len() > start + limit;
+    let items: Vec<Value> = documents.into_iter().skip(start).take(limit).collect();
     let next = items
         .last()
         .filter(|_| more)

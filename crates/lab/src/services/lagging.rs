@@ -36,17 +36,17 @@ pub(crate) async fn without_recent(faults: &Faults, lag: Duration, response: Res
     rewritten(response, |body| {
         let fields = body.as_object_mut().into_iter();
         for list in fields.flat_map(|fields| fields.values_mut().filter_map(Value::as_array_mut)) {
-            list.retain(|thing| id_of(thing).is_none_or(|id| !faults.is_younger(id, lag)));
+            list.retain(|document| id_of(document).is_none_or(|id| !faults.is_younger(id, lag)));
         }
     })
     .await
 }
 
 /// A resource's id. Barbican returns URLs instead.
-fn id_of(thing: &Value) -> Option<&str> {
-    let id = thing.get("id").and_then(Value::as_str);
+fn id_of(document: &Value) -> Option<&str> {
+    let id = document.get("id").and_then(Value::as_str);
     let mut references = ["secret_ref", "container_ref", "order_ref"].iter();
-    id.or_else(|| references.find_map(|name| thing.get(name)?.as_str().map(last_part)))
+    id.or_else(|| references.find_map(|name| document.get(name)?.as_str().map(last_part)))
 }
 
 fn last_part(address: &str) -> &str {

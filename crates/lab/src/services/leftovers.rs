@@ -74,7 +74,7 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
     }
     for secret in model.secrets.iter() {
         add(
-            &secret.guard.project_id,
+            &secret.owner.project_id,
             "secret",
             secret.name.as_deref().unwrap_or_default(),
             &secret.id,
@@ -82,7 +82,7 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
     }
     for container in model.secret_containers.iter() {
         let name = container.name.as_deref().unwrap_or_default();
-        let owner = &container.guard.project_id;
+        let owner = &container.owner.project_id;
         add(owner, "secret_container", name, &container.id);
     }
     for pair in model.keypairs.iter() {

@@ -252,30 +252,6 @@ async fn a_switch_that_fails_leaves_the_server_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_failed_failover_leaves_the_load_balancer_in_error_until_the_next() {
-    let (lab, demo) = memory().await;
-    let admin = Client::login(&lab, "admin").await;
-    let (_, subnet) = crate::network_with_subnet(&demo, "net", "10.0.0.0/24").await;
-    let balancers = "/load-balancer/v2/lbaas/loadbalancers";
-    let body = json!({"loadbalancer": {"name": "web", "vip_subnet_id": subnet}});
-    let made = demo.post(balancers, body).await;
-    let id = made.at("/loadbalancer/id").as_str().unwrap();
-    let (one, status) = (
-        format!("{balancers}/{id}"),
-        "/loadbalancer/provisioning_status",
-    );
-    until(&demo, &one, status, "ACTIVE").await;
-    let failover = format!("{one}/failover");
-    assert_eq!(demo.put(&failover, Value::Null).await.status, 403);
-    let_fail(&lab, "failover");
-    assert_eq!(admin.put(&failover, Value::Null).await.status, 202);
-    until(&demo, &one, status, "ERROR").await;
-    lab.faults().clear();
-    assert_eq!(admin.put(&failover, Value::Null).await.status, 202);
-    until(&demo, &one, status, "ACTIVE").await;
-}
-
-#[tokio::test]
 async fn actions_of_a_server_are_listed_after_its_deletion() {
     let (_lab, demo) = memory().await;
     let server = web(&demo).await;

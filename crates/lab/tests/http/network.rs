@@ -73,21 +73,21 @@ async fn a_floating_ip_needs_a_router_to_its_port() {
     assert_eq!(made.at("/floatingip/status"), "ACTIVE");
     assert_eq!(made.at("/floatingip/router_id"), router.as_str());
     let path = format!("/network/v2.0/routers/{router}");
-    let kept = client
+    let in_use = client
         .put(
             &format!("{path}/remove_router_interface"),
             json!({ "subnet_id": subnet }),
         )
         .await;
     assert_eq!(
-        kept.at("/NeutronError/type"),
+        in_use.at("/NeutronError/type"),
         "RouterInterfaceInUseByFloatingIP"
     );
-    let kept = client
+    let in_use = client
         .put(&path, json!({"router": {"external_gateway_info": null}}))
         .await;
     assert_eq!(
-        kept.at("/NeutronError/type"),
+        in_use.at("/NeutronError/type"),
         "RouterExternalGatewayInUseByFloatingIp"
     );
 
@@ -265,8 +265,8 @@ async fn port_forwardings_of_a_floating_ip_lead_to_several_servers() {
 
     // An address with forwardings cannot be associated, and its router is required.
     let whole = json!({"floatingip": {"port_id": web}});
-    let kept = client.put(&path, whole).await;
-    assert_eq!(kept.at("/NeutronError/type"), "FipInUseByPortForwarding");
+    let in_use = client.put(&path, whole).await;
+    assert_eq!(in_use.at("/NeutronError/type"), "FipInUseByPortForwarding");
     let no_gateway = json!({"router": {"external_gateway_info": null}});
     let router = format!("/network/v2.0/routers/{router}");
     assert_eq!(client.put(&router, no_gateway.clone()).await.status, 409);

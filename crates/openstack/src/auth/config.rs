@@ -15,6 +15,8 @@ use crate::wire::client::{ConnectionSettings, Tls};
 use crate::wire::transport::Transport;
 use crate::{ConfigError, Error, LoginMethod, Secret, Service};
 
+pub use crate::wire::client::{PARALLEL_CALLS, PARALLEL_CHANGES};
+
 /// Default of [`CloudConfig::login_timeout`].
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -99,6 +101,14 @@ impl CloudConfig {
             region: Some(region.into()),
             ..self.clone()
         }
+    }
+
+    /// Changes settings of the cloud, also for its regions with settings of their own.
+    pub(crate) fn change(&mut self, change: impl Fn(&mut CloudConfig)) {
+        self.own_settings
+            .values_mut()
+            .for_each(|own| change(Arc::make_mut(own)));
+        change(self);
     }
 
     /// Number of calls sent to this cloud so far, by all sessions.

@@ -139,8 +139,8 @@ impl Poller<'_> {
     }
 
     /// Sets the answer to the next query for a resource.
-    pub fn set<E: Entity>(&self, thing: &E) {
-        self.keep(Source::of::<E>(), thing.id(), thing);
+    pub fn set<E: Entity>(&self, entity: &E) {
+        self.keep(Source::of::<E>(), entity.id(), entity);
     }
 
     /// Sets the answer to the next query for a deleted resource.
@@ -148,10 +148,10 @@ impl Poller<'_> {
         self.keep(Source::of::<E>(), id, &Value::Null);
     }
 
-    fn keep(&self, source: Source, id: &str, thing: &impl Serialize) {
-        if let Ok(thing) = serde_json::to_value(thing) {
+    fn keep(&self, source: Source, id: &str, entity: &impl Serialize) {
+        if let Ok(entity) = serde_json::to_value(entity) {
             let queue = self.queue(source);
-            queue.lock().known.insert(id.to_string(), thing);
+            queue.lock().known.insert(id.to_string(), entity);
         }
     }
 
@@ -159,8 +159,8 @@ impl Poller<'_> {
         let Some(value) = self.queue(source).query(self.0, source, id).await? else {
             return Ok(None);
         };
-        let thing = serde_json::from_value(value);
-        thing.map(Some).map_err(|error| Error::Malformed {
+        let entity = serde_json::from_value(value);
+        entity.map(Some).map_err(|error| Error::Malformed {
             service: source.service(),
             method: "GET".into(),
             path: id.to_string(),
@@ -256,11 +256,11 @@ impl Source {
 }
 
 fn plain<T: Serialize>(found: Result<T, Error>) -> Result<Value, Error> {
-    found.map(|thing| serde_json::to_value(thing).unwrap_or(Value::Null))
+    found.map(|entity| serde_json::to_value(entity).unwrap_or(Value::Null))
 }
 
 fn plain_all<T: Serialize>(found: Result<Vec<T>, Error>) -> Result<Vec<Value>, Error> {
-    found?.into_iter().map(|thing| plain(Ok(thing))).collect()
+    found?.into_iter().map(|entity| plain(Ok(entity))).collect()
 }
 
 impl Queue {
@@ -268,8 +268,8 @@ impl Queue {
         let (sender, answer) = oneshot::channel();
         let idle = {
             let mut state = self.lock();
-            if let Some(thing) = state.known.remove(id) {
-                return Ok(Some(thing).filter(|thing| !thing.is_null()));
+            if let Some(entity) = state.known.remove(id) {
+                return Ok(Some(entity).filter(|entity| !entity.is_null()));
             }
             state.open.push((id.to_string(), sender));
             !std::mem::replace(&mut state.is_active, true)
@@ -382,7 +382,7 @@ async fn one_by_one(session: &Session, source: Source, ids: &[String]) -> HashMa
 }
 
 fn by_id(found: Vec<Value>) -> HashMap<String, Found> {
-    let with_id = |thing: Value| Some((thing["id"].as_str()?.to_string(), Ok(Some(thing))));
+    let with_id = |entity: Value| Some((entity["id"].as_str()?.to_string(), Ok(Some(entity))));
     found.into_iter().filter_map(with_id).collect()
 }
 

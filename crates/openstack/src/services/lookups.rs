@@ -49,17 +49,17 @@ impl Lookups {
             let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             slots.entry((kind, name.to_string())).or_default().clone()
         };
-        let mut kept = slot.lock().await;
-        if let Some((until, value)) = kept.as_ref()
+        let mut cached = slot.lock().await;
+        if let Some((until, value)) = cached.as_ref()
             && Instant::now() < *until
             && let Ok(found) = serde_json::from_value(value.clone())
         {
             return Ok(found);
         }
-        *kept = None;
+        *cached = None;
         let found = fetch().await?;
         if let Ok(value) = serde_json::to_value(&found) {
-            *kept = Some((Instant::now() + cache_lifetime(&found), value));
+            *cached = Some((Instant::now() + cache_lifetime(&found), value));
         }
         Ok(found)
     }
@@ -84,7 +84,7 @@ pub(super) fn only<T>(
         _ => Err(Error::Ambiguous {
             what: what.into(),
             name: name.into(),
-            ids: named.iter().map(|thing| id(thing).to_string()).collect(),
+            ids: named.iter().map(|entity| id(entity).to_string()).collect(),
         }),
     }
 }

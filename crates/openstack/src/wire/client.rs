@@ -9,6 +9,10 @@ use super::failure::deepest;
 use crate::{ConfigError, Error};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Default of [`ConnectionSettings::parallel_calls`].
+pub const PARALLEL_CALLS: usize = 32;
+/// Default of [`ConnectionSettings::parallel_changes`].
+pub const PARALLEL_CHANGES: usize = 16;
 
 /// Connection settings of a cloud.
 #[derive(Clone, Debug)]
@@ -17,10 +21,10 @@ pub struct ConnectionSettings {
     pub tls: Tls,
     /// Time limit of one call. Default: 60 s.
     pub timeout: Duration,
-    /// Maximum number of concurrent calls over all sessions. Default: 32.
+    /// Maximum number of concurrent calls over all sessions. Default: [`PARALLEL_CALLS`].
     pub parallel_calls: usize,
-    /// Maximum number of concurrent changes at one service. Default: 16. The limit starts at 2 and grows while the
-    /// throughput of the service grows.
+    /// Maximum number of concurrent changes at one service. Default: [`PARALLEL_CHANGES`]. The limit starts at 2 and grows
+    /// while the throughput of the service grows.
     pub parallel_changes: usize,
 }
 
@@ -34,8 +38,8 @@ impl Default for ConnectionSettings {
                 key: None,
             },
             timeout: Duration::from_secs(60),
-            parallel_calls: 32,
-            parallel_changes: 16,
+            parallel_calls: PARALLEL_CALLS,
+            parallel_changes: PARALLEL_CHANGES,
         }
     }
 }

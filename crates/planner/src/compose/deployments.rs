@@ -22,9 +22,10 @@ impl Composer<'_> {
         let full = frame.full(name);
         let inherits = self.waits_for(frame, &spec);
         let first = self.resources.len();
-        let servers = match self.may_nest(frame, name) {
-            true => self.servers(frame, name, &spec),
-            false => Vec::new(),
+        let servers = if self.may_nest(frame, name) {
+            self.servers(frame, name, &spec)
+        } else {
+            Vec::new()
         };
         let members: Vec<String> = servers.iter().map(|(name, _)| name.clone()).collect();
         let batches = batches::of_policy(self, frame, name, members.len());

@@ -48,18 +48,18 @@ pub struct FlatTemplate {
 }
 
 /// Type of a group that is kept. No template can use this name.
-const KEPT: &str = "a group as it is";
+const PLACEHOLDER_TYPE: &str = "a group as it is";
 
 /// Resources of a template, including those in groups and nested templates, before any pass.
 pub fn flatten_for_export(input: &FlattenInput<'_>) -> FlatTemplate {
     let template = input.document.template();
     let merged = Merged::of(input.bundle, template);
     let (model, _) = Model::of(template, input.scope);
-    let mut kept = BTreeMap::new();
+    let mut own_types = BTreeMap::new();
     let resources = model.into_list().into_iter().map(|(name, mut spec)| {
         if input.keep.contains(&name) {
-            let written = std::mem::replace(&mut spec.resource_type, KEPT.to_owned());
-            kept.insert(name.clone(), written);
+            let written = std::mem::replace(&mut spec.resource_type, PLACEHOLDER_TYPE.to_owned());
+            own_types.insert(name.clone(), written);
         }
         (name, spec)
     });
@@ -83,7 +83,7 @@ pub fn flatten_for_export(input: &FlattenInput<'_>) -> FlatTemplate {
     let mut flat = flatten(&composition, model, outputs.collect());
     let resources = std::mem::take(&mut flat.model).into_list().into_iter();
     let resources = resources.map(|(name, mut spec)| {
-        if let Some(written) = kept.remove(&name) {
+        if let Some(written) = own_types.remove(&name) {
             spec.resource_type = written;
         }
         (name, spec)

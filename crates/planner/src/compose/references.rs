@@ -24,7 +24,7 @@ pub(super) fn replace_references(
         too_large: None,
     };
     for (name, spec) in &mut resources {
-        let mut asked: Vec<String> = Vec::new();
+        let mut parents_of_value: Vec<String> = Vec::new();
         for value in spec.properties.values_mut() {
             let mentioned = value.resources();
             let of_parents = mentioned
@@ -32,11 +32,11 @@ pub(super) fn replace_references(
                 .filter(|name| resolver.parents.contains_key(**name));
             let of_parents: Vec<String> = of_parents.map(|name| (*name).to_owned()).collect();
             if !of_parents.is_empty() {
-                asked.extend(of_parents);
+                parents_of_value.extend(of_parents);
                 *value = resolver.put(value);
             }
         }
-        spec.requires.extend(asked);
+        spec.requires.extend(parents_of_value);
         if let Some(parent) = resolver.parents.get(name) {
             let given = match parent {
                 Parent::Nested { outputs } => outputs
@@ -196,12 +196,12 @@ impl Resolver<'_> {
         &mut self,
         name: &str,
         parent: &Parent,
-        asked: &str,
+        first: &str,
         rest: Vec<Expr>,
     ) -> Option<Expr> {
-        let (member, attribute) = match asked.split_once('.') {
+        let (member, attribute) = match first.split_once('.') {
             Some((member, attribute)) => (member, Some(attribute)),
-            None => (asked, None),
+            None => (first, None),
         };
         let found = match parent {
             Parent::Nested { .. } => Some(member),
@@ -236,12 +236,12 @@ impl Resolver<'_> {
         let full = format!("{name}/{member}");
         let mut path: Vec<Expr> = attribute.map(Expr::text).into_iter().collect();
         path.extend(rest);
-        let asked = if path.is_empty() {
+        let reference = if path.is_empty() {
             Expr::GetResource(full)
         } else {
             Expr::GetAttr(full, path)
         };
-        Some(self.put(&asked))
+        Some(self.put(&reference))
     }
 
     fn of_member(&mut self, name: &str, member: &str, attribute: Expr, rest: &[Expr]) -> Expr {

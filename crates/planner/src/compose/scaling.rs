@@ -133,10 +133,10 @@ impl Composer<'_> {
         let next = present.iter().map(|name| number_of(name) + 1).max();
         let new = (next.unwrap_or(0)..).map(|number| number.to_string());
         let lost = present.len().saturating_sub(size);
-        let mut kept = present[lost..].to_vec();
-        kept.sort_by_key(|name| number_of(name));
-        let missing = size - kept.len();
-        kept.extend(new.take(missing));
-        kept
+        let mut members = present[lost..].to_vec();
+        members.sort_by_key(|name| number_of(name));
+        let missing = size - members.len();
+        members.extend(new.take(missing));
+        members
     }
 }

@@ -96,12 +96,12 @@ mod tests {
     }
 
     fn becomes(parameter: &Parameter, value: Value) -> Result<Value, String> {
-        let asked = Expr::GetAttr("other".to_owned(), vec![Expr::text("it")]);
-        let call = late(parameter, "web.yaml", asked.clone());
+        let expression = Expr::GetAttr("other".to_owned(), vec![Expr::text("it")]);
+        let call = late(parameter, "web.yaml", expression.clone());
         // As a workflow is stored.
         let stored = serde_json::to_value(&call).unwrap();
         let call: Expr = serde_json::from_value(stored).unwrap();
-        assert_eq!(bare(&call), asked);
+        assert_eq!(bare(&call), expression);
         let Expr::Call { arguments, .. } = call else {
             panic!("{call:?} is not looked at again");
         };

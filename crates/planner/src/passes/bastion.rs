@@ -62,9 +62,10 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         "software is installed through `{picked}`; to choose another bastion, mark a server as it"
     );
     let path = format!("resources.{picked}");
-    let mut diagnostics = vec![match is_private {
-        false => Diagnostic::info("bastion-picked", path, message),
-        true => Diagnostic::warning("bastion-picked", path, private(model, &picked)),
+    let mut diagnostics = vec![if is_private {
+        Diagnostic::warning("bastion-picked", path, private(model, &picked))
+    } else {
+        Diagnostic::info("bastion-picked", path, message)
     }];
     diagnostics.extend(out_of_reach(model, &reachability, &picked, &hosts));
     if let Some(spec) = model.get_mut(&picked) {
@@ -87,11 +88,10 @@ fn deployment_hosts(model: &Model) -> BTreeSet<String> {
 
 /// Warning about a bastion that nobody made public.
 fn private(model: &Model, server: &str) -> String {
-    let how = match names_networks(model, server) {
-        true => "it gets a floating IP",
-        false => {
-            "it is reached at the address that Nova gives it, since its networks are not in the template"
-        }
+    let how = if names_networks(model, server) {
+        "it gets a floating IP"
+    } else {
+        "it is reached at the address that Nova gives it, since its networks are not in the template"
     };
     format!(
         "software deployments run over SSH, and no server is public: they go through `{server}`, and {how}; to choose another, \

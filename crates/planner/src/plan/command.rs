@@ -9,7 +9,7 @@
 
 use crate::workflow::{Step, StepKind, Workflow};
 
-use super::compile::{BASTION_SECONDS, SSH_SECONDS};
+use super::time_limits::{BASTION_SECONDS, SSH_SECONDS};
 
 /// A workflow that runs a command once on each of these servers, through this bastion. The time limit is that of one server.
 pub fn workflow<'a>(

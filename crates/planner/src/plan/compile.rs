@@ -17,7 +17,11 @@ use super::{
     last_runs::{self, Around, LastRun},
     ordering::Ordering,
     pauses,
-    remove::{CREATE_SECONDS, Removals, delete_old_id},
+    remove::{RemovalPhase, Removals, delete_old_id},
+    time_limits::{
+        BASTION_SECONDS, CONFIGURE_SECONDS, RESOURCE_SECONDS, SERVER_SECONDS, SSH_SECONDS,
+        WAIT_SECONDS,
+    },
     *,
 };
 use crate::{
@@ -30,13 +34,6 @@ use types::{
     is_wait_condition,
 };
 
-const SERVER_SECONDS: u32 = 1200;
-pub(super) const SSH_SECONDS: u32 = 120;
-const CONFIGURE_SECONDS: u32 = 1800;
-/// More than the longest `timeout` of a wait condition, which ends its wait itself.
-const WAIT_SECONDS: u32 = 43_200 + 600;
-pub(super) const BASTION_SECONDS: u32 = 120;
-
 /// Workflow from the deployed resources to the model. The error is a circle.
 pub(super) fn workflow(
     model: Model,
@@ -48,7 +45,7 @@ pub(super) fn workflow(
     let mut steps = Vec::new();
     let ordering = Ordering::of(&model, &diff.deployed, &diff.changes)?;
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
-    removals.steps(true, &|_| None, &mut steps);
+    removals.steps(RemovalPhase::Early, &|_| None, &mut steps);
     let last_runs = software::last_runs(&model, &diff.deployed, types);
     let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &ordering);
     compiler.steps(&last_runs, &mut steps);
@@ -56,7 +53,11 @@ pub(super) fn workflow(
         compiler.close(&mut steps);
     }
     let done = std::mem::take(&mut compiler.done);
-    removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
+    removals.steps(
+        RemovalPhase::Late,
+        &|name| done.get(name).cloned(),
+        &mut steps,
+    );
     drop(done);
     if !last_runs.is_empty() {
         compiler.run_last(&last_runs, &diff.deployed, &mut steps);
@@ -315,7 +316,7 @@ impl<'a> Compiler<'a> {
         let timeout = match spec.resource_type.as_str() {
             SERVER => SERVER_SECONDS,
             wait if is_wait_condition(wait) => WAIT_SECONDS,
-            _ => CREATE_SECONDS,
+            _ => RESOURCE_SECONDS,
         };
         let mut after = self.done_steps(self.ordering.all_before(self.model, name));
         after.extend(self.removals.before(name).iter().cloned());
@@ -390,7 +391,7 @@ impl<'a> Compiler<'a> {
                     Some(Expr::List(groups)) => groups.iter().filter_map(graph::target).collect(),
                     _ => Vec::new(),
                 };
-                let ways = network
+                let router_interfaces = network
                     .and_then(|network| interfaces.get(network))
                     .into_iter()
                     .flatten();
@@ -401,7 +402,7 @@ impl<'a> Compiler<'a> {
                 reach
                     .entry(server)
                     .or_default()
-                    .extend(ways.chain(allowed).copied());
+                    .extend(router_interfaces.chain(allowed).copied());
             }
         }
         reach

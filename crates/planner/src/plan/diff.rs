@@ -50,7 +50,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
             restores: BTreeMap::new(),
         };
     }
-    let mut kept = Cow::Borrowed(deployed);
+    let mut current = Cow::Borrowed(deployed);
     let mut restores = BTreeMap::new();
     let mut changes: HashMap<String, Change> = HashMap::new();
     let mut keys: HashSet<String> = model
@@ -73,7 +73,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
             continue;
         };
         let comparison = Comparison {
-            deployed: &kept,
+            deployed: &current,
             types,
             of,
             keys,
@@ -82,7 +82,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         let (found, copy) = closest_copy(&comparison, name, spec);
         (of, keys) = (comparison.of, comparison.keys);
         if let Some(copy) = copy {
-            kept.to_mut().swap(name, &copy);
+            current.to_mut().swap(name, &copy);
             restores.insert(name.to_owned(), copy);
         }
         let is_component = types
@@ -104,14 +104,14 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
     }
     let drawn = model.iter().filter_map(|(name, _)| changes.remove(name));
     let mut changes: Vec<Change> = drawn.collect();
-    let gone = kept
+    let gone = current
         .resources
         .iter()
         .filter(|(name, _)| model.get(name).is_none());
     changes.extend(gone.map(|(name, spec)| deletion(name, spec)));
     Diff {
         changes,
-        deployed: kept,
+        deployed: current,
         restores,
     }
 }
@@ -148,10 +148,11 @@ fn closest_copy(
         }
     }
     if !deployed.exists(name) {
-        let because = match deployed.is_gone(name) {
-            true => "it is gone from the cloud: it is created again",
+        let because = if deployed.is_gone(name) {
+            "it is gone from the cloud: it is created again"
+        } else {
             // A response may have been lost: the resource then exists, with the properties of that time.
-            false => "it was not made yet",
+            "it was not made yet"
         };
         let because = Some(because.to_owned());
         return (change(Action::Create, name, spec, because), None);

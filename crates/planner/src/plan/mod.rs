@@ -41,6 +41,7 @@ mod pauses;
 mod quota;
 mod remove;
 mod retained;
+mod time_limits;
 
 pub use crate::deployed::{Actual, Deployed};
 pub use change::{Action, Change, PropertyChange};

@@ -20,12 +20,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     exclusive::{self, LOAD_BALANCER},
+    time_limits::RESOURCE_SECONDS,
     *,
 };
 use crate::workflow::{Step, StepKind, copy_of};
 use types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
-
-pub(super) const CREATE_SECONDS: u32 = 600;
 
 /// Removal of one resource.
 pub(super) struct Removal<'a> {
@@ -50,6 +49,15 @@ impl Removal<'_> {
     fn is_removed(&self) -> bool {
         self.spec.external_id.is_none() && self.spec.deletion_policy.is_delete()
     }
+}
+
+/// One of the two parts of the removal steps.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum RemovalPhase {
+    /// Before creations and updates.
+    Early,
+    /// After them.
+    Late,
 }
 
 /// All resources to delete.
@@ -184,7 +192,7 @@ impl<'a> Removals<'a> {
             }
         }
         for removal in self.all.iter().filter(|removal| removal.early) {
-            let ways = first.get(removal.row).into_iter().flatten().copied();
+            let waiting_by_row = first.get(removal.row).into_iter().flatten().copied();
             let own = (self.copies.get(removal.resource) == Some(&removal.name))
                 .then_some(removal.resource);
             // Its requirements that are updated in place are updated after it is deleted, for example a router's
@@ -193,7 +201,7 @@ impl<'a> Removals<'a> {
                 let change = by_name.get(row);
                 change.is_some_and(|change| change.action == Action::Update)
             });
-            let waiting: BTreeSet<&str> = ways.chain(own).chain(changed).collect();
+            let waiting: BTreeSet<&str> = waiting_by_row.chain(own).chain(changed).collect();
             for name in waiting {
                 let before = self.before.entry(name).or_default();
                 before.push(removal.id.clone());
@@ -214,9 +222,15 @@ impl<'a> Removals<'a> {
         self.before.get(resource).map_or(&[], Vec::as_slice)
     }
 
-    /// Appends the early or the late removal steps. `done` returns the step that completes a resource; `steps` contains
-    /// the creations and updates.
-    pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
+    /// Appends the removal steps of one phase. `done` returns the step that completes a resource; `steps` contains the
+    /// creations and updates.
+    pub fn steps(
+        &self,
+        phase: RemovalPhase,
+        done: &dyn Fn(&str) -> Option<String>,
+        steps: &mut Vec<Step>,
+    ) {
+        let early = phase == RemovalPhase::Early;
         let final_steps = if early {
             Vec::new()
         } else {
@@ -305,7 +319,7 @@ impl<'a> Removals<'a> {
                     StepKind::Delete,
                     Some(&removal.name),
                     after,
-                    CREATE_SECONDS,
+                    RESOURCE_SECONDS,
                 )
             });
         }

@@ -94,7 +94,7 @@ mod tests {
   member: {type: OS::Octavia::PoolMember, properties: {pool: {get_resource: pool}, address: 10.0.0.9, protocol_port: 80}}
 ";
 
-    fn kept(resource_type: &str) -> String {
+    fn with_retained(resource_type: &str) -> String {
         let policy = format!("{resource_type}, deletion_policy: Retain,");
         resources(&BALANCED.replacen(&format!("{resource_type},"), &policy, 1))
     }
@@ -122,16 +122,16 @@ mod tests {
         };
         assert_eq!(undeploy(&resources(BALANCED)), [""; 0]);
         assert_eq!(
-            undeploy(&kept("OS::Octavia::Listener")),
+            undeploy(&with_retained("OS::Octavia::Listener")),
             ["lb by door", "net by door", "sub by door"]
         );
         // The listener is deleted without its pool.
         assert_eq!(
-            undeploy(&kept("OS::Octavia::Pool")),
+            undeploy(&with_retained("OS::Octavia::Pool")),
             ["lb by pool", "net by pool", "sub by pool"]
         );
         assert_eq!(
-            undeploy(&kept("OS::Octavia::PoolMember")),
+            undeploy(&with_retained("OS::Octavia::PoolMember")),
             [
                 "lb by member",
                 "net by member",
@@ -139,13 +139,16 @@ mod tests {
                 "sub by member"
             ]
         );
-        assert_eq!(undeploy(&kept("OS::Neutron::Subnet")), ["net by sub"]);
-        assert_eq!(undeploy(&kept("OS::Neutron::Net")), [""; 0]);
+        assert_eq!(
+            undeploy(&with_retained("OS::Neutron::Subnet")),
+            ["net by sub"]
+        );
+        assert_eq!(undeploy(&with_retained("OS::Neutron::Net")), [""; 0]);
     }
 
     #[test]
     fn a_resource_that_was_never_created_blocks_nothing() {
-        let mut deployed = made(&plan_of(&kept("OS::Octavia::Listener")));
+        let mut deployed = made(&plan_of(&with_retained("OS::Octavia::Listener")));
         let door = Actual {
             exists: false,
             in_order: false,
@@ -160,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_update_warns_of_a_retained_resource_only_if_it_blocks_a_deletion() {
-        let before = kept("OS::Octavia::Listener");
+        let before = with_retained("OS::Octavia::Listener");
         let deployed = made(&plan_of(&before));
         assert_eq!(refusals(&plan_with(&before, &[], &deployed)), [""; 0]);
         let another = before.replace("vip_subnet: {get_resource: sub}", "vip_subnet: other");

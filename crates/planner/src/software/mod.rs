@@ -158,9 +158,10 @@ fn of_config<'m>(
             "`{}` names no configuration of this template; set `config` to `get_resource` of an {SOFTWARE_CONFIG}",
             shown(name)
         );
-        let path = match spec.properties.contains_key("config") {
-            true => format!("resources.{name}.properties.config"),
-            false => format!("resources.{name}"),
+        let path = if spec.properties.contains_key("config") {
+            format!("resources.{name}.properties.config")
+        } else {
+            format!("resources.{name}")
         };
         add(refusal(path, message));
         return None;
@@ -169,9 +170,10 @@ fn of_config<'m>(
     let named = |property: &str| drawn.properties.get(property).map(Expr::to_json);
     match drawn.resource_type.as_str() {
         SOFTWARE_CONFIG | STRUCTURED_CONFIG => {
-            let path = match drawn.properties.contains_key("group") {
-                true => format!("resources.{config}.properties.group"),
-                false => format!("resources.{config}"),
+            let path = if drawn.properties.contains_key("group") {
+                format!("resources.{config}.properties.group")
+            } else {
+                format!("resources.{config}")
             };
             let group = named("group").unwrap_or_else(|| UNGROUPED.into());
             // A value that is known only during the run is checked there.

@@ -109,14 +109,14 @@ impl Checker<'_> {
     pub(super) fn condition(&mut self, condition: &Expr, used: bool, path: &Path<'_>) {
         // A missing name in a part that is not evaluated is not reported: Heat stops evaluation when the result is
         // certain.
-        let asked = match condition.holds(&self.scope) {
-            Err(Unresolved::Condition(asked)) => Some(asked),
+        let unresolved = match condition.holds(&self.scope) {
+            Err(Unresolved::Condition(unresolved)) => Some(unresolved),
             _ => None,
         };
         for name in conditions::names(condition) {
             if self.template.condition(name).is_none() {
                 let message = conditions::unknown(name, &self.template.conditions);
-                if used && asked.as_deref() == Some(name) {
+                if used && unresolved.as_deref() == Some(name) {
                     self.error("unknown-condition", path, message);
                 } else {
                     self.warning("unknown-condition", path, message);
@@ -195,16 +195,16 @@ impl Checker<'_> {
             && !of_members.any_attribute
             && is_of_heat(&of_members.name)
         {
-            let asked = match attribute.strip_prefix("resource.") {
-                Some(rest) => rest.split_once('.').map(|(_, asked)| asked),
+            let requested = match attribute.strip_prefix("resource.") {
+                Some(rest) => rest.split_once('.').map(|(_, requested)| requested),
                 None => Some(attribute).filter(|word| !own(word)),
             };
-            let strange = asked.filter(|asked| {
-                !asked.is_empty()
+            let strange = requested.filter(|requested| {
+                !requested.is_empty()
                     && !of_members
                         .attributes
                         .iter()
-                        .any(|known| known.name == **asked)
+                        .any(|known| known.name == **requested)
             });
             if let Some(strange) = strange {
                 let words = of_members

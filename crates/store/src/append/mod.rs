@@ -73,7 +73,7 @@ pub struct Appender {
     quota: LogQuota,
     runs: HashMap<String, Position>,
     projects: HashMap<Tenant, (u64, Instant)>,
-    /// Content of the last transaction, if its `COMMIT` failed: it may have taken effect.
+    /// Content of the last transaction, if its `COMMIT` has no answer: it may have taken effect.
     in_doubt: Vec<Draft>,
 }
 
@@ -97,8 +97,8 @@ impl Appender {
     /// Stores all writes in one transaction. They are on the disk when this returns, unless all entries are log lines:
     /// those survive a crash of the program, but not always a power cut.
     ///
-    /// After a transient error, the same writes must be passed again: they may be stored, and only their events are returned
-    /// then.
+    /// After a transient error, and if the future was dropped, the same writes must be passed again: they may be stored, and
+    /// only their events are returned then.
     ///
     /// # Errors
     /// If the database refuses one of them, a run does not belong to its tenant, or another server has taken it. Then
@@ -222,10 +222,10 @@ impl Appender {
             }
         }
         event::insert_all(&mut transaction, &moves, &time).await?;
-        if let Err(error) = transaction.commit().await {
-            self.in_doubt = drafts;
-            return Err(error);
-        }
+        // Before the `COMMIT`, in which this future can be dropped.
+        self.in_doubt = drafts;
+        transaction.commit().await?;
+        let drafts = std::mem::take(&mut self.in_doubt);
         self.projects.extend(projects);
         Ok(Some(self.stored(drafts)))
     }

@@ -98,3 +98,29 @@ async fn a_batch_whose_commit_breaks_is_stored_once() {
         assert_eq!(texts, ["line 0", "line 0", "line 1", "line 0", "line 0"]);
     }
 }
+
+#[tokio::test]
+async fn a_batch_that_is_given_up_in_its_commit_is_stored_once() {
+    let way = BreakingWay::new().await;
+    let store = way.operator.store();
+    begin(store).await;
+    let mut appender = store.appender(LogQuota::NONE);
+    appender.append(&[&lines(1)]).await.unwrap();
+    way.break_at_commit(Lost::AnswerForGood);
+    let is_committing = async {
+        while !way.has_broken() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let (one, two) = (lines(1), lines(2));
+    let batch = [&two, &one];
+    tokio::select! {
+        stored = appender.append(&batch) => panic!("{stored:?}"),
+        () = is_committing => {}
+    }
+    let stored = appender.append(&batch).await.unwrap();
+    let numbers: Vec<u64> = stored[0].events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, [2, 3, 4]);
+    let events = store.event_list(&tenant(), "r", 0, 100).await.unwrap();
+    assert_eq!(events.len(), 4);
+}

@@ -58,7 +58,7 @@ impl HighlyAvailable {
     /// Asks a member's Patroni for its role.
     fn is(&self, member: u16, role: &str) -> bool {
         const LIMIT: Duration = Duration::from_secs(2);
-        let asked = || {
+        let response = || {
             let port = self.script.port() + PATRONI + member;
             let address = (Ipv4Addr::LOCALHOST, port).into();
             // A stopped process accepts no connections after the first few.
@@ -69,7 +69,7 @@ impl HighlyAvailable {
             stream.read_exact(&mut answer)?;
             Ok::<_, std::io::Error>(answer)
         };
-        asked().is_ok_and(|answer| answer.ends_with(b" 200"))
+        response().is_ok_and(|answer| answer.ends_with(b" 200"))
     }
 
     /// Kills Patroni and PostgreSQL of a member. They start again half a minute later.

@@ -375,6 +375,31 @@ pub async fn sealed_restore(store: &Store) {
     }
 }
 
+/// Refuses the event of each step that succeeds from now on, with an error that looks permanent.
+pub async fn event_refuse_successes(store: &Store) {
+    let triggers: &[&'static str] = match store.kind {
+        Kind::Sqlite => &["CREATE TRIGGER refused BEFORE INSERT ON events \
+             WHEN new.type = 'step' AND new.body LIKE '%\"succeeded\"%' BEGIN SELECT RAISE(ABORT, 'refused'); END"],
+        Kind::Postgres => &[
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END'",
+            "CREATE TRIGGER refused BEFORE INSERT ON events FOR EACH ROW \
+             WHEN (new.type = 'step' AND new.body LIKE '%\"succeeded\"%') EXECUTE FUNCTION refuse()",
+        ],
+    };
+    for trigger in triggers {
+        execute(store, sqlx::query(*trigger)).await;
+    }
+}
+
+/// Ends [`event_refuse_successes`].
+pub async fn event_accept_all(store: &Store) {
+    let drop = match store.kind {
+        Kind::Sqlite => "DROP TRIGGER refused",
+        Kind::Postgres => "DROP FUNCTION refuse CASCADE",
+    };
+    execute(store, sqlx::query(drop)).await;
+}
+
 /// Number of names of hidden parameters.
 pub async fn hidden_count(store: &Store) -> i64 {
     count(store, "SELECT COUNT(*) FROM hidden_parameters").await

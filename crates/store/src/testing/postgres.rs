@@ -59,11 +59,11 @@ impl Postgres {
 
     /// Creates an empty database.
     pub async fn create(&self) -> DatabaseUrl {
-        self.create_behind(self.port()).await
+        self.create_behind(self.port()).await.into()
     }
 
-    /// Creates an empty database that is used over another port.
-    pub async fn create_behind(&self, port: u16) -> DatabaseUrl {
+    /// Creates an empty database that is used over another port. Returns its address in clear text.
+    pub async fn create_behind(&self, port: u16) -> String {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
         install_default_drivers();
@@ -74,7 +74,7 @@ impl Postgres {
         let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
         admin.execute(create).await.expect("a database");
         admin.close().await.expect("closed");
-        address(port, &name).into()
+        address(port, &name)
     }
 
     /// The server's port.

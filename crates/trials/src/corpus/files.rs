@@ -240,12 +240,12 @@ pub fn bundle(template: &Path, document: &Document, given: &[PathBuf], missing: 
             let beside = path.parent().unwrap_or(Path::new(""));
             let prefix = name.rsplit_once('/').map_or("", |(folder, _)| folder);
             for other in mentioned(&Document::parse(text.as_str())) {
-                let kept = if prefix.is_empty() {
+                let path = if prefix.is_empty() {
                     other.clone()
                 } else {
                     format!("{prefix}/{other}")
                 };
-                waiting.push((kept, beside.join(&other)));
+                waiting.push((path, beside.join(&other)));
             }
         }
         files.insert(name, text);

@@ -271,7 +271,7 @@ pub fn template(
     let in_plan = first_error(&planned.diagnostics);
     let made = laws::all_deployable(&types, document, bundle);
     let mut edits = laws::EditCounts::default();
-    let kept = laws::of_text(document, laws::EDITED_MAX, &mut edits)
+    let laws_hold = laws::of_text(document, laws::EDITED_MAX, &mut edits)
         .and_then(|()| laws::of_plan(document, bundle, &made));
     TemplateResult {
         parsed: read.is_none(),
@@ -281,7 +281,7 @@ pub fn template(
         not_deployable: planned.diagnostics.iter().filter(not_deployable).count(),
         nodes,
         edges,
-        broken_law: kept.err(),
+        broken_law: laws_hold.err(),
         edits,
     }
 }

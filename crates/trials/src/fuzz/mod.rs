@@ -268,10 +268,10 @@ impl Worker {
                     Ok(Ok(None)) => Verdict::Refused,
                     Ok(Err(law)) => Verdict::Broken(law),
                     Err(cause) => {
-                        let said = cause.downcast_ref::<String>().cloned().or_else(|| {
+                        let message = cause.downcast_ref::<String>().cloned().or_else(|| {
                             cause.downcast_ref::<&str>().map(|text| (*text).to_owned())
                         });
-                        Verdict::Broken(format!("it panics: {}", said.unwrap_or_default()))
+                        Verdict::Broken(format!("it panics: {}", message.unwrap_or_default()))
                     }
                 };
                 if outbox.send((verdict, edits)).is_err() {

@@ -313,13 +313,13 @@ fn distinct(call: &Call<'_>, items: Vec<Value>) -> Result<YaqlValue, String> {
         return Ok(YaqlValue::Iter(unique(items)));
     };
     let mut seen = std::collections::HashSet::new();
-    let mut kept = Vec::new();
+    let mut unique = Vec::new();
     for value in items {
         if seen.insert(python::key(&key(&item(&value))?.value()?)) {
-            kept.push(value);
+            unique.push(value);
         }
     }
-    Ok(YaqlValue::Iter(kept))
+    Ok(YaqlValue::Iter(unique))
 }
 
 fn flatten(list: Vec<Value>, into: &mut Vec<Value>) {

@@ -81,11 +81,11 @@ fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<YaqlValue, String> {
 
 fn without(map: &Map<String, Value>, keys: Vec<Value>) -> YaqlValue {
     let keys: Vec<String> = keys.iter().map(key_text).collect();
-    let kept = map.iter().filter(|(key, _)| !keys.contains(key));
-    let kept: Map<_, _> = kept
+    let rest = map.iter().filter(|(key, _)| !keys.contains(key));
+    let rest: Map<_, _> = rest
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    Value::Object(kept).into()
+    Value::Object(rest).into()
 }
 
 type Merge<'a> = &'a dyn Fn(&Value, &Value) -> Result<Value, String>;

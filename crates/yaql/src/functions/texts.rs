@@ -39,8 +39,8 @@ pub(super) fn call(call: &Call<'_>, of: &YaqlValue) -> Option<Result<YaqlValue, 
             }
         }),
         "isEmpty" => is_empty(call, of),
-        "split" => split(call, of, false),
-        "rightSplit" => split(call, of, true),
+        "split" => split(call, of, Start::Left),
+        "rightSplit" => split(call, of, Start::Right),
         "replace" => replaced(call, of),
         "join" => between(call, of),
         "format" => format(call, of),
@@ -109,17 +109,24 @@ fn is_empty(call: &Call<'_>, of: &str) -> Result<YaqlValue, String> {
     .into())
 }
 
-fn split(call: &Call<'_>, of: &str, from_right: bool) -> Result<YaqlValue, String> {
+/// The end at which a text is split first.
+#[derive(Clone, Copy, PartialEq)]
+enum Start {
+    Left,
+    Right,
+}
+
+fn split(call: &Call<'_>, of: &str, start: Start) -> Result<YaqlValue, String> {
     let most =
         usize::try_from(call.integer(1, -1)?).map_or(usize::MAX, |most| most.saturating_add(1));
     let list = |parts: Vec<&str>| Value::Array(parts.into_iter().map(Value::from).collect()).into();
     let Some(by) = call.text(0)? else {
-        return Ok(list(words(of, most, from_right)));
+        return Ok(list(words(of, most, start)));
     };
     if by.is_empty() {
         return Err(format!("`{}` of `yaql` takes a text", call.name));
     }
-    Ok(list(if from_right {
+    Ok(list(if start == Start::Right {
         let mut parts: Vec<&str> = of.rsplitn(most, by.as_str()).collect();
         parts.reverse();
         parts
@@ -129,7 +136,8 @@ fn split(call: &Call<'_>, of: &str, from_right: bool) -> Result<YaqlValue, Strin
 }
 
 /// Splits at any white space. The last part is not split further.
-fn words(of: &str, most: usize, from_right: bool) -> Vec<&str> {
+fn words(of: &str, most: usize, start: Start) -> Vec<&str> {
+    let from_right = start == Start::Right;
     let mut parts = Vec::new();
     let mut rest = if from_right {
         of.trim_end()

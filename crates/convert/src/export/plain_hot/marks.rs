@@ -386,14 +386,14 @@ fn removed_additions(document: &Document, added: &BTreeSet<String>) -> Vec<Edit>
             by_name.insert(resource.name.as_str(), named);
         }
     }
-    let mut kept = HashSet::new();
+    let mut needed = HashSet::new();
     while let Some(name) = wanted.pop() {
-        if let Some(below) = by_name.get(name).filter(|_| kept.insert(name)) {
+        if let Some(below) = by_name.get(name).filter(|_| needed.insert(name)) {
             wanted.extend(below);
         }
     }
     let edits = added.iter().map(|name| Edit::Remove {
-        path: if kept.contains(name.as_str()) {
+        path: if needed.contains(name.as_str()) {
             place(name)
         } else {
             path(&["resources", name])

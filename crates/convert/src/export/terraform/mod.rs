@@ -140,7 +140,9 @@ impl Exporter<'_> {
             "OS::Heat::MultipartMime" => {
                 Target::Local(format!("data.cloudinit_config.{identifier}.rendered"))
             }
-            GROUP | SCALING_GROUP if !self.shape.kept.iter().any(|kept| kept == name) => {
+            GROUP | SCALING_GROUP
+                if !self.shape.counted_groups.iter().any(|group| group == name) =>
+            {
                 return None;
             }
             GROUP | SCALING_GROUP => resource(mapped(member(spec)?.0)?, Many::Group),

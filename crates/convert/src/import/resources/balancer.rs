@@ -59,7 +59,7 @@ fn balancer(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Res
         let certificate = given("SSLCertificateId");
         let mut body = json!({
             "loadbalancer": {"get_resource": name},
-            "protocol": octavia(&protocol, certificate.is_some()),
+            "protocol": octavia(&protocol, Tls::with(certificate.as_ref())),
             "protocol_port": port,
         });
         if let Some(certificate) = certificate {
@@ -79,7 +79,7 @@ fn balancer(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Res
         );
         let pool = json!({
             "listener": {"get_resource": listener},
-            "protocol": octavia(&inner, false),
+            "protocol": octavia(&inner, Tls::PassedThrough),
             "lb_algorithm": "ROUND_ROBIN",
         });
         let pool = output.add(
@@ -185,10 +185,29 @@ pub(super) fn placed(
     }
 }
 
-/// `HTTPS` that is terminated at the load balancer has another name in Octavia.
-pub(super) fn octavia(protocol: &Value, ends_here: bool) -> Value {
+/// TLS at a load balancer.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Tls {
+    /// The load balancer has the certificate, and decrypts.
+    Terminated,
+    /// The members decrypt.
+    PassedThrough,
+}
+
+impl Tls {
+    /// The load balancer decrypts if it has a certificate.
+    pub(super) fn with(certificate: Option<&Value>) -> Tls {
+        match certificate {
+            Some(_) => Tls::Terminated,
+            None => Tls::PassedThrough,
+        }
+    }
+}
+
+/// Octavia's name of a protocol. Terminated `HTTPS` has a name of its own.
+pub(super) fn octavia(protocol: &Value, tls: Tls) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
-        Some("HTTPS" | "SSL") if ends_here => json!("TERMINATED_HTTPS"),
+        Some("HTTPS" | "SSL") if tls == Tls::Terminated => json!("TERMINATED_HTTPS"),
         Some("SSL") => json!("TCP"),
         Some(word) => json!(word),
         None => protocol.clone(),

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::balancer::{octavia, placed};
+use super::balancer::{Tls, octavia, placed};
 use super::redirect::{self, LISTENER, RULE, forwarded};
 use super::{Convert, INSTANCE, Output, Resource};
 use crate::import::context::Importer;
@@ -86,8 +86,8 @@ fn targets(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Reso
     properties.insert("loadbalancer".to_owned(), balancer);
     properties.insert("protocol".to_owned(), pool_protocol(&protocol));
     properties.insert("lb_algorithm".to_owned(), json!("ROUND_ROBIN"));
-    if let Some(kept) = persistence(importer, resource) {
-        properties.insert("session_persistence".to_owned(), kept);
+    if let Some(persistence) = persistence(importer, resource) {
+        properties.insert("session_persistence".to_owned(), persistence);
     }
     // The pool belongs to its load balancer, so it needs no VPC. The zone of the load balancer is not that of its
     // members.
@@ -148,7 +148,7 @@ fn targets(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Reso
 fn pool_protocol(protocol: &Value) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("TLS" | "TCP_UDP") => json!("TCP"),
-        _ => octavia(protocol, false),
+        _ => octavia(protocol, Tls::PassedThrough),
     }
 }
 
@@ -161,7 +161,7 @@ fn persistence(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Opti
         one.get("Value").cloned()
     };
     let is_on = of("stickiness.enabled").is_some_and(|on| on == true || on == "true");
-    let kept = match of("stickiness.type").as_ref().and_then(Value::as_str) {
+    let persistence = match of("stickiness.type").as_ref().and_then(Value::as_str) {
         _ if !is_on => None,
         Some("source_ip") => Some(json!({"type": "SOURCE_IP"})),
         Some("app_cookie") => {
@@ -174,7 +174,7 @@ fn persistence(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Opti
     for key in lost.filter(|key| !key.starts_with("stickiness.")) {
         importer.left_out(&at, format!("OpenStack has no counterpart of `{key}`"));
     }
-    kept
+    persistence
 }
 
 fn monitor(
@@ -254,9 +254,9 @@ fn listener(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Res
     });
     let protocol = resource.take(importer, "Protocol");
     let protocol = protocol.unwrap_or_else(|| json!("HTTP"));
-    let ends_here = certificate.is_some();
+    let tls = Tls::with(certificate.as_ref());
     let hot = match protocol.as_str() {
-        Some("TLS") if ends_here => {
+        Some("TLS") if tls == Tls::Terminated => {
             let message =
                 "Octavia terminates TLS for HTTP only. The protocol is `TERMINATED_HTTPS` here";
             importer.changed(&resource.at("Protocol"), message);
@@ -270,7 +270,7 @@ fn listener(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Res
             json!("TCP")
         }
         Some("TLS") => json!("TCP"),
-        _ => octavia(&protocol, ends_here),
+        _ => octavia(&protocol, tls),
     };
     properties.insert("protocol".to_owned(), hot);
     if let Some(certificate) = certificate {

@@ -355,7 +355,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
         let convert = CONVERTERS.iter().find_map(|of| of(written));
         match convert {
             Some(convert) => convert(importer, &mut output, &mut resource),
-            None => kept(importer, &mut output, &mut resource),
+            None => keep_type(importer, &mut output, &mut resource),
         }
     }
     // Removes dependencies on resources that were dropped during the conversion.
@@ -369,7 +369,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
 }
 
 /// Keeps a resource whose type Heat supports, or that is an OpenStack type of a later version.
-fn kept(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
+fn keep_type(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resource<'_>) {
     let written = importer.type_of(resource.name);
     let types = Registry::openstack();
     let known = types.get(written);

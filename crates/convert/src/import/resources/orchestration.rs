@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Convert, HANDLE, Output, Resource, kept};
+use super::{Convert, HANDLE, Output, Resource, keep_type};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
@@ -44,7 +44,7 @@ fn stack(importer: &mut Importer<'_>, output: &mut Output, resource: &mut Resour
     let address = resource.raw("TemplateURL").and_then(Value::as_str);
     let hot = address.and_then(file_name);
     let (Some(address), Some(hot)) = (address, hot) else {
-        kept(importer, output, resource);
+        keep_type(importer, output, resource);
         return;
     };
     let path = resource.at("TemplateURL");

@@ -29,8 +29,9 @@ pub(super) fn address(
     at: &str,
 ) -> Option<String> {
     let config = action.get("RedirectConfig")?;
-    let heard = listener.and_then(|name| importer.resources.get(name)?.get("Properties"));
-    let address = written_out(config, heard)?;
+    let listener_properties =
+        listener.and_then(|name| importer.resources.get(name)?.get("Properties"));
+    let address = written_out(config, listener_properties)?;
     if config.get("StatusCode").and_then(Value::as_str) == Some("HTTP_301") {
         importer.changed(
             at,

@@ -75,7 +75,7 @@ impl Simulation {
         | Event::TokenEnded(step) = event
         {
             self.active.retain(|active| *active != step);
-            self.told_to_stop.retain(|told| *told != step);
+            self.told_to_stop.retain(|other| *other != step);
         }
         if matches!(event, Event::Recover | Event::RecoverWithoutToken) {
             self.active.clear();

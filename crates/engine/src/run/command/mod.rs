@@ -110,7 +110,7 @@ impl Attempt {
 
     async fn prepare_item(&self, component: &str, command: &str) -> StepResult<Prepared> {
         let known = self.run_context.known.get(component);
-        let spec = known.map(|thing| thing.spec).ok_or_else(|| {
+        let spec = known.map(|entry| entry.spec).ok_or_else(|| {
             Ended::lasting(format!(
                 "`{component}` is not there any more; nothing was started"
             ))

@@ -28,7 +28,7 @@ pub struct Configuration {
     error_outputs: Vec<String>,
     /// Declared inputs and their defaults.
     inputs: Vec<(String, Value)>,
-    /// Inputs whose change makes the deployment anew.
+    /// Inputs whose change starts the deployment as for the first time.
     pub replacing: Vec<String>,
 }
 
@@ -175,11 +175,11 @@ impl Configuration {
         match attributes[STATUS_CODE].as_i64() {
             Some(0) | None => {}
             Some(status) => {
-                let said = match text(STDERR) {
+                let output = match text(STDERR) {
                     "" => text(STDOUT),
                     errors => errors,
                 };
-                let lines: Vec<&str> = said.lines().collect();
+                let lines: Vec<&str> = output.lines().collect();
                 let last = lines[lines.len().saturating_sub(ERROR_LINES)..].join("\n");
                 return Err(format!("it ended with exit code {status}: {last}"));
             }
@@ -325,13 +325,14 @@ mod tests {
     #[test]
     fn a_bad_status_and_an_error_output_are_failures() {
         let config = script(json!({"outputs": [{"name": "wrong", "error_output": true}]}));
-        let said = |all: &[(&str, &str)]| configuration(&config).outcome(&results(all));
+        let outcome = |all: &[(&str, &str)]| configuration(&config).outcome(&results(all));
         let lines: String = (0..20).map(|line| format!("line {line}\n")).collect();
-        let failure = said(&[("deploy_stderr", &lines), ("deploy_status_code", "3")]).unwrap_err();
+        let failure =
+            outcome(&[("deploy_stderr", &lines), ("deploy_status_code", "3")]).unwrap_err();
         assert!(failure.starts_with("it ended with exit code 3: line 10\n"));
         assert!(failure.ends_with("line 19"));
-        let failure = said(&[("output_0", "no disk\n"), ("deploy_status_code", "0")]);
+        let failure = outcome(&[("output_0", "no disk\n"), ("deploy_status_code", "0")]);
         assert_eq!(failure.unwrap_err(), "its output `wrong` says: no disk");
-        assert!(said(&[("deploy_status_code", "0")]).is_ok());
+        assert!(outcome(&[("deploy_status_code", "0")]).is_ok());
     }
 }

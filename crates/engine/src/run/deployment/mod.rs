@@ -51,11 +51,11 @@ impl Attempt {
         let spec = self.spec()?;
         let work = self.work(&name, spec)?;
         let before = self.run_context.known.get(&name);
-        let before = before.filter(|thing| thing.reference.is_some());
-        if let Some(thing) = &before
+        let before = before.filter(|entry| entry.reference.is_some());
+        if let Some(entry) = &before
             && self.step.kind == StepKind::Update
             && self.step.if_changed
-            && self.has_same_values(thing, &work)
+            && self.has_same_values(entry, &work)
         {
             self.log
                 .info(format!(
@@ -63,7 +63,7 @@ impl Attempt {
                 ))
                 .await;
             return self
-                .deployed(&name, &work.spec, thing.attributes.clone())
+                .deployed(&name, &work.spec, entry.attributes.clone())
                 .await;
         }
         if self.step.kind == StepKind::Update {
@@ -71,10 +71,10 @@ impl Attempt {
         }
         let config = self.config(&work)?;
         let action = match &before {
-            Some(thing) if !self.is_made_anew(&name, thing, &work, &config)? => UPDATE,
+            Some(entry) if !self.is_made_anew(&name, entry, &work, &config)? => UPDATE,
             _ => CREATE,
         };
-        let mut attributes = before.map(|thing| thing.attributes).unwrap_or_default();
+        let mut attributes = before.map(|entry| entry.attributes).unwrap_or_default();
         match configuration(&work, &config, action)? {
             Some(configuration) => {
                 let outcome = self.execute(&name, &work, &configuration, action).await;
@@ -108,10 +108,10 @@ impl Attempt {
     }
 
     /// True if no value differs from those that the deployment ran with.
-    fn has_same_values(&self, thing: &ResourceEntry, work: &DriverInput) -> bool {
-        let names = thing.spec.properties.keys();
+    fn has_same_values(&self, entry: &ResourceEntry, work: &DriverInput) -> bool {
+        let names = entry.spec.properties.keys();
         let mut names = names.chain(work.spec.properties.keys());
-        names.all(|name| self.is_same(thing, name, &work.spec, &work.resolved))
+        names.all(|name| self.is_same(entry, name, &work.spec, &work.resolved))
     }
 
     /// True if the deployment runs as for the first time: on another server, or with another value of an input that
@@ -119,12 +119,12 @@ impl Attempt {
     fn is_made_anew(
         &self,
         name: &str,
-        thing: &ResourceEntry,
+        entry: &ResourceEntry,
         work: &DriverInput,
         config: &Map<String, Value>,
     ) -> StepResult<bool> {
         let before = self
-            .work_on_what_is_there(name, thing.spec.clone())
+            .work_on_what_is_there(name, entry.spec.clone())
             .properties;
         if before.get("server") != work.properties.get("server") {
             return Ok(true);
@@ -142,16 +142,16 @@ impl Attempt {
     /// Records the new description of a deployed deployment.
     async fn begin_change(&self, name: &str, spec: &ResourceSpec) -> StepResult {
         let known = self.run_context.known.get(name);
-        self.run_context.known.change(name, |thing| {
-            thing.spec = spec.clone();
-            thing.state = ResourceState::Updating;
+        self.run_context.known.change(name, |entry| {
+            entry.spec = spec.clone();
+            entry.state = ResourceState::Updating;
         });
         self.note(
             name,
             ResourceChange::Begin {
                 spec: Box::new(spec.clone()),
                 state: ResourceState::Updating,
-                incarnation: known.map_or(0, |thing| thing.incarnation),
+                incarnation: known.map_or(0, |entry| entry.incarnation),
             },
         )
         .await
@@ -166,12 +166,12 @@ impl Attempt {
         let copies = known.copies(config);
         let mut names = std::iter::once(config).chain(copies.iter().map(String::as_str));
         let is_it = |name: &&str| {
-            let thing = known.get(name);
-            thing.is_some_and(|thing| thing.reference.as_ref() == work.resolved.get("config"))
+            let entry = known.get(name);
+            entry.is_some_and(|entry| entry.reference.as_ref() == work.resolved.get("config"))
         };
         let name = names.find(is_it).unwrap_or(config);
-        let thing = known.get(name).ok_or_else(missing)?;
-        Ok(self.work_on_what_is_there(name, thing.spec).properties)
+        let entry = known.get(name).ok_or_else(missing)?;
+        Ok(self.work_on_what_is_there(name, entry.spec).properties)
     }
 
     /// Runs a configuration on the server. Returns the deployment's attributes.
@@ -233,16 +233,18 @@ impl Attempt {
                         format!("the input `{input}` is left out: no variable has such a name");
                     self.log.warn(message).await;
                 }
-                let (program, input) = match is_script {
-                    true => (configuration.text(), String::new()),
-                    false => (
+                let (program, input) = if is_script {
+                    (configuration.text(), String::new())
+                } else {
+                    (
                         TOOLS.to_owned(),
                         configuration.for_tool(&file_name(name), action, &inputs),
-                    ),
+                    )
                 };
-                let inputs: &[&str] = match is_script {
-                    true => &["environment"],
-                    false => &["environment", "input.json"],
+                let inputs: &[&str] = if is_script {
+                    &["environment"]
+                } else {
+                    &["environment", "input.json"]
                 };
                 variables.insert("stackloom_inputs".to_owned(), json!(inputs));
                 files.extend(ansible::play((ROLE, Tasks::Main), name, host, &variables));
@@ -309,16 +311,16 @@ impl Attempt {
         attributes: Map<String, Value>,
     ) -> StepResult {
         let reference = Value::String(name.to_owned());
-        self.run_context.known.change(name, |thing| {
-            thing.spec = spec.clone();
-            thing.reference = Some(reference.clone());
-            thing.attributes.clone_from(&attributes);
-            thing.state = ResourceState::Ready;
+        self.run_context.known.change(name, |entry| {
+            entry.spec = spec.clone();
+            entry.reference = Some(reference.clone());
+            entry.attributes.clone_from(&attributes);
+            entry.state = ResourceState::Ready;
         });
         let made_from = self.component_made_from(name);
         self.run_context
             .known
-            .change(name, |thing| thing.made_from.clone_from(&made_from));
+            .change(name, |entry| entry.made_from.clone_from(&made_from));
         let (reference, attributes) = self.to_store(name, &reference, &attributes);
         self.note(
             name,

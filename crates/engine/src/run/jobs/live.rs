@@ -26,9 +26,9 @@ use crate::{
     ssh::{Client, Output, SshError},
 };
 
-/// Silence after which a task is said to run. It doubles each time.
+/// Time without output until a log line says that the task still runs. It doubles each time.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Longest silence between two of these lines.
+/// Longest time between two of these lines.
 const SILENCE_LONGEST: Duration = Duration::from_secs(300);
 /// Time for the rest of a program's output after its task has ended.
 const REST: Duration = Duration::from_secs(10);
@@ -151,7 +151,7 @@ struct Driver {
 struct Current {
     source: LogSource,
     since: Instant,
-    /// Time of the next line that says so, unless there is output before.
+    /// Time of the next line that says that the task still runs, unless there is output before.
     say_at: Instant,
     silence: Duration,
 }

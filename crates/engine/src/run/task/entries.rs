@@ -1,4 +1,4 @@
-//! The entries of a run's moves in the journal, and what is said at its end.
+//! Journal entries of a run's moves, and the text at its end.
 
 use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use planner::workflow::StepKind;
@@ -100,13 +100,13 @@ impl RunTask {
     }
 
     fn to(&self, run_context: &RunContext, name: &str, state: ResourceState) -> ResourceChange {
-        run_context.known.change(name, |thing| thing.state = state);
+        run_context.known.change(name, |entry| entry.state = state);
         ResourceChange::To {
             state,
             physical_id: run_context
                 .known
                 .get(name)
-                .and_then(|thing| thing.physical_id),
+                .and_then(|entry| entry.physical_id),
         }
     }
 
@@ -126,25 +126,25 @@ impl RunTask {
         if self.kind == RunKind::Command {
             return;
         }
-        let kept = run_context.known.kept();
+        let retained = run_context.known.retained();
         if self.kind == RunKind::Undeploy {
             self.after_undeploy(run_context, entries).await;
         }
-        let mut told = run_context.known.remarks();
-        if !kept.is_empty() {
-            told.insert(
+        let mut remarks = run_context.known.remarks();
+        if !retained.is_empty() {
+            remarks.insert(
                 0,
                 format!(
                     "left in the cloud as the template says: {}",
-                    kept.join(", ")
+                    retained.join(", ")
                 ),
             );
         }
-        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), told.is_empty()) {
-            let told = told.join(".\n");
+        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), remarks.is_empty()) {
+            let remarks = remarks.join(".\n");
             *reason = Some(match reason.take() {
-                Some(before) => format!("{told}.\n{before}"),
-                None => told,
+                Some(before) => format!("{remarks}.\n{before}"),
+                None => remarks,
             });
         }
     }
@@ -191,19 +191,19 @@ impl RunTask {
         };
         if reason.is_some() {
             // A forced undeployment lists the remaining resources and their ids.
-            let things: Vec<String> = left
+            let entries: Vec<String> = left
                 .iter()
-                .filter(|(_, thing)| !crate::catalog::is_software(&thing.spec.resource_type))
-                .map(|(name, thing)| {
-                    let id = thing.physical_id.as_deref().unwrap_or("id unknown");
-                    format!("`{name}` ({}, {id})", thing.spec.resource_type)
+                .filter(|(_, entry)| !crate::catalog::is_software(&entry.spec.resource_type))
+                .map(|(name, entry)| {
+                    let id = entry.physical_id.as_deref().unwrap_or("id unknown");
+                    format!("`{name}` ({}, {id})", entry.spec.resource_type)
                 })
                 .collect();
-            if !things.is_empty() {
+            if !entries.is_empty() {
                 let why = reason.take().unwrap_or_default();
                 *reason = Some(format!(
                     "left behind in the cloud, delete by hand: {}.\n{why}",
-                    things.join(", ")
+                    entries.join(", ")
                 ));
             }
         } else if let Some(last) = entries.pop() {

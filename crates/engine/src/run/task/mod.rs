@@ -144,7 +144,7 @@ impl RunTask {
                     Ok(_let_go) => {}
                     Err(error) => {
                         self.abort_all();
-                        tracing::error!(%error, "the run is let go of; its holder, or the next start, takes it up");
+                        tracing::error!(%error, "the run is let go of; its holder takes it up again after a while");
                     }
                 }
             }

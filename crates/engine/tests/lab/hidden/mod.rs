@@ -41,7 +41,7 @@ impl Bench {
     }
 
     /// Number of secrets with hidden parameters in the vault.
-    fn kept(&self) -> usize {
+    fn stored_parameters(&self) -> usize {
         let left = self.left();
         left.iter()
             .filter(|one| one.contains("-parameters"))
@@ -49,9 +49,10 @@ impl Bench {
     }
 
     /// Unused secrets are removed after the end of a run.
-    async fn until_kept(&self, wanted: usize) {
+    async fn until_stored(&self, wanted: usize) {
         let what = format!("{wanted} secrets with hidden parameters");
-        self.eventually(&what, async || self.kept() == wanted).await;
+        self.eventually(&what, async || self.stored_parameters() == wanted)
+            .await;
     }
 
     /// Deploys a template with files, in which a network has a hidden name.
@@ -157,7 +158,7 @@ async fn a_refused_update_leaves_no_value_behind() {
         let run = bench.update(&started.deployment, to(WORD)).await;
         assert!(run.steps.is_empty(), "{run:#?}");
         assert!(bench.a_network_is_called(&winner));
-        bench.until_kept(1).await;
+        bench.until_stored(1).await;
     }
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
@@ -168,7 +169,7 @@ async fn hidden_values_are_deleted_when_no_run_can_return_to_them() {
     let bench = Bench::new().await;
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
-    bench.until_kept(1).await;
+    bench.until_stored(1).await;
     let more = WORD.to_owned() + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
   web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
 ";
@@ -179,13 +180,13 @@ async fn hidden_values_are_deleted_when_no_run_can_return_to_them() {
             .await;
         assert_eq!(run.state, RunState::Failed, "{run:#?}");
         // The values of the last good state and of the pending change.
-        bench.until_kept(2).await;
+        bench.until_stored(2).await;
     }
     let run = bench
         .update(&started.deployment, with_word(&more, "fourth"))
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    bench.until_kept(1).await;
+    bench.until_stored(1).await;
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
     assert_eq!(store::testing::hidden_count(&bench.store).await, 0);
@@ -270,7 +271,7 @@ async fn a_lost_hidden_value_is_requested_again() {
         .await;
     let name = row.unwrap().unwrap().hidden.unwrap();
     manager.secret_forget(&name).await.unwrap();
-    assert_eq!(bench.kept(), 0);
+    assert_eq!(bench.stored_parameters(), 0);
 
     let refused = bench
         .engine
@@ -311,7 +312,7 @@ async fn a_lost_hidden_value_is_requested_again() {
         .await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert!(bench.a_network_is_called("second"));
-    bench.until_kept(1).await;
+    bench.until_stored(1).await;
     let run = bench.update(&started.deployment, to(WORD)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     bench.undeploy(&started.deployment).await;
@@ -415,7 +416,7 @@ resources:
         status: Some(202),
         ..CallFault::default()
     }));
-    for (name, value, said) in [
+    for (name, value, expected) in [
         ("one", "second", 1),
         ("two", "second", 0),
         ("two", "third", 1),
@@ -427,6 +428,6 @@ resources:
         assert_eq!(steps(&run).into_keys().collect::<Vec<_>>(), ["web:update"]);
         let calls = bench.lab.faults().calls();
         let actions = calls.iter().filter(|call| call.path.ends_with("/action"));
-        assert_eq!(actions.count(), said, "{name}, {value}");
+        assert_eq!(actions.count(), expected, "{name}, {value}");
     }
 }

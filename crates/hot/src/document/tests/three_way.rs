@@ -108,8 +108,8 @@ fn removing_against_editing_or_referring_is_a_conflict() {
         .map(|one| one.path.join("."))
         .collect();
     assert_eq!(paths, ["parameters", "conditions"]);
-    let kept = merged(&referring, &without_net);
-    assert!(kept.text.contains("  net:\n"), "{}", kept.text);
+    let result = merged(&referring, &without_net);
+    assert!(result.text.contains("  net:\n"), "{}", result.text);
 }
 
 #[test]

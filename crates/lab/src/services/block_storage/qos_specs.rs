@@ -25,8 +25,12 @@ pub fn routes() -> Routes {
         .delete("/qos-specs/{id}", delete)
         .put("/qos-specs/{id}/delete_keys", unset)
         .get("/qos-specs/{id}/associations", associations)
-        .get("/qos-specs/{id}/associate", |call| bind(call, true))
-        .get("/qos-specs/{id}/disassociate", |call| bind(call, false))
+        .get("/qos-specs/{id}/associate", |call| {
+            bind(call, Binding::Associated)
+        })
+        .get("/qos-specs/{id}/disassociate", |call| {
+            bind(call, Binding::Separate)
+        })
         .get("/qos-specs/{id}/disassociate_all", unbind_all)
 }
 
@@ -182,7 +186,13 @@ async fn associations(call: Call) -> Answer {
     reply(200, json!({ "qos_associations": rows }))
 }
 
-async fn bind(call: Call, on: bool) -> Answer {
+/// The relation of a volume type and QoS specs after a request.
+enum Binding {
+    Associated,
+    Separate,
+}
+
+async fn bind(call: Call, wanted: Binding) -> Answer {
     call.admin("qos_specs_manage:update")?;
     let kind = call.query_value("vol_type_id");
     let kind = kind.ok_or_else(|| Refusal::bad_request("Volume Type id must not be None."))?;
@@ -194,16 +204,16 @@ async fn bind(call: Call, on: bool) -> Answer {
         let row = storage.types.get_mut(kind);
         let row = row.ok_or_else(|| no_such_type(kind))?;
         let has = row.qos_specs.as_deref();
-        match (on, has) {
-            (true, Some(other)) if other != call.id() => {
+        match (wanted, has) {
+            (Binding::Associated, Some(other)) if other != call.id() => {
                 return Err(Refusal::bad_request(format!(
                     "Invalid volume type: Type {} is already associated with another qos specs: {other}",
                     row.id
                 )));
             }
-            (true, _) => row.qos_specs = Some(call.id().to_owned()),
-            (false, Some(there)) if there == call.id() => row.qos_specs = None,
-            (false, _) => {}
+            (Binding::Associated, _) => row.qos_specs = Some(call.id().to_owned()),
+            (Binding::Separate, Some(there)) if there == call.id() => row.qos_specs = None,
+            (Binding::Separate, _) => {}
         }
         Ok(())
     })?;

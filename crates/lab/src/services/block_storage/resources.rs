@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::microversion::Microversion;
-use crate::kit::query;
+use crate::kit::query::{self, Detail};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::{Keyed, Table};
 use crate::services::block_storage::PREFIXES;
@@ -87,13 +87,6 @@ fn order<T: Resource>(row: &T, key: &str) -> String {
         other => return row.order(other).unwrap_or_else(|| common.id.to_owned()),
     };
     known.to_owned()
-}
-
-/// The fields of a list's rows: a summary, or all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    Bare,
-    Full,
 }
 
 /// The resource with this id, if it belongs to the project.
@@ -232,21 +225,8 @@ pub fn routes<T: Resource>() -> Routes {
         .get(&format!("{all}/detail"), |call| {
             list::<T>(call, Detail::Full)
         })
-        .get(&metadata_path, metadata::<T>)
         .post(&metadata_path, add_metadata::<T>)
-        .put(&metadata_path, set_metadata::<T>)
-        .get(&item, metadata_item::<T>)
-        .put(&item, set_metadata_item::<T>)
         .delete(&item, delete_metadata_item::<T>)
-}
-
-async fn metadata<T: Resource>(call: Call) -> Answer {
-    let member = call.member()?;
-    let pairs = call.app.read(|model| {
-        let row = owned::<T>(model, &member.project_id, call.id())?;
-        Ok::<_, Refusal>(row.metadata().clone())
-    })?;
-    reply(200, json!({ "metadata": pairs }))
 }
 
 /// The metadata of a body, where it is required.
@@ -266,39 +246,11 @@ async fn add_metadata<T: Resource>(call: Call, body: Bytes) -> Answer {
     reply(200, json!({ "metadata": all }))
 }
 
-async fn set_metadata<T: Resource>(call: Call, body: Bytes) -> Answer {
-    let new = metadata_of(&body)?;
-    change::<T, _>(&call, |row| *row.metadata_mut() = new.clone())?;
-    reply(200, json!({ "metadata": new }))
-}
-
 fn no_such_key<T: Resource>(key: &str) -> Refusal {
     Refusal::not_found(
         "MetadataNotFound",
         format!("{} has no metadata with key {key}.", T::WORD),
     )
-}
-
-async fn metadata_item<T: Resource>(call: Call) -> Answer {
-    let (member, key) = (call.member()?, call.part("key"));
-    let value = call.app.read(|model| {
-        let row = owned::<T>(model, &member.project_id, call.id())?;
-        let value = row.metadata().get(key).cloned();
-        value.ok_or_else(|| no_such_key::<T>(key))
-    })?;
-    reply(200, json!({"meta": {key: value}}))
-}
-
-async fn set_metadata_item<T: Resource>(call: Call, body: Bytes) -> Answer {
-    let (body, key) = (read_json(&body)?, call.part("key"));
-    let value = body.get("meta");
-    let value = value.ok_or_else(|| Refusal::bad_request("'meta' is a required property"))?;
-    let new = pairs(Some(value))?;
-    if new.len() != 1 || !new.contains_key(key) {
-        return Err(Refusal::bad_request("Request body and URI mismatch"));
-    }
-    change::<T, _>(&call, |row| row.metadata_mut().extend(new.clone()))?;
-    reply(200, json!({ "meta": new }))
 }
 
 async fn delete_metadata_item<T: Resource>(call: Call) -> Answer {

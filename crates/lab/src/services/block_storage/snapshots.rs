@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::ids::now;
 use crate::kit::microversion::Microversion;
+use crate::kit::query::Detail;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::services::block_storage::body::{id, object, pairs, text};
 use crate::services::block_storage::resources;
-use crate::services::block_storage::resources::{Common, Detail, Resource, change};
+use crate::services::block_storage::resources::{Common, Resource, change};
 use crate::services::block_storage::snapshot::{CreateSnapshot, Snapshot, snapshot_not_found};
 use crate::services::block_storage::view::snapshot_document;
 use crate::services::{Call, Model, Routes};
@@ -68,7 +69,7 @@ impl Resource for Snapshot {
     }
 
     fn row(&self, _: &Model, call: &Call, detail: Detail) -> Value {
-        snapshot_document(self, call.version, detail == Detail::Full)
+        snapshot_document(self, call.version, detail)
     }
 
     fn metadata(&self) -> &BTreeMap<String, String> {
@@ -88,7 +89,7 @@ async fn show(call: Call) -> Answer {
     let member = call.member()?;
     let shown = call.app.read(|model| {
         let row = model.snapshot_of(&member.project_id, call.id())?;
-        Ok::<_, Refusal>(snapshot_document(row, call.version, true))
+        Ok::<_, Refusal>(snapshot_document(row, call.version, Detail::Full))
     })?;
     reply(200, json!({ "snapshot": shown }))
 }
@@ -117,7 +118,10 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let (id, shown) = call.app.change(|model| {
         let id = model.create_snapshot(&member.project_id, &member.user_id, wanted)?;
         let row = model.snapshot_of(&member.project_id, &id)?;
-        Ok::<_, Refusal>((id.clone(), snapshot_document(row, call.version, false)))
+        Ok::<_, Refusal>((
+            id.clone(),
+            snapshot_document(row, call.version, Detail::Bare),
+        ))
     })?;
     call.app.spawn_snapshot_create(id);
     reply(202, json!({ "snapshot": shown }))
@@ -131,7 +135,7 @@ async fn update(call: Call, body: Bytes) -> Answer {
     let shown = change(&call, |row: &mut Snapshot| {
         row.name = name.or_else(|| row.name.take());
         row.description = description.or_else(|| row.description.take());
-        snapshot_document(row, call.version, false)
+        snapshot_document(row, call.version, Detail::Bare)
     })?;
     reply(200, json!({ "snapshot": shown }))
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::kit::microversion::Microversion;
+use crate::kit::query::Detail;
 use crate::kit::token::Member;
 use crate::services::Model;
 use crate::services::block_storage::snapshot::Snapshot;
@@ -97,8 +98,8 @@ pub fn volume_document(model: &Model, row: &Volume, version: Microversion, base:
     document
 }
 
-/// A snapshot. `detail` adds the fields that `GET /snapshots` omits.
-pub fn snapshot_document(row: &Snapshot, version: Microversion, detail: bool) -> Value {
+/// A snapshot. `Detail::Bare` are the fields of `GET /snapshots`.
+pub fn snapshot_document(row: &Snapshot, version: Microversion, detail: Detail) -> Value {
     let since = |minor: u16| version >= Microversion(3, minor);
     let mut document = json!({
         "id": row.id,
@@ -111,7 +112,7 @@ pub fn snapshot_document(row: &Snapshot, version: Microversion, detail: bool) ->
         "created_at": time(&row.created_at),
         "updated_at": row.updated_at.as_deref().map(time),
     });
-    if detail {
+    if detail == Detail::Full {
         let done = row.updated_at.is_some();
         document["os-extended-snapshot-attributes:progress"] =
             if done { "100%" } else { "0%" }.into();

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::ids::now;
-use crate::kit::query;
+use crate::kit::query::{self, Detail};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::services::block_storage::body::{id, object, pairs, text, wrong};
 use crate::services::block_storage::resources;
-use crate::services::block_storage::resources::{Common, Detail, Resource, change};
+use crate::services::block_storage::resources::{Common, Resource, change};
 use crate::services::block_storage::view::{volume_document, volume_summary};
 use crate::services::block_storage::volume::{CreateVolume, Volume, volume_not_found};
 use crate::services::{Call, Model, Routes};

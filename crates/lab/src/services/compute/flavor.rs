@@ -53,7 +53,7 @@ impl Flavor {
 keyed_by_id!(Flavor);
 
 impl Model {
-    /// The flavor with this id, unless it is there for others only.
+    /// The flavor with this id, if the member has access to it.
     pub fn flavor_for(&self, asker: &Member, id: &str) -> Option<&Flavor> {
         let found = self.flavors.get(id);
         found.filter(|row| asker.admin || row.is_for(&asker.project_id))

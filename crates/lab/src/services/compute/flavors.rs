@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::kit::answer::{Answer, empty, read_json, reply};
 use crate::kit::ids::new_id;
-use crate::kit::query;
+use crate::kit::query::{self, Detail};
 use crate::kit::refusal::Refusal;
 use crate::services::compute::flavor::Flavor;
 use crate::services::compute::view::{flavor_document, flavor_summary};
@@ -28,14 +28,14 @@ pub fn routes() -> Routes {
 }
 
 async fn flavors(call: Call) -> Answer {
-    list_flavors(&call, false)
+    list_flavors(&call, Detail::Bare)
 }
 
 async fn flavors_detail(call: Call) -> Answer {
-    list_flavors(&call, true)
+    list_flavors(&call, Detail::Full)
 }
 
-fn list_flavors(call: &Call, detail: bool) -> Answer {
+fn list_flavors(call: &Call, detail: Detail) -> Answer {
     let member = call.member()?;
     if let Some(limit) = call.query_value("limit")
         && !limit.bytes().all(|byte| byte.is_ascii_digit())
@@ -69,12 +69,9 @@ fn list_flavors(call: &Call, detail: bool) -> Answer {
                 }
             });
         fitting
-            .map(|row| {
-                if detail {
-                    flavor_document(row, version, base)
-                } else {
-                    flavor_summary(row, version, base)
-                }
+            .map(|row| match detail {
+                Detail::Full => flavor_document(row, version, base),
+                Detail::Bare => flavor_summary(row, version, base),
             })
             .collect()
     });
@@ -82,7 +79,10 @@ fn list_flavors(call: &Call, detail: bool) -> Answer {
     let page = page.ok_or_else(|| Refusal::bad_request("marker not found"))?;
     let mut body = json!({"flavors": page.items});
     if let Some(next) = page.next {
-        let path = if detail { "flavors/detail" } else { "flavors" };
+        let path = match detail {
+            Detail::Full => "flavors/detail",
+            Detail::Bare => "flavors",
+        };
         let query = query::with_marker(&call.query, &next);
         let href = format!("{base}/compute/v2.1/{path}?{query}");
         body["flavors_links"] = json!([{"rel": "next", "href": href}]);

@@ -35,7 +35,7 @@ pub fn keypair_key(user_id: &str, name: &str) -> String {
 }
 
 impl KeyPair {
-    /// Import a public key, or make a new pair; the private half of a new one is in the answer and nowhere else.
+    /// Imports a public key, or creates a new pair. The private key of a new pair is in the response only.
     pub fn new(
         user_id: &str,
         name: &str,

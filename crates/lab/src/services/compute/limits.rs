@@ -101,15 +101,15 @@ async fn change_quota_set(call: Call, body: Bytes) -> Answer {
         return Err(policy("os-quota-sets:update"));
     }
     let body = read_json(&body)?;
-    let said = &body["quota_set"];
-    let limits = match said
+    let quota_set = &body["quota_set"];
+    let limits = match quota_set
         .as_object()
-        .map(|said| Quotas::read(names(call.version), said))
+        .map(|fields| Quotas::read(names(call.version), fields))
     {
         Some(Ok(limits)) => limits,
         Some(Err(name)) => {
             let reason = format!("Additional properties are not allowed ('{name}' was unexpected)");
-            return Err(invalid("quota_set", said, &reason));
+            return Err(invalid("quota_set", quota_set, &reason));
         }
         None => {
             return Err(invalid(

@@ -1,8 +1,8 @@
-//! Nova's metadata service: what a server can ask about itself at 169.254.169.254.
+//! Nova's metadata service: data about a server for the server itself, at 169.254.169.254.
 //!
-//! The lab listens on that address inside each server's own network namespace (see `substrate::docker::link_local`), so a call
-//! needs no proof of who makes it, and no server can ask about another. Answers come from the model at the time of the call. The
-//! family of EC2 is left out: nothing here asks for it.
+//! The lab listens on that address inside each server's own network namespace (see `substrate::docker::link_local`). So
+//! calls need no authentication, and a server cannot read the data of another one. Responses come from the model at the
+//! time of the call. The EC2 format is left out: nothing here uses it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -43,9 +43,9 @@ pub fn app(cloud: App, server: String) -> Router {
         .with_state((cloud, server))
 }
 
-type Asked = State<(App, String)>;
+type Caller = State<(App, String)>;
 
-async fn answer(State((cloud, id)): Asked, Path(path): Path<String>) -> Response {
+async fn answer(State((cloud, id)): Caller, Path(path): Path<String>) -> Response {
     let words: Vec<&str> = path.split('/').filter(|word| !word.is_empty()).collect();
     let found = cloud.read(|model| {
         let server = model.servers.get(&id)?;
@@ -155,7 +155,7 @@ fn network_data(model: &Model, server: &Server) -> Value {
     json!({"links": links, "networks": networks, "services": services})
 }
 
-/// How a subnet's addresses come to a server, as cloud-init knows it.
+/// The address configuration of a subnet, in cloud-init's words.
 fn kind(subnet: &Subnet) -> String {
     match (subnet.ip_version, &subnet.ipv6_address_mode) {
         (6, Some(mode)) => format!("ipv6_{mode}"),

@@ -29,7 +29,6 @@ pub(crate) mod server_switch;
 pub(crate) mod server_volumes;
 pub(crate) mod server_watch;
 pub(crate) mod servers;
-pub(crate) mod usage;
 pub(crate) mod view;
 pub(crate) mod volume_plug;
 pub(crate) mod volume_plug_progress;
@@ -75,9 +74,7 @@ fn v2_1() -> Routes {
         .and(server_groups::routes())
         .and(server_network::routes())
         .and(server_parts::routes())
-        .and(server_security::routes())
         .and(server_console::routes())
-        .and(usage::routes())
         .and(server_volumes::routes())
 }
 
@@ -117,10 +114,10 @@ fn keypair_document(row: &KeyPair, version: Microversion) -> Value {
 /// In pages since 2.35, by name.
 async fn keypairs(call: Call) -> Answer {
     let user = call.token()?.user_id.clone();
-    let asked = call.query_since(Microversion(2, 35));
+    let parameters = call.query_since(Microversion(2, 35));
     let page = call.app.read(|model| {
         let mine = model.keypairs.iter().filter(|row| row.user_id == user);
-        let page = query::page_rows(mine.collect(), asked, 1_000, |row: &KeyPair| &row.name);
+        let page = query::page_rows(mine.collect(), parameters, 1_000, |row: &KeyPair| &row.name);
         page.map(|(rows, next)| {
             let shown = rows
                 .into_iter()
@@ -128,7 +125,7 @@ async fn keypairs(call: Call) -> Answer {
             (shown.collect::<Vec<Value>>(), next)
         })
     });
-    let marker = query::value(asked, "marker").unwrap_or_default();
+    let marker = query::value(parameters, "marker").unwrap_or_default();
     let (rows, next) =
         page.ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
     let mut body = json!({ "keypairs": rows });
@@ -136,7 +133,7 @@ async fn keypairs(call: Call) -> Answer {
         let href = format!(
             "{}/compute/v2.1/os-keypairs?{}",
             call.base,
-            query::with_marker(asked, &next)
+            query::with_marker(parameters, &next)
         );
         body["keypairs_links"] = json!([{"rel": "next", "href": href}]);
     }
@@ -267,7 +264,7 @@ async fn only_admins(call: Call) -> Answer {
     Err(policy(&rule))
 }
 
-/// The one thing that a body asks for, and what it says of it.
+/// The name and the arguments of the action in a body.
 pub fn action(body: &[u8]) -> Result<(String, Value), Refusal> {
     let only = match read_json(body)? {
         Value::Object(fields) => fields.into_iter().next(),

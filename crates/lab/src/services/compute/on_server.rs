@@ -1,5 +1,5 @@
-//! Calls about one server: who asks, which server, in which words the answer is to be. Every handler below
-//! `/servers/{id}` takes it, so that "whose is it" is asked in one place.
+//! Calls about one server. All handlers below `/servers/{id}` find their server here, so the owner is checked in one
+//! place.
 
 use crate::kit::ids::now;
 use crate::kit::refusal::Refusal;
@@ -8,14 +8,14 @@ use crate::services::compute::server::{Server, Status};
 use crate::services::{Call, Model};
 
 impl Call {
-    /// Look at the server.
+    /// Reads the server.
     pub fn read_server<R>(&self, look: impl FnOnce(&Model, &Server) -> R) -> Result<R, Refusal> {
         let member = self.member()?;
         self.app
             .read(|model| Ok(look(model, owned(model, &member, self.id())?)))
     }
 
-    /// Change the server's own row.
+    /// Changes the server's row.
     pub fn change_server<R>(&self, change: impl FnOnce(&mut Server) -> R) -> Result<R, Refusal> {
         let member = self.member()?;
         self.app.change(|model| {

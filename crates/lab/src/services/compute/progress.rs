@@ -1,4 +1,4 @@
-//! The progress of servers over time: a task for each server carries it from BUILD to ACTIVE, through changes, and away.
+//! State changes of servers that take time: builds, power changes, resizes and deletions, each in a task of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,17 +15,8 @@ use crate::services::image::record::ImageStatus;
 use crate::substrate::{Power, ServerSpec, Ssh};
 use crate::wiring::ServerWiring;
 
-/// The backups of a server that are kept.
-#[derive(Debug, Clone)]
-pub struct Rotation {
-    /// The type of the backups, in the person's own words.
-    pub backup_type: String,
-    /// The number of backups of that type.
-    pub keep: usize,
-}
-
 impl Cloud {
-    /// Carry a server from BUILD to ACTIVE.
+    /// Builds a server: BUILD to ACTIVE.
     pub fn spawn_build(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -83,7 +74,7 @@ impl Cloud {
         });
     }
 
-    /// Take a server away; the row goes when nothing of it is left.
+    /// Deletes a server. Its row is removed last.
     pub fn spawn_delete(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -113,7 +104,7 @@ impl Cloud {
         });
     }
 
-    /// Switch a server on or off.
+    /// Changes the power state of a server.
     pub fn spawn_power(self: &Arc<Self>, id: String, power: Power) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move { cloud.power(&id, power).await });
@@ -143,8 +134,8 @@ impl Cloud {
         }
     }
 
-    /// Keep a server's disk as an image. Of backups, the oldest go then.
-    pub fn spawn_snapshot(self: &Arc<Self>, id: String, image: String, rotation: Option<Rotation>) {
+    /// Saves a server's disk as an image.
+    pub fn spawn_snapshot(self: &Arc<Self>, id: String, image: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&id).await;
@@ -158,8 +149,7 @@ impl Cloud {
             if let Err(error) = &made {
                 tracing::error!(server = %id, %image, %error, "an image could not be made of a server");
             }
-            let rotation = rotation.filter(|_| made.is_ok());
-            let old = cloud.change(|model| {
+            cloud.change(|model| {
                 model.server_stays(&id, made.as_ref().err().map(String::as_str));
                 match (made, model.images.get_mut(&image)) {
                     (Ok(()), Some(row)) => {
@@ -173,19 +163,11 @@ impl Cloud {
                     }
                     (Ok(()), None) => {}
                 }
-                let rotation = rotation.iter();
-                let old = rotation.flat_map(|rotation| {
-                    model.rotate_backups(&id, &rotation.backup_type, rotation.keep)
-                });
-                old.collect::<Vec<String>>()
             });
-            for image in old {
-                cloud.spawn_image_remove(image);
-            }
         });
     }
 
-    /// Forget what stands behind an image of a server.
+    /// Removes the container image behind a server's image.
     pub fn spawn_image_remove(self: &Arc<Self>, image: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -195,7 +177,7 @@ impl Cloud {
         });
     }
 
-    /// Give a server the size of its new flavor, or of its old one again. A new flavor waits for confirmation then.
+    /// Gives a server the size of its new flavor, or of its old one again. A new flavor then awaits confirmation.
     pub fn spawn_resize(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -227,7 +209,7 @@ impl Cloud {
         });
     }
 
-    /// Make a server anew, with its ports and volumes.
+    /// Rebuilds a server, with the same ports and volumes.
     pub fn spawn_rebuild(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
@@ -256,7 +238,7 @@ impl Cloud {
         });
     }
 
-    /// Make a running server's interfaces agree with its ports.
+    /// Updates a running server's interfaces to its ports.
     pub async fn rewire_server(&self, id: &str) {
         if !self.substrate.has_wiring() {
             return;

@@ -1,11 +1,11 @@
-//! Nova's servers: what they are made of, and the moves between their states.
+//! Nova's servers: their data, and the transitions between their states.
 //!
 //! ```text
 //! BUILD -> ACTIVE <-> SHUTOFF, PAUSED, SUSPENDED, SHELVED_OFFLOADED      DELETED (the row goes)
 //!   \-> ERROR          ^
-//!        any state ----/  when what it runs on dies
+//!        any state ----/  when its container dies
 //! ```
-//! The substrate does the work; it tells the model by `server_is_...`, which is where ports become ACTIVE too.
+//! The substrate does the work and reports it by the functions `server_is_...`, which also make ports ACTIVE.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,10 @@ pub struct Server {
     pub status: Status,
     /// The task in progress: `spawning`, `deleting`, `powering-off`, ...
     pub task_state: Option<String>,
-    /// Its image; empty for one that boots from a volume.
+    /// Id of the image. Empty for a server that boots from a volume.
     pub image_id: String,
     pub flavor_id: String,
-    /// Name of the key pair that was asked for.
+    /// Name of the requested key pair.
     pub key_name: Option<String>,
     /// That key pair's public key at creation.
     pub public_key: Option<String>,
@@ -43,7 +43,7 @@ pub struct Server {
     pub metadata: BTreeMap<String, String>,
     /// Since 2.26; set at creation since 2.52.
     pub tags: Vec<String>,
-    /// Base64, as it came.
+    /// Base64, as in the request.
     pub user_data: Option<String>,
     pub availability_zone: String,
     /// Ports in the order of its interfaces.
@@ -61,23 +61,23 @@ pub struct Server {
     /// The image before a rebuild that is under way.
     #[serde(default)]
     pub old_image_id: Option<String>,
-    /// Volumes, in the order in which they came; the volumes themselves know the rest.
+    /// Ids of the attached volumes, in the order of their attachment.
     #[serde(default)]
     pub volumes: Vec<String>,
     /// Whether only administrators may change it.
     #[serde(default)]
     pub locked: bool,
-    /// Why, if somebody said.
+    /// The reason, if one was given.
     #[serde(default)]
     pub locked_reason: Option<String>,
     /// The instance actions, oldest first.
     #[serde(default)]
     pub actions: Vec<ServerAction>,
-    /// Why it is in ERROR.
+    /// The reason of the state ERROR.
     pub fault: Option<Fault>,
     pub created: String,
     pub updated: String,
-    /// When it first ran.
+    /// Time of the first start.
     pub launched_at: Option<String>,
 }
 
@@ -87,23 +87,23 @@ keyed_by_id!(Server);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
-    /// Being made.
+    /// Being built.
     Build,
     /// Running.
     Active,
     /// Stopped.
     Shutoff,
-    /// Held.
+    /// Paused in memory.
     Paused,
-    /// Held, and said to be on disk.
+    /// Paused. In a real cloud, its memory is on disk.
     Suspended,
-    /// Off, and said to be on no host.
+    /// Off. In a real cloud, it is on no host.
     ShelvedOffloaded,
-    /// Running with another flavor, until somebody says that it is right.
+    /// Running with another flavor, which awaits confirmation.
     VerifyResize,
     /// Broken.
     Error,
-    /// Gone; shown to those who ask what has changed.
+    /// Deleted. Only lists of changes contain it.
     Deleted,
 }
 
@@ -123,7 +123,7 @@ impl Status {
         }
     }
 
-    /// The state in which a server comes to rest after a change of power.
+    /// The state after a change of power.
     pub fn after(power: Power) -> Self {
         match power {
             Power::Start | Power::Reboot | Power::Unpause | Power::Resume | Power::Unshelve => {
@@ -162,7 +162,7 @@ impl Status {
     }
 }
 
-/// Why a server is in ERROR.
+/// The reason of the state ERROR.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Fault {
     /// An HTTP-like code.
@@ -171,7 +171,7 @@ pub struct Fault {
     pub created: String,
 }
 
-/// Where a server listens: one of its addresses, for Nova's `addresses`.
+/// An address of a server, for Nova's `addresses`.
 #[derive(Debug, Clone)]
 pub struct ServerAddress {
     /// The network's name.
@@ -184,7 +184,7 @@ pub struct ServerAddress {
 }
 
 impl Server {
-    /// The state as Nova shows it: what is being done to a server has a word of its own.
+    /// The state in responses. Some tasks in progress have a state of their own.
     pub fn shown_status(&self) -> &'static str {
         match (self.status, self.task_state.as_deref()) {
             (Status::Active, Some("rebooting")) => "REBOOT",
@@ -319,8 +319,8 @@ impl Model {
 
     /// Nova keeps the rows of deleted servers; the lab keeps the last ones.
     fn remember_deleted(&mut self, server: &Server) {
-        const KEPT: usize = 10_000;
-        if self.deleted_servers.len() >= KEPT {
+        const DELETED_MAX: usize = 10_000;
+        if self.deleted_servers.len() >= DELETED_MAX {
             let oldest = self.deleted_servers.iter().next();
             if let Some(oldest) = oldest.map(|server| server.id.clone()) {
                 self.deleted_servers.remove(&oldest);

@@ -1,34 +1,34 @@
 //! Nova's instance actions: the history of a server.
 //!
-//! A call that is accepted begins an action. An action that changes the server's state ends when the server comes to rest.
-//! Volumes and interfaces are plugged and unplugged beside that, so those actions end by themselves. As in Nova, the actions of a
-//! deleted server stay.
+//! An accepted call begins an action. An action that changes the server's state ends when the server's task ends.
+//! Attachments of volumes and interfaces run independently of that, so their actions end by themselves. As in Nova, the
+//! actions of a deleted server stay.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kit::ids::now;
 use crate::services::Model;
 
-/// One thing that was done.
+/// An action on a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ServerAction {
     /// `create`, `stop`, `attach_volume`, ...
     pub action: String,
-    /// The call that asked for it.
+    /// Id of the request.
     pub request_id: String,
     /// User of the request.
     pub user_id: String,
     pub started: String,
-    /// When it ended, if it has.
+    /// Time of its end. `None` while it is in progress.
     pub ended: Option<String>,
-    /// Why it failed, if it has.
+    /// The error. `None` if it has not failed.
     pub message: Option<String>,
 }
 
-/// The newest are kept.
-const KEPT: usize = 100;
+/// Maximum number of actions of a server. The oldest are removed.
+const ACTIONS_MAX: usize = 100;
 
-/// Actions that run beside those that change the server's state.
+/// Actions that do not change the server's state.
 const BESIDE: &[&str] = &[
     "attach_interface",
     "detach_interface",
@@ -46,7 +46,6 @@ impl ServerAction {
             "create" => &["compute__do_build_and_run_instance"],
             "delete" => &["compute_terminate_instance"],
             "createImage" => &["compute_snapshot_instance"],
-            "createBackup" => &["compute_backup_instance"],
             "resize" if self.message.is_some() => &["cold_migrate", "conductor_migrate_server"],
             "resize" => &[
                 "compute_finish_resize",
@@ -88,12 +87,12 @@ impl ServerAction {
 }
 
 impl Model {
-    /// Note that something begins with a server.
+    /// Records the start of an action.
     pub fn note_action(&mut self, server: &str, action: &str, request_id: &str, user_id: &str) {
         let Some(server) = self.servers.get_mut(server) else {
             return;
         };
-        if server.actions.len() >= KEPT {
+        if server.actions.len() >= ACTIONS_MAX {
             server.actions.remove(0);
         }
         server.actions.push(ServerAction {
@@ -113,7 +112,7 @@ impl Model {
         open.next().map(|action| action.action.as_str())
     }
 
-    /// A server has come to rest: the actions that change its state end, in an error if there is a message.
+    /// Ends the actions that change the server's state, with an error if there is a message.
     pub fn actions_end(&mut self, server: &str, message: Option<&str>) {
         for action in self.open_actions(server) {
             if !action.is_beside() {
@@ -122,7 +121,7 @@ impl Model {
         }
     }
 
-    /// The oldest action of this name that has not ended yet ends, in an error if there is a message.
+    /// Ends the oldest open action of this name, with an error if there is a message.
     pub fn action_ends(&mut self, server: &str, name: &str, message: Option<&str>) {
         if let Some(action) = self
             .open_actions(server)

@@ -12,7 +12,7 @@ use crate::services::compute::server::Status;
 use crate::services::compute::server_body::read_metadata;
 use crate::services::compute::server_changes::Membership;
 use crate::services::compute::server_security::regroup;
-use crate::services::compute::server_snapshot::{create_backup, create_image};
+use crate::services::compute::server_snapshot::create_image;
 use crate::services::compute::server_switch::{lock, reboot, reset_state, switch_of, unlock};
 use crate::services::compute::view::server_document;
 use crate::services::compute::{invalid, policy};
@@ -37,7 +37,6 @@ async fn action(call: Call, body: Bytes) -> Answer {
         "unlock" => unlock(&call)?,
         "os-resetState" => reset_state(&call, details)?,
         "createImage" => create_image(&call, details)?,
-        "createBackup" => create_backup(&call, details)?,
         "addSecurityGroup" => regroup(&call, details, Membership::In).await?,
         "removeSecurityGroup" => regroup(&call, details, Membership::Out).await?,
         "resize" => resize(&call, details)?,
@@ -110,7 +109,7 @@ async fn console(call: &Call, details: &Value) -> Result<Response, Refusal> {
     reply(200, json!({"output": tail(&text, lines)}))
 }
 
-/// The last lines of a text; all when no number or a negative one is asked for.
+/// The last lines of a text. All lines without a number or with a negative one.
 fn tail(text: &str, lines: Option<i64>) -> String {
     let Some(lines) = lines.and_then(|lines| usize::try_from(lines).ok()) else {
         return text.to_owned();
@@ -138,7 +137,7 @@ fn resize(call: &Call, details: &Value) -> Result<Response, Refusal> {
     empty(202)
 }
 
-/// A server anew, with the same ports and volumes: another image, name, or user data.
+/// Rebuilds a server with another image, name or user data. Ports and volumes stay.
 fn rebuild(call: &Call, details: &Value) -> Result<Response, Refusal> {
     let member = call.member()?;
     let text = |name: &str| details[name].as_str().map(str::to_owned);

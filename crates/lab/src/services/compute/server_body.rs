@@ -1,4 +1,4 @@
-//! Reading what a body says about a server, with the checks of Nova's schemas.
+//! Parsing of request bodies about servers, with the checks of Nova's schemas.
 
 use std::collections::BTreeMap;
 

@@ -42,19 +42,19 @@ pub struct CreateServer {
     pub group: Option<String>,
 }
 
-/// The interfaces asked for.
+/// The requested interfaces.
 #[derive(Debug, Clone, Default)]
 pub enum Networks {
     /// The project's one network, if it has one.
     #[default]
     Auto,
-    /// None at all.
+    /// No interface.
     Nothing,
-    /// These.
+    /// The listed interfaces.
     Listed(Vec<Interface>),
 }
 
-/// One interface asked for.
+/// A requested interface.
 #[derive(Debug, Clone)]
 pub enum Interface {
     /// A port that exists.
@@ -63,7 +63,7 @@ pub enum Interface {
     Network(String, Option<String>),
 }
 
-/// Check a quota of Nova's: its name, the amount in use, and the amount requested. A negative limit is none.
+/// Checks a quota of Nova: its name, the amount in use, and the requested amount. A negative limit means unlimited.
 pub fn quota_holds((name, used, more): (&str, i64, i64), limit: i64) -> Result<(), Refusal> {
     if limit >= 0 && more > 0 && used + more > limit {
         Err(Refusal::new(

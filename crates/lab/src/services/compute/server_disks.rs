@@ -12,7 +12,7 @@ use crate::services::compute::volume_plug::{Plug, ROOT_DEVICE};
 /// One entry of `block_device_mapping_v2`, already read.
 #[derive(Debug, Clone)]
 pub struct BlockDevice {
-    /// Where its content comes from.
+    /// The source of its content.
     pub source: Source,
     /// GiB.
     pub size: Option<u32>,
@@ -23,10 +23,10 @@ pub struct BlockDevice {
     pub plug: Plug,
 }
 
-/// Where a disk's content comes from.
+/// The source of a disk's content.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// It is this volume.
+    /// An existing volume.
     Volume(String),
     /// A new volume with this image.
     Image(String),
@@ -34,11 +34,11 @@ pub enum Source {
     Snapshot(String),
     /// A new empty volume.
     Blank,
-    /// No volume: the flavor's own disk, swap, or another disk that goes with the server.
+    /// No volume: the flavor's own disk, swap, or another disk that is deleted with the server.
     Local,
 }
 
-/// A disk that can be given.
+/// A disk that can be attached.
 #[derive(Debug)]
 pub struct Disk {
     volume: Volume,

@@ -60,8 +60,8 @@ fn updated(action: &ServerAction) -> &str {
 
 /// The actions, newest first. Pages and filters came with 2.58.
 async fn list(call: Call) -> Answer {
-    let asked = call.query_since(Microversion(2, 58));
-    let since = query::value(asked, "changes-since")
+    let parameters = call.query_since(Microversion(2, 58));
+    let since = query::value(parameters, "changes-since")
         .map(read_time)
         .transpose()?;
     let page = read(&call, |server| {
@@ -70,14 +70,14 @@ async fn list(call: Call) -> Answer {
             since.is_none_or(|since| time.is_ok_and(|time| time >= since))
         };
         let newest = server.actions.iter().rev().filter(changed).collect();
-        let page = query::page_rows(newest, asked, 1_000, |action| &action.request_id)?;
+        let page = query::page_rows(newest, parameters, 1_000, |action| &action.request_id)?;
         let shown = page.0.into_iter();
         let shown: Vec<Value> = shown
             .map(|action| document(server, action, call.version))
             .collect();
         Some((shown, page.1))
     })?;
-    let marker = query::value(asked, "marker").unwrap_or_default();
+    let marker = query::value(parameters, "marker").unwrap_or_default();
     let (rows, next) =
         page.ok_or_else(|| Refusal::bad_request(format!("Marker {marker} could not be found.")))?;
     let mut body = json!({ "instanceActions": rows });
@@ -86,7 +86,7 @@ async fn list(call: Call) -> Answer {
             "{}/compute/v2.1/servers/{}/os-instance-actions?{}",
             call.base,
             call.id(),
-            query::with_marker(asked, &next)
+            query::with_marker(parameters, &next)
         );
         body["links"] = json!([{"rel": "next", "href": href}]);
     }

@@ -18,7 +18,6 @@ pub fn routes() -> Routes {
         .get("/servers/{id}/ips", ips)
         .get("/servers/{id}/os-interface", interfaces)
         .post("/servers/{id}/os-interface", attach)
-        .get("/servers/{id}/os-interface/{port}", interface)
         .delete("/servers/{id}/os-interface/{port}", detach)
 }
 
@@ -49,33 +48,16 @@ async fn interfaces(call: Call) -> Answer {
     reply(200, json!({ "interfaceAttachments": rows }))
 }
 
-async fn interface(call: Call) -> Answer {
-    let shown = call.read_server(|model, server| {
-        let id = server.ports.iter().find(|id| *id == call.part("port"))?;
-        model.ports.get(id).map(|port| document(port, call.version))
-    })?;
-    let shown = shown.ok_or_else(|| no_such_port(&call))?;
-    reply(200, json!({ "interfaceAttachment": shown }))
-}
-
-fn no_such_port(call: &Call) -> Refusal {
-    Refusal::not_found(
-        "PortNotFound",
-        format!(
-            "Instance {} does not have a port with id {}",
-            call.id(),
-            call.part("port")
-        ),
-    )
-}
-
 async fn attach(call: Call, body: Bytes) -> Answer {
     let member = call.member()?;
     let body = read_json(&body)?;
     let wanted = &body["interfaceAttachment"];
     let known = ["port_id", "net_id", "fixed_ips", "tag"];
-    let mut said = wanted.as_object().into_iter().flat_map(|said| said.keys());
-    if let Some(name) = said.find(|name| !known.contains(&name.as_str())) {
+    let mut keys = wanted
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys());
+    if let Some(name) = keys.find(|name| !known.contains(&name.as_str())) {
         let reason = format!("Additional properties are not allowed ('{name}' was unexpected)");
         return Err(invalid("interfaceAttachment", wanted, &reason));
     }

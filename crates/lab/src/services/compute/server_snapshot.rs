@@ -1,5 +1,7 @@
-//! Nova v2.1: `createImage` and `createBackup`: a server's disk of this moment as an image of Glance. With containers, it is the
-//! container's files, and servers with that image begin with them; its data cannot be downloaded.
+//! Nova v2.1: `createImage` saves a server's disk as an image of Glance.
+//!
+//! With containers, the image contains the container's files. Servers that use it start with them. Its data cannot be
+//! downloaded.
 
 use std::collections::BTreeMap;
 
@@ -11,50 +13,19 @@ use crate::kit::microversion::Microversion;
 use crate::kit::refusal::Refusal;
 use crate::services::Call;
 use crate::services::compute::invalid;
-use crate::services::compute::progress::Rotation;
 use crate::services::compute::server::Status;
 use crate::services::compute::server_body::read_metadata;
 use crate::services::image::record::{Image, Origin};
 
-/// Begin to make an image.
+/// Starts the snapshot.
 pub fn create_image(call: &Call, details: &Value) -> Result<Response, Refusal> {
-    let name = text("createImage", details, "name")?;
+    let name = required_name(details)?;
     let mut properties = metadata(details)?;
     properties.insert("image_type".into(), "snapshot".into());
     call.begin("createImage", FROM, Some("image_snapshot"))?;
     let id = take_image(call, name, properties)?;
-    call.app
-        .spawn_snapshot(call.id().to_owned(), id.clone(), None);
-    Ok(made(call, &id, Location::Told))
-}
-
-/// Begin to make a backup. When it is there, the oldest backups of its type beyond `rotation` go.
-pub fn create_backup(call: &Call, details: &Value) -> Result<Response, Refusal> {
-    let name = text("createBackup", details, "name")?;
-    let backup_type = text("createBackup", details, "backup_type")?;
-    let keep = rotation(details)?;
-    let mut properties = metadata(details)?;
-    properties.insert("image_type".into(), "backup".into());
-    properties.insert("backup_type".into(), backup_type.into());
-    let volume_backed = call.read_server(|_, server| server.image_id.is_empty())?;
-    if volume_backed {
-        return Err(Refusal::bad_request(
-            "Backup is not supported for volume-backed instances.",
-        ));
-    }
-    call.begin("createBackup", FROM, Some("image_backup"))?;
-    let id = take_image(call, name, properties)?;
-    let rotation = Rotation {
-        backup_type: backup_type.into(),
-        keep,
-    };
-    call.app
-        .spawn_snapshot(call.id().to_owned(), id.clone(), Some(rotation));
-    let location = match keep {
-        0 => Location::Untold,
-        _ => Location::Told,
-    };
-    Ok(made(call, &id, location))
+    call.app.spawn_snapshot(call.id().to_owned(), id.clone());
+    Ok(accepted(call, &id))
 }
 
 /// The states from which an image can be made.
@@ -65,34 +36,9 @@ const FROM: &[Status] = &[
     Status::Suspended,
 ];
 
-fn text<'a>(action: &str, details: &'a Value, name: &str) -> Result<&'a str, Refusal> {
-    let text = details[name].as_str().filter(|text| !text.is_empty());
-    let reason = format!("'{name}' is a required property");
-    text.ok_or_else(|| invalid(action, details, &reason))
-}
-
-/// How many backups are kept: a number, or digits.
-fn rotation(details: &Value) -> Result<usize, Refusal> {
-    let said = &details["rotation"];
-    let reason = match said {
-        Value::Null => {
-            return Err(invalid(
-                "createBackup",
-                details,
-                "'rotation' is a required property",
-            ));
-        }
-        Value::Number(number) => match number.as_u64().and_then(|n| usize::try_from(n).ok()) {
-            Some(number) => return Ok(number),
-            None => format!("{number} is less than the minimum of 0"),
-        },
-        Value::String(text) => match text.parse() {
-            Ok(number) => return Ok(number),
-            Err(_) => format!("'{text}' does not match '^[0-9]*$'"),
-        },
-        other => format!("{other} is not of type 'integer', 'string'"),
-    };
-    Err(invalid("rotation", said, &reason))
+fn required_name(details: &Value) -> Result<&str, Refusal> {
+    let name = details["name"].as_str().filter(|text| !text.is_empty());
+    name.ok_or_else(|| invalid("createImage", details, "'name' is a required property"))
 }
 
 fn metadata(details: &Value) -> Result<BTreeMap<String, String>, Refusal> {
@@ -102,7 +48,7 @@ fn metadata(details: &Value) -> Result<BTreeMap<String, String>, Refusal> {
     }
 }
 
-/// Put the image's row, which has no data yet, into Glance. Answers its id.
+/// Adds the image, which has no data yet, to Glance. Returns its id.
 fn take_image(
     call: &Call,
     name: &str,
@@ -126,8 +72,6 @@ fn take_image(
             .map_or(0, |flavor| flavor.disk);
         // The new image keeps the old image's properties about its system.
         image.properties = old.map(|old| old.properties).unwrap_or_default();
-        // A server made from a backup is no backup.
-        image.properties.remove("backup_type");
         image.properties.extend(properties);
         for (name, value) in [
             ("instance_uuid", call.id()),
@@ -142,23 +86,14 @@ fn take_image(
     })
 }
 
-/// Whether old clients are told where the image is.
-enum Location {
-    Told,
-    Untold,
-}
-
-/// The answer, in a body since 2.45.
-fn made(call: &Call, id: &str, location: Location) -> Response {
+/// The response. Since 2.45 the id is in its body, before that the image's address is a header.
+fn accepted(call: &Call, id: &str) -> Response {
     if call.version >= Microversion(2, 45) {
         return json_answer(202, json!({ "image_id": id }));
     }
     let mut response = axum::http::StatusCode::ACCEPTED.into_response();
-    if let (Location::Told, Ok(place)) = (
-        location,
-        format!("{}/image/v2/images/{id}", call.base).try_into(),
-    ) {
-        response.headers_mut().insert("location", place);
+    if let Ok(address) = format!("{}/image/v2/images/{id}", call.base).try_into() {
+        response.headers_mut().insert("location", address);
     }
     response
 }

@@ -17,8 +17,6 @@ pub fn routes() -> Routes {
     Routes::below("/compute/v2.1")
         .get("/servers/{id}/os-volume_attachments", list)
         .post("/servers/{id}/os-volume_attachments", attach)
-        .get("/servers/{id}/os-volume_attachments/{volume}", show)
-        .put("/servers/{id}/os-volume_attachments/{volume}", update)
         .delete("/servers/{id}/os-volume_attachments/{volume}", detach)
 }
 
@@ -57,19 +55,6 @@ async fn list(call: Call) -> Answer {
         )
     })?;
     reply(200, json!({ "volumeAttachments": rows }))
-}
-
-async fn show(call: Call) -> Answer {
-    let (id, volume) = (call.part("id"), call.part("volume"));
-    let member = call.member()?;
-    let shown = call.app.read(|model| {
-        owned(model, &member, id)?;
-        let one = model.attachment_of(id, volume).map_err(|_| {
-            Refusal::not_found("NotFound", format!("volume_id not found: {volume}"))
-        })?;
-        Ok::<_, Refusal>(document(id, volume, one, call.version))
-    })?;
-    reply(200, json!({ "volumeAttachment": shown }))
 }
 
 async fn attach(call: Call, body: Bytes) -> Answer {
@@ -113,31 +98,6 @@ async fn attach(call: Call, body: Bytes) -> Answer {
     call.note_action("attach_volume")?;
     call.app.spawn_volume_plug(id, volume);
     reply(200, json!({ "volumeAttachment": shown }))
-}
-
-/// Only `delete_on_termination` may change; another volume in the old one's place is an administrator's matter.
-async fn update(call: Call, body: Bytes) -> Answer {
-    let (id, volume) = (call.part("id"), call.part("volume"));
-    let member = call.member()?;
-    let body = read_json(&body)?;
-    let wanted = &body["volumeAttachment"];
-    if wanted["volumeId"].as_str() != Some(volume) || call.version < Microversion(2, 85) {
-        return Err(Refusal::forbidden(
-            "Policy doesn't allow os_compute_api:os-volumes-attachments:swap to be performed.",
-        ));
-    }
-    call.app.change(|model| {
-        owned(model, &member, id)?;
-        model.attachment_of(id, volume)?;
-        let row = model.block_storage.volumes.get_mut(volume);
-        for one in row.into_iter().flat_map(|row| &mut row.attachments) {
-            if one.server_id == id {
-                one.delete_on_termination = wanted["delete_on_termination"] == true;
-            }
-        }
-        Ok::<_, Refusal>(())
-    })?;
-    empty(202)
 }
 
 async fn detach(call: Call) -> Answer {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::kit::answer::{Answer, empty, json_answer, read_json, reply};
 use crate::kit::ids::new_hex_id;
 use crate::kit::microversion::Microversion;
-use crate::kit::query;
+use crate::kit::query::{self, Detail};
 use crate::kit::refusal::Refusal;
 use crate::services::compute::invalid;
 use crate::services::compute::server::Server;
@@ -27,14 +27,14 @@ pub fn routes() -> Routes {
 }
 
 async fn list(call: Call) -> Answer {
-    listed(&call, false)
+    listed(&call, Detail::Bare)
 }
 
 async fn list_detail(call: Call) -> Answer {
-    listed(&call, true)
+    listed(&call, Detail::Full)
 }
 
-fn listed(call: &Call, detail: bool) -> Answer {
+fn listed(call: &Call, detail: Detail) -> Answer {
     let member = call.member()?;
     let (base, version) = (&call.base, call.version);
     let everybody = call
@@ -74,12 +74,9 @@ fn listed(call: &Call, detail: bool) -> Answer {
             _ => row.created.clone(),
         });
         query::page_rows(rows, &call.query, 1_000, |row| &row.id).map(|(rows, next)| {
-            let shown = rows.into_iter().map(|row| {
-                if detail {
-                    server_document(model, row, version, base)
-                } else {
-                    server_summary(row, base)
-                }
+            let shown = rows.into_iter().map(|row| match detail {
+                Detail::Full => server_document(model, row, version, base),
+                Detail::Bare => server_summary(row, base),
             });
             (shown.collect::<Vec<Value>>(), next)
         })
@@ -89,7 +86,10 @@ fn listed(call: &Call, detail: bool) -> Answer {
         page.ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
     let mut body = json!({ "servers": items });
     if let Some(next) = next {
-        let path = if detail { "servers/detail" } else { "servers" };
+        let path = match detail {
+            Detail::Full => "servers/detail",
+            Detail::Bare => "servers",
+        };
         let href = format!(
             "{base}/compute/v2.1/{path}?{}",
             query::with_marker(&call.query, &next)
@@ -99,7 +99,7 @@ fn listed(call: &Call, detail: bool) -> Answer {
     reply(200, body)
 }
 
-/// Words that lists of servers are asked by.
+/// Query parameters of lists of servers.
 const FILTERS: &[&str] = &[
     "access_ip_v4",
     "access_ip_v6",
@@ -178,7 +178,7 @@ const STATES: &[&str] = &[
     "VERIFY_RESIZE",
 ];
 
-/// Whether a list may be asked so. Since 2.75 Nova refuses what it does not know; before, it passed over it.
+/// Refuses invalid query parameters. Unknown ones are refused since 2.75, and ignored before.
 fn check_query(asked: &[(String, String)], version: Microversion) -> Result<(), Refusal> {
     let strict = version >= Microversion(2, 75);
     for (name, value) in asked {
@@ -221,7 +221,7 @@ pub(crate) fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
     })
 }
 
-/// Times of servers are whole seconds, so one that changed within the asked second counts.
+/// True if the server has changed since then. Its times are whole seconds, so a change in the same second counts.
 fn changed_since(row: &Server, since: jiff::Timestamp) -> bool {
     let updated = row.updated.parse::<jiff::Timestamp>();
     updated.is_ok_and(|updated| updated.as_second() >= since.as_second())
@@ -351,7 +351,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     Ok(response)
 }
 
-/// The server group of a creation: a hint beside the server, under either of two names.
+/// The server group of a creation: a scheduler hint, under either of two names.
 fn scheduler_group(body: &Value) -> Result<Option<String>, Refusal> {
     let hints = ["os:scheduler_hints", "OS-SCH-HNT:scheduler_hints"];
     let group = hints.iter().find_map(|name| body.get(*name)?.get("group"));

@@ -1,4 +1,4 @@
-//! How Nova shows servers and flavors, microversion by microversion.
+//! Documents of servers and flavors, by microversion.
 
 use std::collections::BTreeMap;
 

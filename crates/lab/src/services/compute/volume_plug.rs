@@ -12,7 +12,7 @@ use crate::services::compute::server::Status;
 /// The options of an attachment.
 #[derive(Debug, Clone, Default)]
 pub struct Plug {
-    /// `/dev/vdX`; the next free one when not told.
+    /// `/dev/vdX`. Defaults to the next free one.
     pub device: Option<String>,
     pub tag: Option<String>,
     pub delete_on_termination: bool,
@@ -110,7 +110,7 @@ impl Model {
         attachment
     }
 
-    /// The device asked for, or the next one that is free.
+    /// The requested device, or the next free one.
     pub fn free_device(&self, server_id: &str, wanted: Option<&str>) -> Result<String, Refusal> {
         let taken: Vec<String> = self
             .volumes_of_server(server_id)

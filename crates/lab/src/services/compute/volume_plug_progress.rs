@@ -1,5 +1,4 @@
-//! The progress of volumes into servers and out of them: each change is a task that asks the substrate and then changes the
-//! model.
+//! Attaching and detaching of volumes: each is a task that calls the substrate and then changes the model.
 
 use std::sync::Arc;
 
@@ -7,7 +6,7 @@ use crate::services::block_storage::volume::VolumeStatus;
 use crate::services::cloud::Cloud;
 
 impl Cloud {
-    /// Make the volumes that a new server was promised. Whether it may go on: if not, it is in ERROR now.
+    /// Creates the volumes of a new server. If that fails, returns false, and the server is in ERROR.
     pub(crate) async fn build_volumes(&self, server: &str) -> bool {
         let promised: Vec<String> = self.read(|model| {
             let all = model.volumes_of_server(server).into_iter();
@@ -34,7 +33,7 @@ impl Cloud {
         true
     }
 
-    /// Plug in what a server was made with.
+    /// Attaches the volumes of a new server.
     pub(crate) async fn plug_built_volumes(&self, server: &str) {
         let waiting: Vec<(String, String)> = self.read(|model| {
             let all = model.volumes_of_server(server).into_iter();

@@ -263,14 +263,12 @@ impl Identity {
                 return None;
             }
             let now = self.roles_of(&token.user_id, project);
-            match token
-                .methods
-                .iter()
-                .any(|how| how == APPLICATION_CREDENTIAL)
-            {
+            let mut methods = token.methods.iter();
+            if methods.any(|method| method == APPLICATION_CREDENTIAL) {
                 // An application credential keeps its own roles.
-                true => token.roles.retain(|role| now.contains(role)),
-                false => token.roles = now,
+                token.roles.retain(|role| now.contains(role));
+            } else {
+                token.roles = now;
             }
             if token.roles.is_empty() {
                 return None;

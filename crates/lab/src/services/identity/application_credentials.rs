@@ -63,10 +63,10 @@ fn credential_document(model: &Model, row: &ApplicationCredential, base: &str) -
 
 /// The refusal of a restricted application credential, which manages no application credentials.
 fn unrestricted(token: &Token, rule: &str) -> Result<(), Refusal> {
-    match token.credential.is_some() && !token.unrestricted {
-        true => Err(forbidden(rule)),
-        false => Ok(()),
+    if token.credential.is_some() && !token.unrestricted {
+        return Err(forbidden(rule));
     }
+    Ok(())
 }
 
 async fn create_application_credential(call: Call, body: Bytes) -> Answer {

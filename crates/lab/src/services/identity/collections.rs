@@ -48,8 +48,8 @@ fn may(kind: &Collection, call: &Call, verb: Verb, record: &Value) -> Result<(),
 fn rows(kind: &Collection, call: &Call) -> Vec<Value> {
     let mut rows = (kind.built_in)(&call.base);
     call.app.read(|model| {
-        let kept = (kind.table)(&model.identity).iter();
-        rows.extend(kept.map(|row| kind.document(row, &call.base)));
+        let stored = (kind.table)(&model.identity).iter();
+        rows.extend(stored.map(|row| kind.document(row, &call.base)));
     });
     rows
 }

@@ -13,7 +13,6 @@ use crate::services::{Call, Routes};
 pub fn routes() -> Routes {
     Routes::below("/identity/v3")
         .get("/auth/projects", my_projects)
-        .get("/auth/domains", my_domains)
         .get("/users/{id}/projects", projects_of_user)
         .post("/users/{id}/password", set_password)
         .get("/projects/{id}/tags", project_tags)
@@ -35,12 +34,6 @@ fn projects_with_roles(call: &Call, user: &str, path: &str) -> Answer {
         all.map(|row| PROJECT.document(row, &call.base)).collect()
     });
     Ok(list("projects", rows, &call.base, path))
-}
-
-/// Always empty: tokens have no domain scope.
-async fn my_domains(call: Call) -> Answer {
-    call.token()?;
-    Ok(list("domains", Vec::new(), &call.base, "/auth/domains"))
 }
 
 async fn project_tags(call: Call) -> Answer {

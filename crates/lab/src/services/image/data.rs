@@ -45,10 +45,10 @@ async fn upload(call: Call, request: Request) -> Answer {
         Ok(())
     })?;
     let data = to_bytes(request.into_body(), DATA_BYTES_MAX).await;
-    let kept = data
+    let stored = data
         .map_err(std::io::Error::other)
         .and_then(|data| keep(&call.app, id, data));
-    match kept {
+    match stored {
         Ok((size, sha512, md5)) => {
             changed(&call.app, id, |row| {
                 row.size = Some(size);
@@ -67,7 +67,7 @@ async fn upload(call: Call, request: Request) -> Answer {
     }
 }
 
-/// Keep data; answers their size, SHA-512 and MD5.
+/// Stores data. Returns their size, SHA-512 and MD5.
 fn keep(app: &App, id: &str, data: Bytes) -> std::io::Result<(u64, String, String)> {
     let size = data.len() as u64;
     let sha512 = hex(&Sha512::digest(&data));

@@ -1,9 +1,9 @@
-//! Glance v2: images: what people say about them. Their data are in [`data`].
+//! Glance v2: images and their properties. Their content is in [`data`].
 
 pub(crate) mod data;
 pub(crate) mod fields;
 pub(crate) mod record;
-pub(crate) mod schemas;
+pub(crate) mod versions;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -20,18 +20,16 @@ use crate::services::{App, Call, Model, Routes};
 
 pub fn routes() -> Routes {
     Routes::below("/image")
-        .get("", schemas::versions)
-        .get("/", schemas::versions)
-        .get("/versions", schemas::versions)
+        .get("", versions::versions)
+        .get("/", versions::versions)
+        .get("/versions", versions::versions)
         .and(v2())
 }
 
 fn v2() -> Routes {
     Routes::below("/image/v2")
-        .get("", schemas::versions)
-        .get("/", schemas::versions)
-        .get("/schemas/image", schemas::image)
-        .get("/schemas/images", schemas::images)
+        .get("", versions::versions)
+        .get("/", versions::versions)
         .get("/images", list)
         .post("/images", create)
         .get("/images/{id}", show)
@@ -129,11 +127,11 @@ const NOT_FILTERS: &[&str] = &[
     "os_hidden",
 ];
 
-fn fits(row: &Image, shown: &Value, asked: &[(String, String)]) -> bool {
+fn fits(row: &Image, shown: &Value, parameters: &[(String, String)]) -> bool {
     let hidden =
-        query::value(asked, "os_hidden").is_some_and(|word| word.eq_ignore_ascii_case("true"));
+        query::value(parameters, "os_hidden").is_some_and(|word| word.eq_ignore_ascii_case("true"));
     row.os_hidden == hidden
-        && asked.iter().all(|(name, value)| match name.as_str() {
+        && parameters.iter().all(|(name, value)| match name.as_str() {
             "tag" => row.tags.contains(value),
             "visibility" => value == "all" || row.visibility == *value,
             "size_min" => value
@@ -162,9 +160,9 @@ const ORDERS: &[&str] = &[
     "updated_at",
 ];
 
-/// Whether a list may be asked so.
-fn may_be_asked(asked: &[(String, String)]) -> Result<(), Refusal> {
-    for (name, value) in asked {
+/// Refuses invalid query parameters of a list.
+fn check_parameters(parameters: &[(String, String)]) -> Result<(), Refusal> {
+    for (name, value) in parameters {
         let wrong_order = |keys: &str| {
             let mut keys = keys
                 .split(',')
@@ -203,11 +201,13 @@ fn may_be_asked(asked: &[(String, String)]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Glance looks at what kind of body it is given before it looks at the body.
+/// Refuses other content types. Glance checks the type before the body.
 fn body_is(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
-    let told = headers.get(header::CONTENT_TYPE);
-    let told = told.and_then(|told| told.to_str().ok()).unwrap_or_default();
-    let kind = told.split(';').next().unwrap_or_default().trim();
+    let content_type = headers.get(header::CONTENT_TYPE);
+    let content_type = content_type
+        .and_then(|content_type| content_type.to_str().ok())
+        .unwrap_or_default();
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
     if kinds.contains(&kind) {
         Ok(())
     } else {
@@ -221,7 +221,7 @@ fn body_is(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
 
 async fn list(call: Call) -> Answer {
     let member = call.member()?;
-    may_be_asked(&call.query)?;
+    check_parameters(&call.query)?;
     let page = call.app.read(|model| {
         let visible = model
             .images

@@ -1,5 +1,7 @@
-//! Glance: the images there are. The one that the lab brings has a container image behind it and boots everywhere; what people
-//! upload is kept, can be downloaded again, and boots where servers are only remembered.
+//! Glance: images.
+//!
+//! The lab's own image has a container image behind it and boots everywhere. Uploaded images can be downloaded again, and
+//! boot only if the lab runs in memory.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::kit::ids::{new_id, now, stable_id};
 use crate::kit::table::keyed_by_id;
-use crate::services::Model;
 
 /// An image.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,39 +71,19 @@ impl ImageStatus {
     }
 }
 
-/// Where an image comes from.
+/// The source of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// The lab's own: a container image stands behind it.
+    /// The lab itself: there is a container image behind it.
     Lab,
-    /// Data that somebody sent.
+    /// An upload.
     Upload,
-    /// A server's disk of some moment.
+    /// A snapshot of a server.
     Snapshot,
 }
 
 keyed_by_id!(Image);
-
-impl Model {
-    /// Delete the oldest backups of a server of one type, but for as many as are kept. Answers the ids of those deleted.
-    pub fn rotate_backups(&mut self, server: &str, backup_type: &str, keep: usize) -> Vec<String> {
-        let is = |image: &Image, name: &str, wanted: &str| {
-            let value = image.properties.get(name);
-            value.is_some_and(|value| value == wanted)
-        };
-        let backups = self.images.iter().rev().filter(|image| {
-            is(image, "image_type", "backup")
-                && is(image, "backup_type", backup_type)
-                && is(image, "instance_uuid", server)
-        });
-        let old: Vec<String> = backups.skip(keep).map(|image| image.id.clone()).collect();
-        for id in &old {
-            self.images.remove(id);
-        }
-        old
-    }
-}
 
 impl Image {
     /// The Debian image that every lab has.

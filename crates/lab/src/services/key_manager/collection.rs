@@ -1,4 +1,4 @@
-//! The collections of Barbican: secrets, containers, orders. Their lists, views and deletions differ in words only.
+//! Common lists, views and deletions of Barbican's collections: secrets, containers and orders.
 
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::kit::query;
 use crate::kit::refusal::Refusal;
 use crate::kit::table::{Keyed, Table};
 use crate::kit::token::Member;
-use crate::services::key_manager::secret::Guard;
-use crate::services::key_manager::{Way, may};
+use crate::services::key_manager::check_access;
+use crate::services::key_manager::secret::Owner;
 use crate::services::{Call, Model, Routes};
 
 /// A resource of Barbican.
@@ -25,14 +25,13 @@ pub(crate) trait Resource: Keyed + Sized + 'static {
 
     fn table(model: &Model) -> &Table<Self>;
     fn table_mut(model: &mut Model) -> &mut Table<Self>;
-    fn guard(&self) -> &Guard;
-    fn guard_mut(&mut self) -> &mut Guard;
+    fn owner(&self) -> &Owner;
     /// The document that a client gets.
     fn document(&self, base: &str) -> Value;
 
-    /// Whether a caller may delete it.
-    fn may_delete(&self, member: &Member, what: &str) -> Result<(), Refusal> {
-        may(self.guard(), member, Way::Change, what)
+    /// Refuses callers who may not delete the resource.
+    fn check_delete(&self, member: &Member, attempt: &str) -> Result<(), Refusal> {
+        check_access(self.owner(), member, attempt)
     }
 
     fn not_found() -> Refusal {
@@ -44,29 +43,30 @@ pub(crate) trait Resource: Keyed + Sized + 'static {
         format!("{base}/key-manager/v1/{}/{id}", Self::COLLECTION)
     }
 
-    /// The resource, to read it. `what` is the attempt in Barbican's words, after the resource's name.
-    fn readable<'a>(
+    /// The resource, if the caller may access it. `attempt` is the operation in Barbican's words, after the resource's
+    /// name.
+    fn find<'a>(
         model: &'a Model,
         member: &Member,
         id: &str,
-        what: &str,
+        attempt: &str,
     ) -> Result<&'a Self, Refusal> {
         let row = Self::table(model).get(id).ok_or_else(Self::not_found)?;
-        let what = format!("{} {what}", Self::WORD);
-        may(row.guard(), member, Way::Read, &what).map(|()| row)
+        let attempt = format!("{} {attempt}", Self::WORD);
+        check_access(row.owner(), member, &attempt).map(|()| row)
     }
 
-    /// The resource, to change it.
-    fn owned<'a>(
+    /// Like [`Resource::find`], for changes.
+    fn find_mut<'a>(
         model: &'a mut Model,
         member: &Member,
         id: &str,
-        what: &str,
+        attempt: &str,
     ) -> Result<&'a mut Self, Refusal> {
         let row = Self::table_mut(model).get_mut(id);
         let row = row.ok_or_else(Self::not_found)?;
-        let what = format!("{} {what}", Self::WORD);
-        may(row.guard(), member, Way::Change, &what).map(|()| row)
+        let attempt = format!("{} {attempt}", Self::WORD);
+        check_access(row.owner(), member, &attempt).map(|()| row)
     }
 }
 
@@ -84,7 +84,7 @@ async fn list<R: Resource>(call: Call) -> Answer {
     let member = call.member()?;
     let rows = call.app.read(|model| {
         let rows = R::table(model).iter();
-        let mine = rows.filter(|row| row.guard().project_id == member.project_id);
+        let mine = rows.filter(|row| row.owner().project_id == member.project_id);
         let fits = |row: &Value| {
             let mut filters = R::FILTERS.iter();
             filters.all(|name| {
@@ -127,7 +127,7 @@ fn page<R: Resource>(call: &Call, rows: Vec<Value>) -> Response {
 async fn show<R: Resource>(call: Call) -> Answer {
     let member = call.member()?;
     let shown = call.app.read(|model| {
-        let row = R::readable(model, &member, call.id(), "retrieval")?;
+        let row = R::find(model, &member, call.id(), "retrieval")?;
         Ok::<_, Refusal>(row.document(&call.base))
     })?;
     reply(200, shown)
@@ -137,7 +137,7 @@ async fn delete<R: Resource>(call: Call) -> Answer {
     let member = call.member()?;
     call.app.change(|model| {
         let row = R::table(model).get(call.id()).ok_or_else(R::not_found)?;
-        row.may_delete(&member, &format!("{} deletion", R::WORD))?;
+        row.check_delete(&member, &format!("{} deletion", R::WORD))?;
         R::table_mut(model).remove(call.id());
         Ok::<_, Refusal>(())
     })?;

@@ -3,23 +3,21 @@
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::kit::answer::{Answer, empty, read_json};
+use crate::kit::answer::{Answer, read_json};
 use crate::kit::ids::{new_id, now};
 use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::kit::token::Member;
 use crate::services::key_manager::collection::{self, Resource};
-use crate::services::key_manager::secret::{Guard, Held, Secret, SecretContainer};
-use crate::services::key_manager::{guard, made, schema};
+use crate::services::key_manager::secret::{Held, Owner, Secret, SecretContainer};
+use crate::services::key_manager::{made, owner, schema};
 use crate::services::{Call, Model, Routes};
 
 pub fn routes() -> Routes {
     collection::routes::<SecretContainer>().and(
         Routes::below("/key-manager/v1")
             .post("/containers", create)
-            .post("/containers/", create)
-            .post("/containers/{id}/secrets", add)
-            .delete("/containers/{id}/secrets", remove),
+            .post("/containers/", create),
     )
 }
 
@@ -37,12 +35,8 @@ impl Resource for SecretContainer {
         &mut model.secret_containers
     }
 
-    fn guard(&self) -> &Guard {
-        &self.guard
-    }
-
-    fn guard_mut(&mut self) -> &mut Guard {
-        &mut self.guard
+    fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     fn document(&self, base: &str) -> Value {
@@ -53,7 +47,7 @@ impl Resource for SecretContainer {
             "name": self.name,
             "type": self.kind,
             "status": "ACTIVE",
-            "creator_id": self.guard.creator_id,
+            "creator_id": self.owner.creator_id,
             "created": self.created.trim_end_matches('Z'),
             "updated": self.updated.trim_end_matches('Z'),
             "secret_refs": held.collect::<Value>(),
@@ -63,7 +57,7 @@ impl Resource for SecretContainer {
     }
 }
 
-/// The names that a kind of container must have, and those that it may have beside.
+/// The required and the optional names in a type of container. `None` if any names are allowed.
 fn names_of(kind: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
     match kind {
         "rsa" => Some((&["public_key", "private_key"], &["private_key_passphrase"])),
@@ -142,7 +136,7 @@ fn read_create(member: &Member, body: &Value, base: &str) -> Result<SecretContai
     Ok(SecretContainer {
         id: new_id(),
         name: body.get("name").and_then(Value::as_str).map(str::to_owned),
-        guard: guard(member),
+        owner: owner(member),
         kind: kind.to_owned(),
         secrets: held,
         created: now(),
@@ -153,7 +147,7 @@ fn read_create(member: &Member, body: &Value, base: &str) -> Result<SecretContai
 /// The secrets of a container are the project's.
 fn secret_is_there(model: &Model, member: &Member, held: &Held) -> Result<(), Refusal> {
     let there = model.secrets.get(&held.secret_id);
-    let ours = there.is_some_and(|row| row.guard.project_id == member.project_id);
+    let ours = there.is_some_and(|row| row.owner.project_id == member.project_id);
     ours.then_some(()).ok_or_else(|| {
         let name = held.name.as_deref().unwrap_or("None");
         Refusal::not_found(
@@ -176,52 +170,4 @@ async fn create(call: Call, body: Bytes) -> Answer {
         Ok::<_, Refusal>(())
     })?;
     Ok(made("container_ref", place))
-}
-
-async fn add(call: Call, body: Bytes) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let base = &call.base;
-    let held = held(&read_json(&body)?, base, "ContainerSecret")?;
-    call.app.change(|model| {
-        let row = SecretContainer::owned(model, &member, id, "Secret creation")?;
-        if row.kind != "generic" {
-            return Err(Refusal::bad_request(
-                "Only 'generic' containers can be modified.",
-            ));
-        }
-        if row.secrets.contains(&held) {
-            return Err(Refusal::conflict(
-                "Conflict",
-                "Conflict. A secret with that name and ID is already stored in this container. The same secret can exist in a \
-                 container as long as the name is unique.",
-            ));
-        }
-        secret_is_there(model, &member, &held)?;
-        let row = SecretContainer::owned(model, &member, id, "Secret creation")?;
-        row.secrets.push(held);
-        row.updated = now();
-        Ok(())
-    })?;
-    Ok(made("container_ref", SecretContainer::reference(id, base)))
-}
-
-async fn remove(call: Call, body: Bytes) -> Answer {
-    let id = call.part("id");
-    let member = call.member()?;
-    let held = held(&read_json(&body)?, &call.base, "ContainerSecret")?;
-    call.app.change(|model| {
-        let row = SecretContainer::owned(model, &member, id, "Secret deletion")?;
-        let before = row.secrets.len();
-        row.secrets.retain(|one| *one != held);
-        row.updated = now();
-        match row.secrets.len() < before {
-            true => Ok(()),
-            false => Err(Refusal::not_found(
-                "NotFound",
-                "Secret provided is not in the container",
-            )),
-        }
-    })?;
-    empty(204)
 }

@@ -1,8 +1,8 @@
-//! Barbican v1: versions, and what secrets, containers and orders have in common.
+//! Barbican v1: versions, and common parts of secrets, containers and orders.
 //!
-//! Barbican finds a thing whosever it is and then asks its policy, so a stranger who knows an id is told 403 and not 404.
+//! Barbican loads a resource of any project and then applies its policy. A member of another project who knows the id
+//! therefore gets 403, not 404.
 
-pub(crate) mod acls;
 pub(crate) mod collection;
 pub(crate) mod containers;
 pub(crate) mod orders;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::kit::answer::{Answer, json_answer, reply};
 use crate::kit::refusal::Refusal;
 use crate::kit::token::Member;
-use crate::services::key_manager::secret::Guard;
+use crate::services::key_manager::secret::Owner;
 use crate::services::{Call, Routes};
 
 pub fn routes() -> Routes {
@@ -34,7 +34,6 @@ fn v1() -> Routes {
         .and(secrets::routes())
         .and(containers::routes())
         .and(orders::routes())
-        .and(acls::routes())
 }
 
 fn version_document(base: &str) -> Value {
@@ -61,35 +60,25 @@ async fn version(call: Call) -> Response {
     json_answer(200, json!({"version": version_document(&call.base)}))
 }
 
-/// The kind of access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    Read,
-    Change,
+/// Refuses members of other projects. `attempt` is the operation in Barbican's words.
+fn check_access(owner: &Owner, member: &Member, attempt: &str) -> Result<(), Refusal> {
+    let same_project = owner.project_id == member.project_id;
+    same_project
+        .then_some(())
+        .ok_or_else(|| not_allowed(attempt))
 }
 
-/// Whether a caller may; `what` is the attempt in Barbican's words.
-fn may(guard: &Guard, member: &Member, way: Way, what: &str) -> Result<(), Refusal> {
-    let (project, user, admin) = (&member.project_id, &member.user_id, member.admin);
-    let lets = match way {
-        Way::Read => guard.lets_read(project, user, admin),
-        Way::Change => guard.lets_change(project, user, admin),
-    };
-    lets.then_some(()).ok_or_else(|| not_allowed(what))
-}
-
-fn not_allowed(what: &str) -> Refusal {
+fn not_allowed(attempt: &str) -> Refusal {
     Refusal::forbidden(format!(
-        "{what} attempt not allowed - please review your user/project privileges"
+        "{attempt} attempt not allowed - please review your user/project privileges"
     ))
 }
 
-/// The guard of something new.
-fn guard(member: &Member) -> Guard {
-    Guard {
+/// The owner of a new resource.
+fn owner(member: &Member) -> Owner {
+    Owner {
         project_id: member.project_id.clone(),
         creator_id: member.user_id.clone(),
-        acl: None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Barbican v1: orders, for secrets that the service makes by itself.
 //!
-//! The lab makes keys of so many random bits. Of a pair it makes the frame, a container with two secrets that look like keys, and
-//! nothing that could be used as such. An order for a certificate waits for an authority that nobody has. Administrators alone
-//! delete orders.
+//! The lab creates keys from random bits. For a key pair, it creates a container with two secrets that look like keys but
+//! cannot be used as such. An order for a certificate waits forever, as the lab has no certificate authority. Only
+//! administrators can delete orders.
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
@@ -17,8 +17,8 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::kit::token::Member;
 use crate::services::key_manager::collection::{self, Resource};
-use crate::services::key_manager::secret::{Guard, Held, Order, Outcome, Secret, SecretContainer};
-use crate::services::key_manager::{Way, guard, made, may, not_allowed, schema};
+use crate::services::key_manager::secret::{Held, Order, Outcome, Owner, Secret, SecretContainer};
+use crate::services::key_manager::{check_access, made, not_allowed, owner, schema};
 use crate::services::{Call, Model, Routes};
 
 /// The algorithms of keys, as in Barbican's own plugin.
@@ -57,24 +57,23 @@ impl Resource for Order {
         &mut model.secret_orders
     }
 
-    fn guard(&self) -> &Guard {
-        &self.guard
+    fn owner(&self) -> &Owner {
+        &self.owner
     }
 
-    fn guard_mut(&mut self) -> &mut Guard {
-        &mut self.guard
-    }
-
-    fn may_delete(&self, member: &Member, what: &str) -> Result<(), Refusal> {
-        may(&self.guard, member, Way::Read, "Order retrieval")?;
-        member.admin.then_some(()).ok_or_else(|| not_allowed(what))
+    fn check_delete(&self, member: &Member, attempt: &str) -> Result<(), Refusal> {
+        check_access(&self.owner, member, "Order retrieval")?;
+        member
+            .admin
+            .then_some(())
+            .ok_or_else(|| not_allowed(attempt))
     }
 
     fn document(&self, base: &str) -> Value {
         let mut document = json!({
             "type": self.kind,
             "meta": self.meta,
-            "creator_id": self.guard.creator_id,
+            "creator_id": self.owner.creator_id,
             "created": self.created.trim_end_matches('Z'),
             "updated": self.created.trim_end_matches('Z'),
             "order_ref": Self::reference(&self.id, base),
@@ -121,17 +120,17 @@ fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
         }
     }
     let kinds = ["key", "asymmetric", "certificate"];
-    let said = body["type"].as_str().unwrap_or_default();
-    if !kinds.contains(&said) {
-        let reason = format!("'{said}' is not one of ['key', 'asymmetric', 'certificate']");
+    let order_type = body["type"].as_str().unwrap_or_default();
+    if !kinds.contains(&order_type) {
+        let reason = format!("'{order_type}' is not one of ['key', 'asymmetric', 'certificate']");
         return Err(wrong("type", &reason));
     }
     let meta = body["meta"].as_object();
     let meta = meta.ok_or_else(|| wrong("meta", "it is not of type 'object'"))?;
-    if said != "certificate" {
+    if order_type != "certificate" {
         for name in ["algorithm", "bit_length"] {
             if meta.get(name).is_none_or(Value::is_null) {
-                let reason = format!("'{name}' is required field for {said} type order");
+                let reason = format!("'{name}' is required field for {order_type} type order");
                 return Err(wrong("meta", &reason));
             }
         }
@@ -140,10 +139,10 @@ fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
             .ok_or_else(|| wrong("meta", "'bit_length' must be a multiple of 8"))?;
     }
     let mut meta = meta.clone();
-    if said != "certificate" {
+    if order_type != "certificate" {
         meta.entry("expiration").or_insert(Value::Null);
     }
-    Ok((said.to_owned(), meta))
+    Ok((order_type.to_owned(), meta))
 }
 
 /// The algorithm that is ordered, if it is one of these, and the bits.
@@ -171,7 +170,7 @@ fn secret(
     Secret {
         id: new_id(),
         name: text("name"),
-        guard: guard(member),
+        owner: owner(member),
         secret_type: kind.into(),
         algorithm: Some(algorithm.to_owned()),
         bit_length: Some(bits),
@@ -226,7 +225,7 @@ impl Things {
         let container = SecretContainer {
             id: new_id(),
             name: meta.get("name").and_then(Value::as_str).map(str::to_owned),
-            guard: guard(member),
+            owner: owner(member),
             kind: algorithm.to_lowercase(),
             secrets: held.collect(),
             created: now(),
@@ -260,7 +259,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
     let outcome = things.outcome(&kind);
     let order = Order {
         id: new_id(),
-        guard: guard(&member),
+        owner: owner(&member),
         kind,
         meta,
         outcome,

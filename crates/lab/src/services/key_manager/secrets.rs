@@ -14,8 +14,8 @@ use crate::kit::refusal::Refusal;
 use crate::kit::table::Table;
 use crate::kit::token::Member;
 use crate::services::key_manager::collection::{self, Resource};
-use crate::services::key_manager::secret::{Guard, Secret};
-use crate::services::key_manager::{guard, made};
+use crate::services::key_manager::secret::{Owner, Secret};
+use crate::services::key_manager::{made, owner};
 use crate::services::{Call, Model, Routes};
 
 /// Barbican's own limit on a payload.
@@ -53,12 +53,8 @@ impl Resource for Secret {
         &mut model.secrets
     }
 
-    fn guard(&self) -> &Guard {
-        &self.guard
-    }
-
-    fn guard_mut(&mut self) -> &mut Guard {
-        &mut self.guard
+    fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     fn document(&self, base: &str) -> Value {
@@ -70,7 +66,7 @@ impl Resource for Secret {
             "bit_length": self.bit_length,
             "mode": self.mode,
             "expiration": self.expiration,
-            "creator_id": self.guard.creator_id,
+            "creator_id": self.owner.creator_id,
             "created": self.created.trim_end_matches('Z'),
             "updated": self.updated.trim_end_matches('Z'),
             "secret_ref": Self::reference(&self.id, base),
@@ -160,7 +156,7 @@ fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
     Ok(Secret {
         id: new_id(),
         name: text("name")?,
-        guard: guard(member),
+        owner: owner(member),
         secret_type,
         algorithm: text("algorithm")?,
         bit_length,
@@ -230,7 +226,7 @@ async fn payload(call: Call) -> Answer {
     let member = call.member()?;
     let row = call
         .app
-        .read(|model| Secret::readable(model, &member, id, "payload retrieval").cloned())?;
+        .read(|model| Secret::find(model, &member, id, "payload retrieval").cloned())?;
     let payload = row.payload.ok_or_else(Secret::not_found)?;
     let content_type = row.content_type.unwrap_or_else(|| "text/plain".into());
     let accepted = call
@@ -242,11 +238,11 @@ async fn payload(call: Call) -> Answer {
         .decode(payload)
         .map_err(|error| Refusal::new(500, "Damaged", error.to_string()))?;
     // As Barbican gives it: anything as bytes, and as text what reads as such, however it came in.
-    let asked = accepted.split([',', ';']).next().unwrap_or_default().trim();
-    let content_type = match asked {
+    let requested = accepted.split([',', ';']).next().unwrap_or_default().trim();
+    let content_type = match requested {
         "*/*" | "" => content_type,
-        "application/octet-stream" => asked.to_owned(),
-        "text/plain" if std::str::from_utf8(&bytes).is_ok() => asked.to_owned(),
+        "application/octet-stream" => requested.to_owned(),
+        "text/plain" if std::str::from_utf8(&bytes).is_ok() => requested.to_owned(),
         _ => return Err(Refusal::new(406, "NotAcceptable", "Not Acceptable")),
     };
     let content_type =
@@ -275,7 +271,7 @@ async fn put_payload(call: Call, body: Bytes) -> Answer {
         (kind, encoding) => encoded(&body, kind, encoding)?,
     };
     call.app.change(|model| {
-        let row = Secret::owned(model, &member, id, "update")?;
+        let row = Secret::find_mut(model, &member, id, "update")?;
         if row.payload.is_some() {
             return Err(Refusal::conflict(
                 "SecretAlreadyHasData",

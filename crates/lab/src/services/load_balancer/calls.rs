@@ -25,12 +25,8 @@ pub fn routes() -> Routes {
 fn lbaas() -> Routes {
     let routes = Routes::below_each(PREFIXES)
         .get("/providers", providers)
-        .get("/availabilityzones", no_zones)
         .get("/loadbalancers/{id}/status", status)
-        .get("/loadbalancers/{id}/statuses", status)
         .get("/loadbalancers/{id}/stats", stats)
-        .put("/loadbalancers/{id}/failover", failover)
-        .get("/listeners/{id}/stats", stats)
         .and(flavors::routes())
         .and(quotas::routes());
     ["/{kind}", "/{upper}/{parent}/{kind}"]
@@ -128,7 +124,7 @@ async fn list(call: Call) -> Answer {
             .iter()
             .filter(here)
             .map(|row| document(model, row));
-        let fitting = shown.filter(|thing| {
+        let fitting = shown.filter(|document| {
             let filters = call
                 .query
                 .iter()
@@ -136,12 +132,12 @@ async fn list(call: Call) -> Answer {
             let mut filters = filters.map(|(name, wanted)| {
                 // A parent's id is a filter too, although documents show parents as lists.
                 let place = ["loadbalancer_id", "listener_id", "pool_id"].contains(&name.as_str());
-                match (place, thing.get(name)) {
-                    (true, None) => thing.to_string().contains(wanted.as_str()),
-                    _ => query::attribute_is(thing, name, wanted),
+                match (place, document.get(name)) {
+                    (true, None) => document.to_string().contains(wanted.as_str()),
+                    _ => query::attribute_is(document, name, wanted),
                 }
             });
-            filters.all(|fits| fits) && query::tags_fit(thing, &call.query)
+            filters.all(|fits| fits) && query::tags_fit(document, &call.query)
         });
         Ok::<_, Refusal>(query::page(fitting.collect(), &call.query, 1_000))
     })?;
@@ -242,22 +238,6 @@ async fn delete(call: Call) -> Answer {
     empty(204)
 }
 
-/// A failover by administrators. It only sets the status: the lab replaces nothing.
-async fn failover(call: Call) -> Answer {
-    let member = call.member()?;
-    call.app.change(|model| {
-        call.visible_resource(model, ResourceType::LoadBalancer)?;
-        if !member.admin {
-            let sentence = "Policy does not allow this request to be performed.";
-            return Err(Refusal::forbidden(sentence));
-        }
-        model.begin_failover(call.id())
-    })?;
-    call.app
-        .spawn_apply(call.id().to_owned(), BalancerAction::Failover);
-    empty(202)
-}
-
 async fn status(call: Call) -> Answer {
     let tree = call.app.read(|model| {
         let resource = call.visible_resource(model, ResourceType::LoadBalancer)?;
@@ -266,18 +246,12 @@ async fn status(call: Call) -> Answer {
     reply(200, json!({"statuses": {"loadbalancer": tree}}))
 }
 
-/// Always zero: the lab has no counters.
+/// The statistics. They are always zero, because the lab has no counters.
 async fn stats(call: Call) -> Answer {
-    let found = call.app.read(|model| {
-        let balancer = call
-            .visible_resource(model, ResourceType::LoadBalancer)
-            .map(|_| ());
-        balancer.or_else(|_| {
-            call.visible_resource(model, ResourceType::Listener)
-                .map(|_| ())
-        })
-    });
-    found?;
+    call.app.read(|model| {
+        call.visible_resource(model, ResourceType::LoadBalancer)
+            .map(drop)
+    })?;
     let names = [
         "bytes_in",
         "bytes_out",
@@ -297,9 +271,4 @@ async fn providers(call: Call) -> Answer {
     let all =
         json!([{"name": "octavia", "description": "HAProxy in a container, or in memory nothing"}]);
     reply(200, json!({ "providers": all }))
-}
-
-async fn no_zones(call: Call) -> Answer {
-    call.member()?;
-    reply(200, json!({"availability_zones": []}))
 }

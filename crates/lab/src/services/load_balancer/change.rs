@@ -284,17 +284,6 @@ impl Model {
         Ok(())
     }
 
-    /// Starts a failover. A load balancer in ERROR is accepted, since a failover is the way to repair it.
-    pub fn begin_failover(&mut self, balancer: &str) -> Result<(), Refusal> {
-        let error = self.resource(ResourceType::LoadBalancer, balancer)?.status
-            == ProvisioningStatus::Error;
-        if !error {
-            self.check_active(balancer, ResourceType::LoadBalancer)?;
-        }
-        self.mark(balancer, ProvisioningStatus::PendingUpdate);
-        Ok(())
-    }
-
     /// Completes the pending changes of a load balancer with the status `rest`. A resource whose deletion failed stays,
     /// in ERROR.
     pub fn complete_changes(&mut self, balancer: &str, rest: ProvisioningStatus) {

@@ -13,7 +13,6 @@ use crate::services::{Call, Routes};
 pub(crate) fn routes() -> Routes {
     Routes::below_each(PREFIXES)
         .get("/quotas", all)
-        .get("/quotas/defaults", usual)
         .get("/quotas/{project}", show)
         .put("/quotas/{project}", update)
         .delete("/quotas/{project}", reset)
@@ -51,12 +50,6 @@ async fn show(call: Call) -> Answer {
     let body = call
         .app
         .read(|model| model.quotas.body(LOAD_BALANCING, project));
-    reply(200, json!({ "quota": body }))
-}
-
-async fn usual(call: Call) -> Answer {
-    admin(&call)?;
-    let body = call.app.read(|model| model.quotas.body(LOAD_BALANCING, ""));
     reply(200, json!({ "quota": body }))
 }
 

@@ -21,8 +21,6 @@ pub enum BalancerAction {
     Update,
     /// Deletion of a part.
     Delete,
-    /// Replacement of the instance.
-    Failover,
 }
 
 impl BalancerAction {
@@ -31,7 +29,6 @@ impl BalancerAction {
             BalancerAction::Create => "create",
             BalancerAction::Update => "update",
             BalancerAction::Delete => "delete",
-            BalancerAction::Failover => "failover",
         }
     }
 }

@@ -36,9 +36,9 @@ pub(crate) fn kind_of(collection: &str) -> Result<&'static Collection, Refusal> 
     found.ok_or_else(|| Refusal::not_found("HTTPNotFound", "The resource could not be found."))
 }
 
-fn visible(model: &Model, kind: &Collection, member: &Member, thing: &Value) -> bool {
-    let owner = thing["project_id"].as_str().unwrap_or_default();
-    member.can_access(owner) || (kind.shared)(model, thing, &member.project_id)
+fn visible(model: &Model, kind: &Collection, member: &Member, document: &Value) -> bool {
+    let owner = document["project_id"].as_str().unwrap_or_default();
+    member.can_access(owner) || (kind.shared)(model, document, &member.project_id)
 }
 
 /// The resource, if it is visible to the caller.
@@ -48,10 +48,10 @@ pub(crate) fn visible_resource(
     member: &Member,
     id: &str,
 ) -> Result<Value, Refusal> {
-    let thing = kind
+    let document = kind
         .get(model, id)
-        .filter(|thing| visible(model, kind, member, thing));
-    thing.ok_or_else(|| kind.not_found(id))
+        .filter(|document| visible(model, kind, member, document));
+    document.ok_or_else(|| kind.not_found(id))
 }
 
 /// The resource, if it belongs to the caller. A resource that is only visible is forbidden.
@@ -62,10 +62,10 @@ pub(crate) fn owned(
     id: &str,
     verb: &str,
 ) -> Result<Value, Refusal> {
-    let thing = visible_resource(model, kind, member, id)?;
+    let document = visible_resource(model, kind, member, id)?;
     check_creators(kind, member, verb)?;
-    if member.can_access(thing["project_id"].as_str().unwrap_or_default()) {
-        Ok(thing)
+    if member.can_access(document["project_id"].as_str().unwrap_or_default()) {
+        Ok(document)
     } else {
         Err(only_admin(&format!("{verb}_{}", kind.singular)))
     }
@@ -81,23 +81,23 @@ fn check_creators(kind: &Collection, member: &Member, verb: &str) -> Result<(), 
 }
 
 /// The document without the fields that are for administrators.
-fn visible_fields(member: &Member, mut thing: Value) -> Value {
+fn visible_fields(member: &Member, mut document: Value) -> Value {
     if !member.admin {
-        hide(&mut thing);
+        hide(&mut document);
     }
-    thing
+    document
 }
 
-fn with_fields(mut thing: Value, asked: &[(String, String)]) -> Value {
+fn with_fields(mut document: Value, asked: &[(String, String)]) -> Value {
     let wanted: Vec<&str> = asked
         .iter()
         .filter(|(name, _)| name == "fields")
         .flat_map(|(_, value)| value.split(','))
         .collect();
-    if let (Some(fields), false) = (thing.as_object_mut(), wanted.is_empty()) {
+    if let (Some(fields), false) = (document.as_object_mut(), wanted.is_empty()) {
         fields.retain(|name, _| wanted.contains(&name.as_str()));
     }
-    thing
+    document
 }
 
 /// Query parameters that are not filters.
@@ -162,16 +162,16 @@ async fn list(call: Call) -> Answer {
             .change(|model| model.default_security_group(&member.project_id));
     }
     check_query(kind, &call.query)?;
-    let mut things = call.app.read(|model| {
+    let mut documents = call.app.read(|model| {
         let query = ListQuery {
             project: (!member.admin).then_some(member.project_id.as_str()),
             filters: &call.query,
         };
-        let mut things = kind.list(model, &query);
-        things.retain(|thing| visible(model, kind, &member, thing));
-        things
+        let mut documents = kind.list(model, &query);
+        documents.retain(|document| visible(model, kind, &member, document));
+        documents
             .into_iter()
-            .map(|thing| visible_fields(&member, thing))
+            .map(|document| visible_fields(&member, document))
             .collect::<Vec<_>>()
     });
     let mut names: Vec<&str> = call
@@ -183,20 +183,20 @@ async fn list(call: Call) -> Answer {
     names.sort_unstable();
     names.dedup();
     // A repeated parameter means any of its values.
-    things.retain(|thing| {
+    documents.retain(|document| {
         names.iter().all(|name| {
             let mut values = call.query.iter().filter(|(key, _)| key == name);
-            values.any(|(_, value)| query::attribute_is(thing, name, value))
-        }) && query::tags_fit(thing, &call.query)
+            values.any(|(_, value)| query::attribute_is(document, name, value))
+        }) && query::tags_fit(document, &call.query)
     });
-    query::sort(&mut things, &call.query);
-    let page = query::page(things, &call.query, 5_000);
+    query::sort(&mut documents, &call.query);
+    let page = query::page(documents, &call.query, 5_000);
     let marker = call.query_value("marker").unwrap_or_default();
     let page = page.ok_or_else(|| kind.not_found(marker))?;
     let items: Vec<Value> = page
         .items
         .into_iter()
-        .map(|thing| with_fields(thing, &call.query))
+        .map(|document| with_fields(document, &call.query))
         .collect();
     let name = kind.collection.replace('-', "_");
     let mut body = json!({ name.clone(): items });
@@ -216,11 +216,14 @@ async fn show(call: Call) -> Answer {
     let (collection, id) = (call.part("collection"), call.part("id"));
     let member = call.member()?;
     let kind = kind_of(collection)?;
-    let thing = call
+    let document = call
         .app
         .read(|model| visible_resource(model, kind, &member, id))?;
-    let thing = visible_fields(&member, thing);
-    reply(200, json!({kind.singular: with_fields(thing, &call.query)}))
+    let document = visible_fields(&member, document);
+    reply(
+        200,
+        json!({kind.singular: with_fields(document, &call.query)}),
+    )
 }
 
 fn author(member: &Member) -> Caller {
@@ -268,7 +271,7 @@ async fn create(call: Call, body: Bytes) -> Answer {
         let attributes = Body::for_create(kind.singular, kind.fields, body, by)?;
         wanted.push((owner, attributes));
     }
-    let mut things = call
+    let mut documents = call
         .app
         .change_and_apply(|model| {
             // Bulk creation is atomic.
@@ -285,13 +288,13 @@ async fn create(call: Call, body: Bytes) -> Answer {
                 }
             }
             let shown = made.iter().filter_map(|id| kind.get(model, id));
-            let shown = shown.map(|thing| visible_fields(&member, thing));
+            let shown = shown.map(|document| visible_fields(&member, document));
             Ok(shown.collect::<Vec<Value>>())
         })
         .await?;
     let body = match format {
-        ResponseFormat::Many(plural) => json!({ plural: things }),
-        ResponseFormat::One => json!({kind.singular: things.pop()}),
+        ResponseFormat::Many(plural) => json!({ plural: documents }),
+        ResponseFormat::One => json!({kind.singular: documents.pop()}),
     };
     reply(201, body)
 }
@@ -320,7 +323,7 @@ async fn update(call: Call, body: Bytes) -> Answer {
     let kind = kind_of(collection)?;
     let (body, by) = (read_body(&body)?, author(&member));
     let attributes = Body::for_update(kind.singular, kind.fields, body, by)?;
-    let thing = call
+    let document = call
         .app
         .change_and_apply(|model| {
             owned(model, kind, &member, id, "update")?;
@@ -328,7 +331,10 @@ async fn update(call: Call, body: Bytes) -> Answer {
             kind.get(model, id).ok_or_else(|| kind.not_found(id))
         })
         .await?;
-    reply(200, json!({kind.singular: visible_fields(&member, thing)}))
+    reply(
+        200,
+        json!({kind.singular: visible_fields(&member, document)}),
+    )
 }
 
 async fn delete(call: Call) -> Answer {

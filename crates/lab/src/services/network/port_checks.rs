@@ -142,14 +142,14 @@ pub(crate) fn address_pairs(attributes: &mut Body, mac: &str) -> Result<Vec<Valu
     }
     for (nth, pair) in pairs.iter().enumerate() {
         if pairs[..nth].contains(pair) {
-            let said = |name: &str| pair.get(name).map_or_else(|| "None".to_owned(), bare);
+            let shown = |name: &str| pair.get(name).map_or_else(|| "None".to_owned(), bare);
             return Err(Refusal::new(
                 400,
                 "DuplicateAddressPairInRequest",
                 format!(
                     "Request contains duplicate address pair: mac_address {} ip_address {}.",
-                    said("mac_address"),
-                    said("ip_address")
+                    shown("mac_address"),
+                    shown("ip_address")
                 ),
             ));
         }

@@ -112,8 +112,8 @@ impl Provider {
 }
 
 /// Removes the provider attributes from a document.
-pub fn hide(thing: &mut Value) {
-    if let Some(fields) = thing.as_object_mut() {
+pub fn hide(document: &mut Value) {
+    if let Some(fields) = document.as_object_mut() {
         fields.retain(|name, _| !name.starts_with("provider:"));
     }
 }

@@ -65,8 +65,8 @@ impl DockerSubstrate {
             }
         }
         for (id, wiring) in wanted {
-            let told = self.wire_router(&mut routers, id, wiring).await;
-            trouble = trouble.and(told);
+            let result = self.wire_router(&mut routers, id, wiring).await;
+            trouble = trouble.and(result);
         }
         trouble
     }

@@ -14,7 +14,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -90,10 +89,10 @@ impl Clouds {
         self.clouds.values()
     }
 
-    /// The same clouds with another [`CloudConfig::login_timeout`].
-    pub fn with_login_timeout(mut self, limit: Duration) -> Clouds {
+    /// The same clouds with other settings, in all their regions.
+    pub fn with(mut self, change: impl Fn(&mut CloudConfig)) -> Clouds {
         for cloud in self.clouds.values_mut() {
-            cloud.login_timeout = limit;
+            cloud.change(&change);
         }
         self
     }

@@ -67,9 +67,10 @@ impl ServerAction {
             return ActionOutcome::Failed(reason.map(str::to_owned));
         }
         let ended = |event: &ServerEvent| event.result.is_some();
-        match !self.events.is_empty() && self.events.iter().all(ended) {
-            true => ActionOutcome::Succeeded,
-            false => ActionOutcome::UnderWay,
+        if !self.events.is_empty() && self.events.iter().all(ended) {
+            ActionOutcome::Succeeded
+        } else {
+            ActionOutcome::UnderWay
         }
     }
 }

@@ -224,7 +224,7 @@ proptest! {
         prop_assert_eq!(made.keys().filter(|name| name.starts_with("g/") && !name[2..].contains('/')).count(), outermost);
         for (name, spec) in &made {
             prop_assert!(spec.requires.iter().all(|required| made.contains_key(required)), "{} requires {:?}", name, spec.requires);
-            prop_assert!(spec.properties.values().flat_map(Expr::resources).all(|asked| made.contains_key(asked)));
+            prop_assert!(spec.properties.values().flat_map(Expr::resources).all(|target| made.contains_key(target)));
         }
         prop_assert!(made["after"].requires.contains(&"g".to_owned()));
         let again = Given { deployed: Deployed::of(made), ..given };
@@ -269,19 +269,19 @@ fn a_member_is_removed_by_its_name_its_number_or_its_id() {
         };
         let plan = given.plan();
         let workflow = plan.workflow.expect("a plan");
-        let kept = plan
+        let remaining = plan
             .changes
             .iter()
             .filter(|one| one.action != Action::Delete);
-        let kept: Vec<String> = kept
+        let remaining: Vec<String> = remaining
             .filter_map(|one| one.resource.strip_prefix("g/").map(str::to_owned))
             .collect();
         (
-            kept,
+            remaining,
             property(&workflow.resources, "g", "removed_rsrc_list"),
         )
     };
-    let kept = |names: &[&str]| {
+    let expected = |names: &[&str]| {
         names
             .iter()
             .map(|name| (*name).to_owned())
@@ -289,24 +289,24 @@ fn a_member_is_removed_by_its_name_its_number_or_its_id() {
     };
     assert_eq!(
         members("removal_policies: [{resource_list: ['1']}]", 2),
-        (kept(&["0", "2"]), json!(["1"]))
+        (expected(&["0", "2"]), json!(["1"]))
     );
     assert_eq!(
         members("removal_policies: [{resource_list: [0]}]", 2),
-        (kept(&["1", "2"]), json!(["0"]))
+        (expected(&["1", "2"]), json!(["0"]))
     );
     assert_eq!(
         members("removal_policies: [{resource_list: [net-2]}]", 2),
-        (kept(&["0", "1"]), json!(["2"]))
+        (expected(&["0", "1"]), json!(["2"]))
     );
     assert_eq!(
         members(
             "removal_policies: [{resource_list: [net-0]}, {resource_list: ['2', nobody]}]",
             2
         ),
-        (kept(&["1", "3"]), json!(["0", "2"]))
+        (expected(&["1", "3"]), json!(["0", "2"]))
     );
-    assert_eq!(members("", 0), (kept(&[]), Value::Null));
+    assert_eq!(members("", 0), (expected(&[]), Value::Null));
 }
 
 #[test]

@@ -62,12 +62,12 @@ fn a_hidden_default_is_used_and_not_shown() {
 
 #[test]
 fn a_stored_hidden_default_is_used_if_the_file_no_longer_has_it() {
-    let kept = format!("{HIDDEN_DEFAULTS}string/pw");
+    let path = format!("{HIDDEN_DEFAULTS}string/pw");
     let given = Given {
         template: SITE,
         files: &[("db.yaml", DB), ("env.yaml", TAKEN_OUT)],
         deployed: Deployed {
-            stored_hidden: BTreeMap::from([(kept, json!("s3cret"))]),
+            stored_hidden: BTreeMap::from([(path, json!("s3cret"))]),
             ..Deployed::default()
         },
         ..Given::default()

@@ -87,14 +87,14 @@ fn a_server_without_networks_is_reached_where_nova_puts_it() {
 
 #[test]
 fn what_cannot_run_is_refused_where_it_is_written() {
-    let said = |config: &str, more: &str| {
+    let problems = |config: &str, more: &str| {
         let mut found = plan_of(&deploying(config, &[("it", more)])).diagnostics;
         found.retain(|one| one.code.starts_with("software"));
         listing(&found)
     };
-    insta::assert_snapshot!(said("group: kubelet, config: x", ""), @"7:57 Error software-unsupported resources.config.properties.group: `config` is of the group `kubelet`, which only an agent in the image could run; Stackloom runs the groups `script`, `ansible`, `puppet`, `salt`, `chef`, `docker-compose`, `cfn-init`, `os-apply-config`, `Heat::Ungrouped` over SSH: write it for one of them, use an item of the catalogue, or deploy it with Heat");
-    insta::assert_snapshot!(said("config: x", ""), @"7:3 Error software-unsupported resources.config: `config` names no group, so nothing would run it; set `group`, to `script` for a program");
-    insta::assert_snapshot!(said(SCRIPT, ", actions: [CREATE, DELETE, SUSPEND], signal_transport: NO_SIGNAL"), @r"
+    insta::assert_snapshot!(problems("group: kubelet, config: x", ""), @"7:57 Error software-unsupported resources.config.properties.group: `config` is of the group `kubelet`, which only an agent in the image could run; Stackloom runs the groups `script`, `ansible`, `puppet`, `salt`, `chef`, `docker-compose`, `cfn-init`, `os-apply-config`, `Heat::Ungrouped` over SSH: write it for one of them, use an item of the catalogue, or deploy it with Heat");
+    insta::assert_snapshot!(problems("config: x", ""), @"7:3 Error software-unsupported resources.config: `config` names no group, so nothing would run it; set `group`, to `script` for a program");
+    insta::assert_snapshot!(problems(SCRIPT, ", actions: [CREATE, DELETE, SUSPEND], signal_transport: NO_SIGNAL"), @r"
     8:3 Info software-not-run resources.it: `it` acts on SUSPEND too, which never run: deployments are not suspended here
     8:3 Info software-not-run resources.it: `it` acts on DELETE if it is removed and its server stays; if the server is deleted too, nothing runs
     8:3 Info software-not-run resources.it: `it` has NO_SIGNAL: the deployment starts it and does not wait, so its outputs stay empty and its failure is not seen
@@ -121,28 +121,28 @@ fn what_cannot_run_is_refused_where_it_is_written() {
 
 #[test]
 fn a_group_that_needs_a_program_in_the_image_is_a_warning() {
-    let said = |text: &str| {
+    let problems = |text: &str| {
         let mut found = plan_of(text).diagnostics;
         found.retain(|one| one.code.starts_with("software"));
         listing(&found)
     };
     let puppet = deploying("group: puppet, config: x", &[("it", ""), ("other", "")]);
-    insta::assert_snapshot!(said(&puppet), @"7:57 Warning software-tool-needed resources.config.properties.group: `config` runs by `puppet`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
+    insta::assert_snapshot!(problems(&puppet), @"7:57 Warning software-tool-needed resources.config.properties.group: `config` runs by `puppet`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
     let map = deploying(
         "group: docker-compose, config: {db: {image: redis}}",
         &[("it", ", signal_transport: NO_SIGNAL")],
     );
-    insta::assert_snapshot!(said(&map.replace("SoftwareConfig", "StructuredConfig")), @"7:59 Warning software-tool-needed resources.config.properties.group: `config` runs by `docker-compose`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
+    insta::assert_snapshot!(problems(&map.replace("SoftwareConfig", "StructuredConfig")), @"7:59 Warning software-tool-needed resources.config.properties.group: `config` runs by `docker-compose`, which the server's image must have, or an earlier deployment install; where it is missing, the step fails before anything runs");
     // Nothing has to read a map without a group.
     let ungrouped = deploying("config: {a: 1}", &[("it", "")]);
     assert_eq!(
-        said(&ungrouped.replace("SoftwareConfig", "StructuredConfig")),
+        problems(&ungrouped.replace("SoftwareConfig", "StructuredConfig")),
         ""
     );
     let text = puppet
         .replace("SoftwareConfig", "StructuredConfig")
         .replace("config: x", "config: {a: 1}");
-    insta::assert_snapshot!(said(&text), @"7:12 Error software-unsupported resources.config.type: `config` is a map, and the group `puppet` runs a text; make it an OS::Heat::SoftwareConfig");
+    insta::assert_snapshot!(problems(&text), @"7:12 Error software-unsupported resources.config.type: `config` is a map, and the group `puppet` runs a text; make it an OS::Heat::SoftwareConfig");
 }
 
 #[test]

@@ -12,12 +12,12 @@ use hot::expr::Scope;
 /// Existing resources.
 #[derive(Clone, Debug, Default)]
 pub(super) struct World {
-    things: BTreeMap<String, Thing>,
+    entries: BTreeMap<String, Entry>,
     made: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Thing {
+struct Entry {
     id: String,
     spec: ResourceSpec,
     made_from: BTreeMap<String, Value>,
@@ -29,12 +29,12 @@ impl Scope for World {
         Some(json!(format!("value of {name}")))
     }
     fn reference(&self, resource: &str) -> Option<Value> {
-        let thing = self.things.get(resource).filter(|thing| thing.in_order)?;
-        Some(json!(thing.id))
+        let entry = self.entries.get(resource).filter(|entry| entry.in_order)?;
+        Some(json!(entry.id))
     }
     fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
-        let thing = self.things.get(resource).filter(|thing| thing.in_order)?;
-        Some(json!(format!("{name} of {}", thing.id)))
+        let entry = self.entries.get(resource).filter(|entry| entry.in_order)?;
+        Some(json!(format!("{name} of {}", entry.id)))
     }
 }
 
@@ -56,9 +56,10 @@ impl World {
         fails: &dyn Fn(&Step) -> bool,
     ) -> Result<(), String> {
         for (name, copy) in &workflow.restores {
-            let (one, other) = (self.things.remove(name), self.things.remove(copy));
-            self.things.extend(one.map(|thing| (copy.clone(), thing)));
-            self.things.extend(other.map(|thing| (name.clone(), thing)));
+            let (one, other) = (self.entries.remove(name), self.entries.remove(copy));
+            self.entries.extend(one.map(|entry| (copy.clone(), entry)));
+            self.entries
+                .extend(other.map(|entry| (name.clone(), entry)));
         }
         let mut done: BTreeSet<&str> = BTreeSet::new();
         let mut waiting: Vec<usize> = priority.to_vec();
@@ -86,11 +87,11 @@ impl World {
 
     fn retire(&mut self, step: &Step) {
         if let Some(copy) = &step.replaces
-            && !self.things.contains_key(copy)
+            && !self.entries.contains_key(copy)
             && let Some(resource) = copy_of(copy)
-            && let Some(thing) = self.things.remove(resource)
+            && let Some(entry) = self.entries.remove(resource)
         {
-            self.things.insert(copy.clone(), thing);
+            self.entries.insert(copy.clone(), entry);
         }
     }
 
@@ -100,8 +101,8 @@ impl World {
         if step.kind == StepKind::Create {
             self.make(name, &workflow.resources[name]).ok();
         }
-        if let Some(thing) = self.things.get_mut(name) {
-            thing.in_order = false;
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.in_order = false;
         }
     }
 
@@ -111,25 +112,25 @@ impl World {
         };
         self.retire(step);
         match step.kind {
-            StepKind::Create if self.things.get(name).is_some_and(|thing| thing.in_order) => {
+            StepKind::Create if self.entries.get(name).is_some_and(|entry| entry.in_order) => {
                 Err("there is one already".to_owned())
             }
             StepKind::Create => self.make(name, &workflow.resources[name]),
             StepKind::Update | StepKind::Configure => {
-                let id = self.things.get(name).map(|thing| thing.id.clone());
+                let id = self.entries.get(name).map(|entry| entry.id.clone());
                 self.make(name, &workflow.resources[name])?;
-                if let (Some(id), Some(thing)) = (id, self.things.get_mut(name)) {
-                    thing.id = id;
+                if let (Some(id), Some(entry)) = (id, self.entries.get_mut(name)) {
+                    entry.id = id;
                 }
                 Ok(())
             }
             StepKind::Delete => {
-                let Some(thing) = self.things.remove(name) else {
+                let Some(entry) = self.entries.remove(name) else {
                     return Ok(());
                 };
                 // Components are removed with their server.
-                self.things
-                    .retain(|_, other| other.made_from.get("host") != Some(&json!(thing.id)));
+                self.entries
+                    .retain(|_, other| other.made_from.get("host") != Some(&json!(entry.id)));
                 // Early removals come before all creations.
                 let first = workflow
                     .steps
@@ -139,11 +140,11 @@ impl World {
                     let at = |id: &str| workflow.steps.iter().position(|step| step.id == id);
                     at(&step.id) < at(&first.id)
                 });
-                let user = self.things.iter().find(|(_, other)| {
+                let user = self.entries.iter().find(|(_, other)| {
                     other
                         .made_from
                         .values()
-                        .any(|value| value.to_string().contains(&format!("\"{}\"", thing.id)))
+                        .any(|value| value.to_string().contains(&format!("\"{}\"", entry.id)))
                 });
                 match user {
                     Some((user, _)) if !early => Err(format!("`{user}` still uses it")),
@@ -162,9 +163,9 @@ impl World {
     fn make(&mut self, name: &str, spec: &ResourceSpec) -> Result<(), String> {
         for required in &spec.requires {
             if !self
-                .things
+                .entries
                 .get(required)
-                .is_some_and(|thing| thing.in_order)
+                .is_some_and(|entry| entry.in_order)
             {
                 return Err(format!("`{required}` is not there"));
             }
@@ -177,43 +178,43 @@ impl World {
             }
         }
         self.made += 1;
-        let thing = Thing {
+        let entry = Entry {
             id: format!("{name}#{}", self.made),
             spec: spec.clone(),
             made_from,
             in_order: true,
         };
-        self.things.insert(name.to_owned(), thing);
+        self.entries.insert(name.to_owned(), entry);
         Ok(())
     }
 
     /// Deployed resources as input of a plan.
     pub fn deployed(&self) -> Deployed {
-        let actual = self.things.iter().map(|(name, thing)| {
+        let actual = self.entries.iter().map(|(name, entry)| {
             let attributes: Map<String, Value> = ["first_address", "url", "show"]
                 .iter()
                 .map(|attribute| {
                     (
                         (*attribute).to_owned(),
-                        json!(format!("{attribute} of {}", thing.id)),
+                        json!(format!("{attribute} of {}", entry.id)),
                     )
                 })
                 .collect();
             let actual = Actual {
                 exists: true,
-                in_order: thing.in_order,
-                reference: thing.in_order.then(|| json!(thing.id)),
+                in_order: entry.in_order,
+                reference: entry.in_order.then(|| json!(entry.id)),
                 attributes,
-                made_from: thing.made_from.clone(),
+                made_from: entry.made_from.clone(),
             };
             (name.clone(), actual)
         });
         Deployed {
             actual: actual.collect(),
             ..Deployed::of(
-                self.things
+                self.entries
                     .iter()
-                    .map(|(name, thing)| (name.clone(), thing.spec.clone()))
+                    .map(|(name, entry)| (name.clone(), entry.spec.clone()))
                     .collect(),
             )
         }
@@ -226,16 +227,16 @@ impl World {
             .filter(|change| change.action != Action::Delete)
             .map(|change| change.resource.as_str())
             .collect();
-        let there: BTreeSet<&str> = self.things.keys().map(String::as_str).collect();
+        let there: BTreeSet<&str> = self.entries.keys().map(String::as_str).collect();
         if wanted != there {
             return Err(format!("wanted {wanted:?}, there is {there:?}"));
         }
-        for (name, thing) in &self.things {
-            if !thing.in_order || thing.spec.properties != drawn.resources[name].properties {
-                return Err(format!("`{name}` is not as drawn: {thing:?}"));
+        for (name, entry) in &self.entries {
+            if !entry.in_order || entry.spec.properties != drawn.resources[name].properties {
+                return Err(format!("`{name}` is not as drawn: {entry:?}"));
             }
-            for (property, made) in &thing.made_from {
-                let now = thing.spec.properties[property].resolve(self);
+            for (property, made) in &entry.made_from {
+                let now = entry.spec.properties[property].resolve(self);
                 if now.as_ref() != Ok(made) {
                     return Err(format!(
                         "`{name}.{property}` was made from {made}, which is {now:?} now"
