@@ -9,7 +9,7 @@ test('an item is made from a form, published and deployed', async ({ page, reque
   await login(page);
   await page.goto('/catalog');
   await page.getByRole('link', { name: 'Make an item' }).click();
-  const field = (label: string) => page.getByLabel(label, { exact: true });
+  const field = (label: string) => page.getByRole('group', { name: 'About' }).getByLabel(label, { exact: true });
   const preview = page.getByRole('complementary', { name: 'Preview' });
 
   await test.step('problems stand at their fields', async () => {
