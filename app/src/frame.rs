@@ -235,7 +235,9 @@ fn Rail() -> impl IntoView {
         <nav class="rail" aria-label="Main">
             {PLACES.iter().map(|&(href, name, icon, _)| {
                 let inside = move || {
-                    path.with(|path| path.starts_with(href) || (href == "/deployments" && path.starts_with("/runs/")))
+                    path.with(|path| path.starts_with(href)
+                            || (href == "/deployments" && path.starts_with("/runs/"))
+                            || (href == "/catalog" && path.starts_with("/items/")))
                 };
                 view! {
                     <a href=href aria-current=move || inside().then_some("page")>
