@@ -1,13 +1,13 @@
 //! A page for every problem code: meaning, causes, remedies.
 //!
-//! The texts are `docs/errors/<code>.md`, compiled into the program. A problem's `type` links here. The texts are our
-//! own and use little of Markdown, so the few lines below convert them to HTML.
+//! The texts are `docs/errors/<code>.md`, compiled into the program. A problem's `type` links here.
 
 use axum::{
     extract::Path,
     http::{HeaderValue, header},
     response::{Html, IntoResponse},
 };
+use pulldown_cmark::{Event, Parser, html::push_html};
 
 use crate::{
     codes,
@@ -52,90 +52,14 @@ fn html(code: &str, markdown: &str) -> String {
     )
 }
 
-/// Converts headings, paragraphs, lists and fenced code, and `code` and **strong** within a line.
+/// Converts Markdown to HTML. HTML in the text is shown as text.
 fn to_html(markdown: &str) -> String {
+    let events = Parser::new(markdown).map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        other => other,
+    });
     let mut html = String::new();
-    for block in blocks(markdown) {
-        let first = block.first().map_or("", |line| line.as_str());
-        let level = first.bytes().take_while(|byte| *byte == b'#').count();
-        if first.starts_with("```") {
-            let code: Vec<String> = block.iter().skip(1).map(|line| escape(line)).collect();
-            html.push_str(&format!("<pre><code>{}</code></pre>\n", code.join("\n")));
-        } else if (1..=4).contains(&level) {
-            html.push_str(&format!(
-                "<h{level}>{}</h{level}>\n",
-                inline(first[level..].trim())
-            ));
-        } else if first.starts_with("- ") {
-            let mut items: Vec<String> = Vec::new();
-            for line in &block {
-                match (line.strip_prefix("- "), items.last_mut()) {
-                    (Some(item), _) => items.push(item.to_owned()),
-                    (None, Some(item)) => item.push_str(&format!(" {}", line.trim())),
-                    (None, None) => {}
-                }
-            }
-            let items: String = items
-                .iter()
-                .map(|item| format!("<li>{}</li>", inline(item)))
-                .collect();
-            html.push_str(&format!("<ul>{items}</ul>\n"));
-        } else {
-            html.push_str(&format!("<p>{}</p>\n", inline(&block.join(" "))));
-        }
-    }
-    html
-}
-
-/// Splits the text into blocks at empty lines. A heading is a block of its own, and a fenced block keeps its empty
-/// lines.
-fn blocks(markdown: &str) -> Vec<Vec<String>> {
-    let mut blocks: Vec<Vec<String>> = Vec::new();
-    let mut open: Vec<String> = Vec::new();
-    let mut is_fenced = false;
-    for line in markdown.lines() {
-        let is_fence = line.starts_with("```");
-        if is_fenced && is_fence {
-            is_fenced = false;
-            blocks.push(std::mem::take(&mut open));
-        } else if is_fenced {
-            open.push(line.to_owned());
-        } else if is_fence || line.starts_with('#') || line.trim().is_empty() {
-            if !open.is_empty() {
-                blocks.push(std::mem::take(&mut open));
-            }
-            if is_fence {
-                is_fenced = true;
-                open.push(line.to_owned());
-            } else if !line.trim().is_empty() {
-                blocks.push(vec![line.to_owned()]);
-            }
-        } else {
-            open.push(line.to_owned());
-        }
-    }
-    if !open.is_empty() {
-        blocks.push(open);
-    }
-    blocks
-}
-
-fn inline(text: &str) -> String {
-    let mut html = String::new();
-    for (index, part) in text.split('`').enumerate() {
-        if index % 2 == 1 {
-            html.push_str(&format!("<code>{}</code>", escape(part)));
-        } else {
-            for (index, part) in part.split("**").enumerate() {
-                let part = escape(part);
-                html.push_str(&if index % 2 == 1 {
-                    format!("<strong>{part}</strong>")
-                } else {
-                    part
-                });
-            }
-        }
-    }
+    push_html(&mut html, events);
     html
 }
 
@@ -187,12 +111,12 @@ mod tests {
     #[test]
     fn markdown_becomes_html_and_nothing_else() {
         let html = to_html(
-            "# `a-code`\n\nWhy **this** <b>happens</b>.\n- one\n\n- two\n  more\n\n```\n<x>\n\ny\n```\n",
+            "# `a-code`\n\nWhy **this** <b>happens</b>.\n\n- one\n- two\n  more\n\n```\n<x>\n\ny\n```\n",
         );
         assert_eq!(
             html,
-            "<h1><code>a-code</code></h1>\n<p>Why <strong>this</strong> &lt;b&gt;happens&lt;/b&gt;. - one</p>\n\
-             <ul><li>two more</li></ul>\n<pre><code>&lt;x&gt;\n\ny</code></pre>\n"
+            "<h1><code>a-code</code></h1>\n<p>Why <strong>this</strong> &lt;b&gt;happens&lt;/b&gt;.</p>\n\
+             <ul>\n<li>one</li>\n<li>two\nmore</li>\n</ul>\n<pre><code>&lt;x&gt;\n\ny\n</code></pre>\n"
         );
     }
 }

@@ -38,8 +38,8 @@ macro_rules! items {
 }
 
 items! {
-    alertmanager apache dnsmasq etcd haproxy job mariadb memcached nginx node_exporter playbook postgresql prometheus
-    rabbitmq redis redis_replica script
+    alertmanager apache application baseline dnsmasq etcd haproxy job mariadb memcached nginx node_exporter playbook
+    postgresql postgresql_replica prometheus rabbitmq redis redis_replica script wordpress
 }
 
 fn own_items() -> PathBuf {

@@ -6,76 +6,66 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 /// `10.0.0.0/24` or `2001:db8::/64`. Parsing clears the host bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Cidr {
-    network: IpAddr,
-    prefix: u8,
-}
+pub struct Cidr(IpNet);
 
 impl Cidr {
     /// The range of this address with this prefix length. Longer prefixes are shortened to the family's width.
     pub fn new(address: impl Into<IpAddr>, prefix: u8) -> Self {
-        let address = address.into();
-        let prefix = prefix.min(width(address));
-        let network = bits(address) & !host_mask(address, prefix);
-        Self {
-            network: like(address, network),
-            prefix,
-        }
+        let whole = IpNet::from(address.into());
+        let net = IpNet::new(whole.addr(), prefix.min(whole.max_prefix_len()));
+        Self(net.unwrap_or(whole).trunc())
     }
 
     /// The first address.
     pub fn network(&self) -> IpAddr {
-        self.network
+        self.0.network()
     }
 
     /// The prefix length.
     pub fn prefix(&self) -> u8 {
-        self.prefix
+        self.0.prefix_len()
     }
 
     /// The IP version: 4 or 6.
     pub fn version(&self) -> u8 {
-        version(self.network)
+        version(self.network())
     }
 
     /// The last address.
     pub fn last(&self) -> IpAddr {
-        self.nth(host_mask(self.network, self.prefix))
+        self.0.broadcast()
     }
 
     /// The n-th address, counted from the first; `n` must be inside the range.
     pub fn nth(&self, n: u128) -> IpAddr {
-        like(self.network, bits(self.network) | n)
+        like(self.network(), bits(self.network()) | n)
     }
 
-    /// The subnets with this prefix length. At most 2^64 are returned.
+    /// The subnets with this prefix length. Nothing if it is shorter than that of the range.
     pub fn pieces(&self, prefix: u8) -> impl Iterator<Item = Cidr> + use<> {
-        let (whole, width) = (*self, width(self.network));
-        let longer = u32::from(prefix.saturating_sub(whole.prefix)).min(64);
-        let size = u32::from(width - prefix.min(width));
-        (0..1_u128 << longer)
-            .map(move |nth| Cidr::new(whole.nth(nth.checked_shl(size).unwrap_or(0)), prefix))
+        self.0.subnets(prefix).into_iter().flatten().map(Cidr)
     }
 
     /// Whether the address lies inside.
     pub fn contains(&self, address: IpAddr) -> bool {
-        version(address) == self.version() && Cidr::new(address, self.prefix) == *self
+        self.0.contains(&address)
     }
 
     /// Whether the address is a host address of the range. In IPv4, the network and broadcast addresses are not.
     pub fn has_host(&self, address: IpAddr) -> bool {
-        let has_ends = self.version() == 4 && self.prefix <= 30;
+        let has_ends = self.version() == 4 && self.prefix() <= 30;
         let is_end = has_ends && [self.network(), self.last()].contains(&address);
         self.contains(address) && !is_end
     }
 
     /// Whether the two ranges share an address.
     pub fn overlaps(&self, other: &Cidr) -> bool {
-        self.contains(other.network()) || other.contains(self.network())
+        self.0.contains(&other.0) || other.0.contains(&self.0)
     }
 }
 
@@ -103,13 +93,6 @@ pub fn eui64(range: &Cidr, mac: &str) -> IpAddr {
     range.nth(maker << 40 | 0xfffe << 24 | card)
 }
 
-fn width(address: IpAddr) -> u8 {
-    match address {
-        IpAddr::V4(_) => 32,
-        IpAddr::V6(_) => 128,
-    }
-}
-
 fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(u32::from(address)),
@@ -126,11 +109,6 @@ fn like(address: IpAddr, bits: u128) -> IpAddr {
     }
 }
 
-fn host_mask(address: IpAddr, prefix: u8) -> u128 {
-    let hosts = u32::from(width(address).saturating_sub(prefix));
-    1_u128.checked_shl(hosts).map_or(u128::MAX, |size| size - 1)
-}
-
 /// Error for a text that is not `a.b.c.d/n` or `a:b::/n`.
 #[derive(Debug, thiserror::Error)]
 #[error("not an address range")]
@@ -140,24 +118,15 @@ impl FromStr for Cidr {
     type Err = NotACidr;
 
     fn from_str(text: &str) -> Result<Self, NotACidr> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| NotACidr)?;
-        let all = width(address);
-        let prefix = prefix.map_or(Ok(all), str::parse).map_err(|_| NotACidr)?;
-        if prefix <= all {
-            Ok(Self::new(address, prefix))
-        } else {
-            Err(NotACidr)
-        }
+        let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
+        let net = text.parse().ok().or_else(single);
+        net.map(|net: IpNet| Self(net.trunc())).ok_or(NotACidr)
     }
 }
 
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.network(), self.prefix)
+        self.0.fmt(f)
     }
 }
 

@@ -4,7 +4,8 @@
 //! drawn router if there is one, otherwise a new one. The routers of existing networks are not changed.
 
 use super::*;
-use crate::range::{self, Range};
+use crate::range;
+use ipnet::IpNet;
 use types::{ROUTER, ROUTER_INTERFACE};
 
 const NAME: &str = "router";
@@ -99,8 +100,8 @@ fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
 }
 
 /// CIDRs of the subnets of each router.
-fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<Range>> {
-    let mut ranges: BTreeMap<String, Vec<Range>> = BTreeMap::new();
+fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<IpNet>> {
+    let mut ranges: BTreeMap<String, Vec<IpNet>> = BTreeMap::new();
     for (_, spec) in model.of_type(ROUTER_INTERFACE) {
         let of = |property: &str| spec.properties.get(property).and_then(target);
         let range = of("subnet").and_then(|subnet| range::of_subnet(model.get(subnet)?));
@@ -140,13 +141,13 @@ fn router_with_gateway(
     model: &mut Model,
     context: &PassContext<'_>,
     server: &str,
-    range: Option<Range>,
+    range: Option<IpNet>,
 ) -> (Option<String>, Vec<Diagnostic>) {
     // A router in a network with an overlapping range cannot be in this network too.
     let ranges = ranges_by_router(model);
     let is_free = |router: &str| {
         let there = ranges.get(router).map(Vec::as_slice).unwrap_or_default();
-        !range.is_some_and(|range| there.iter().any(|one| one.overlaps(&range)))
+        !range.is_some_and(|range| there.iter().any(|one| range::overlap(one, &range)))
     };
     let routers: Vec<(String, bool)> = model
         .of_type(ROUTER)

@@ -1,7 +1,8 @@
 //! Adds a subnet to networks of servers without a subnet, because servers need addresses.
 
 use super::*;
-use crate::range::{self, Range};
+use crate::range;
+use ipnet::IpNet;
 use types::NET;
 
 const NAME: &str = "subnet";
@@ -28,7 +29,7 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
             used.push(network.to_owned());
         }
     }
-    let mut taken: Vec<Range> = model
+    let mut taken: Vec<IpNet> = model
         .of_type(SUBNET)
         .filter_map(|(_, spec)| range::of_subnet(spec))
         .collect();
@@ -36,7 +37,7 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
         // One router can connect all of them, so they must not overlap.
         let is_free = |cidr: &String| {
             let own = range::parse(cidr);
-            own.is_some_and(|own| !taken.iter().any(|one| one.overlaps(&own)))
+            own.is_some_and(|own| !taken.iter().any(|one| range::overlap(one, &own)))
         };
         let ranges = (0..=u16::MAX).map(|number| match number {
             0..=255 => format!("10.0.{number}.0/24"),

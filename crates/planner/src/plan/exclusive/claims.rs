@@ -1,13 +1,14 @@
 //! Claims of resources on exclusive properties, as texts that are equal if the values are equal in the cloud.
 
 use super::Claimant;
-use crate::range::{self, Range};
+use crate::range;
 use hot::expr::Expr;
+use ipnet::IpNet;
 
 /// Claim on a key or, with a range, on a part of the key's ranges.
 pub(super) struct Claim {
     pub key: String,
-    pub range: Option<Range>,
+    pub range: Option<IpNet>,
 }
 
 impl Claim {
@@ -24,9 +25,9 @@ impl Claim {
     }
 
     /// True if two claims on one key conflict.
-    pub(super) fn overlaps(&self, other: &Option<Range>) -> bool {
+    pub(super) fn overlaps(&self, other: &Option<IpNet>) -> bool {
         match (&self.range, other) {
-            (Some(one), Some(other)) => one.overlaps(other),
+            (Some(one), Some(other)) => range::overlap(one, other),
             _ => true,
         }
     }
@@ -105,7 +106,7 @@ pub(super) fn grants(claimant: &Claimant<'_>, who: &str) -> Vec<Claim> {
 }
 
 /// Claim on a range within the value of a property.
-pub(super) fn range_in(claimant: &Claimant<'_>, within: &str, range: Option<Range>) -> Vec<Claim> {
+pub(super) fn range_in(claimant: &Claimant<'_>, within: &str, range: Option<IpNet>) -> Vec<Claim> {
     match (claimant.property(within), range) {
         (Some(key), Some(range)) => vec![Claim {
             key,

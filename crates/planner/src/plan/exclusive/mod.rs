@@ -20,10 +20,11 @@ use serde_json::Value;
 use super::{Action, Change, Deployed, Model};
 use crate::{
     graph::target,
-    range::{self, Range},
+    range,
     workflow::{ResourceSpec, copy_of},
 };
 use hot::expr::Expr;
+use ipnet::IpNet;
 use types::{
     EXTRA_ROUTE_SET, FLOATING_IP, FLOATING_IP_ASSOCIATION, FLOATING_IP_PORT_FORWARD, KEY_PAIR, NET,
     PORT, ROUTER, ROUTER_GATEWAY, ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, SUBNET,
@@ -342,7 +343,7 @@ fn rows(resource_type: &str) -> impl Iterator<Item = &'static Exclusive> {
 /// The present holder of a value.
 struct Holder<'a> {
     name: &'a str,
-    range: Option<Range>,
+    range: Option<IpNet>,
     own_is_fine: bool,
 }
 
