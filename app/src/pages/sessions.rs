@@ -46,14 +46,12 @@ pub fn SessionsPage() -> impl IntoView {
 #[component]
 fn SessionTable(sessions: Vec<LoginSession>, end: Callback<String>) -> impl IntoView {
     let row = move |session: LoginSession| {
-        let action = match session.is_current {
-            true => view! { <span class="quiet">"This browser"</span> }.into_any(),
-            false => {
-                let id = session.id;
-                let end = move |_| end.run(id.clone());
-                view! { <button type="button" class="button" on:click=end>"End"</button> }
-                    .into_any()
-            }
+        let action = if session.is_current {
+            view! { <span class="quiet">"This browser"</span> }.into_any()
+        } else {
+            let id = session.id;
+            let end = move |_| end.run(id.clone());
+            view! { <button type="button" class="button" on:click=end>"End"</button> }.into_any()
         };
         view! {
             <tr>

@@ -64,9 +64,10 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
         })
         .collect::<Vec<_>>()
         .join(", ");
-    let removal = match item.removes {
-        true => "Its software is removed from the server.",
-        false => "Its software stays on the server.",
+    let removal = if item.removes {
+        "Its software is removed from the server."
+    } else {
+        "Its software stays on the server."
     };
     let name = item.name.clone();
     let has_form = uploaded.as_ref().is_some_and(|it| it.from_form);

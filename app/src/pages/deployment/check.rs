@@ -201,9 +201,10 @@ fn question(name: &str, plan: &Plan) -> Question {
         title: format!("Repair {name}?"),
         body,
         items: items.collect(),
-        action: match plan.exceeds_quota() {
-            true => String::from("Repair anyway"),
-            false => String::from("Repair"),
+        action: if plan.exceeds_quota() {
+            String::from("Repair anyway")
+        } else {
+            String::from("Repair")
         },
         danger: replaces,
     }

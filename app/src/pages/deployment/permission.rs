@@ -95,11 +95,10 @@ fn Given(permission: Permission, deployment: Load<Deployment>) -> impl IntoView 
     let box_for = |text: String, is_checked: bool| {
         view! { <li><label class="check"><input type="checkbox" checked=is_checked disabled=true />{text}</label></li> }
     };
-    let restriction = match has_access_rules {
-        true => "The cloud restricts it to the services that Stackloom uses.",
-        false => {
-            "The cloud has no access rules: it can do all that the role of a member permits in this project."
-        }
+    let restriction = if has_access_rules {
+        "The cloud restricts it to the services that Stackloom uses."
+    } else {
+        "The cloud has no access rules: it can do all that the role of a member permits in this project."
     };
     view! {
         <div class="section-head">

@@ -70,9 +70,10 @@ pub fn TabPanel(tab: Tab, current: RwSignal<u32>, deployment: Memo<String>) -> i
         let page = Page {
             opened: Closure::new(move || drop(state.try_set(TabState::Open))),
             ended: Closure::new(move |reason: String| {
-                let reason = match reason.is_empty() {
-                    true => "The connection to Stackloom was lost.".to_owned(),
-                    false => reason,
+                let reason = if reason.is_empty() {
+                    "The connection to Stackloom was lost.".to_owned()
+                } else {
+                    reason
                 };
                 state.try_set(TabState::Closed(reason));
             }),

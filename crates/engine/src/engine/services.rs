@@ -37,9 +37,10 @@ pub(super) fn services(
             return None;
         }
         let server = thing.spec.host()?.to_owned();
-        let in_order = match item.health.is_empty() {
-            true => ServiceState::Installed,
-            false => ServiceState::Healthy,
+        let in_order = if item.health.is_empty() {
+            ServiceState::Installed
+        } else {
+            ServiceState::Healthy
         };
         let (state, text) = match thing.state {
             ResourceState::Creating | ResourceState::Updating => (ServiceState::Starting, None),

@@ -100,9 +100,10 @@ impl Changes {
 }
 
 fn damage_if(repairs: bool, row: &DeploymentRow) -> BTreeMap<String, Damage> {
-    match repairs {
-        true => check::damage(row),
-        false => BTreeMap::new(),
+    if repairs {
+        check::damage(row)
+    } else {
+        BTreeMap::new()
     }
 }
 
@@ -242,9 +243,10 @@ impl Engine {
                 .await?,
             row,
         };
-        let good = match changes.rolls_back {
-            true => Some(self.roll_back_hidden(actor, &stored.row).await?),
-            false => None,
+        let good = if changes.rolls_back {
+            Some(self.roll_back_hidden(actor, &stored.row).await?)
+        } else {
+            None
         };
         let catalog = self
             .catalog_of_change(&actor.tenant, deployment, &changes.versions)
