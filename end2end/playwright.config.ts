@@ -9,6 +9,8 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   forbidOnly: !!process.env.CI,
+  // `cargo xtask test --full` sets it: the long tests run too.
+  grepInvert: process.env.STACKLOOM_FULL ? undefined : /@full/,
   retries: 0,
   // Upper limits for hanging tests, far above the times of a slow machine with cold caches.
   timeout: 180_000,

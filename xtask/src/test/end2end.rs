@@ -21,6 +21,9 @@ pub fn run(options: &super::Options, stop: &AtomicBool) -> Result<Counts> {
     if let Some(grep) = &options.grep {
         playwright.args(["--grep", grep]);
     }
+    if options.full {
+        playwright.env("STACKLOOM_FULL", "1");
+    }
     let result = counted::run(playwright, stop);
     let stopped = world.stop();
     let counts = result.with_context(|| {

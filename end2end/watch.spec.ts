@@ -1,0 +1,110 @@
+// Watching a run over a bad connection: what is stored is what is shown.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login } from './support/app.ts';
+import { ended } from './support/runs.ts';
+import { leftovers } from './support/tidy.ts';
+
+const LINES = 4000;
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.58.1.0/24}
+  server:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+  talk:
+    type: Stackloom::Catalog::script
+    properties:
+      host: {get_resource: server}
+      script: |
+        for number in $(seq ${LINES}); do
+          echo "word number $number"
+          [ $((number % 100)) != 0 ] || sleep 0.5
+        done
+`;
+
+interface LogEvent {
+  seq: number;
+  type: string;
+  text?: string;
+}
+
+test('every stored line is shown once, over cuts of the network, a frozen tab and a reload @full', async ({ page, context, request }) => {
+  test.setTimeout(6 * 60_000);
+  await login(page);
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'talk', template, parameters: {} });
+  await page.goto(`/runs/${run}`);
+  const log = page.getByRole('log', { name: 'Log' });
+  await expect(log).toContainText('word number', { timeout: 120_000 });
+
+  const client = await context.newCDPSession(page);
+  for (const cut of ['offline', 'frozen', 'reload', 'offline'] as const) {
+    const before = await newest(page);
+    if (cut === 'offline') await context.setOffline(true);
+    if (cut === 'frozen') await client.send('Page.setWebLifecycleState', { state: 'frozen' });
+    // Lines that this page cannot see are stored meanwhile.
+    await expect.poll(async () => (await stored(page, run, before)).length, { timeout: 60_000 }).toBeGreaterThan(200);
+    if (cut === 'offline') await context.setOffline(false);
+    if (cut === 'frozen') await client.send('Page.setWebLifecycleState', { state: 'active' });
+    if (cut === 'reload') await page.reload();
+    await expect.poll(() => newest(page), { message: `lines go on after: ${cut}`, timeout: 60_000 }).toBeGreaterThan(before + 200);
+  }
+  await ended(page, run);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded');
+
+  const wanted = (await stored(page, run, 0)).filter((event) => event.type === 'log');
+  const shown = await allShown(page, wanted[0]!.seq);
+  const texts = new Map(wanted.map((event) => [event.seq, event.text]));
+  expect(shown.filter(({ seq, text }) => texts.get(seq) !== text)).toEqual([]);
+  expect(wanted.filter(({ seq }) => !shown.some((line) => line.seq === seq))).toEqual([]);
+  expect(wanted.filter(({ text }) => text?.startsWith('word number'))).toHaveLength(LINES);
+
+  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await ended(page, removal.run);
+  expect(await leftovers(request)).toEqual({});
+});
+
+/** The number of the newest line that the page shows. */
+async function newest(page: Page): Promise<number> {
+  const numbers = await page.locator('.log-line').evaluateAll((lines) => lines.map((line) => Number((line as HTMLElement).dataset['seq'])));
+  return Math.max(0, ...numbers);
+}
+
+/** The stored events with higher numbers. */
+async function stored(page: Page, run: string, after: number): Promise<LogEvent[]> {
+  const all: LogEvent[] = [];
+  for (;;) {
+    const last = all.at(-1)?.seq ?? after;
+    const next = await api<LogEvent[]>(page, 'GET', `/runs/${run}/events?after=${last}&limit=10000`);
+    if (next.length === 0) return all;
+    all.push(...next);
+  }
+}
+
+/** All lines, read from the page by scrolling from the first one to the end. */
+async function allShown(page: Page, first: number): Promise<{ seq: number; text: string }[]> {
+  const log = page.getByRole('log', { name: 'Log' });
+  const top = async () => {
+    await log.evaluate((scroll) => void (scroll.scrollTop = 0));
+    return log.locator(`[data-seq="${first}"]`).count();
+  };
+  await expect.poll(top, { message: 'the first line is loaded', timeout: 60_000 }).toBe(1);
+  return log.evaluate(async (scroll) => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const found = new Map<number, string>();
+    for (;;) {
+      for (const line of scroll.querySelectorAll<HTMLElement>('.log-line')) {
+        found.set(Number(line.dataset['seq']), line.querySelector('.log-text')?.textContent ?? '');
+      }
+      if (scroll.scrollTop + scroll.clientHeight >= scroll.scrollHeight - 1) break;
+      scroll.scrollTop += scroll.clientHeight / 2;
+      await frame();
+      await frame();
+    }
+    return [...found].map(([seq, text]) => ({ seq, text }));
+  });
+}
