@@ -1,4 +1,4 @@
-// The console of a server on the page of its deployment.
+// The console of a server on the page of its deployment, its state in the cloud, and its power.
 import { expect, test } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
 
@@ -34,6 +34,22 @@ test('the console of a server is one click away, and says why there is no screen
   await page.getByRole('button', { name: 'Console of web' }).click();
   await expect(dialog).toBeVisible();
   await dialog.getByRole('button', { name: 'Close' }).click();
+
+  await test.step('the server is stopped and started again', async () => {
+    const row = page.locator('[data-resource="web"]');
+    await expect(row).toContainText('10.7.0.');
+    await row.getByRole('button', { name: 'Power of web' }).click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    const question = page.getByRole('dialog', { name: 'Stop web?' });
+    await expect(question).toContainText('Its disks and addresses stay.');
+    await question.getByRole('button', { name: 'Stop' }).click();
+    await expect(row).toContainText('SHUTOFF', { timeout: 60_000 });
+    await row.scrollIntoViewIfNeeded();
+    await shoot(page, 'server-stopped');
+    await row.getByRole('button', { name: 'Power of web' }).click();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await expect(row).not.toContainText('SHUTOFF', { timeout: 60_000 });
+  });
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
   await expect.poll(() => state(gone.run), { timeout: 60_000 }).toBe('succeeded');

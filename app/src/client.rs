@@ -13,9 +13,10 @@ use api::{
     AuditEvent, CatalogEntry, Check, CloudFacts, CloudInfo, CommandRequest, ConsoleLog,
     CurrentUser, DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion,
     DesignVersionLabel, DesignVersionSummary, Event, ExportFormat, Exported, GraphicalConsole,
-    ImportRequest, Imported, ItemComparison, LogHits, LoginRequest, LoginSession, Permission,
-    PermissionRequest, Plan, PlanRequest, Problem, RepairRequest, Run, RunContent, ScaleRequest,
-    Started, Stray, UpgradeRequest, ValidateRequest, ValidateResponse,
+    ImportRequest, Imported, ItemComparison, LiveServer, LogHits, LoginRequest, LoginSession,
+    Permission, PermissionRequest, Plan, PlanRequest, PowerAction, PowerRequest, Problem,
+    RepairRequest, Run, RunContent, ScaleRequest, Started, Stray, UpgradeRequest, ValidateRequest,
+    ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -282,6 +283,20 @@ pub async fn repair(id: &str, request: &RepairRequest) -> Answer<Started> {
 pub async fn command(id: &str, request: &CommandRequest) -> Answer<Started> {
     let path = format!("/deployments/{}/command", browser::encode(id));
     send("POST", &path, Some(request)).await
+}
+
+/// `GET /deployments/{id}/servers`.
+pub async fn servers(id: &str) -> Answer<Vec<LiveServer>> {
+    get(&format!("/deployments/{}/servers", browser::encode(id))).await
+}
+
+/// `POST /deployments/{id}/servers/{name}/power`.
+pub async fn power(id: &str, server: &str, power: PowerAction) -> Answer<()> {
+    let (id, server) = (browser::encode(id), browser::encode(server));
+    let path = format!("/deployments/{id}/servers/{server}/power");
+    let body = written(&PowerRequest { power });
+    let body = body.map_err(|error| unreadable(&path, &error.to_string()))?;
+    call("POST", &path, Some(body), Page::Stays).await.map(drop)
 }
 
 /// `GET /deployments/{id}/servers/{name}/console`.

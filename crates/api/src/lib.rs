@@ -18,6 +18,7 @@ mod permission;
 mod problem;
 mod run;
 mod scaling;
+mod server;
 mod service;
 mod session;
 mod terminal;
@@ -54,6 +55,7 @@ pub use planner::{
 pub use problem::Problem;
 pub use run::{Run, RunContent, RunKind, RunState, RunStep, StepState};
 pub use scaling::{ScaleRequest, Scaling, ScalingGroup, ScalingPolicy};
+pub use server::{LiveServer, PowerAction, PowerRequest};
 pub use service::{Service, ServicePort, ServiceState};
 pub use session::{CloudInfo, CurrentUser, LoginRequest, LoginSession, is_own_page};
 pub use terminal::{TERMINAL_WINDOW, TerminalMessage, TerminalRequest};

@@ -24,6 +24,7 @@ mod plan;
 mod recipes;
 mod resource_types;
 mod runs;
+mod servers;
 mod sessions;
 mod signal;
 mod stream;
@@ -96,6 +97,11 @@ pub fn api(services: &Services) -> Router<Services> {
         .route(
             "/deployments/{id}/servers/{name}/terminal",
             get(terminal::open),
+        )
+        .route("/deployments/{id}/servers", get(servers::list))
+        .route(
+            "/deployments/{id}/servers/{name}/power",
+            post(servers::power),
         )
         .route(
             "/deployments/{id}/servers/{name}/console",

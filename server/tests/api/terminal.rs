@@ -250,3 +250,58 @@ async fn the_console_of_a_server_tells_what_it_wrote_and_why_there_is_no_screen(
     let status: Vec<_> = opened.map(|event| event["status"].clone()).collect();
     assert_eq!(status, [json!(404), json!(502)]);
 }
+
+#[tokio::test]
+async fn a_server_is_stopped_started_and_rebooted_and_its_state_is_that_of_the_cloud() {
+    let (_lab, stack, browser) = start(&[]).await;
+    let started = deploy(&browser, "shop", TEMPLATE).await;
+    assert_eq!(ended(&browser, &started).await, "succeeded");
+    let deployment = started["deployment"].as_str().unwrap();
+    let list = format!("/api/v1/deployments/{deployment}/servers");
+    let power = |server: &str| format!("{list}/{server}/power");
+    let state = async || {
+        let servers = json(browser.get(&list).await, 200).await;
+        assert_eq!(servers.as_array().unwrap().len(), 1);
+        servers[0].clone()
+    };
+    let becomes = async |status: &str| {
+        let same = async { while state().await["status"] != status {} };
+        tokio::time::timeout(PATIENCE, same).await.expect(status);
+    };
+    let shown = state().await;
+    assert_eq!(
+        (shown["name"].as_str(), shown["status"].as_str()),
+        (Some("web"), Some("ACTIVE"))
+    );
+    let addresses = shown["addresses"].as_array().unwrap();
+    assert_eq!(
+        addresses.len(),
+        2,
+        "the floating IP comes last: {addresses:?}"
+    );
+    assert!(addresses[0].as_str().unwrap().starts_with("10.7.0."));
+
+    let send = async |action: &str| browser.post(&power("web"), &json!({"power": action})).await;
+    assert_eq!(send("stop").await.status(), 202);
+    becomes("SHUTOFF").await;
+    let refused = send("stop").await;
+    assert_eq!(problem(refused).await, (409, "not-possible-now".into()));
+    assert_eq!(send("start").await.status(), 202);
+    becomes("ACTIVE").await;
+    assert_eq!(send("reboot").await.status(), 202);
+    becomes("ACTIVE").await;
+
+    let not_found = (404, "not-found".to_owned());
+    let body = json!({"power": "stop"});
+    let missing = browser.post(&power("front"), &body).await;
+    assert_eq!(problem(missing).await, not_found);
+    let other = stack.login("other").await;
+    assert_eq!(problem(other.get(&list).await).await, not_found);
+    assert_eq!(
+        problem(other.post(&power("web"), &body).await).await,
+        not_found
+    );
+    let reader = stack.login("ada").await;
+    let refused = reader.post(&power("web"), &body).await;
+    assert_eq!(problem(refused).await, (403, "reader-cannot-change".into()));
+}

@@ -7,6 +7,7 @@ mod console;
 mod groups;
 mod items;
 mod permission;
+mod power;
 mod proposal;
 pub mod remove;
 pub mod roll_back;
@@ -18,7 +19,8 @@ pub mod undeploy;
 use std::collections::HashMap;
 
 use api::{
-    DeployedResource, Deployment, DeploymentState, FindingKind, OutputValue, ResourceState, Run,
+    DeployedResource, Deployment, DeploymentState, FindingKind, LiveServer, OutputValue,
+    ResourceState, Run,
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -127,6 +129,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     });
     let id = part(deployment, |it| it.id.clone());
     let console = RwSignal::new(None::<String>);
+    let servers = power::live_servers(deployment);
     let outputs = part(deployment, |it| it.outputs.clone());
     let resources = part(deployment, |it| {
         let damage = damage(it).into_iter();
@@ -145,7 +148,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             <Drawing deployment />
             {move || resources.get().map(|(resources, damage)| {
                 let id = deployment.peek().map(|it| it.id).unwrap_or_default();
-                view! { <Resources resources damage deployment=id console /> }
+                view! { <Resources resources damage deployment=id console servers /> }
             })}
             {move || id.get().map(|deployment| view! { <console::ConsoleDialog deployment server=console /> })}
             <strays::Strays deployment />
@@ -429,11 +432,13 @@ fn Resources(
     deployment: String,
     /// Name of the server whose console is shown.
     console: RwSignal<Option<String>>,
+    /// The servers as the cloud has them.
+    servers: Load<Vec<LiveServer>>,
 ) -> impl IntoView {
     let session = use_session();
     let count = resources.len();
-    let rows = resources.into_iter()
-        .map(|resource| {
+    let rows = resources.into_iter().enumerate()
+        .map(|(number, resource)| {
             let is_server = resource.resource_type == terminal::SERVER;
             let has_console = is_server && resource.physical_id.is_some();
             let console_button = has_console.then(|| {
@@ -463,6 +468,11 @@ fn Resources(
                     <a class="button" data-size="small" href=href.clone() aria-label=label.clone()><Icon name="terminal" />"Terminal"</a>
                 })
             });
+            let power = has_console.then(|| {
+                let (deployment, name) = (deployment.clone(), resource.name.clone());
+                view! { <power::PowerMenu deployment name number servers /> }
+            });
+            let live = has_console.then(|| view! { <power::LiveState name=resource.name.clone() servers /> });
             let state = match damage.get(&resource.name) {
                 Some(kind) => view! { <StateBadge state=*kind /> }.into_any(),
                 None => view! { <StateBadge state=resource.state /> }.into_any(),
@@ -474,9 +484,9 @@ fn Resources(
                         {resource.derived.then(|| view! { " "<span class="pill" data-tone="derived">"added for you"</span> })}
                     </td>
                     <td class="quiet">{resource.resource_type}</td>
-                    <td class="fit">{state}</td>
+                    <td>{state}{live}</td>
                     <td>{id}</td>
-                    <td class="fit"><div class="row-actions">{console_button}{terminal}</div></td>
+                    <td class="fit"><div class="row-actions">{console_button}{terminal}{power}</div></td>
                 </tr>
             }
         })

@@ -58,7 +58,13 @@ impl Engine {
         Ok(GraphicalConsole { url })
     }
 
-    async fn server_id(&self, actor: &Actor, deployment: &str, server: &str) -> Result<String> {
+    /// The id of a server in the cloud.
+    pub(super) async fn server_id(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        server: &str,
+    ) -> Result<String> {
         let found = self.find_server(&actor.tenant, deployment, server).await?;
         found.server.physical_id.ok_or_else(|| {
             Error::NotPossibleNow(format!("`{server}` is not created yet; wait for its run"))

@@ -12,6 +12,7 @@ mod hidden;
 mod keys;
 mod outputs;
 mod permission;
+mod power;
 mod read;
 mod recover;
 mod roll_back;

@@ -195,6 +195,11 @@ impl Compute<'_> {
         self.act(id, &json!({action: null})).await
     }
 
+    /// Reboots a server: the guest is asked to shut down first. Returns the request id.
+    pub async fn server_reboot(&self, id: &str) -> Result<String, Error> {
+        self.act(id, &json!({"reboot": {"type": "SOFT"}})).await
+    }
+
     /// Sets the administrator's password.
     pub async fn server_set_password(&self, id: &str, password: &str) -> Result<(), Error> {
         self.act(id, &json!({"changePassword": {"adminPass": password}}))

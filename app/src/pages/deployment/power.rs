@@ -1,0 +1,169 @@
+//! The servers' present state in the cloud, and the menu that starts, stops and reboots them.
+
+use api::{Deployment, DeploymentState, LiveServer, PowerAction};
+use leptos::prelude::*;
+
+use crate::{
+    browser, client,
+    load::Load,
+    session::use_session,
+    ui::{Icon, Menu, Question, menu, use_confirm, use_toasts},
+};
+
+/// Interval at which the cloud is asked while the page is visible, in milliseconds.
+const REFRESH_MS: u64 = 15_000;
+/// Nova's status of a running server.
+const RUNNING: &str = "ACTIVE";
+
+/// The servers as the cloud has them, refreshed at an interval.
+pub fn live_servers(deployment: Load<Deployment>) -> Load<Vec<LiveServer>> {
+    let id = Memo::new(move |_| {
+        deployment.with(|it| {
+            let it = it.filter(|it| it.state != DeploymentState::Undeployed);
+            it.map(|it| it.id.clone())
+        })
+    });
+    let servers = Load::new(move || {
+        let id = id.get();
+        async move {
+            match id {
+                Some(id) => client::servers(&id).await,
+                None => Ok(Vec::new()),
+            }
+        }
+    });
+    Effect::new(move |_| {
+        let tick = set_interval_with_handle(
+            move || {
+                if browser::is_visible() {
+                    servers.reload();
+                }
+            },
+            std::time::Duration::from_millis(REFRESH_MS),
+        );
+        on_cleanup(move || {
+            if let Ok(tick) = tick {
+                tick.clear();
+            }
+        });
+    });
+    servers
+}
+
+/// The state of a server in the cloud, if it differs from a running one, and its addresses.
+#[component]
+pub fn LiveState(
+    /// Name of the server.
+    name: String,
+    /// The servers.
+    servers: Load<Vec<LiveServer>>,
+) -> impl IntoView {
+    move || {
+        servers.with(|all| {
+            let server = all?.iter().find(|server| server.name == name)?;
+            let state = match (&server.status, &server.task) {
+                (None, _) => Some("gone from the cloud".to_owned()),
+                (Some(status), Some(task)) => Some(format!("{status}, {task}")),
+                (Some(status), None) => (status != RUNNING).then(|| status.clone()),
+            };
+            let state = state.map(|state| {
+                let title = server.fault.clone();
+                view! { <span class="pill" data-tone="warning" title=title>{state}</span> }
+            });
+            let addresses = server.addresses.join(", ");
+            Some(view! {
+                <span class="server-live">
+                    {state}
+                    {(!addresses.is_empty()).then(|| view! { <span class="meta mono">{addresses}</span> })}
+                </span>
+            })
+        })
+    }
+}
+
+/// The menu of a server.
+#[component]
+pub fn PowerMenu(
+    /// Id of the deployment.
+    deployment: String,
+    /// Name of the server.
+    name: String,
+    /// Number of the menu on the page.
+    number: usize,
+    /// The servers.
+    servers: Load<Vec<LiveServer>>,
+) -> impl IntoView {
+    let session = use_session();
+    let (confirm, toasts) = (use_confirm(), use_toasts());
+    let place = StoredValue::new((deployment, name.clone()));
+    let menu_id = format!("power-{number}");
+    let close = StoredValue::new(menu_id.clone());
+    let act = move |action: PowerAction| {
+        let (deployment, name) = place.get_value();
+        leptos::task::spawn_local(async move {
+            match client::power(&deployment, &name, action).await {
+                Ok(()) => {
+                    toasts.done(format!("{name} {}", under_way(action)));
+                    servers.reload();
+                }
+                Err(problem) => toasts.problem(&problem),
+            }
+        });
+    };
+    let ask = move |action: PowerAction| {
+        close.with_value(|id| menu::close(id));
+        let name = place.with_value(|(_, name)| name.clone());
+        let (title, action_name) = match action {
+            PowerAction::Start => return act(action),
+            PowerAction::Stop => (format!("Stop {name}?"), "Stop"),
+            PowerAction::Reboot => (format!("Reboot {name}?"), "Reboot"),
+        };
+        let question = Question {
+            title,
+            body: vec!["What runs on the server ends. Its disks and addresses stay.".to_owned()],
+            items: Vec::new(),
+            action: action_name.to_owned(),
+            danger: true,
+        };
+        confirm.ask(question, move || act(action));
+    };
+    let is_running = move || {
+        servers.with(|all| {
+            let name = place.with_value(|(_, name)| name.clone());
+            let server = all?.iter().find(|server| server.name == name)?;
+            Some(server.status.as_deref() == Some(RUNNING))
+        })
+    };
+    let label = format!("Power of {name}");
+    let items = move || {
+        match is_running() {
+        None => view! { <p class="menu-note">"The cloud does not tell the server's state."</p> }.into_any(),
+        Some(false) => view! {
+            <button type="button" class="menu-item" on:click=move |_| ask(PowerAction::Start)><Icon name="play" />"Start"</button>
+        }
+        .into_any(),
+        Some(true) => view! {
+            <button type="button" class="menu-item" on:click=move |_| ask(PowerAction::Reboot)><Icon name="rotate-cw" />"Reboot"</button>
+            <button type="button" class="menu-item" data-danger on:click=move |_| ask(PowerAction::Stop)><Icon name="power" />"Stop"</button>
+        }
+        .into_any(),
+    }
+    };
+    let menu = StoredValue::new((menu_id, label));
+    move || {
+        session.can_change().then(|| {
+            let (id, label) = menu.get_value();
+            view! {
+                <Menu id label button=view! { <Icon name="power" /> }.into_any()>{items}</Menu>
+            }
+        })
+    }
+}
+
+fn under_way(action: PowerAction) -> &'static str {
+    match action {
+        PowerAction::Start => "is being started",
+        PowerAction::Stop => "is being stopped",
+        PowerAction::Reboot => "is being rebooted",
+    }
+}
