@@ -1,6 +1,14 @@
-//! Addresses of a design's pages, with their initial selection.
+//! Addresses of a design's pages, with their initial selection, and of the form of an item.
 
 use crate::browser;
+
+/// The address of the form of an item: for a new one, or for the next version of one.
+pub fn new_item(next_of: Option<&str>) -> String {
+    match next_of {
+        Some(name) => format!("/items/new?next={}", browser::encode(name)),
+        None => "/items/new".to_owned(),
+    }
+}
 
 /// A place in a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The items of a project's catalogue.
 
-use crate::OnFailure;
 use serde::{Deserialize, Serialize};
 use types::catalog::CatalogItem;
 
@@ -41,23 +40,6 @@ pub struct DeployedItem {
     pub versions: Vec<String>,
     /// Its components in the deployment, by name.
     pub components: Vec<String>,
-}
-
-/// `POST /api/v1/deployments/{id}/upgrade`: sets components up with another version of their item.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct UpgradeRequest {
-    /// Name of the item.
-    pub item: String,
-    /// The version, which can also be an older one.
-    pub version: String,
-    /// Reaction to a failure, such as a component that is not healthy with the version.
-    #[serde(default)]
-    pub on_failure: OnFailure,
-    /// The `base_run` of the plan that the user has seen. Refused with `deployment-changed` if the deployment has a
-    /// newer run. Without it, nothing is checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base_run: Option<String>,
 }
 
 /// The files that differ between two versions of an item.

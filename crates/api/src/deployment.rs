@@ -59,6 +59,23 @@ impl OnFailure {
     }
 }
 
+/// `POST /api/v1/deployments/{id}/upgrade`: sets components up with another version of their item.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UpgradeRequest {
+    /// Name of the item.
+    pub item: String,
+    /// The version, which can also be an older one.
+    pub version: String,
+    /// Reaction to a failure, such as a component that is not healthy with the version.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// The `base_run` of the plan that the user has seen. Refused with `deployment-changed` if the deployment has a
+    /// newer run. Without it, nothing is checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_run: Option<String>,
+}
+
 /// The response to a deploy, an update or an undeploy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

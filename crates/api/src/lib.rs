@@ -25,15 +25,13 @@ mod terminal;
 
 pub use audit::AuditEvent;
 pub use beside::TemplateFiles;
-pub use catalog::{
-    CatalogEntry, DeployedItem, FileChange, ItemComparison, UpgradeRequest, Uploaded,
-};
+pub use catalog::{CatalogEntry, DeployedItem, FileChange, ItemComparison, Uploaded};
 pub use check::{ChangedProperty, Check, Finding, FindingKind, RepairRequest};
 pub use command::{AllServers, CommandKind, CommandRequest, CommandServers, RunCommand};
 pub use console::{ConsoleLog, GraphicalConsole};
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, DeploymentSummary, OnFailure,
-    OutputValue, ResourceState, Started, Stray,
+    OutputValue, ResourceState, Started, Stray, UpgradeRequest,
 };
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, DesignVersionLabel, DesignVersionSummary,

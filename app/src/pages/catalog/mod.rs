@@ -14,9 +14,9 @@ use self::{
 use crate::{
     browser, client,
     frame::{Crumb, use_frame},
+    links,
     load::Load,
-    pages::new_item,
-    ui::{Empty, Icon, skeleton},
+    ui::{Empty, Icon, ItemIcon, skeleton},
 };
 
 /// All items, by category.
@@ -63,7 +63,7 @@ pub fn CatalogPage() -> impl IntoView {
                     <p>"Software for your servers: Ansible roles, installed over SSH, without an agent."</p>
                 </div>
                 <div class="page-actions">
-                    <a class="button" href=new_item::address(None)>
+                    <a class="button" href=links::new_item(None)>
                         <Icon name="plus" />
                         "Make an item"
                     </a>
@@ -158,22 +158,4 @@ fn Cards(
         </div>
         {move || shown().is_empty().then(|| view! { <p class="table-none">"Nothing matches."</p> })}
     }
-}
-
-/// Icon of an item. Rendered as an image, so that scripts in the author's SVG cannot run.
-#[component]
-pub fn ItemIcon(
-    /// The SVG text.
-    icon: String,
-    /// The size: `large` on the item's page.
-    #[prop(default = "small")]
-    size: &'static str,
-) -> impl IntoView {
-    let picture = if icon.trim().is_empty() {
-        view! { <Icon name="box" /> }.into_any()
-    } else {
-        view! { <img alt="" src=format!("data:image/svg+xml,{}", browser::encode(&icon)) /> }
-            .into_any()
-    };
-    view! { <span class="item-icon" data-size=size>{picture}</span> }
 }

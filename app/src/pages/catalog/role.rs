@@ -2,9 +2,8 @@
 
 use api::{CatalogEntry, Problem};
 use leptos::{ev::SubmitEvent, prelude::*};
-use types::catalog::role::RoleDraft;
 
-use super::upload::Upload;
+use super::upload::{BareRole, Upload};
 use crate::{
     client,
     pages::new_item::{
@@ -13,15 +12,6 @@ use crate::{
     },
     ui::{Icon, Modal, ProblemNote, use_toasts},
 };
-
-/// An uploaded role without a manifest.
-#[derive(Clone)]
-pub struct BareRole {
-    /// The archive.
-    pub archive: web_sys::File,
-    /// What the role says of itself.
-    pub draft: RoleDraft,
-}
 
 /// The dialog, open while the upload has such a role.
 #[component]

@@ -2,8 +2,8 @@
 
 use api::{CatalogEntry, Problem};
 use leptos::{html::Input, prelude::*};
+use types::catalog::role::RoleDraft;
 
-use super::role::BareRole;
 use crate::{
     client,
     load::Load,
@@ -13,6 +13,15 @@ use crate::{
         toast::{ToastList, use_toasts},
     },
 };
+
+/// An uploaded role without a manifest.
+#[derive(Clone)]
+pub struct BareRole {
+    /// The archive.
+    pub archive: web_sys::File,
+    /// What the role says of itself.
+    pub draft: RoleDraft,
+}
 
 /// The state of an upload.
 #[derive(Clone, Copy)]

@@ -14,14 +14,14 @@ use types::{
 };
 
 use self::add::AddToDesign;
-use super::{catalog::ItemIcon, new_item};
 use crate::{
     client,
     frame::{Crumb, use_frame},
+    links,
     load::Load,
     markdown::Markdown,
     session::use_session,
-    ui::{Icon, skeleton},
+    ui::{Icon, ItemIcon, skeleton},
 };
 
 /// The page of `/catalog/:item`.
@@ -71,7 +71,7 @@ fn Body(entry: CatalogEntry) -> impl IntoView {
     };
     let name = item.name.clone();
     let has_form = uploaded.as_ref().is_some_and(|it| it.from_form);
-    let next = has_form.then(|| new_item::address(Some(&name)));
+    let next = has_form.then(|| links::new_item(Some(&name)));
     view! {
         <header class="item-head">
             <ItemIcon icon=item.icon.clone() size="large" />

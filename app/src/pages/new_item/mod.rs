@@ -24,14 +24,6 @@ use crate::{
     ui::{Icon, ProblemNote, Question, skeleton, use_confirm, use_toasts},
 };
 
-/// The address of the form: for a new item, or for the next version of one.
-pub fn address(next_of: Option<&str>) -> String {
-    match next_of {
-        Some(name) => format!("/items/new?next={}", browser::encode(name)),
-        None => "/items/new".to_owned(),
-    }
-}
-
 /// The page of `/items/new`.
 #[component]
 pub fn NewItemPage() -> impl IntoView {

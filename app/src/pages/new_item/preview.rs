@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use types::catalog::{CatalogItem, recipe::Recipe};
 
 use super::form::Form;
-use crate::pages::{catalog::ItemIcon, catalog_item::Inputs};
+use crate::{pages::catalog_item::Inputs, ui::ItemIcon};
 
 /// The preview, while the form is filled in.
 #[component]

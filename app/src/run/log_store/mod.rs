@@ -265,6 +265,16 @@ impl LogStore {
             .partition_point(|at| self.lines[*at as usize].seq < seq)
     }
 
+    /// Number of the newest line, 0 if there is none.
+    pub fn newest(&self) -> u64 {
+        self.lines.last().map_or(0, |line| line.seq)
+    }
+
+    /// Number of lines in the view that came after a line.
+    pub fn newer_than(&self, seq: u64) -> usize {
+        self.view.len() - self.place_of(seq + 1)
+    }
+
     /// Number of all lines, without the filter.
     pub fn total(&self) -> usize {
         self.lines.len()

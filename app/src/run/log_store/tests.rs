@@ -448,3 +448,21 @@ fn hits_keep_their_order_while_a_window_is_open() {
         (vec![String::from("one")], vec![1, 3, 5])
     );
 }
+
+#[test]
+fn older_lines_that_are_loaded_do_not_count_as_new() {
+    let mut older = events(&[("a", "1"), ("a", "2"), ("a", "3"), ("a", "4")]);
+    let mut store = LogStore::default();
+    store.insert(older.split_off(2), None, 3);
+    store.set_view(ViewSettings::default());
+    let seen = store.newest();
+    assert_eq!(
+        (seen, store.newer_than(seen), store.newer_than(3)),
+        (4, 0, 1)
+    );
+    store.insert(older, None, 1);
+    assert_eq!(
+        (store.len(), store.newer_than(seen), store.newer_than(3)),
+        (4, 0, 1)
+    );
+}

@@ -43,8 +43,8 @@ pub struct LogState {
     /// True if the log covers the whole window.
     is_full: RwSignal<bool>,
     follow: RwSignal<bool>,
-    /// Number of lines in the view when following ended.
-    seen: RwSignal<usize>,
+    /// Number of the newest line when following ended.
+    seen: RwSignal<u64>,
     /// Number of the current hit.
     hit: RwSignal<usize>,
     /// Search in lines that are not loaded.
@@ -140,9 +140,12 @@ pub fn LogView(
     };
     let waiting = move || {
         state.changed.track();
-        let at_end = |log: &LogStore| log.window().is_none().then(|| log.len());
-        let all = feed.log.try_with_value(at_end).flatten();
-        all.unwrap_or_default().saturating_sub(state.seen.get())
+        let seen = state.seen.get();
+        let newer = |log: &LogStore| match log.window() {
+            Some(_) => 0,
+            None => log.newer_than(seen),
+        };
+        feed.log.try_with_value(newer).unwrap_or_default()
     };
     let empty = move || {
         (rows() == 0).then(|| {
@@ -295,12 +298,8 @@ fn scroll_to_end(state: LogState) {
         if !state.follow.get() {
             return;
         }
-        let all = state
-            .feed
-            .log
-            .try_with_value(|log| log.len())
-            .unwrap_or_default();
-        state.seen.set(all);
+        let newest = state.feed.log.try_with_value(|log| log.newest());
+        state.seen.set(newest.unwrap_or_default());
         // Scrolls after the container has its new height.
         browser::on_next_frame(move || {
             if state.follow.try_get_untracked() == Some(true)
@@ -390,12 +389,8 @@ impl LogState {
         if at_end && has_window == Some(false) {
             self.follow.set(true);
         } else if top < before - 1.0 && self.follow.get_untracked() {
-            let all = self
-                .feed
-                .log
-                .try_with_value(|log| log.len())
-                .unwrap_or_default();
-            self.seen.set(all);
+            let newest = log.try_with_value(|log| log.newest());
+            self.seen.set(newest.unwrap_or_default());
             self.follow.set(false);
         }
     }
