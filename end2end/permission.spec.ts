@@ -28,7 +28,7 @@ async function alarm(request: APIRequestContext, url: string): Promise<{ status:
   return { status: response.status(), text: await response.text() };
 }
 
-test('a deployment scales and repairs itself while nobody is here, until somebody revokes it', async ({ page, request }) => {
+test('a deployment scales and repairs itself while nobody is here, until somebody revokes it @full', async ({ page, request }) => {
   await login(page);
   const design = await api<{ id: string }>(page, 'POST', '/designs', { name: 'alone', template });
   await page.goto(`/designs/${design.id}/plan`);
