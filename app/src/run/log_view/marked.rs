@@ -110,13 +110,13 @@ pub fn follow_link(state: LogState) {
             state.fetch(move || feed.open_window(number, step));
             return;
         }
-        state.goal.set(None);
         let place = log.try_with_value(|log| log.place_of(number));
-        // The sheet has its new height at the next frame.
+        // The sheet has its new height at the next frame. Until then the old place says nothing about what to load.
         browser::on_next_frame(move || {
             if let Some(place) = place {
                 state.scroll_to(place);
             }
+            state.goal.try_set(None);
         });
     });
 }

@@ -411,7 +411,10 @@ impl LogState {
         if let (Some(row), Some(element)) = (row, self.scroll.get_untracked()) {
             self.follow.set(false);
             let middle = f64::from(element.client_height()) / 2.0;
-            element.set_scroll_top((f64::from(row) * ROW - middle).max(0.0) as i32);
+            let top = (f64::from(row) * ROW - middle).max(0.0);
+            element.set_scroll_top(top as i32);
+            // The scroll event comes later; until then the old place could look like the end of a window.
+            self.place.update(|place| place.top = top);
         }
     }
 }
