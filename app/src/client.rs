@@ -453,7 +453,7 @@ pub async fn catalog_upload(
     send_archive(&format!("/catalog{}", query.unwrap_or_default()), archive).await
 }
 
-/// `POST /roles`: what a role without a manifest says of itself.
+/// `POST /roles`: the draft of a manifest for a role that has none.
 pub async fn role_draft(archive: &web_sys::File) -> Answer<RoleDraft> {
     send_archive("/roles", archive).await
 }

@@ -26,7 +26,7 @@ pub struct LiveServer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PowerRequest {
-    /// What the server is to do.
+    /// The change of the server's power state.
     pub power: PowerAction,
 }
 

@@ -104,7 +104,7 @@ pub async fn upload(
     Ok(answer(published.await?))
 }
 
-/// What a role without an `item.yml` says of itself: the values with which a form of its manifest begins.
+/// The draft of a manifest for a role without an `item.yml`, with which a form begins.
 #[utoipa::path(
     post, path = "/api/v1/roles", tag = "catalogue",
     request_body(content = Vec<u8>, content_type = "application/gzip"), responses((status = 200, body = Object))

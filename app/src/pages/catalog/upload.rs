@@ -19,7 +19,7 @@ use crate::{
 pub struct BareRole {
     /// The archive.
     pub archive: web_sys::File,
-    /// What the role says of itself.
+    /// The draft of its manifest.
     pub draft: RoleDraft,
 }
 

@@ -8,7 +8,7 @@ use types::catalog::{recipe::Recipe, role};
 
 use crate::browser;
 
-/// What a form makes.
+/// The result of a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A new item.
@@ -24,11 +24,11 @@ pub enum Kind {
 pub struct Form {
     /// The values.
     pub recipe: RwSignal<Recipe>,
-    /// What it makes.
+    /// Its result.
     pub kind: Kind,
     /// The key of the draft in the browser's storage.
     draft: StoredValue<String>,
-    /// What the form begins with when nothing has been typed.
+    /// The values before anything is typed.
     start: StoredValue<Recipe>,
     problems: Memo<Vec<Diagnostic>>,
     /// Paths of the fields that the user has left. Only their problems are shown until the first attempt to publish.

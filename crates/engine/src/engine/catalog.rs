@@ -22,7 +22,7 @@ impl Engine {
         self.core.catalogs.of(tenant).await
     }
 
-    /// What a role without a manifest says of itself, for the form of its manifest.
+    /// The draft of a manifest for a role that has none.
     ///
     /// # Errors
     /// If the archive is not a role.

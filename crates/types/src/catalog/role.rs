@@ -23,7 +23,7 @@ pub const SPECS_FILE: &str = "meta/argument_specs.yml";
 const META_FILES: [&str; 2] = ["meta/main.yml", "meta/main.yaml"];
 const DEFAULTS_FILES: [&str; 2] = ["defaults/main.yml", "defaults/main.yaml"];
 
-/// What a role says of itself.
+/// The values of a manifest that a role itself contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleDraft {
     /// Name, title, summary and ports. The other values are those of an empty recipe.

@@ -148,7 +148,7 @@ impl Catalogs {
         Ok(transaction.pin_replace(tenant, deployment, &pins).await?)
     }
 
-    /// What a role says of itself, for the form of its manifest.
+    /// The draft of a manifest for a role.
     ///
     /// # Errors
     /// If the archive is not a role.
