@@ -7,43 +7,34 @@
 mod change_row;
 mod changes;
 mod consequences;
+mod head;
 mod parameters;
+mod permission;
 mod quota;
 mod source;
+mod start;
 mod values;
 
-use api::{
-    DeployRequest, Deployment, DeploymentState, OnFailure, PermissionRequest, Plan, PlanRequest,
-    Problem, Run, Severity,
-};
-use leptos::{ev::SubmitEvent, prelude::*};
+use api::{Deployment, OnFailure, Plan, PlanRequest, Problem, Run};
+use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::{
-    NavigateOptions,
-    hooks::{use_navigate, use_params_map, use_query_map},
-};
+use leptos_router::hooks::{use_params_map, use_query_map};
 
 use self::{
     changes::Changes,
+    head::Head,
     parameters::{Form, Parameters},
-    quota::QuotaLine,
+    permission::PermissionQuestion,
     source::{Origin, Source},
+    start::deployer,
 };
-use super::{
-    designs::file_stem,
-    permission::{PermissionForm, PermissionNotes, can_give},
-};
+use super::{designs::file_stem, permission::PermissionForm};
 use crate::{
     client::{self, Types},
     frame::{Crumb, use_frame},
     graph::{GraphStep, WorkflowGraph},
     load::{Load, Loaded},
-    session::use_session,
-    time::Ago,
-    ui::{
-        Command, Confirm, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, Question, ToastList,
-        skeleton, state::run_title, use_confirm, use_palette, use_toasts,
-    },
+    ui::{Command, Diagnostics, Empty, ProblemCard, ProblemNote, skeleton, use_palette},
 };
 
 /// State shared by the parts of this page.
@@ -222,31 +213,6 @@ impl Page {
     }
 }
 
-impl Page {
-    /// True if the plan hands out the address of a policy. Tracks.
-    fn needs_permission(self) -> bool {
-        self.plan.with(|plan| match plan {
-            Loaded::Ready(plan) => plan
-                .workflow
-                .as_ref()
-                .is_some_and(planner::scaling::passes_addresses_on),
-            _ => false,
-        })
-    }
-
-    /// The permission that is given with the deployment.
-    fn permission_untracked(self) -> Option<PermissionRequest> {
-        untrack(|| self.needs_permission().then(|| self.permission.request())?)
-    }
-}
-
-/// Reaction to an insufficient quota.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OverQuota {
-    Refuse,
-    DeployAnyway,
-}
-
 /// Requests a new plan shortly after a change of its inputs.
 fn keep_planned(page: Page) {
     let request_number = StoredValue::new(0_u32);
@@ -288,144 +254,6 @@ fn keep_planned(page: Page) {
         }
         true
     });
-}
-
-/// Starts the run and opens its page. Requests a confirmation if resources are removed.
-fn deployer(page: Page) -> Callback<()> {
-    let confirm = use_confirm();
-    let starter = Starter {
-        page,
-        confirm,
-        toasts: use_toasts(),
-        navigate: StoredValue::new_local(Box::new(use_navigate())),
-    };
-    Callback::new(move |()| {
-        if page.busy.get_untracked() || !untrack(|| page.is_deployable()) {
-            return;
-        }
-        let over_quota = if page.despite_quota.get_untracked() {
-            OverQuota::DeployAnyway
-        } else {
-            OverQuota::Refuse
-        };
-        let going = page.plan.with_untracked(changes::destructive);
-        if going.is_empty() {
-            return starter.start(over_quota);
-        }
-        let verb = untrack(|| page.verb());
-        let question = Question {
-            title: format!("{verb} and lose the data of these resources?"),
-            body: vec![String::from(
-                "They are removed from the cloud, with all their data. A replaced resource is removed after its replacement exists.",
-            )],
-            items: going,
-            action: String::from(verb),
-            danger: true,
-        };
-        confirm.ask(question, move || starter.start(over_quota));
-    })
-}
-
-/// Function that opens an address.
-type Navigate = Box<dyn Fn(&str, NavigateOptions)>;
-
-/// Request for a deployment or an update.
-#[derive(Clone, Copy)]
-struct Starter {
-    page: Page,
-    confirm: Confirm,
-    toasts: ToastList,
-    navigate: StoredValue<Navigate, LocalStorage>,
-}
-
-impl Starter {
-    /// Starts the run and opens its page. If the quota is insufficient, the user can start the run anyway.
-    fn start(self, over_quota: OverQuota) {
-        let page = self.page;
-        let Some(source) = page.source.peek() else {
-            return;
-        };
-        let target = page.target.get_untracked();
-        let base_run = page.plan.with_untracked(|plan| match plan {
-            Loaded::Ready(plan) => plan.base_run.clone(),
-            _ => None,
-        });
-        let permission = page.permission_untracked();
-        if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {
-            return self.toasts.warn(format!("Not started: {problem}."));
-        }
-        page.busy.set(true);
-        page.refused.set(None);
-        leptos::task::spawn_local(async move {
-            let content = match source.origin {
-                // The planned template: the design may have a newer version by now.
-                Origin::Design { id, .. } => DeployRequest {
-                    design: Some(id),
-                    template: Some(source.template),
-                    beside: source.beside,
-                    ..DeployRequest::default()
-                },
-                Origin::Run { run, .. } => DeployRequest {
-                    run: Some(run.id),
-                    ..DeployRequest::default()
-                },
-            };
-            let request = DeployRequest {
-                name: page.name.get_untracked().trim().to_owned(),
-                parameters: page.form.values_untracked(),
-                on_failure: page.on_failure.get_untracked(),
-                base_run,
-                despite_quota: over_quota == OverQuota::DeployAnyway,
-                ..content
-            };
-            let answer = match target {
-                Some(target) => client::deployment_update(&target, &request).await,
-                None => client::deploy(&request).await,
-            };
-            page.busy.try_set(false);
-            match answer {
-                Ok(started) => {
-                    if let Some(permission) = permission {
-                        let given = client::permission_give(&started.deployment, &permission);
-                        if let Err(problem) = given.await {
-                            self.toasts.problem(&problem);
-                        }
-                    }
-                    self.navigate.try_with_value(|navigate| {
-                        navigate(&format!("/runs/{}", started.run), Default::default())
-                    });
-                }
-                Err(problem) if problem.code == planner::plan::QUOTA_EXCEEDED => {
-                    let exceeded = problem.diagnostics.into_iter();
-                    let question = Question {
-                        title: String::from("The project's quota is too small"),
-                        body: exceeded.map(|one| format!("{}.", one.message)).collect(),
-                        items: Vec::new(),
-                        action: String::from("Deploy anyway"),
-                        danger: false,
-                    };
-                    self.confirm
-                        .ask(question, move || self.start(OverQuota::DeployAnyway));
-                }
-                Err(problem) => {
-                    page.refused.try_set(Some(problem));
-                }
-            }
-        });
-    }
-}
-
-impl Page {
-    /// True if there is a workflow for the current form, and if it fits the quota or the user has confirmed that it does
-    /// not.
-    fn is_deployable(self) -> bool {
-        self.plan
-            .with(|plan| deployable(plan) && (quota::fits(plan) || self.despite_quota.get()))
-    }
-}
-
-fn deployable(plan: &Loaded<Plan>) -> bool {
-    matches!(plan, Loaded::Ready(plan) if plan.workflow.is_some() && !plan.diagnostics.iter().any(|it| it.severity == Severity::Error))
 }
 
 #[component]
@@ -509,155 +337,8 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
     }
 }
 
-/// Asks for a standing permission if the plan passes the address of a policy on, to whatever is to signal it.
-#[component]
-fn PermissionQuestion(page: Page) -> impl IntoView {
-    let session = use_session();
-    let is_needed = Memo::new(move |_| page.needs_permission());
-    let locked = Signal::derive(move || page.busy.get() || !can_give(session));
-    move || {
-        is_needed.get().then(|| {
-            view! {
-                <fieldset class="parameters permission">
-                    <legend>"While nobody is here"</legend>
-                    <p>"This design hands out the address of a scaling policy. Signals to it are refused unless you permit the deployment to scale by itself."</p>
-                    <PermissionNotes />
-                    {page.permission.fields(locked)}
-                </fieldset>
-            }
-        })
-    }
-}
-
 #[component]
 fn PlanProblem(problem: Problem) -> impl IntoView {
     let problem = Signal::derive(move || Some(problem.clone()));
     view! { <ProblemNote problem /> }
-}
-
-#[component]
-fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
-    let session = use_session();
-    let submit = move |event: SubmitEvent| {
-        event.prevent_default();
-        deploy.run(());
-    };
-    // A design can be deployed again, or update one of its deployments.
-    let targets = move || {
-        let (design, target) = (page.design(), page.target.get());
-        page.deployments.with(|deployments| {
-            deployments
-                .into_iter()
-                .flatten()
-                .filter(|it| {
-                    (design.is_some() && it.design == design) || target.as_ref() == Some(&it.id)
-                })
-                .filter(|it| {
-                    matches!(
-                        it.state,
-                        DeploymentState::Deployed | DeploymentState::Failed
-                    )
-                })
-                .map(|it| (it.id.clone(), it.name.clone()))
-                .collect::<Vec<_>>()
-        })
-    };
-    let choice = move || {
-        let targets = targets();
-        (!targets.is_empty() && page.design().is_some()).then(|| view! {
-            <label class="sr-only" for="plan-target">"Deploy as"</label>
-            <select
-                class="input" id="plan-target"
-                on:change=move |event| {
-                    let value = event_target_value(&event);
-                    page.target.set((!value.is_empty()).then_some(value));
-                }
-            >
-                <option value="">"New deployment"</option>
-                {targets.into_iter().map(|(id, name)| {
-                    let chosen = page.target.with_untracked(|target| target.as_ref() == Some(&id));
-                    view! { <option value=id selected=chosen>{format!("Update {name}")}</option> }
-                }).collect_view()}
-            </select>
-        })
-    };
-    let is_new = move || page.target.with(Option::is_none);
-    let disabled = move || page.busy.get() || !session.can_change() || !page.is_deployable();
-    let back_to = move || {
-        page.run().map(|run| view! {
-            <p class="meta">
-                "To the content of "<a class="link" href=format!("/runs/{}", run.id)>{run_title(&run)}" by "{run.author.clone()}</a>
-                ", "<Ago time=run.created />". Hidden parameters keep their present values."
-            </p>
-        })
-    };
-    view! {
-        <header class="plan-head">
-            <div class="plan-summary">
-                <h1>"Plan"</h1>
-                <Counts page />
-                <QuotaLine plan=page.plan />
-                {back_to}
-            </div>
-            <form class="plan-deploy" on:submit=submit>
-                {choice}
-                <div class="plan-name" hidden=move || !is_new()>
-                    <label for="deployment-name">"Deployment name"</label>
-                    <input
-                        class="input" id="deployment-name" autocomplete="off" spellcheck="false" maxlength="63" pattern="[A-Za-z0-9_\\-]+"
-                        title="Letters, digits, - and _" required=is_new prop:value=move || page.name.get()
-                        on:input=move |event| page.name.set(event_target_value(&event))
-                    />
-                </div>
-                <label class="plan-on-failure" hidden=is_new>
-                    <input
-                        type="checkbox" prop:checked=move || page.on_failure.get() == OnFailure::Rollback
-                        on:change=move |event| page.on_failure.set(if event_target_checked(&event) {
-                            OnFailure::Rollback
-                        } else {
-                            OnFailure::Stop
-                        })
-                    />
-                    "Roll back if it fails"
-                </label>
-                <label class="plan-on-failure" hidden=move || page.plan.with(quota::fits)>
-                    <input
-                        type="checkbox" prop:checked=move || page.despite_quota.get()
-                        on:change=move |event| page.despite_quota.set(event_target_checked(&event))
-                    />
-                    "Deploy despite the quota"
-                </label>
-                <button type="submit" class="button" data-look="primary" data-size="large" disabled=disabled>
-                    <Icon name="rocket" />
-                    {move || page.verb()}
-                </button>
-            </form>
-        </header>
-        <ProblemNote problem=page.refused />
-    }
-}
-
-#[component]
-fn Counts(page: Page) -> impl IntoView {
-    move || {
-        page.plan.with(|plan| {
-            let Loaded::Ready(plan) = plan else {
-                return ().into_any();
-            };
-            let steps = plan
-                .workflow
-                .as_ref()
-                .map_or(0, |workflow| workflow.steps.len());
-            let counts = changes::counts(plan);
-            view! {
-                <ul class="plan-counts" aria-label="Changes">
-                    {counts.into_iter().map(|(word, look, count)| view! {
-                        <li data-action=look><strong>{count}</strong>" "{word}</li>
-                    }).collect_view()}
-                    <li><strong>{steps}</strong>" steps"</li>
-                </ul>
-            }
-            .into_any()
-        })
-    }
 }

@@ -6,6 +6,7 @@ mod check;
 mod command;
 mod compare;
 mod console;
+mod events;
 mod expected;
 mod health;
 mod hidden;
@@ -33,15 +34,13 @@ mod versions;
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    Check, CloudFacts, Deployment, Event, Layout, LogHits, OnFailure, Permission,
-    PermissionRequest, Plan, RepairRequest, Run, RunContent, RunState, ScaleRequest, Scaling,
-    Started, Stray, UpgradeRequest,
+    Check, CloudFacts, Layout, OnFailure, Permission, PermissionRequest, Plan, RepairRequest,
+    RunState, ScaleRequest, Scaling, Started, UpgradeRequest,
 };
-use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use planner::deployed::GroupRequest;
 use serde_json::Value;
-use store::{EventFilter, Operator, Outcome, Page, Range, RunRow};
+use store::{Operator, Outcome, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
@@ -53,7 +52,6 @@ pub use update::{Hidden, Preview};
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
-    journal::{EventBatch, Interruption},
     run::{ActiveRuns, Command},
     shared::Core,
     terminal::Terminals,
@@ -441,134 +439,6 @@ impl Engine {
             }
         }
         Ok(resumed)
-    }
-
-    /// A page of the project's deployments, newest first, including undeployed ones.
-    ///
-    /// # Errors
-    /// If the journal cannot be read.
-    pub async fn deployments(&self, tenant: &Tenant, page: Page) -> Result<Vec<Deployment>> {
-        Ok(self.core.store.deployment_list(tenant, page).await?)
-    }
-
-    /// A deployment with its resources, and with outputs whose attributes are read from the cloud now, with this user's
-    /// session.
-    ///
-    /// While a run is active, and if the cloud does not respond in time, the stored attributes are used.
-    ///
-    /// # Errors
-    /// If there is no such deployment.
-    pub async fn deployment_now(&self, actor: &Actor, id: &str) -> Result<Deployment> {
-        self.show_deployment_now(actor, id).await
-    }
-
-    /// A deployment with its resources, and with outputs from stored attributes.
-    ///
-    /// # Errors
-    /// If there is no such deployment.
-    pub async fn deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
-        self.show_deployment(tenant, id).await
-    }
-
-    /// Resources in the cloud with the deployment's marker that are in none of its records. Searches every service in
-    /// which the deployment ever began to create something.
-    ///
-    /// # Errors
-    /// If there is no such deployment, or a service cannot be searched.
-    pub async fn strays(&self, actor: &Actor, deployment: &str) -> Result<Vec<Stray>> {
-        self.find_strays(actor, deployment).await
-    }
-
-    /// A page of the runs of a deployment, newest first.
-    ///
-    /// # Errors
-    /// If there is no such deployment.
-    pub async fn runs(&self, tenant: &Tenant, deployment: &str, page: Page) -> Result<Vec<Run>> {
-        self.show_runs(tenant, deployment, page).await
-    }
-
-    /// A run with its steps.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn run(&self, tenant: &Tenant, id: &str) -> Result<Run> {
-        let row = self.run_row(tenant, id).await?;
-        self.show_run(tenant, row).await
-    }
-
-    /// The content that a run was started with.
-    ///
-    /// # Errors
-    /// If there is no such run, or if it is older than the storing of contents.
-    pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<RunContent> {
-        let content = self.core.store.run_content(tenant, id).await?;
-        content.ok_or_else(|| Error::NotFound {
-            what: "content of the run",
-            id: id.to_owned(),
-        })
-    }
-
-    /// Events with `seq > after`, at most `limit`.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn events(
-        &self,
-        tenant: &Tenant,
-        run: &str,
-        after: u64,
-        limit: u32,
-    ) -> Result<Vec<Event>> {
-        self.run_row(tenant, run).await?;
-        let store = &self.core.store;
-        let limit = limit.clamp(1, 10_000);
-        Ok(store.event_list(tenant, run, after, limit).await?)
-    }
-
-    /// Stored events of a range.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn events_in(
-        &self,
-        tenant: &Tenant,
-        run: &str,
-        range: Range,
-        filter: EventFilter<'_>,
-    ) -> Result<Vec<Event>> {
-        self.run_row(tenant, run).await?;
-        let store = &self.core.store;
-        Ok(store.event_list_in(tenant, run, range, filter).await?)
-    }
-
-    /// Log lines that contain a text, backward from the number `before`, of one step or of all. Stops early, and says where:
-    /// see [`search`].
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn search_log(
-        &self,
-        tenant: &Tenant,
-        run: &str,
-        search: LogSearch<'_>,
-    ) -> Result<LogHits> {
-        self.run_row(tenant, run).await?;
-        Ok(search::search(&self.core.store, tenant, run, search).await?)
-    }
-
-    /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's
-    /// final event, or with an interruption.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn stream(
-        &self,
-        tenant: &Tenant,
-        run: &str,
-        after: u64,
-    ) -> Result<BoxStream<'static, Result<EventBatch, Interruption>>> {
-        self.run_row(tenant, run).await?;
-        Ok(self.core.journal.stream(tenant, run, after))
     }
 
     /// Stops accepting work and drops the runs. They continue at another server, or at the next start.

@@ -2,19 +2,77 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{Deployment, DeploymentState, OutputValue, Run, Service};
+use api::{Deployment, DeploymentState, OutputValue, Run, RunContent, Service, Stray};
 use store::{DeploymentRow, Page, ResourceRow};
 
 use super::{Engine, outputs::Outputs, services::services};
-use crate::{Actor, Result, Tenant, catalog::is_software, secrets::attributes};
+use crate::{Actor, Error, Result, Tenant, catalog::is_software, secrets::attributes};
 
 impl Engine {
-    pub(super) async fn show_deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
+    /// A page of the project's deployments, newest first, including undeployed ones.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub async fn deployments(&self, tenant: &Tenant, page: Page) -> Result<Vec<Deployment>> {
+        Ok(self.core.store.deployment_list(tenant, page).await?)
+    }
+
+    /// A deployment with its resources, and with outputs whose attributes are read from the cloud now, with this user's
+    /// session.
+    ///
+    /// While a run is active, and if the cloud does not respond in time, the stored attributes are used.
+    ///
+    /// # Errors
+    /// If there is no such deployment.
+    pub async fn deployment_now(&self, actor: &Actor, id: &str) -> Result<Deployment> {
+        self.show(&actor.tenant, id, Some(actor)).await
+    }
+
+    /// A deployment with its resources, and with outputs from stored attributes.
+    ///
+    /// # Errors
+    /// If there is no such deployment.
+    pub async fn deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
         self.show(tenant, id, None).await
     }
 
-    pub(super) async fn show_deployment_now(&self, actor: &Actor, id: &str) -> Result<Deployment> {
-        self.show(&actor.tenant, id, Some(actor)).await
+    /// Resources in the cloud with the deployment's marker that are in none of its records. Searches every service in
+    /// which the deployment ever began to create something.
+    ///
+    /// # Errors
+    /// If there is no such deployment, or a service cannot be searched.
+    pub async fn strays(&self, actor: &Actor, deployment: &str) -> Result<Vec<Stray>> {
+        self.find_strays(actor, deployment).await
+    }
+
+    /// A page of the runs of a deployment, newest first.
+    ///
+    /// # Errors
+    /// If there is no such deployment.
+    pub async fn runs(&self, tenant: &Tenant, deployment: &str, page: Page) -> Result<Vec<Run>> {
+        self.deployment_row(tenant, deployment).await?;
+        Ok(self.core.store.run_list(tenant, deployment, page).await?)
+    }
+
+    /// A run with its steps.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn run(&self, tenant: &Tenant, id: &str) -> Result<Run> {
+        let row = self.run_row(tenant, id).await?;
+        self.show_run(tenant, row).await
+    }
+
+    /// The content that a run was started with.
+    ///
+    /// # Errors
+    /// If there is no such run, or if it is older than the storing of contents.
+    pub async fn run_content(&self, tenant: &Tenant, id: &str) -> Result<RunContent> {
+        let content = self.core.store.run_content(tenant, id).await?;
+        content.ok_or_else(|| Error::NotFound {
+            what: "content of the run",
+            id: id.to_owned(),
+        })
     }
 
     /// With an actor, the attributes in outputs are read from the cloud.
@@ -79,15 +137,5 @@ impl Engine {
             outputs.read(actor, self.vault(actor), patience).await;
         }
         self.compute(&row.tenant, move || outputs.resolve()).await
-    }
-
-    pub(super) async fn show_runs(
-        &self,
-        tenant: &Tenant,
-        deployment: &str,
-        page: Page,
-    ) -> Result<Vec<Run>> {
-        self.deployment_row(tenant, deployment).await?;
-        Ok(self.core.store.run_list(tenant, deployment, page).await?)
     }
 }

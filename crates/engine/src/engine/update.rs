@@ -132,7 +132,9 @@ impl Engine {
         // Only after the check that the deployment belongs to this project.
         let catalog = match deployment {
             Some(id) => {
-                self.catalog_of_change(&actor.tenant, id, &preview.versions)
+                let catalogs = &self.core.catalogs;
+                catalogs
+                    .with_versions(&actor.tenant, id, &preview.versions)
                     .await?
             }
             None => self.catalog(&actor.tenant).await?,
@@ -248,8 +250,9 @@ impl Engine {
         } else {
             None
         };
-        let catalog = self
-            .catalog_of_change(&actor.tenant, deployment, &changes.versions)
+        let catalogs = &self.core.catalogs;
+        let catalog = catalogs
+            .with_versions(&actor.tenant, deployment, &changes.versions)
             .await?;
         let (engine, types) = (self.clone(), catalog.clone());
         let work = move || {

@@ -15,24 +15,13 @@ use store::ResourceRow;
 use super::{Changes, Engine};
 use crate::{
     Actor, Error, Result, Tenant,
-    catalog::{Catalog, Files, Item, item_name},
+    catalog::{Files, Item, item_name},
 };
 
 /// Size up to which a file is shown in a comparison, in bytes.
 const SHOWN_BYTES_MAX: usize = 128 * 1024;
 
 impl Engine {
-    /// The catalogue for a change of a deployment: its own versions of the items, apart from `versions`.
-    pub(super) async fn catalog_of_change(
-        &self,
-        tenant: &Tenant,
-        deployment: &str,
-        versions: &BTreeMap<String, String>,
-    ) -> Result<Arc<Catalog>> {
-        let catalogs = &self.core.catalogs;
-        catalogs.with_versions(tenant, deployment, versions).await
-    }
-
     /// The project's items that a deployment uses.
     pub(super) async fn items_in_use(
         &self,

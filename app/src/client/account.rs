@@ -1,0 +1,46 @@
+//! Calls for login, sessions, the cloud, the audit trail.
+
+use api::{AuditEvent, CloudFacts, CloudInfo, CurrentUser, LoginRequest, LoginSession};
+
+use super::transport::{Answer, done, get, get_page, send};
+use crate::browser;
+
+/// `GET /clouds`.
+pub async fn clouds() -> Answer<Vec<CloudInfo>> {
+    get("/clouds").await
+}
+
+/// `POST /login`.
+pub async fn login(request: &LoginRequest) -> Answer<CurrentUser> {
+    send("POST", "/login", Some(request)).await
+}
+
+/// `POST /logout`.
+pub async fn logout() -> Answer<()> {
+    done("POST", "/logout").await
+}
+
+/// `GET /sessions`.
+pub async fn sessions() -> Answer<Vec<LoginSession>> {
+    get("/sessions").await
+}
+
+/// `DELETE /sessions/{id}`.
+pub async fn session_end(id: &str) -> Answer<()> {
+    done("DELETE", &format!("/sessions/{}", browser::encode(id))).await
+}
+
+/// `GET /me`.
+pub async fn me() -> Answer<CurrentUser> {
+    get("/me").await
+}
+
+/// `GET /cloud`: flavors, images, networks and other facts of the project's cloud.
+pub async fn cloud_facts() -> Answer<CloudFacts> {
+    get("/cloud").await
+}
+
+/// `GET /audit`: the events after the newest `offset`.
+pub async fn audit(offset: usize) -> Answer<Vec<AuditEvent>> {
+    get_page("/audit", offset).await
+}

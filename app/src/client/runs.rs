@@ -1,0 +1,79 @@
+//! Calls for runs and their events.
+
+use api::{Event, LogHits, Run, RunContent};
+
+use super::transport::{Answer, done, get};
+use crate::browser;
+
+/// `GET /runs/{id}`.
+pub async fn run(id: &str) -> Answer<Run> {
+    get(&format!("/runs/{}", browser::encode(id))).await
+}
+
+/// `GET /runs/{id}/content`.
+pub async fn run_content(id: &str) -> Answer<RunContent> {
+    get(&format!("/runs/{}/content", browser::encode(id))).await
+}
+
+/// `POST /runs/{id}/cancel`.
+pub async fn run_cancel(id: &str) -> Answer<()> {
+    done("POST", &format!("/runs/{}/cancel", browser::encode(id))).await
+}
+
+/// `POST /runs/{id}/resume`.
+pub async fn run_resume(id: &str) -> Answer<()> {
+    done("POST", &format!("/runs/{}/resume", browser::encode(id))).await
+}
+
+/// `GET /runs/{id}/events`: the first events after a number, or the first log lines of a step.
+pub async fn events_after(
+    run: &str,
+    after: u64,
+    limit: u32,
+    step: Option<&str>,
+) -> Answer<Vec<Event>> {
+    let step = step.map(|step| format!("&step={}", browser::encode(step)));
+    let step = step.unwrap_or_default();
+    get(&format!(
+        "/runs/{}/events?after={after}&limit={limit}{step}",
+        browser::encode(run)
+    ))
+    .await
+}
+
+/// `GET /runs/{id}/events`, backward: the last events before a number, or the last log lines of a step.
+pub async fn events_before(
+    run: &str,
+    before: u64,
+    limit: u32,
+    step: Option<&str>,
+) -> Answer<Vec<Event>> {
+    let step = step.map(|step| format!("&step={}", browser::encode(step)));
+    let step = step.unwrap_or_default();
+    get(&format!(
+        "/runs/{}/events?before={before}&limit={limit}{step}",
+        browser::encode(run)
+    ))
+    .await
+}
+
+/// `GET /runs/{id}/search`
+pub async fn search_log(run: &str, text: &str, before: u64, step: Option<&str>) -> Answer<LogHits> {
+    let step = step.map(|step| format!("&step={}", browser::encode(step)));
+    let step = step.unwrap_or_default();
+    get(&format!(
+        "/runs/{}/search?text={}&before={before}{step}",
+        browser::encode(run),
+        browser::encode(text)
+    ))
+    .await
+}
+
+/// `GET /runs/{id}/events`, without log lines.
+pub async fn moves(run: &str, after: u64, limit: u32) -> Answer<Vec<Event>> {
+    get(&format!(
+        "/runs/{}/events?moves=true&after={after}&limit={limit}",
+        browser::encode(run)
+    ))
+    .await
+}

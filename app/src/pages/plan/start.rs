@@ -1,0 +1,157 @@
+//! The start of the planned run, with the confirmations that it needs.
+
+use api::{DeployRequest, PermissionRequest, Plan, Severity};
+use leptos::prelude::*;
+use leptos_router::{NavigateOptions, hooks::use_navigate};
+
+use super::{Page, changes, quota, source::Origin};
+use crate::{
+    client,
+    load::Loaded,
+    ui::{Confirm, Question, ToastList, use_confirm, use_toasts},
+};
+
+/// Reaction to an insufficient quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OverQuota {
+    Refuse,
+    DeployAnyway,
+}
+
+/// Starts the run and opens its page. Requests a confirmation if resources are removed.
+pub(super) fn deployer(page: Page) -> Callback<()> {
+    let confirm = use_confirm();
+    let starter = Starter {
+        page,
+        confirm,
+        toasts: use_toasts(),
+        navigate: StoredValue::new_local(Box::new(use_navigate())),
+    };
+    Callback::new(move |()| {
+        if page.busy.get_untracked() || !untrack(|| page.is_deployable()) {
+            return;
+        }
+        let over_quota = if page.despite_quota.get_untracked() {
+            OverQuota::DeployAnyway
+        } else {
+            OverQuota::Refuse
+        };
+        let going = page.plan.with_untracked(changes::destructive);
+        if going.is_empty() {
+            return starter.start(over_quota);
+        }
+        let verb = untrack(|| page.verb());
+        let question = Question {
+            title: format!("{verb} and lose the data of these resources?"),
+            body: vec![String::from(
+                "They are removed from the cloud, with all their data. A replaced resource is removed after its replacement exists.",
+            )],
+            items: going,
+            action: String::from(verb),
+            danger: true,
+        };
+        confirm.ask(question, move || starter.start(over_quota));
+    })
+}
+
+/// Function that opens an address.
+type Navigate = Box<dyn Fn(&str, NavigateOptions)>;
+
+/// Request for a deployment or an update.
+#[derive(Clone, Copy)]
+struct Starter {
+    page: Page,
+    confirm: Confirm,
+    toasts: ToastList,
+    navigate: StoredValue<Navigate, LocalStorage>,
+}
+
+impl Starter {
+    /// Starts the run and opens its page. If the quota is insufficient, the user can start the run anyway.
+    fn start(self, over_quota: OverQuota) {
+        let page = self.page;
+        let Some(source) = page.source.peek() else {
+            return;
+        };
+        let target = page.target.get_untracked();
+        let base_run = page.plan.with_untracked(|plan| match plan {
+            Loaded::Ready(plan) => plan.base_run.clone(),
+            _ => None,
+        });
+        let permission = page.permission_untracked();
+        if let Some(problem) = permission.as_ref().and_then(PermissionRequest::problem) {
+            return self.toasts.warn(format!("Not started: {problem}."));
+        }
+        page.busy.set(true);
+        page.refused.set(None);
+        leptos::task::spawn_local(async move {
+            let content = match source.origin {
+                // The planned template: the design may have a newer version by now.
+                Origin::Design { id, .. } => DeployRequest {
+                    design: Some(id),
+                    template: Some(source.template),
+                    beside: source.beside,
+                    ..DeployRequest::default()
+                },
+                Origin::Run { run, .. } => DeployRequest {
+                    run: Some(run.id),
+                    ..DeployRequest::default()
+                },
+            };
+            let request = DeployRequest {
+                name: page.name.get_untracked().trim().to_owned(),
+                parameters: page.form.values_untracked(),
+                on_failure: page.on_failure.get_untracked(),
+                base_run,
+                despite_quota: over_quota == OverQuota::DeployAnyway,
+                ..content
+            };
+            let answer = match target {
+                Some(target) => client::deployment_update(&target, &request).await,
+                None => client::deploy(&request).await,
+            };
+            page.busy.try_set(false);
+            match answer {
+                Ok(started) => {
+                    if let Some(permission) = permission {
+                        let given = client::permission_give(&started.deployment, &permission);
+                        if let Err(problem) = given.await {
+                            self.toasts.problem(&problem);
+                        }
+                    }
+                    self.navigate.try_with_value(|navigate| {
+                        navigate(&format!("/runs/{}", started.run), Default::default())
+                    });
+                }
+                Err(problem) if problem.code == planner::plan::QUOTA_EXCEEDED => {
+                    let exceeded = problem.diagnostics.into_iter();
+                    let question = Question {
+                        title: String::from("The project's quota is too small"),
+                        body: exceeded.map(|one| format!("{}.", one.message)).collect(),
+                        items: Vec::new(),
+                        action: String::from("Deploy anyway"),
+                        danger: false,
+                    };
+                    self.confirm
+                        .ask(question, move || self.start(OverQuota::DeployAnyway));
+                }
+                Err(problem) => {
+                    page.refused.try_set(Some(problem));
+                }
+            }
+        });
+    }
+}
+
+impl Page {
+    /// True if there is a workflow for the current form, and if it fits the quota or the user has confirmed that it does
+    /// not.
+    pub(super) fn is_deployable(self) -> bool {
+        self.plan
+            .with(|plan| deployable(plan) && (quota::fits(plan) || self.despite_quota.get()))
+    }
+}
+
+fn deployable(plan: &Loaded<Plan>) -> bool {
+    matches!(plan, Loaded::Ready(plan) if plan.workflow.is_some() && !plan.diagnostics.iter().any(|it| it.severity == Severity::Error))
+}
