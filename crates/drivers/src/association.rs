@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use serde_json::Map;
 
 use super::record::done_if_gone;
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+use crate::driver::{Abilities, Context, Driver, DriverError, Duplicates, Progress, Ready, Update};
 
 /// The calls of a type. An association is a text with the ids of both ends, without commas.
 #[async_trait]
@@ -78,6 +78,13 @@ impl<T: Associations> Driver for AssociationDriver<T> {
         Duplicates::Refused
     }
 
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         self.ours(context, &[]).await
     }
@@ -102,21 +109,6 @@ impl<T: Associations> Driver for AssociationDriver<T> {
         }))
     }
 
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let wanted = self.0.wanted(context).await?;
-        let mut leaving = parse(physical_id);
-        leaving.retain(|association| !wanted.iter().any(|one| one == association));
-        self.remove_all(context, &leaving).await
-    }
-
-    async fn id_after_update(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<String, DriverError> {
-        self.ours(context, &parse(physical_id)).await
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -131,6 +123,24 @@ impl<T: Associations> Driver for AssociationDriver<T> {
 
     async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
         Ok(true)
+    }
+}
+
+#[async_trait]
+impl<T: Associations> Update for AssociationDriver<T> {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let wanted = self.0.wanted(context).await?;
+        let mut leaving = parse(physical_id);
+        leaving.retain(|association| !wanted.iter().any(|one| one == association));
+        self.remove_all(context, &leaving).await
+    }
+
+    async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        self.ours(context, &parse(physical_id)).await
     }
 }
 

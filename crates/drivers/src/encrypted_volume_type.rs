@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::described::lookup::id_required;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+use crate::driver::{Abilities, Context, Driver, DriverError, Duplicates, Progress, Ready, Update};
 
 pub(super) struct EncryptedVolumeType;
 
@@ -21,6 +21,13 @@ pub(super) struct EncryptedVolumeType;
 impl Driver for EncryptedVolumeType {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Nested
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -65,12 +72,6 @@ impl Driver for EncryptedVolumeType {
         }))
     }
 
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let fields = fields(context.properties)?;
-        let storage = context.session.block_storage();
-        Ok(storage.encryption_update(physical_id, &fields).await?)
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -89,6 +90,15 @@ impl Driver for EncryptedVolumeType {
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let there = encryption(context, physical_id).await?;
         Ok(!there.as_ref().is_some_and(is_set))
+    }
+}
+
+#[async_trait]
+impl Update for EncryptedVolumeType {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let fields = fields(context.properties)?;
+        let storage = context.session.block_storage();
+        Ok(storage.encryption_update(physical_id, &fields).await?)
     }
 }
 

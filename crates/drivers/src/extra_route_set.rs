@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::properties::Properties;
 use super::record::done_if_gone;
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+use crate::driver::{Abilities, Context, Driver, DriverError, Duplicates, Progress, Ready, Update};
 
 /// Routes of one router, with the differences between the types.
 pub(super) struct Routes {
@@ -34,6 +34,13 @@ pub(super) static EXTRA_ROUTE_SET: Routes = Routes {
 impl Driver for Routes {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Refused
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
     }
 
     /// Only checks and returns the id, which contains all routes. The routes are added once the journal contains the
@@ -68,6 +75,28 @@ impl Driver for Routes {
         }))
     }
 
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        // Without an id, no route was added.
+        let Some((router, routes)) = physical_id.map(parse) else {
+            return Ok(());
+        };
+        match act(context, &router, "remove_extraroutes", &routes).await {
+            Err(DriverError::Cloud(error)) => done_if_gone(Err(error)),
+            other => other,
+        }
+    }
+
+    async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl Update for Routes {
     /// The router does not change: another router replaces the set. Routes are removed now, as in Heat, and added once
     /// the journal contains the new id.
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
@@ -88,25 +117,6 @@ impl Driver for Routes {
     ) -> Result<String, DriverError> {
         let routes = (self.read)(context.properties)?;
         Ok(id(&parse(physical_id).0, &routes))
-    }
-
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        // Without an id, no route was added.
-        let Some((router, routes)) = physical_id.map(parse) else {
-            return Ok(());
-        };
-        match act(context, &router, "remove_extraroutes", &routes).await {
-            Err(DriverError::Cloud(error)) => done_if_gone(Err(error)),
-            other => other,
-        }
-    }
-
-    async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
-        Ok(true)
     }
 }
 

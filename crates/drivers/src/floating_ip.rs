@@ -7,14 +7,17 @@ use serde_json::{Map, Value, json};
 
 use super::described::{Hooks, Occasion};
 use super::record::done_if_gone;
-use crate::driver::{Context, DriverError, Handover, Progress};
+use crate::driver::{Abilities, Context, DriverError, Handover, Progress};
 
 pub(super) struct FloatingIp;
 
 #[async_trait]
 impl Hooks for FloatingIp {
-    fn handover(&self) -> Option<&dyn Handover> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            handover: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn complete(

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::floating_ip::disassociate;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Duplicates, Handover, Progress, Ready};
+use crate::driver::{
+    Abilities, Context, Driver, DriverError, Duplicates, Handover, Progress, Ready, Update,
+};
 
 pub(super) struct FloatingIpAssociation;
 
@@ -20,8 +22,12 @@ impl Driver for FloatingIpAssociation {
         Duplicates::Refused
     }
 
-    fn handover(&self) -> Option<&dyn Handover> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            handover: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -51,24 +57,6 @@ impl Driver for FloatingIpAssociation {
         })
     }
 
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let wanted = Properties::of(context.properties).required("floatingip_id")?;
-        if wanted != physical_id {
-            // The former floating IP is disassociated first: a port has one.
-            disassociate(context, physical_id).await?;
-        }
-        associate(context, &wanted).await
-    }
-
-    async fn id_after_update(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<String, DriverError> {
-        let wanted = Properties::of(context.properties).filled("floatingip_id")?;
-        Ok(wanted.unwrap_or_else(|| physical_id.to_owned()))
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -89,6 +77,27 @@ impl Driver for FloatingIpAssociation {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         Ok(find(context, physical_id).await?.is_none())
+    }
+}
+
+#[async_trait]
+impl Update for FloatingIpAssociation {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let wanted = Properties::of(context.properties).required("floatingip_id")?;
+        if wanted != physical_id {
+            // The former floating IP is disassociated first: a port has one.
+            disassociate(context, physical_id).await?;
+        }
+        associate(context, &wanted).await
+    }
+
+    async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        let wanted = Properties::of(context.properties).filled("floatingip_id")?;
+        Ok(wanted.unwrap_or_else(|| physical_id.to_owned()))
     }
 }
 

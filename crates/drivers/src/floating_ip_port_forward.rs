@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 use super::properties::Properties;
 use super::record::done_if_gone;
 use super::{marker, nested};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
+use crate::driver::{
+    Abilities, Context, Driver, DriverError, Duplicates, Earlier, Progress, Update,
+};
 
 pub(super) struct FloatingIpPortForward;
 
@@ -23,6 +25,13 @@ const TITLE: &str = "port forwarding";
 impl Driver for FloatingIpPortForward {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Nested
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -44,14 +53,6 @@ impl Driver for FloatingIpPortForward {
     ) -> Result<Progress, DriverError> {
         let (owner, id) = nested::parse(physical_id)?;
         nested::progress(&all(context, owner), id, TITLE).await
-    }
-
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let (owner, id) = nested::parse(physical_id)?;
-        let fields = Value::Object(fields(context).await?);
-        let updated = all(context, owner).update(id, &fields).await;
-        updated.map_err(named)?;
-        Ok(())
     }
 
     async fn delete(
@@ -80,6 +81,17 @@ impl Driver for FloatingIpPortForward {
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let (owner, id) = nested::parse(physical_id)?;
         nested::is_gone(&all(context, owner), id).await
+    }
+}
+
+#[async_trait]
+impl Update for FloatingIpPortForward {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let (owner, id) = nested::parse(physical_id)?;
+        let fields = Value::Object(fields(context).await?);
+        let updated = all(context, owner).update(id, &fields).await;
+        updated.map_err(named)?;
+        Ok(())
     }
 }
 

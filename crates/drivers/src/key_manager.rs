@@ -14,8 +14,8 @@ use super::marker;
 use super::marker::MarkerIndex;
 use super::properties::Properties;
 use crate::driver::{
-    ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes,
-    Progress, Ready, Search,
+    Abilities, ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked,
+    Namesakes, Progress, Ready, Search,
 };
 
 /// The differences of a type from the others.
@@ -90,8 +90,12 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
         Duplicates::Listed(self)
     }
 
-    fn by_name(&self) -> Option<&dyn ByName> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            by_name: Some(self),
+            repeats_deletion: T::GROWS,
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -174,10 +178,6 @@ impl<T: KeyManagerType> Driver for KeyManagerDriver<T> {
             }
         }
         Ok(())
-    }
-
-    fn repeats_deletion(&self) -> bool {
-        T::GROWS
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {

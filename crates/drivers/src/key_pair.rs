@@ -12,7 +12,8 @@ use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::{keys, marker};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, OnDemand, Progress, Ready, Search,
+    Abilities, Context, Driver, DriverError, Duplicates, ListMarked, Marked, OnDemand, Progress,
+    Ready, Search,
 };
 
 pub(super) struct KeyPair;
@@ -23,8 +24,11 @@ impl Driver for KeyPair {
         Duplicates::Listed(self)
     }
 
-    fn on_demand(&self) -> Option<&dyn OnDemand> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            on_demand: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {

@@ -73,9 +73,10 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use types::api::{Api, MarkerPlace};
 
 pub use driver::{
-    Accepted, ByName, Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover,
-    Inspection, ListMarked, Login, Marked, Marker, Namesakes, OnDemand, Progress, Proof, Ready,
-    Received, Release, Request, Search, SignalAddress, Signals, Snapshot, Vault,
+    Abilities, Accepted, ByName, Context, DelayedDeletion, Difference, Driver, DriverError,
+    Duplicates, Earlier, Handover, Inspect, Inspection, ListMarked, Login, Marked, Marker,
+    Namesakes, OnDemand, Progress, Proof, Ready, Received, Release, Request, Search, SignalAddress,
+    Signals, Snapshot, Update, Vault,
 };
 
 use balancing::OctaviaDriver;

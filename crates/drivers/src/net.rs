@@ -5,14 +5,17 @@ use openstack::network::Segment;
 use serde_json::{Map, Value, json};
 
 use super::described::Hooks;
-use crate::driver::{Context, DriverError, OnDemand};
+use crate::driver::{Abilities, Context, DriverError, OnDemand};
 
 pub(super) struct Net;
 
 #[async_trait]
 impl Hooks for Net {
-    fn on_demand(&self) -> Option<&dyn OnDemand> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            on_demand: Some(self),
+            ..Abilities::default()
+        }
     }
 }
 

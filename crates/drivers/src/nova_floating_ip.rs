@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use super::described::{Hooks, Occasion};
 use super::floating_ip_association as association;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Duplicates, Handover, Progress};
+use crate::driver::{
+    Abilities, Context, Driver, DriverError, Duplicates, Handover, Progress, Update,
+};
 
 pub(super) struct FloatingIp;
 
@@ -57,8 +59,12 @@ impl Driver for FloatingIpAssociation {
         Duplicates::Refused
     }
 
-    fn handover(&self) -> Option<&dyn Handover> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            handover: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -78,17 +84,6 @@ impl Driver for FloatingIpAssociation {
         let neutron_context = with(context, &neutron_properties);
         let neutrons = association::FloatingIpAssociation;
         neutrons.progress(&neutron_context, physical_id).await
-    }
-
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let neutron_properties = neutron_properties(context).await?;
-        let neutron_context = with(context, &neutron_properties);
-        let neutrons = association::FloatingIpAssociation;
-        neutrons.update(&neutron_context, physical_id).await
-    }
-
-    async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
-        Properties::of(context.properties).required("floating_ip")
     }
 
     async fn delete(
@@ -116,6 +111,20 @@ impl Driver for FloatingIpAssociation {
             }
             None => Ok(true),
         }
+    }
+}
+
+#[async_trait]
+impl Update for FloatingIpAssociation {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let neutron_properties = neutron_properties(context).await?;
+        let neutron_context = with(context, &neutron_properties);
+        let neutrons = association::FloatingIpAssociation;
+        neutrons.update(&neutron_context, physical_id).await
+    }
+
+    async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
+        Properties::of(context.properties).required("floating_ip")
     }
 }
 

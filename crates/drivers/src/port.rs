@@ -10,7 +10,7 @@ use super::described::{Hooks, Occasion};
 use super::properties::Properties;
 use super::record::done_if_gone;
 use super::trunk;
-use crate::driver::{Context, DriverError, Handover, OnDemand, Progress};
+use crate::driver::{Abilities, Context, DriverError, Handover, OnDemand, Progress};
 
 const GROUPS: &str = "security_groups";
 
@@ -22,12 +22,12 @@ impl Hooks for Port {
         &["fixed_ips"]
     }
 
-    fn on_demand(&self) -> Option<&dyn OnDemand> {
-        Some(self)
-    }
-
-    fn handover(&self) -> Option<&dyn Handover> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            on_demand: Some(self),
+            handover: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn complete(

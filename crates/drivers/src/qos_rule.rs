@@ -20,7 +20,9 @@ use serde_json::{Map, Value};
 use super::properties::Properties;
 use super::record::done_if_gone;
 use super::{marker, nested};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Earlier, Progress};
+use crate::driver::{
+    Abilities, Context, Driver, DriverError, Duplicates, Earlier, Progress, Update,
+};
 
 /// A rule type.
 pub(super) struct QosRule {
@@ -69,6 +71,13 @@ impl Driver for QosRule {
         Duplicates::Nested
     }
 
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let policy = policy(context).await?;
         let fields = self.fields(context.properties)?;
@@ -93,13 +102,6 @@ impl Driver for QosRule {
         nested::progress(&self.rules(context, policy), rule, TITLE).await
     }
 
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let (policy, rule) = nested::parse(physical_id)?;
-        let fields = Value::Object(self.fields(context.properties)?);
-        self.rules(context, policy).update(rule, &fields).await?;
-        Ok(())
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -119,6 +121,16 @@ impl Driver for QosRule {
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let (policy, rule) = nested::parse(physical_id)?;
         nested::is_gone(&self.rules(context, policy), rule).await
+    }
+}
+
+#[async_trait]
+impl Update for QosRule {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let (policy, rule) = nested::parse(physical_id)?;
+        let fields = Value::Object(self.fields(context.properties)?);
+        self.rules(context, policy).update(rule, &fields).await?;
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use super::described::lookup::{keys, pairs};
 use super::marker;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+use crate::driver::{Abilities, Context, Driver, DriverError, Duplicates, Progress, Ready, Update};
 
 pub(super) struct QosSpecs;
 
@@ -28,8 +28,11 @@ impl Driver for QosSpecs {
         Duplicates::Refused
     }
 
-    fn removable_entries(&self) -> &'static [&'static str] {
-        &["specs"]
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -64,23 +67,6 @@ impl Driver for QosSpecs {
         }))
     }
 
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let Some(there) = named(context, physical_id).await? else {
-            // The next progress check creates it again.
-            return Ok(());
-        };
-        let storage = context.session.block_storage();
-        let id = id_of(&there);
-        let (mut leaving, wanted) = keys(context, "specs")?;
-        storage.qos_set(&id, &wanted).await?;
-        // Cinder stops at the first missing key and keeps all keys after it.
-        leaving.retain(|key| key != CONSUMER && there["specs"].get(key).is_some());
-        if !leaving.is_empty() {
-            storage.qos_unset(&id, &leaving).await?;
-        }
-        Ok(())
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -101,6 +87,30 @@ impl Driver for QosSpecs {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         Ok(named(context, physical_id).await?.is_none())
+    }
+}
+
+#[async_trait]
+impl Update for QosSpecs {
+    fn removable_entries(&self) -> &'static [&'static str] {
+        &["specs"]
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let Some(there) = named(context, physical_id).await? else {
+            // The next progress check creates it again.
+            return Ok(());
+        };
+        let storage = context.session.block_storage();
+        let id = id_of(&there);
+        let (mut leaving, wanted) = keys(context, "specs")?;
+        storage.qos_set(&id, &wanted).await?;
+        // Cinder stops at the first missing key and keeps all keys after it.
+        leaving.retain(|key| key != CONSUMER && there["specs"].get(key).is_some());
+        if !leaving.is_empty() {
+            storage.qos_unset(&id, &leaving).await?;
+        }
+        Ok(())
     }
 }
 

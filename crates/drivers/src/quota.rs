@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::described::lookup::id_required;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+use crate::driver::{Abilities, Context, Driver, DriverError, Duplicates, Progress, Ready, Update};
 
 /// The driver of the quotas of a service.
 pub(super) struct Quota(pub(super) Service);
@@ -32,6 +32,13 @@ const NEWER: [(&str, &str); 2] = [
 impl Driver for Quota {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Refused
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -59,17 +66,6 @@ impl Driver for Quota {
         }))
     }
 
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let wanted = limits(context.properties)?;
-        let mut before = limits(context.before)?.into_iter();
-        // The next progress check sets the remaining limits again.
-        if before.any(|(name, _)| !wanted.contains_key(&name)) {
-            let quotas = context.session.quota_sets(self.0);
-            done_if_gone(quotas.reset(physical_id).await)?;
-        }
-        Ok(())
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -84,6 +80,20 @@ impl Driver for Quota {
 
     async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
         Ok(true)
+    }
+}
+
+#[async_trait]
+impl Update for Quota {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let wanted = limits(context.properties)?;
+        let mut before = limits(context.before)?.into_iter();
+        // The next progress check sets the remaining limits again.
+        if before.any(|(name, _)| !wanted.contains_key(&name)) {
+            let quotas = context.session.quota_sets(self.0);
+            done_if_gone(quotas.reset(physical_id).await)?;
+        }
+        Ok(())
     }
 }
 

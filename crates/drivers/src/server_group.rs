@@ -12,8 +12,8 @@ use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::{marker, record};
 use crate::driver::{
-    ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Namesakes,
-    Progress, Ready, Search,
+    Abilities, ByName, Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked,
+    Namesakes, Progress, Ready, Search,
 };
 
 pub(super) struct ServerGroup;
@@ -24,8 +24,11 @@ impl Driver for ServerGroup {
         Duplicates::Listed(self)
     }
 
-    fn by_name(&self) -> Option<&dyn ByName> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            by_name: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {

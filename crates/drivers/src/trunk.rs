@@ -11,14 +11,17 @@ use serde_json::{Map, Value, json};
 use super::described::{Hooks, Occasion};
 use super::marker;
 use super::properties::Properties;
-use crate::driver::{Context, DriverError, Handover, Progress};
+use crate::driver::{Abilities, Context, DriverError, Handover, Progress};
 
 pub(super) struct Trunk;
 
 #[async_trait]
 impl Hooks for Trunk {
-    fn handover(&self) -> Option<&dyn Handover> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            handover: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn complete(

@@ -27,8 +27,8 @@ use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::record::{done_if_gone, with_show};
 use crate::driver::{
-    Context, Difference, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready,
-    Release, Search, differing_fields,
+    Abilities, Context, Difference, Driver, DriverError, Duplicates, Inspect, ListMarked, Marked,
+    Progress, Ready, Release, Search, Update, differing_fields,
 };
 
 mod cascade;
@@ -75,8 +75,13 @@ impl Driver for OctaviaDriver {
         Duplicates::Listed(self)
     }
 
-    fn releases(&self) -> Option<&dyn Release> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            inspection: Some(self),
+            update: Some(self),
+            release: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -114,44 +119,6 @@ impl Driver for OctaviaDriver {
             },
             _ => judged,
         })
-    }
-
-    async fn attributes(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Option<Map<String, Value>>, DriverError> {
-        let (parent, id) = parts(physical_id);
-        let found = context
-            .session
-            .load_balancer()
-            .get(self.kind.part(parent), id)
-            .await;
-        match found {
-            Ok(found) => Ok(Some(attributes(&found))),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn differences(
-        &self,
-        context: &Context<'_>,
-        recorded: &Map<String, Value>,
-        present: &Map<String, Value>,
-    ) -> Result<Vec<Difference>, DriverError> {
-        let compared = self.of.compared(context);
-        Ok(differing_fields(compared, recorded, present))
-    }
-
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let (parent, id) = parts(physical_id);
-        let fields = self.fields(context, Occasion::Update).await?;
-        let balancing = context.session.load_balancer();
-        let part = self.kind.part(parent);
-        unlocked(context, || balancing.update(part, id, &fields)).await?;
-        context.accepted.note(UPDATE, id, String::new());
-        Ok(())
     }
 
     async fn delete(
@@ -194,6 +161,50 @@ impl Driver for OctaviaDriver {
             )));
         }
         Ok(found.provisioning_status == "DELETED")
+    }
+}
+
+#[async_trait]
+impl Inspect for OctaviaDriver {
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        let (parent, id) = parts(physical_id);
+        let found = context
+            .session
+            .load_balancer()
+            .get(self.kind.part(parent), id)
+            .await;
+        match found {
+            Ok(found) => Ok(Some(attributes(&found))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn differences(
+        &self,
+        context: &Context<'_>,
+        recorded: &Map<String, Value>,
+        present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        let compared = self.of.compared(context);
+        Ok(differing_fields(compared, recorded, present))
+    }
+}
+
+#[async_trait]
+impl Update for OctaviaDriver {
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let (parent, id) = parts(physical_id);
+        let fields = self.fields(context, Occasion::Update).await?;
+        let balancing = context.session.load_balancer();
+        let part = self.kind.part(parent);
+        unlocked(context, || balancing.update(part, id, &fields)).await?;
+        context.accepted.note(UPDATE, id, String::new());
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use types::OnChange;
 
 use super::{Described, Occasion};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
+use crate::driver::{Abilities, Context, Driver, DriverError, Duplicates, Progress, Update};
 use crate::record::{done_if_gone, progress_of};
 
 /// The driver of a type that is identified by content.
@@ -26,6 +26,13 @@ pub(crate) struct ByContent {
 impl Driver for ByContent {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::Refused
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -54,6 +61,28 @@ impl Driver for ByContent {
         Ok(progress_of(self.of.collection.title, &there))
     }
 
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        // Without an id, nothing was created.
+        let Some(physical_id) = physical_id else {
+            return Ok(());
+        };
+        match self.find(context, physical_id).await? {
+            Some(found) => done_if_gone(self.of.records(context).delete(&id_of(&found)).await),
+            None => Ok(()),
+        }
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        Ok(self.find(context, physical_id).await?.is_none())
+    }
+}
+
+#[async_trait]
+impl Update for ByContent {
     /// Changes the content, and with it the id. Repeated calls change nothing.
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let after = self.id_now(context, physical_id);
@@ -78,25 +107,6 @@ impl Driver for ByContent {
         physical_id: &str,
     ) -> Result<String, DriverError> {
         Ok(self.id_now(context, physical_id))
-    }
-
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        // Without an id, nothing was created.
-        let Some(physical_id) = physical_id else {
-            return Ok(());
-        };
-        match self.find(context, physical_id).await? {
-            Some(found) => done_if_gone(self.of.records(context).delete(&id_of(&found)).await),
-            None => Ok(()),
-        }
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        Ok(self.find(context, physical_id).await?.is_none())
     }
 }
 

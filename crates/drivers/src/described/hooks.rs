@@ -5,7 +5,7 @@ use openstack::collection::Record;
 use serde_json::{Map, Value};
 
 use super::Occasion;
-use crate::driver::{Context, Difference, DriverError, Handover, OnDemand};
+use crate::driver::{Abilities, Context, Difference, DriverError};
 
 /// Additions to the driver of a type. All calls must be idempotent.
 #[async_trait]
@@ -47,7 +47,7 @@ pub(crate) trait Hooks: Send + Sync {
     }
 
     /// Properties with entries that an update can remove:
-    /// [`Driver::removable_entries`](crate::driver::Driver::removable_entries).
+    /// [`Update::removable_entries`](crate::driver::Update::removable_entries).
     fn removable_entries(&self) -> &'static [&'static str] {
         &[]
     }
@@ -61,7 +61,7 @@ pub(crate) trait Hooks: Send + Sync {
     }
 
     /// Changes by others in parts that are not fields of the record:
-    /// [`Driver::differences`](crate::driver::Driver::differences).
+    /// [`Inspect::differences`](crate::driver::Inspect::differences).
     async fn differences(
         &self,
         _context: &Context<'_>,
@@ -70,14 +70,9 @@ pub(crate) trait Hooks: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Attributes that need separate requests.
-    fn on_demand(&self) -> Option<&dyn OnDemand> {
-        None
-    }
-
-    /// Handover of exclusive parts.
-    fn handover(&self) -> Option<&dyn Handover> {
-        None
+    /// Optional abilities besides those of the generic driver.
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default()
     }
 }
 

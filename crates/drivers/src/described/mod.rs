@@ -28,8 +28,8 @@ use super::{
     record::{done_if_gone, progress_of, with_show},
 };
 use crate::driver::{
-    Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspection,
-    ListMarked, Marked, Marker, OnDemand, Progress, Ready, Search, differing_fields,
+    Abilities, Context, Difference, Driver, DriverError, Duplicates, Earlier, Inspect, Inspection,
+    ListMarked, Marked, Marker, Progress, Ready, Search, Update, differing_fields,
 };
 
 /// The driver of one type.
@@ -209,16 +209,12 @@ impl Driver for Described {
         Duplicates::Listed(self)
     }
 
-    fn on_demand(&self) -> Option<&dyn OnDemand> {
-        self.hooks.on_demand()
-    }
-
-    fn handover(&self) -> Option<&dyn Handover> {
-        self.hooks.handover()
-    }
-
-    fn removable_entries(&self) -> &'static [&'static str] {
-        self.hooks.removable_entries()
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            inspection: Some(self),
+            ..self.hooks.abilities()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -282,6 +278,51 @@ impl Driver for Described {
         })
     }
 
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => Some(id.to_owned()),
+            None => self.find_in_all(context).await?.as_ref().map(id_of),
+        };
+        match id {
+            Some(id) => self.remove(context, &id).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let poller = context.session.poller();
+        let found = poller.record(self.collection, physical_id).await?;
+        Ok(found.is_none())
+    }
+}
+
+#[async_trait]
+impl Update for Described {
+    fn removable_entries(&self) -> &'static [&'static str] {
+        self.hooks.removable_entries()
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let mut record = Record::new();
+        if self.api.changeable {
+            let mut body = self.body(context, Occasion::Update).await?;
+            self.mark(context, &mut body, Occasion::Update)?;
+            record = self.records(context).update(physical_id, &body).await?;
+            self.set_tags(context, physical_id).await?;
+        }
+        let occasion = Occasion::Update;
+        self.hooks
+            .after_change(context, physical_id, &record, occasion)
+            .await
+    }
+}
+
+#[async_trait]
+impl Inspect for Described {
     async fn attributes(
         &self,
         context: &Context<'_>,
@@ -320,41 +361,6 @@ impl Driver for Described {
         let mut found = differing_fields(self.compared(context), recorded, present);
         found.extend(self.hooks.differences(context, present).await?);
         Ok(found)
-    }
-
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let mut record = Record::new();
-        if self.api.changeable {
-            let mut body = self.body(context, Occasion::Update).await?;
-            self.mark(context, &mut body, Occasion::Update)?;
-            record = self.records(context).update(physical_id, &body).await?;
-            self.set_tags(context, physical_id).await?;
-        }
-        let occasion = Occasion::Update;
-        self.hooks
-            .after_change(context, physical_id, &record, occasion)
-            .await
-    }
-
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        let id = match physical_id {
-            Some(id) => Some(id.to_owned()),
-            None => self.find_in_all(context).await?.as_ref().map(id_of),
-        };
-        match id {
-            Some(id) => self.remove(context, &id).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let poller = context.session.poller();
-        let found = poller.record(self.collection, physical_id).await?;
-        Ok(found.is_none())
     }
 }
 

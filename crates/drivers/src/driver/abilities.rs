@@ -1,14 +1,194 @@
 //! Optional abilities of drivers.
 //!
-//! Most types have none of these. A driver with an ability implements its trait and returns itself from the
-//! corresponding method of [`Driver`](super::Driver). The rules of all drivers apply: calls are idempotent and do not
-//! wait.
+//! A driver with an ability implements its trait and lists itself in [`Driver::abilities`]. The rules of all drivers
+//! apply: calls are idempotent and do not wait.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use store::Namesakes;
 
-use super::{Context, DriverError, Progress};
+use super::{Context, Difference, Driver, DriverError, Inspection, Progress};
+
+/// The abilities of a driver. Most types have few.
+#[derive(Clone, Copy, Default)]
+pub struct Abilities<'a> {
+    /// Updates in place.
+    pub update: Option<&'a dyn Update>,
+    /// Reads outside of a run, for types whose [`Driver::progress`] does more than read.
+    pub inspection: Option<&'a dyn Inspect>,
+    /// Attributes that need separate requests.
+    pub on_demand: Option<&'a dyn OnDemand>,
+    /// Handover of exclusive parts.
+    pub handover: Option<&'a dyn Handover>,
+    /// Snapshots before a deletion.
+    pub snapshots: Option<&'a dyn Snapshot>,
+    /// Release of retained resources, for types that are deleted along with others.
+    pub release: Option<&'a dyn Release>,
+    /// Recognition by name, for types without another field for a marker.
+    pub by_name: Option<&'a dyn ByName>,
+    /// A wait before the deletion.
+    pub delayed_deletion: Option<&'a dyn DelayedDeletion>,
+    /// Whether the cloud can add parts to the resource during its deletion. Then the deletion is repeated until it is
+    /// gone.
+    pub repeats_deletion: bool,
+    /// Generated secret attributes. The journal encrypts them and logs mask them, including the reference. Once they
+    /// are stored, the driver does not generate them again.
+    pub secrets: &'static [&'static str],
+}
+
+/// Updates in place, for types with properties that update in place.
+#[async_trait]
+pub trait Update: Send + Sync {
+    /// Updates a resource to the current properties.
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError>;
+
+    /// Lists and maps with entries that an update can remove. The engine journals the values of an update before it
+    /// starts, for [`Context::tried`].
+    fn removable_entries(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The id after an update. It changes for resources that are identified by their content.
+    async fn id_after_update(
+        &self,
+        _context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        Ok(physical_id.to_owned())
+    }
+}
+
+/// Reads outside of a run.
+#[async_trait]
+pub trait Inspect: Driver {
+    /// Current values of all attributes except those [on demand](OnDemand). `None` if the resource is gone, or in a
+    /// state without attributes.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError>;
+
+    /// The state of a resource.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn inspect(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Inspection, DriverError> {
+        inspect_by_progress(self, context, physical_id).await
+    }
+
+    /// Properties that were changed in the cloud, from the attributes after the last step (`recorded`) and the present
+    /// ones. Only properties with a value in the template, which an update can restore. Types without this comparison
+    /// return none.
+    ///
+    /// # Errors
+    /// The cloud refuses a further request.
+    async fn differences(
+        &self,
+        _context: &Context<'_>,
+        _recorded: &Map<String, Value>,
+        _present: &Map<String, Value>,
+    ) -> Result<Vec<Difference>, DriverError> {
+        Ok(Vec::new())
+    }
+}
+
+/// The state of a resource, from its progress.
+async fn inspect_by_progress<D: Driver + ?Sized>(
+    driver: &D,
+    context: &Context<'_>,
+    physical_id: &str,
+) -> Result<Inspection, DriverError> {
+    Ok(match driver.progress(context, physical_id).await? {
+        Progress::Ready(ready) => Inspection::Usable(ready.attributes),
+        Progress::Pending(why) => Inspection::InTransition(why),
+        Progress::Failed(_) if driver.is_gone(context, physical_id).await? => Inspection::Gone,
+        Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
+            Inspection::Broken(why)
+        }
+    })
+}
+
+/// A wait before the deletion.
+#[async_trait]
+pub trait DelayedDeletion: Send + Sync {
+    /// The time to wait.
+    async fn waits_before_delete(&self, context: &Context<'_>) -> Result<Duration, DriverError>;
+}
+
+/// The abilities, with what applies to types without them.
+impl dyn Driver + '_ {
+    /// Updates a resource to the current properties.
+    ///
+    /// # Errors
+    /// The type has no update in place, or the call failed.
+    pub async fn update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<(), DriverError> {
+        match self.abilities().update {
+            Some(update) => update.update(context, physical_id).await,
+            None => Err(DriverError::Other(format!(
+                "`{physical_id}` cannot be changed in place; remove it from the template, and add it again"
+            ))),
+        }
+    }
+
+    /// The id after an update.
+    pub async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        match self.abilities().update {
+            Some(update) => update.id_after_update(context, physical_id).await,
+            None => Ok(physical_id.to_owned()),
+        }
+    }
+
+    /// Current values of all attributes except those on demand: [`Inspect::attributes`].
+    pub async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        if let Some(inspection) = self.abilities().inspection {
+            return inspection.attributes(context, physical_id).await;
+        }
+        Ok(match self.progress(context, physical_id).await? {
+            Progress::Ready(ready) => Some(ready.attributes),
+            _ => None,
+        })
+    }
+
+    /// The state of a resource outside of a run.
+    pub async fn inspect(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Inspection, DriverError> {
+        match self.abilities().inspection {
+            Some(inspection) => inspection.inspect(context, physical_id).await,
+            None => inspect_by_progress(self, context, physical_id).await,
+        }
+    }
+
+    /// Names of the attributes on demand.
+    pub fn names_on_demand(&self) -> &'static [&'static str] {
+        let on_demand = self.abilities().on_demand;
+        on_demand.map(OnDemand::names).unwrap_or_default()
+    }
+}
 
 /// Attributes that need separate requests. The engine reads them when a property or an output uses one, and does not
 /// store them.
@@ -31,7 +211,7 @@ pub trait OnDemand: Send + Sync {
 
 /// The handover of an exclusive part: an address, a port, a volume.
 ///
-/// Both calls return the progress of the handover. [`Driver::update`](super::Driver::update) takes back the parts. For
+/// Both calls return the progress of the handover. [`Update::update`] takes back the parts. For
 /// a missing resource, the handover is complete.
 #[async_trait]
 pub trait Handover: Send + Sync {

@@ -5,14 +5,16 @@
 //! resource with the [`Marker`] first, and `delete` treats a missing resource as success. Drivers do not wait, retry or
 //! sleep: they return the current state, and the engine decides.
 
-use std::{sync::LazyLock, time::Duration};
+use std::sync::LazyLock;
 
 use async_trait::async_trait;
 use hot::template::Marks;
 use serde_json::{Map, Value};
 pub use store::Namesakes;
 
-pub use abilities::{ByName, Handover, OnDemand, Release, Snapshot};
+pub use abilities::{
+    Abilities, ByName, DelayedDeletion, Handover, Inspect, OnDemand, Release, Snapshot, Update,
+};
 pub use accepted::{Accepted, Request};
 pub use inspection::{Difference, Inspection, differing_fields};
 pub use signals::{Received, SignalAddress, Signals};
@@ -65,7 +67,7 @@ pub struct Context<'a> {
     pub properties: &'a Map<String, Value>,
     /// On an update, the known properties before it. Empty on other calls.
     pub before: &'a Map<String, Value>,
-    /// Values of [`Driver::removable_entries`] from unfinished updates. Any of their entries can exist in the cloud, and
+    /// Values of [`Update::removable_entries`] from unfinished updates. Any of their entries can exist in the cloud, and
     /// any entry from before can be missing.
     pub tried: &'a Map<String, Value>,
     /// On an update, names of the changed properties.
@@ -169,7 +171,7 @@ pub enum Progress {
 pub struct Ready {
     /// The value of `get_resource`.
     pub reference: Value,
-    /// The values of `get_attr`. The journal stores them as plain text, except those of [`Driver::secrets`].
+    /// The values of `get_attr`. The journal stores them as plain text, except those of [`Abilities::secrets`].
     pub attributes: Map<String, Value>,
 }
 
@@ -253,35 +255,9 @@ pub trait Driver: Send + Sync {
     /// Handling of duplicates.
     fn duplicates(&self) -> Duplicates<'_>;
 
-    /// Attributes that need separate requests. `None` for types without any.
-    fn on_demand(&self) -> Option<&dyn OnDemand> {
-        None
-    }
-
-    /// Handover of exclusive parts. `None` for types without such parts.
-    fn handover(&self) -> Option<&dyn Handover> {
-        None
-    }
-
-    /// Snapshots before a deletion. `None` for types without snapshots.
-    fn snapshots(&self) -> Option<&dyn Snapshot> {
-        None
-    }
-
-    /// Release of retained resources. `None` for types that are never deleted along with others.
-    fn releases(&self) -> Option<&dyn Release> {
-        None
-    }
-
-    /// Recognition by name. `None` for types with a marker.
-    fn by_name(&self) -> Option<&dyn ByName> {
-        None
-    }
-
-    /// Generated secret attributes. The journal encrypts them and logs mask them, including the reference. Once they
-    /// are stored, the driver does not generate them again.
-    fn secrets(&self) -> &'static [&'static str] {
-        &[]
+    /// Optional abilities. None for most types.
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default()
     }
 
     /// Finds the resource with the marker, or creates it. Returns the cloud's id without waiting for the resource to
@@ -296,86 +272,6 @@ pub trait Driver: Send + Sync {
         physical_id: &str,
     ) -> Result<Progress, DriverError>;
 
-    /// Current values of all attributes except those [on demand](OnDemand). Read-only. `None` if the resource is gone,
-    /// or in a state without attributes.
-    ///
-    /// # Errors
-    /// The cloud refuses the request.
-    async fn attributes(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Option<Map<String, Value>>, DriverError> {
-        Ok(match self.progress(context, physical_id).await? {
-            Progress::Ready(ready) => Some(ready.attributes),
-            Progress::Pending(_)
-            | Progress::Failed(_)
-            | Progress::Unchanged(_)
-            | Progress::GaveUp(_) => None,
-        })
-    }
-
-    /// The state of a resource outside of a run. Read-only.
-    ///
-    /// # Errors
-    /// The cloud refuses the request.
-    async fn inspect(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Inspection, DriverError> {
-        Ok(match self.progress(context, physical_id).await? {
-            Progress::Ready(ready) => Inspection::Usable(ready.attributes),
-            Progress::Pending(why) => Inspection::InTransition(why),
-            Progress::Failed(_) if self.is_gone(context, physical_id).await? => Inspection::Gone,
-            Progress::Failed(why) | Progress::Unchanged(why) | Progress::GaveUp(why) => {
-                Inspection::Broken(why)
-            }
-        })
-    }
-
-    /// Properties that were changed in the cloud, from the attributes after the last step (`recorded`) and the present
-    /// ones. Only properties with a value in the template, which [`Driver::update`] can restore. Types without this
-    /// comparison return none.
-    ///
-    /// # Errors
-    /// The cloud refuses a further request.
-    async fn differences(
-        &self,
-        _context: &Context<'_>,
-        _recorded: &Map<String, Value>,
-        _present: &Map<String, Value>,
-    ) -> Result<Vec<Difference>, DriverError> {
-        Ok(Vec::new())
-    }
-
-    /// Updates a resource to the current properties. Implemented by types with properties that update in place.
-    async fn update(&self, _context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        Err(DriverError::Other(format!(
-            "`{physical_id}` cannot be changed in place; remove it from the template, and add it again"
-        )))
-    }
-
-    /// Lists and maps with entries that an update can remove. The engine journals the values of an update before it
-    /// starts, for [`Context::tried`].
-    fn removable_entries(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// The id after an update. It changes for resources that are identified by their content.
-    async fn id_after_update(
-        &self,
-        _context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<String, DriverError> {
-        Ok(physical_id.to_owned())
-    }
-
-    /// Time to wait before the deletion. Zero for most types.
-    async fn waits_before_delete(&self, _context: &Context<'_>) -> Result<Duration, DriverError> {
-        Ok(Duration::ZERO)
-    }
-
     /// Deletes a resource. Without an id, the resource is found by its marker, as a crash can occur between the
     /// creation and the journal entry. A missing resource is success.
     async fn delete(
@@ -384,25 +280,12 @@ pub trait Driver: Send + Sync {
         physical_id: Option<&str>,
     ) -> Result<(), DriverError>;
 
-    /// Whether the cloud can add parts to the resource during its deletion. Then the deletion is repeated until it is
-    /// gone.
-    fn repeats_deletion(&self) -> bool {
-        false
-    }
-
     /// Whether the resource is gone.
     ///
     /// # Errors
     ///
     /// Also if the cloud has given up on the deletion.
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError>;
-}
-
-impl dyn Driver + '_ {
-    /// Names of the attributes on demand.
-    pub fn names_on_demand(&self) -> &'static [&'static str] {
-        self.on_demand().map(OnDemand::names).unwrap_or_default()
-    }
 }
 
 impl Progress {

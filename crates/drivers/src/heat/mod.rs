@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::{marker, properties::Properties};
-use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+use crate::driver::{
+    Abilities, Context, DelayedDeletion, Driver, DriverError, Duplicates, Progress, Ready, Update,
+};
 
 mod cloud_config;
 mod delay;
@@ -60,6 +62,15 @@ impl<T: Local> Driver for LocalDriver<T> {
         Duplicates::None
     }
 
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            delayed_deletion: Some(self),
+            secrets: self.0.secrets(),
+            ..Abilities::default()
+        }
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         // All actions, so that an excessive wait before the deletion is refused on creation.
@@ -94,6 +105,17 @@ impl<T: Local> Driver for LocalDriver<T> {
         Ok(Progress::Ready(ready))
     }
 
+    async fn delete(&self, _: &Context<'_>, _: Option<&str>) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl<T: Local> Update for LocalDriver<T> {
     async fn update(&self, _: &Context<'_>, _: &str) -> Result<(), DriverError> {
         Ok(())
     }
@@ -110,25 +132,16 @@ impl<T: Local> Driver for LocalDriver<T> {
             seconds => local_id(context, seconds),
         })
     }
+}
 
+#[async_trait]
+impl<T: Local> DelayedDeletion for LocalDriver<T> {
     async fn waits_before_delete(&self, context: &Context<'_>) -> Result<Duration, DriverError> {
         let properties = Properties::of(context.properties);
         // An excessive wait is shortened: a refused deletion would block the deployment forever.
         let seconds = self.0.waits_seconds(properties, DELETE);
         let seconds = seconds.unwrap_or(WAIT_SECONDS_MAX).min(WAIT_SECONDS_MAX);
         Ok(Duration::from_secs(seconds))
-    }
-
-    async fn delete(&self, _: &Context<'_>, _: Option<&str>) -> Result<(), DriverError> {
-        Ok(())
-    }
-
-    async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
-        Ok(true)
-    }
-
-    fn secrets(&self) -> &'static [&'static str] {
-        self.0.secrets()
     }
 }
 

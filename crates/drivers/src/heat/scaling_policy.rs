@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Map, json};
 
 use super::{Context, Driver, DriverError, Duplicates, Progress, Ready, marker};
+use crate::driver::{Abilities, Update};
 
 pub(super) struct ScalingPolicy;
 
@@ -16,8 +17,12 @@ impl Driver for ScalingPolicy {
         Duplicates::None
     }
 
-    fn secrets(&self) -> &'static [&'static str] {
-        &["alarm_url", "signal_url"]
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            secrets: &["alarm_url", "signal_url"],
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -31,7 +36,7 @@ impl Driver for ScalingPolicy {
     ) -> Result<Progress, DriverError> {
         let mut attributes = Map::new();
         if let Some(address) = context.signals.address() {
-            for name in self.secrets() {
+            for name in self.abilities().secrets {
                 attributes.insert((*name).to_owned(), json!(address.url()));
             }
         }
@@ -41,15 +46,18 @@ impl Driver for ScalingPolicy {
         }))
     }
 
-    async fn update(&self, _: &Context<'_>, _: &str) -> Result<(), DriverError> {
-        Ok(())
-    }
-
     async fn delete(&self, _: &Context<'_>, _: Option<&str>) -> Result<(), DriverError> {
         Ok(())
     }
 
     async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
         Ok(true)
+    }
+}
+
+#[async_trait]
+impl Update for ScalingPolicy {
+    async fn update(&self, _: &Context<'_>, _: &str) -> Result<(), DriverError> {
+        Ok(())
     }
 }

@@ -13,7 +13,7 @@ use store::{SIGNALS_MAX, Signal, SignalStatus};
 use super::{
     Context, Driver, DriverError, Duplicates, Progress, Properties, Ready, local_id, now_seconds,
 };
-use crate::driver::Received;
+use crate::driver::{Abilities, Received, Update};
 
 pub(super) struct WaitCondition;
 
@@ -24,6 +24,13 @@ const TIMEOUT_MAX: f64 = 43_200.0;
 impl Driver for WaitCondition {
     fn duplicates(&self) -> Duplicates<'_> {
         Duplicates::None
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            update: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -73,15 +80,6 @@ impl Driver for WaitCondition {
         )))
     }
 
-    async fn update(&self, context: &Context<'_>, _: &str) -> Result<(), DriverError> {
-        count(context).map(drop)
-    }
-
-    /// Each update waits again.
-    async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
-        Ok(local_id(context, timeout(context)?))
-    }
-
     async fn delete(&self, context: &Context<'_>, _: Option<&str>) -> Result<(), DriverError> {
         match context.properties.get("handle") {
             Some(handle) => context.signals.forget_failures(handle).await,
@@ -91,6 +89,18 @@ impl Driver for WaitCondition {
 
     async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
         Ok(true)
+    }
+}
+
+#[async_trait]
+impl Update for WaitCondition {
+    async fn update(&self, context: &Context<'_>, _: &str) -> Result<(), DriverError> {
+        count(context).map(drop)
+    }
+
+    /// Each update waits again.
+    async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
+        Ok(local_id(context, timeout(context)?))
     }
 }
 

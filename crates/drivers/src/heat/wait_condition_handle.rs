@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value as Json, json};
 
 use super::{Context, Driver, DriverError, Duplicates, Progress, Properties, Ready, marker};
-use crate::driver::SignalAddress;
+use crate::driver::{Abilities, SignalAddress};
 
 /// The driver of a handle.
 pub(super) struct WaitConditionHandle {
@@ -24,8 +24,11 @@ impl Driver for WaitConditionHandle {
         Duplicates::None
     }
 
-    fn secrets(&self) -> &'static [&'static str] {
-        &["curl_cli", "signal", "token"]
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            secrets: &["curl_cli", "signal", "token"],
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {

@@ -15,8 +15,8 @@ use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::{cloud_init, keys, marker};
 use crate::driver::{
-    Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspection,
-    ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot,
+    Abilities, Context, Difference, Driver, DriverError, Duplicates, Earlier, Handover, Inspect,
+    Inspection, ListMarked, Marked, OnDemand, Progress, Ready, Search, Snapshot, Update,
 };
 
 mod attributes;
@@ -40,16 +40,15 @@ impl Driver for Server {
         Duplicates::Listed(self)
     }
 
-    fn on_demand(&self) -> Option<&dyn OnDemand> {
-        Some(self)
-    }
-
-    fn handover(&self) -> Option<&dyn Handover> {
-        Some(self)
-    }
-
-    fn snapshots(&self) -> Option<&dyn Snapshot> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            inspection: Some(self),
+            update: Some(self),
+            on_demand: Some(self),
+            handover: Some(self),
+            snapshots: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -131,6 +130,42 @@ impl Driver for Server {
         }))
     }
 
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => id.to_string(),
+            None => match find(context).await? {
+                Some(found) => found.id,
+                None => return Ok(()),
+            },
+        };
+        let answer = context.session.compute().server_delete(&id).await;
+        context
+            .accepted
+            .note_unless_gone(effect::DELETE, &id, answer)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let found = context.session.poller().server(physical_id).await?;
+        let Some(server) = found else {
+            return Ok(true);
+        };
+        // With deferred deletion, a deleted server is visible for days.
+        if is_deleted(&server) {
+            return Ok(true);
+        }
+        match effect::deletion_failure(context, &server).await? {
+            Some(why) => Err(DriverError::Other(why)),
+            None => Ok(false),
+        }
+    }
+}
+
+#[async_trait]
+impl Inspect for Server {
     /// Works in every state, and without the confirmation of a resize by [`Driver::progress`].
     async fn attributes(
         &self,
@@ -177,42 +212,12 @@ impl Driver for Server {
             present,
         ))
     }
+}
 
+#[async_trait]
+impl Update for Server {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         change::apply(context, physical_id).await
-    }
-
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        let id = match physical_id {
-            Some(id) => id.to_string(),
-            None => match find(context).await? {
-                Some(found) => found.id,
-                None => return Ok(()),
-            },
-        };
-        let answer = context.session.compute().server_delete(&id).await;
-        context
-            .accepted
-            .note_unless_gone(effect::DELETE, &id, answer)
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let found = context.session.poller().server(physical_id).await?;
-        let Some(server) = found else {
-            return Ok(true);
-        };
-        // With deferred deletion, a deleted server is visible for days.
-        if is_deleted(&server) {
-            return Ok(true);
-        }
-        match effect::deletion_failure(context, &server).await? {
-            Some(why) => Err(DriverError::Other(why)),
-            None => Ok(false),
-        }
     }
 }
 

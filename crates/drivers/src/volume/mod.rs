@@ -12,8 +12,8 @@ use super::marker::MarkerIndex;
 use super::properties::Properties;
 use super::{marker, record};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, Earlier, ListMarked, Marked, Marker, Progress, Proof,
-    Ready, Search, Snapshot,
+    Abilities, Context, Driver, DriverError, Duplicates, Earlier, Inspect, ListMarked, Marked,
+    Marker, Progress, Proof, Ready, Search, Snapshot, Update,
 };
 
 /// The metadata key of the marker.
@@ -29,8 +29,13 @@ impl Driver for Volume {
         Duplicates::Listed(self)
     }
 
-    fn snapshots(&self) -> Option<&dyn Snapshot> {
-        Some(self)
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities {
+            inspection: Some(self),
+            update: Some(self),
+            snapshots: Some(self),
+            ..Abilities::default()
+        }
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -89,6 +94,37 @@ impl Driver for Volume {
         })
     }
 
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => id.to_string(),
+            None => match find(context).await? {
+                Some(found) => found.id,
+                None => return Ok(()),
+            },
+        };
+        let answer = context.session.block_storage().volume_delete(&id).await;
+        context
+            .accepted
+            .note_unless_gone(effect::DELETE, &id, answer)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let Some(volume) = context.session.poller().volume(physical_id).await? else {
+            return Ok(true);
+        };
+        match effect::deletion_failure(context, &volume).await? {
+            Some(why) => Err(DriverError::Other(why)),
+            None => Ok(false),
+        }
+    }
+}
+
+#[async_trait]
+impl Inspect for Volume {
     async fn attributes(
         &self,
         context: &Context<'_>,
@@ -101,7 +137,10 @@ impl Driver for Volume {
             Err(error) => Err(error.into()),
         }
     }
+}
 
+#[async_trait]
+impl Update for Volume {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let storage = context.session.block_storage();
         let properties = Properties::of(context.properties);
@@ -137,34 +176,6 @@ impl Driver for Volume {
             _ => {}
         }
         Ok(())
-    }
-
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        let id = match physical_id {
-            Some(id) => id.to_string(),
-            None => match find(context).await? {
-                Some(found) => found.id,
-                None => return Ok(()),
-            },
-        };
-        let answer = context.session.block_storage().volume_delete(&id).await;
-        context
-            .accepted
-            .note_unless_gone(effect::DELETE, &id, answer)
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let Some(volume) = context.session.poller().volume(physical_id).await? else {
-            return Ok(true);
-        };
-        match effect::deletion_failure(context, &volume).await? {
-            Some(why) => Err(DriverError::Other(why)),
-            None => Ok(false),
-        }
     }
 }
 

@@ -179,7 +179,7 @@ impl World {
             loop {
                 match driver.progress(context, id).await.unwrap() {
                     Progress::Ready(mut ready) => {
-                        if let Some(on_demand) = driver.on_demand() {
+                        if let Some(on_demand) = driver.abilities().on_demand {
                             let names = on_demand.names();
                             let read = on_demand.read(context, id, names).await.unwrap();
                             ready.attributes.extend(read);

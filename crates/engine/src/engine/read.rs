@@ -31,7 +31,7 @@ impl Recorded<'_> {
         let thing = self.resources.get(name)?;
         let kind = &thing.spec.resource_type;
         let driver = drivers::driver_for(kind)?;
-        if drivers::is_of_the_language(kind) || !driver.secrets().is_empty() {
+        if drivers::is_of_the_language(kind) || !driver.abilities().secrets.is_empty() {
             return None;
         }
         thing.reference.as_ref()?;
@@ -107,10 +107,10 @@ impl ReadJob {
         let accepted = Accepted::default();
         let context = self.context(&accepted);
         let found = self.driver.inspect(&context, &self.id).await?;
-        let differences = match &found {
-            Inspection::Usable(present) => {
+        let differences = match (&found, self.driver.abilities().inspection) {
+            (Inspection::Usable(present), Some(inspection)) => {
                 let recorded = &self.thing.attributes;
-                self.driver.differences(&context, recorded, present).await?
+                inspection.differences(&context, recorded, present).await?
             }
             _ => Vec::new(),
         };
@@ -122,7 +122,7 @@ impl ReadJob {
         let accepted = Accepted::default();
         let context = self.context(&accepted);
         let mut read = match part {
-            Part::OnDemand(names) => match self.driver.on_demand() {
+            Part::OnDemand(names) => match self.driver.abilities().on_demand {
                 Some(on_demand) => on_demand.read(&context, &self.id, names).await?,
                 None => Map::new(),
             },

@@ -123,8 +123,11 @@ impl Attempt {
         driver: &dyn Driver,
         work: &DriverInput,
     ) -> StepResult {
+        let Some(update) = driver.abilities().update else {
+            return Ok(());
+        };
         let mut tried = entry.tried.clone();
-        for property in driver.removable_entries() {
+        for property in update.removable_entries() {
             let value = work.properties.get(*property).unwrap_or(&Value::Null);
             let is_said = !value.is_null() || work.before.contains_key(*property);
             if is_said && self.may_be_shown(&work.spec, property, value) {
@@ -201,7 +204,7 @@ impl Attempt {
         let Some(id) = entry.physical_id else {
             return Ok(());
         };
-        let Some(handover) = self.driver(&entry.spec)?.handover() else {
+        let Some(handover) = self.driver(&entry.spec)?.abilities().handover else {
             return Ok(());
         };
         let work = self.work_on_what_is_there(other, entry.spec);

@@ -131,7 +131,7 @@ impl Attempt {
         driver: &dyn Driver,
         context: &Context<'_>,
     ) -> StepResult<Option<String>> {
-        let Some(by_name) = driver.by_name() else {
+        let Some(by_name) = driver.abilities().by_name else {
             return Ok(None);
         };
         let Some(now) = by_name.namesakes(context).await? else {

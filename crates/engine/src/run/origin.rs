@@ -40,7 +40,7 @@ const MADE_ELSEWHERE: &str = "private_key";
 /// True if logs must mask this attribute of a driver's resources.
 pub fn is_masked(driver: Option<&dyn Driver>, attribute: &str) -> bool {
     attribute == MADE_ELSEWHERE
-        || driver.is_some_and(|driver| driver.secrets().contains(&attribute))
+        || driver.is_some_and(|driver| driver.abilities().secrets.contains(&attribute))
 }
 
 /// Attributes that the cloud sets, unless a property has the same name.
@@ -134,7 +134,7 @@ impl<'a> Origins<'a> {
         SECRET.contains(&attribute)
             || self.remembered(resource, Some(attribute), |spec| {
                 let made_up = drivers::driver_for(&spec.resource_type)
-                    .is_some_and(|driver| driver.secrets().contains(&attribute));
+                    .is_some_and(|driver| driver.abilities().secrets.contains(&attribute));
                 made_up
                     || match Kind::of(spec) {
                         Kind::Parent => self.property_is_secret(spec, attribute),
@@ -151,7 +151,7 @@ impl<'a> Origins<'a> {
     pub fn reference_is_secret(&self, resource: &str) -> bool {
         self.remembered(resource, None, |spec| {
             let made_up = drivers::driver_for(&spec.resource_type)
-                .is_some_and(|driver| !driver.secrets().is_empty());
+                .is_some_and(|driver| !driver.abilities().secrets.is_empty());
             made_up
                 || match Kind::of(spec) {
                     Kind::Parent => self.property_is_secret(spec, "OS::stack_id"),

@@ -55,7 +55,7 @@ impl Attempt {
                 let retained = id
                     .as_ref()
                     .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
-                if let Some(release) = self.driver(&spec)?.releases() {
+                if let Some(release) = self.driver(&spec)?.abilities().release {
                     let work = self.work_on_what_is_there(name, spec);
                     let released = release.release(&work.context(self), id.as_deref()).await;
                     if let Err(error) = released {
@@ -100,8 +100,10 @@ impl Attempt {
                     .unwrap_or_default()
             ))
             .await;
-        if id.is_some() {
-            let wait = driver.waits_before_delete(&context).await?;
+        if id.is_some()
+            && let Some(delayed) = driver.abilities().delayed_deletion
+        {
+            let wait = delayed.waits_before_delete(&context).await?;
             if !wait.is_zero() {
                 self.log
                     .info(format!("`{name}` waits {} s", wait.as_secs()))
@@ -206,7 +208,7 @@ impl Attempt {
     }
 
     async fn snapshot(&self, driver: &dyn Driver, context: &Context<'_>, id: &str) -> StepResult {
-        let Some(snapshots) = driver.snapshots() else {
+        let Some(snapshots) = driver.abilities().snapshots else {
             return Err(Ended::from(DriverError::Other(format!(
                 "no snapshot can be taken of `{id}`; use `deletion_policy: Retain` or `Delete`"
             ))));
@@ -282,7 +284,7 @@ impl Attempt {
                 return Ok(());
             }
             self.pause(pause).await?;
-            if driver.repeats_deletion() {
+            if driver.abilities().repeats_deletion {
                 driver.delete(context, Some(id)).await?;
             }
         }

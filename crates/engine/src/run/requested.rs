@@ -82,7 +82,8 @@ impl Attempt {
             let Ok(driver) = self.driver(&entry.spec) else {
                 continue;
             };
-            let (attributes, Some(on_demand)) = (names.on_demand(driver), driver.on_demand())
+            let (attributes, Some(on_demand)) =
+                (names.on_demand(driver), driver.abilities().on_demand)
             else {
                 continue;
             };

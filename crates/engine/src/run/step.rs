@@ -428,7 +428,7 @@ impl Attempt {
 
     /// Generated values of a driver that are already in the journal. They are not generated again.
     fn made_up(&self, driver: &dyn Driver, name: &str) -> Option<Ready> {
-        let secrets = driver.secrets();
+        let secrets = driver.abilities().secrets;
         let entry = self.run_context.known.get(name)?;
         let has_all = secrets
             .iter()
